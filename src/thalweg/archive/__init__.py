@@ -1,0 +1,1 @@
+"""The archive: every message of every thread, durable, searchable, by handle."""

@@ -1,0 +1,1 @@
+"""The engine: decide what one model call sends. Pure."""

@@ -1,0 +1,207 @@
+"""The frozen values everyone speaks in: messages with their parts, and entries.
+
+A *message* is content, in one form for every provider. An *entry* is what the planner
+knows of a message: small, built once when the message arrives, never changed.
+
+Two rules: nothing here is ever mutated; a part that no wire understands is carried as
+`Opaque`, never dropped.
+"""
+
+import json
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Literal
+
+Role = Literal["system", "user", "assistant", "tool"]
+Kind = Literal["said", "injected"]
+"""Who is behind a message: the speaker of its role, or the harness around the agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Plain text."""
+
+    text: str
+    extra: str = ""
+    """Provider fields beside the text (`cache_control`, citations), as a JSON object or empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """Reasoning of the model. Signed or encrypted reasoning is kept to the byte."""
+
+    text: str
+    signature: str = ""
+    """What the provider signed the text with, or the encrypted reasoning itself."""
+    extra: str = ""
+    """Other provider fields, as a JSON object or empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """An image, a document or a sound, by value or by address."""
+
+    mime: str
+    data: str = ""
+    """Base64, or empty when the content is at `url`."""
+    url: str = ""
+    extra: str = ""
+    """Other provider fields (detail, title, size), as a JSON object or empty."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes this part adds to a request body."""
+        return len(self.data) or len(self.url)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's request to run a tool."""
+
+    id: str
+    """As it was recorded: may be empty or reused. The engine gives unique ids in the view."""
+    name: str
+    arguments: str
+    """As it was recorded: JSON in the good case, any text in the bad one."""
+    extra: str = ""
+    """Other provider fields (a thought signature, an item id), as a JSON object or empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A part that a wire passed through without understanding it."""
+
+    wire: str
+    """Name of the wire it came from; it is sent nowhere else."""
+    json: str
+
+
+Part = Text | Thinking | Media | ToolCall | Opaque
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a provider reported for one model call, in tokens."""
+
+    input: int
+    """All input tokens, cached ones included."""
+    cached: int = 0
+    written: int = 0
+    output: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """The wire objects a message was read from, so that an untouched message goes out as it came.
+
+    `raws` are the provider's own objects. When one raw object holds several messages (an
+    Anthropic user message with two tool results), each of them has the same `raws` and its
+    `share` is `(k, n)`: the k-th of n.
+    """
+
+    wire: str
+    raws: tuple[object, ...]
+    share: tuple[int, int] = (0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a thread."""
+
+    role: Role
+    parts: tuple[Part, ...]
+    answers: str = ""
+    """Of a tool result: the id of the call it answers, as recorded; may be empty."""
+    name: str = ""
+    """Of a tool result: the tool. Of a user message: the participant, if named."""
+    is_error: bool = False
+    kind: Kind = "said"
+    uid: str = ""
+    """The message's own id on its wire (a uuid, an item id), or empty."""
+    at: str = ""
+    """When it was said, ISO 8601, or empty."""
+    line: int = -1
+    """Line (JSON Lines) or index (list) in the recording, from 0; -1 when not recorded."""
+    usage: Usage | None = None
+    extra: str = ""
+    """Other provider fields of the message, as a JSON object or empty."""
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def text(self) -> str:
+        """All plain text of the message, parts joined by a newline."""
+        texts = [part.text for part in self.parts if isinstance(part, Text)]
+        return texts[0] if len(texts) == 1 else "\n".join(texts)
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls of the message, in order."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+
+_PARTS: dict[str, type[Part]] = {
+    "text": Text,
+    "thinking": Thinking,
+    "media": Media,
+    "call": ToolCall,
+    "opaque": Opaque,
+}
+_NAMES = {part: name for name, part in _PARTS.items()}
+_DEFAULTS = {
+    part: {f.name: f.default for f in fields(part) if f.default is not MISSING} for part in _NAMES
+}
+
+
+def message_to_json(message: Message) -> str:
+    """Write a message as one line of canonical JSON; `message_from_json` reads it back.
+
+    The origin is left out: it holds live objects of the border. Equal messages give equal
+    text, to the byte.
+
+    Example:
+        >>> message_to_json(Message("user", (Text("hi"),)))
+        '{"parts":[{"kind":"text","text":"hi"}],"role":"user"}'
+    """
+    body: dict[str, Any] = {
+        "role": message.role,
+        "parts": [_part_to_json(part) for part in message.parts],
+    }
+    for name in ("answers", "name", "uid", "at", "extra"):
+        if value := getattr(message, name):
+            body[name] = value
+    if message.is_error:
+        body["is_error"] = True
+    if message.kind != "said":
+        body["kind"] = message.kind
+    if message.line >= 0:
+        body["line"] = message.line
+    if (usage := message.usage) is not None:
+        body["usage"] = [usage.input, usage.cached, usage.written, usage.output]
+    return json.dumps(body, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+
+
+def _part_to_json(part: Part) -> dict[str, str]:
+    kind = type(part)
+    defaults = _DEFAULTS[kind]
+    values = {f.name: getattr(part, f.name) for f in fields(part)}
+    kept = {name: value for name, value in values.items() if defaults.get(name) != value}
+    return {"kind": _NAMES[kind], **kept}
+
+
+def message_from_json(text: str) -> Message:
+    """Read what `message_to_json` wrote.
+
+    Raises:
+        ValueError: The text is not such a line.
+
+    Example:
+        >>> message_from_json('{"parts":[{"kind":"text","text":"hi"}],"role":"user"}').text
+        'hi'
+    """
+    try:
+        body = json.loads(text)
+        parts = tuple(_PARTS[part.pop("kind")](**part) for part in body.pop("parts"))
+        usage = body.pop("usage", None)
+        return Message(parts=parts, usage=None if usage is None else Usage(*usage), **body)
+    except (AttributeError, KeyError, TypeError) as error:
+        msg = f"not a message written by message_to_json: {error}"
+        raise ValueError(msg) from error

@@ -1,0 +1,163 @@
+"""Every error Thalweg raises on purpose.
+
+```
+ThalwegError                    code; str() is one sentence with the numbers in it
+├── ConfigError                 an argument or a setting cannot be used as given
+├── RecordingError              a file cannot be read as a recorded thread
+├── ContextError
+│   └── WindowExceededError     what must stay is larger than the window
+└── ArchiveError
+    ├── HandleError             a handle names nothing this reader may read
+    ├── RangeError              a handle is good, the range asked of it is not
+    └── ConflictError           someone else appended first
+```
+"""
+
+
+class ThalwegError(Exception):
+    """The root of the tree: catch this to catch everything Thalweg raises on purpose."""
+
+    code = "thalweg"
+    """Stable dotted name, for logs and the wire."""
+
+
+class ConfigError(ThalwegError):
+    """An argument or a setting cannot be used as given.
+
+    Attributes:
+        what: The setting or argument.
+        problem: What is wrong with it, with the numbers.
+        mend: What to do about it.
+    """
+
+    code = "config"
+
+    def __init__(self, what: str, problem: str, mend: str) -> None:
+        super().__init__(what, problem, mend)
+        self.what = what
+        self.problem = problem
+        self.mend = mend
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.problem}; {self.mend}"
+
+
+class RecordingError(ThalwegError):
+    """A file cannot be read as a recorded thread.
+
+    Attributes:
+        path: The file, as it was named.
+        problem: What was found there.
+        mend: What to do about it.
+    """
+
+    code = "recording"
+
+    def __init__(self, path: str, problem: str, mend: str) -> None:
+        super().__init__(path, problem, mend)
+        self.path = path
+        self.problem = problem
+        self.mend = mend
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.problem}; {self.mend}"
+
+
+class ContextError(ThalwegError):
+    """A context cannot be built."""
+
+    code = "context"
+
+
+class WindowExceededError(ContextError):
+    """What must stay is larger than the window, and no rung of the ladder can shrink it.
+
+    Attributes:
+        needed: Tokens in the smallest context that could be built.
+        window: Tokens the request may fill.
+        irreducible: What cannot shrink, as `name: tokens`, largest first.
+    """
+
+    code = "context.window_exceeded"
+
+    def __init__(self, needed: int, window: int, irreducible: tuple[str, ...]) -> None:
+        super().__init__(needed, window, irreducible)
+        self.needed = needed
+        self.window = window
+        self.irreducible = irreducible
+
+    def __str__(self) -> str:
+        parts = ", ".join(self.irreducible)
+        return (
+            f"the smallest context needs {self.needed} tokens and {self.window} fit; "
+            f"what cannot shrink: {parts}; use a larger window or shorten these"
+        )
+
+
+class ArchiveError(ThalwegError):
+    """The archive cannot do what was asked; nothing was changed."""
+
+    code = "archive"
+
+
+class HandleError(ArchiveError):
+    """A handle names nothing this reader may read.
+
+    A handle that never existed, one that was pruned and one that belongs to another
+    thread or owner are told alike, so that guessing learns nothing.
+
+    Attributes:
+        handle: The handle, as it was given.
+    """
+
+    code = "archive.handle"
+
+    def __init__(self, handle: str) -> None:
+        super().__init__(handle)
+        self.handle = handle
+
+    def __str__(self) -> str:
+        return f"no handle {self.handle!r} in this thread; copy it as the context shows it"
+
+
+class RangeError(ArchiveError):
+    """A handle is good, the range asked of it is not.
+
+    Attributes:
+        handle: The handle that was read.
+        problem: Which range was asked for and what there is.
+    """
+
+    code = "archive.range"
+
+    def __init__(self, handle: str, problem: str) -> None:
+        super().__init__(handle, problem)
+        self.handle = handle
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.handle}: {self.problem}"
+
+
+class ConflictError(ArchiveError):
+    """Someone else appended to the thread first; read on from `found` and try again.
+
+    Attributes:
+        thread: The thread that was appended to.
+        expected: Length of the log the writer had seen.
+        found: Length of the log as it is.
+    """
+
+    code = "archive.conflict"
+
+    def __init__(self, thread: str, expected: int, found: int) -> None:
+        super().__init__(thread, expected, found)
+        self.thread = thread
+        self.expected = expected
+        self.found = found
+
+    def __str__(self) -> str:
+        return (
+            f"thread {self.thread!r} has {self.found} messages, not {self.expected}: "
+            "someone else wrote first; read them and append again"
+        )

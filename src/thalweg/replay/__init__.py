@@ -1,0 +1,1 @@
+"""Replay: recorded threads under one or more policies, offline, with a report."""

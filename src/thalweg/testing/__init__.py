@@ -1,0 +1,1 @@
+"""What we ship to those who test against us: contract suites."""

@@ -1,0 +1,194 @@
+"""Token counts: exact for OpenAI's vocabularies, calibrated upwards for every other.
+
+Two rules: a text is counted once, when its message arrives; the same count serves the
+trigger, the cut and the acceptance (I20).
+"""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+
+from thalweg.entries import Media, Message, Opaque, Text, Thinking, ToolCall
+
+Counter = Callable[[str], int]
+"""Tokens in one text."""
+
+MESSAGE_OVERHEAD = 4
+"""Tokens a provider adds around one message (OpenAI's chat format: 3, one more for a name)."""
+CALL_OVERHEAD = 8
+"""Tokens around one tool call: its id and the JSON that frames it."""
+IMAGE_TOKENS = 1_600
+"""An image whose size is unknown: Anthropic's price of the largest image it does not resize
+(1,092 x 1,092 pixels / 750), which is above OpenAI's and Google's for the same picture."""
+DOCUMENT_BYTES_PER_TOKEN = 6
+"""A PDF by value: base64 bytes per token, from about 2,000 tokens and 12 kB a page."""
+
+
+@cache
+def exact_counter(encoding: str = "o200k_base") -> Counter:
+    """Count tokens exactly, offline, in time linear in the text.
+
+    Args:
+        encoding: `o200k_base` (GPT-4o and later) or `cl100k_base`.
+
+    Returns:
+        A counter that never treats text as a special token and accepts any `str`, lone
+        surrogates included.
+
+    Example:
+        >>> exact_counter()("hello world")
+        2
+    """
+    # The wrapper class refuses texts over a million characters; the binding it wraps is linear.
+    from bpe_openai import _bindings  # noqa: PLC0415 (0.1 s, and only who counts needs it)
+
+    count_utf8 = _bindings.tokenizer_for_encoding(encoding).count
+
+    def count(text: str) -> int:
+        try:
+            return count_utf8(text)
+        except UnicodeEncodeError:
+            return count_utf8(text.encode("utf-8", "replace").decode("utf-8"))
+
+    return count
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What one message adds to a request."""
+
+    tokens: int
+    """All of it, framing included."""
+    thinking: int
+    """The part of `tokens` that is reasoning."""
+    bytes: int
+    """UTF-8 bytes of text and base64 in the body, framing left out."""
+    media: int
+    """Number of images, documents and sounds."""
+
+
+def measure(message: Message, count: Counter) -> Size:
+    """Count one message as it would be sent whole.
+
+    Example:
+        >>> measure(Message("user", (Text("hello world"),)), exact_counter()).tokens
+        6
+    """
+    tokens, thinking, size, media = MESSAGE_OVERHEAD, 0, 0, 0
+    for part in message.parts:
+        match part:
+            case Text(text):
+                tokens += count(text)
+                size += _utf8(text)
+            case Thinking(text, signature):
+                held = count(text) if text else count(signature)
+                tokens += held
+                thinking += held
+                size += _utf8(text) + len(signature)
+            case ToolCall():
+                tokens += CALL_OVERHEAD + count(part.name) + count(part.arguments)
+                size += len(part.name) + _utf8(part.arguments)
+            case Media():
+                tokens += media_tokens(part)
+                size += part.size_bytes
+                media += 1
+            case Opaque(json=raw):
+                tokens += count(raw)
+                size += _utf8(raw)
+    return Size(tokens, thinking, size, media)
+
+
+def media_tokens(part: Media) -> int:
+    """Count an image, document or sound; images of unknown size at `IMAGE_TOKENS`."""
+    if part.mime.startswith("image/") or not part.data:
+        return IMAGE_TOKENS
+    return max(IMAGE_TOKENS, len(part.data) // DOCUMENT_BYTES_PER_TOKEN)
+
+
+def _utf8(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How a provider's count relates to ours, learned from the usage it reports.
+
+    The bound is one-sided: it follows an undercount at once and forgets it slowly, so that
+    `upper` stays above what the provider counts (I20).
+
+    Example:
+        >>> seen = Calibration().observe(estimated=1_000, reported=1_300)
+        >>> seen.upper(1_000) >= 1_300
+        True
+    """
+
+    factor: float = 1.0
+    """Reported tokens per token of ours; never below 0.5 nor above 8."""
+    observations: int = 0
+
+    MARGIN = 0.02
+    """Kept above the factor once it was observed."""
+    DECAY = 0.9
+    """How much of the distance to a smaller factor is kept at each observation."""
+
+    def observe(self, *, estimated: int, reported: int) -> "Calibration":
+        """Fold in one reported count. Missing or zero counts change nothing (I23)."""
+        if estimated <= 0 or reported <= 0:
+            return self
+        ratio = min(8.0, max(0.5, reported / estimated))
+        if ratio >= self.factor or self.observations == 0:
+            factor = ratio
+        else:
+            factor = ratio + (self.factor - ratio) * self.DECAY
+        return replace(self, factor=factor, observations=self.observations + 1)
+
+    def upper(self, tokens: int) -> int:
+        """Bound a count of ours from above, in the provider's tokens."""
+        if self.observations == 0:
+            return tokens
+        return math.ceil(tokens * self.factor * (1 + self.MARGIN))
+
+    def lower(self, tokens: int) -> int:
+        """Turn a limit in the provider's tokens into one of ours; the inverse of `upper`."""
+        if self.observations == 0:
+            return tokens
+        return int(tokens / (self.factor * (1 + self.MARGIN)))
+
+
+SECTIONS = ("system", "tools", "memory", "skills", "history", "summary")
+"""The sections of a request, in the order they are sent."""
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Tokens and bytes of a request by section, kept up to date as it changes.
+
+    Adding and removing an item costs the same whatever the length of the thread.
+    """
+
+    tokens: dict[str, int]
+    bytes: int = 0
+    media: int = 0
+
+    @classmethod
+    def empty(cls) -> "Ledger":
+        """Return a ledger with every section at zero."""
+        return cls(dict.fromkeys(SECTIONS, 0))
+
+    def add(self, section: str, tokens: int, size: int = 0, media: int = 0) -> None:
+        """Add to a section; negative numbers remove."""
+        self.tokens[section] += tokens
+        self.bytes += size
+        self.media += media
+
+    @property
+    def total(self) -> int:
+        """Tokens of the whole request."""
+        return sum(self.tokens.values())
+
+
+def count_json(value: object, count: Counter) -> int:
+    """Count a JSON value (a tool's schema) as it is serialised: sorted keys, no spaces."""
+    return count(json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")))

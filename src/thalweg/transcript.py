@@ -1,0 +1,63 @@
+"""Messages as text, for people, archives and search."""
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from thalweg.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
+
+
+def as_text(message: Message) -> str:
+    r"""Write a message as plain text, word for word, without markup around it.
+
+    Text and thinking stand as they are; a tool call is its name and arguments; media is a
+    line that names its type and size.
+
+    Example:
+        >>> as_text(Message("assistant", (Text("look:"), ToolCall("c1", "ls", '{"path":"."}'))))
+        'look:\nls {"path":"."}'
+    """
+    return "\n".join(filter(None, map(_part_as_text, message.parts)))
+
+
+def _part_as_text(part: Part) -> str:
+    match part:
+        case Text(text) | Thinking(text):
+            return text
+        case ToolCall(name=name, arguments=arguments):
+            return f"{name} {arguments}".rstrip()
+        case Media(mime=mime):
+            return f"[{mime or 'media'}, {part.size_bytes} bytes]"
+        case Opaque(wire=wire, json=raw):
+            return f"[{wire}] {raw}"
+        case _:
+            assert_never(part)
+
+
+def speaker(message: Message) -> str:
+    """Say who speaks, in one word or two, as a transcript heads the message.
+
+    Example:
+        >>> speaker(Message("tool", (), name="grep"))
+        'tool grep'
+    """
+    who = message.role if message.kind == "said" else f"{message.role} (injected)"
+    named = message.role in {"tool", "user"} and message.name
+    return f"{who} {message.name}" if named else who
+
+
+def as_transcript(messages: Iterable[Message], first: int = 0) -> str:
+    """Write a stretch of a thread for reading, each message headed by position and speaker.
+
+    Args:
+        messages: Oldest first.
+        first: Position of the first one in its thread.
+
+    Example:
+        >>> print(as_transcript([Message("user", (Text("hi"),))], first=7))
+        #7 user
+        hi
+    """
+    return "\n\n".join(
+        f"#{position} {speaker(message)}\n{as_text(message)}"
+        for position, message in enumerate(messages, first)
+    )

@@ -1,0 +1,1 @@
+"""The border: message dialects of providers and logs, in and out."""

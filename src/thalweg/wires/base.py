@@ -1,0 +1,58 @@
+"""What a wire is: one dialect of messages, read into ours and written back.
+
+Two rules: what a wire does not understand it carries (`Opaque`, `extra`), and says so in
+`Recording.notes`; an untouched message goes out as the very object it came from.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from thalweg.entries import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something odd in a recording that was read all the same, or left out, and why."""
+
+    line: int
+    """Line or index in the source, from 0; -1 for the whole file."""
+    code: str
+    """Stable name of the oddity, like `glued_json` or `orphan_result`."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A recorded thread, read."""
+
+    name: str
+    format: str
+    """Name of the wire or log format it was read with."""
+    messages: tuple[Message, ...]
+    notes: tuple[Note, ...] = ()
+    tools: tuple[dict[str, Any], ...] = field(default=())
+    """Tool schemas, when the recording carries them, in the wire's own form."""
+
+
+class Wire(Protocol):
+    """A provider's dialect, both directions."""
+
+    name: str
+
+    def read(self, items: Sequence[Any]) -> tuple[list[Message], list[Note]]:
+        """Read the provider's message objects (system prompt included where it has one).
+
+        Never raises on odd content: what cannot be understood is kept as `Opaque` and noted.
+        Objects are not copied; each message's `origin` points at them.
+        """
+        ...
+
+    def write(self, messages: Sequence[Message]) -> list[Any]:
+        """Write messages as the provider's objects.
+
+        A message whose `origin` is of this wire and complete is written as the very object it
+        came from. Others are built from their parts; parts of another wire's `Opaque` and
+        foreign signatures are left out.
+        """
+        ...
