@@ -44,7 +44,7 @@ def exact_counter(encoding: str = "o200k_base") -> Counter:
     # The wrapper class refuses texts over a million characters; the binding it wraps is linear.
     from bpe_openai import _bindings  # noqa: PLC0415 (0.1 s, and only who counts needs it)
 
-    count_utf8 = _bindings.tokenizer_for_encoding(encoding).count
+    count_utf8: Counter = _bindings.tokenizer_for_encoding(encoding).count
 
     def count(text: str) -> int:
         try:
