@@ -205,3 +205,50 @@ def message_from_json(text: str) -> Message:
     except (AttributeError, KeyError, TypeError) as error:
         msg = f"not a message written by message_to_json: {error}"
         raise ValueError(msg) from error
+
+
+Action = Literal["read", "write", "run", "search", "delegate", "plan", "other"]
+"""What a tool call does to the world, as far as its name and arguments tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """What the planner knows of one tool call."""
+
+    id: str
+    """Unique in the thread. The recorded id where that is possible, else one made from the
+    call's position."""
+    name: str
+    action: Action
+    target: str
+    """What it acts on: a path, a command, a query, an address; empty when it cannot be told."""
+    scope: str
+    """Which part of the target (a range of lines, an offset); empty for all of it."""
+    brief: str
+    """The call on one line: its name and its arguments, shortened."""
+    position: int
+    """Position of the message that holds the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the planner knows of one message. Built once, when the message arrives."""
+
+    position: int
+    """Index in the thread's log, from 0."""
+    message: Message
+    tokens: int
+    """Of the whole message, framing included."""
+    thinking: int
+    """The part of `tokens` that is reasoning."""
+    size_bytes: int
+    media: int
+    uses: tuple[ToolUse, ...] = ()
+    """The tool calls of an assistant message, in order."""
+    answers: ToolUse | None = None
+    """Of a tool result: the call it answers; `None` for an orphan."""
+
+    @property
+    def is_request(self) -> bool:
+        """Whether a person said this: not a tool, not the harness."""
+        return self.message.role == "user" and self.message.kind == "said"

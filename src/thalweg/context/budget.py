@@ -1,0 +1,85 @@
+"""How much of a model's window a thread may fill, and how the parts share it."""
+
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
+
+
+class Budget(BaseModel):
+    """What one request may hold. Every count is in tokens of the model in use.
+
+    Example:
+        >>> budget = Budget(window=200_000)
+        >>> budget.limit, budget.tail(fixed=5_000)
+        (191808, 12000)
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    window: PositiveInt
+    """Tokens the model accepts, its answer included."""
+    max_output: NonNegativeInt | None = None
+    """Tokens kept free for the answer; an eighth of the window, at most 8,192, when not given."""
+    tail_tokens: PositiveInt = 12_000
+    """Newest messages kept word for word after a fold, where the window allows."""
+    result_tokens: PositiveInt = 20_000
+    """A tool result above this leaves a preview at arrival (a quarter of the limit if smaller)."""
+    max_bytes: PositiveInt = 20_000_000
+    """Bytes of text and base64 in one request (Anthropic refuses bodies over 32 MB)."""
+    max_media: PositiveInt = 100
+    """Images and documents in one request (Anthropic: 100)."""
+    record_tokens: PositiveInt = 8_000
+    """Most tokens the record of folded messages may fill."""
+    record_share: float = Field(default=0.34, gt=0, le=0.5)
+    """Share of the limit that the record of folded messages may fill."""
+
+    @model_validator(mode="after")
+    def _something_is_left(self) -> Self:
+        if self.limit < MIN_LIMIT:
+            msg = (
+                f"a window of {self.window} less {self.output} for the answer leaves "
+                f"{self.limit} tokens, and {MIN_LIMIT} are needed"
+            )
+            raise ValueError(msg)
+        return self
+
+    @property
+    def output(self) -> int:
+        """Tokens kept free for the answer."""
+        return min(8_192, self.window // 8) if self.max_output is None else self.max_output
+
+    @property
+    def limit(self) -> int:
+        """Tokens a request may fill."""
+        return self.window - self.output
+
+    def tail(self, fixed: int) -> int:
+        """Tokens of newest messages a fold keeps word for word.
+
+        Args:
+            fixed: Tokens of the system prompt and whatever else never shrinks.
+        """
+        return min(self.tail_tokens, int((self.limit - fixed) * 0.4))
+
+    def record(self, fixed: int) -> int:
+        """Tokens the record of folded messages may fill; `fixed` as in `tail`."""
+        return min(self.record_tokens, int((self.limit - fixed) * self.record_share))
+
+    @property
+    def result(self) -> int:
+        """Tokens above which a tool result leaves a preview when it arrives."""
+        return min(self.result_tokens, self.limit // 4)
+
+    @property
+    def preview(self) -> int:
+        """Tokens of a preview."""
+        return max(120, min(600, self.limit // 20))
+
+    @property
+    def progress(self) -> int:
+        """Tokens an edit must free to be worth committing (I18)."""
+        return max(64, self.limit // 100)
+
+
+MIN_LIMIT = 1_000
+"""The smallest request that can hold a goal, a record and one exchange."""

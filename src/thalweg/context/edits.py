@@ -1,0 +1,102 @@
+"""Edits: the whole vocabulary of what may be shown otherwise than it was said.
+
+An edit never touches the log. Each one carries why it was made, when, and what it freed, so
+that every difference between a request and the log can be explained and undone.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from thalweg.entries import Part
+
+Reason = Literal[
+    "arrived too large",
+    "a newer read or write made it stale",
+    "the record is being rewritten anyway",
+    "re-reading it has cost as much as dropping it",
+    "the request would not fit",
+    "reasoning of a finished tool loop",
+    "asked for",
+    "a trigger of the policy",
+]
+"""Why an edit was made, in the words a report shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Edit:
+    reason: Reason
+    turn: int
+    """The model call it was made for, from 1."""
+    tokens_before: int
+    """Of what it replaces."""
+    tokens_after: int
+    """Of what is shown instead."""
+
+    @property
+    def freed(self) -> int:
+        """Tokens the edit frees."""
+        return self.tokens_before - self.tokens_after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evict(_Edit):
+    """One large message (most often a tool result) becomes a preview and a handle."""
+
+    position: int
+    parts: tuple[Part, ...]
+    """What is shown instead of the message's parts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supersede(_Edit):
+    """An older read, made stale by a newer read or write of the same thing, becomes one line."""
+
+    position: int
+    parts: tuple[Part, ...]
+    by: int
+    """Position of what made it stale."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elide(_Edit):
+    """Large arguments of an old tool call become a handle, or finished reasoning is left out."""
+
+    position: int
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fold(_Edit):
+    """Everything said up to `last` becomes one record. A later fold takes its place."""
+
+    last: int
+    """Last position that is folded."""
+    kept: tuple[int, ...]
+    """Positions up to `last` that stay word for word, after the record."""
+    record: str
+    """The text that stands for the folded messages."""
+    summary_input: int = 0
+    """Tokens a model read to write the record; 0 for the deterministic record."""
+    summary_output: int = 0
+    """Tokens a model wrote."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin(_Edit):
+    """A user's words stay verbatim in every context, until they are unpinned."""
+
+    position: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpin(_Edit):
+    """A pin is revoked, explicitly."""
+
+    position: int
+    quote: str
+
+
+Rewrite = Evict | Supersede | Elide
+"""Edits that show one message otherwise."""
+Edit = Rewrite | Fold | Pin | Unpin

@@ -1,0 +1,81 @@
+"""Constraints: the sentences of a request that must not be lost when it is shortened."""
+
+import re
+
+_ENGLISH = (
+    r"must|never|always|don'?t|do not|does not|should|shouldn'?t|cannot|can'?t|only|ensure"
+    r"|make sure|without|instead of|rather than|required?|forbid|forbidden|avoid|prefer|exactly"
+    r"|at (?:most|least)|no more than|no less than|remember|important|note|please"
+    r"|(?:^|[-*•]\s*)no\b|not allowed|keep|stay in|until"
+)
+_CHINESE = (
+    "必须|不要|不能|不得|不可|禁止|一定|务必|只能|仅|至少|至多|不超过|以上|以下|请勿|避免|记住"
+)
+_GERMAN_ETC = "muss|nicht|niemals|immer|nur|debe|nunca|siempre|doit|jamais|toujours"
+_CONSTRAINT = re.compile(rf"\b(?:{_ENGLISH}|{_GERMAN_ETC})\b|{_CHINESE}", re.IGNORECASE | re.M)
+
+MAX_LINE = 600
+"""A line longer than this is a paste, not a sentence someone wrote."""
+
+
+def constraint_lines(text: str) -> list[tuple[int, int]]:
+    r"""Find the lines of a request that set a constraint.
+
+    Returns:
+        Start and end character of each line, ascending, line ends excluded.
+
+    Example:
+        >>> text = "Fix it.\n- Never touch the tests.\nThanks"
+        >>> [text[start:end] for start, end in constraint_lines(text)]
+        ['- Never touch the tests.']
+    """
+    found: list[tuple[int, int]] = []
+    start = 0
+    for line in text.splitlines(keepends=True):
+        bare = line.rstrip("\r\n")
+        if len(bare) <= MAX_LINE and _CONSTRAINT.search(bare):
+            found.append((start, start + len(bare)))
+        start += len(line)
+    return found
+
+
+def excerpt(text: str, head: int, tail: int, pinned: tuple[str, ...], pointer: str) -> str:
+    """Shorten a request: its beginning, its constraints and pins, its end, in order.
+
+    Args:
+        text: The request.
+        head: Characters to keep from the beginning, up to the end of a line.
+        tail: Characters to keep from the end.
+        pinned: Quotes that must stay verbatim.
+        pointer: How to read the whole; stands where something was left out.
+
+    Returns:
+        The text itself when nothing would be gained.
+    """
+    if len(text) <= head + tail + 200:
+        return text
+    keep = [(0, _line_end(text, head)), *constraint_lines(text)]
+    for quote in pinned:
+        at = text.find(quote)
+        if at >= 0:
+            keep.append((at, at + len(quote)))
+    if tail:
+        keep.append((len(text) - tail, len(text)))
+    shown: list[str] = []
+    done = 0
+    for start, end in sorted(keep):
+        if end <= done:
+            continue
+        if start > done:
+            shown.append(f"[… {start - done} characters: {pointer}]")
+        shown.append(text[max(start, done) : end].strip("\n"))
+        done = end
+    if done < len(text):
+        shown.append(f"[… {len(text) - done} characters: {pointer}]")
+    result = "\n".join(shown)
+    return result if len(result) < len(text) else text
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return at if end < 0 or end > at + 200 else end

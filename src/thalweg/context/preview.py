@@ -1,0 +1,92 @@
+"""Previews: what is shown of a text that went to the archive, by what kind of text it is."""
+
+import json
+import re
+
+from thalweg.tokens import Counter
+
+LINES = 5
+"""Lines shown from each end (the ten lines of the seeds' offloading, five from each side)."""
+_ERROR = re.compile(
+    r"^.*\b(?:error|exception|fail(?:ed|ure|s)?|fatal|panic|traceback|denied|not found)\b.*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SCANNED = 40_000
+"""Characters at each end in which errors are looked for."""
+
+
+def preview(text: str, tokens: int, count: Counter, pointer: str) -> str:
+    """Show the shape of a text, its head and tail, its errors, and how to read it all.
+
+    Args:
+        text: The whole text.
+        tokens: Most tokens the preview may have, pointer included.
+        count: Counter of tokens.
+        pointer: How to read the whole, for the model.
+
+    Returns:
+        At most `tokens` tokens, always with the pointer; the pointer alone when no more fits.
+    """
+    head = f"[{_size(text)} moved to the archive; {pointer}]"
+    room = tokens - count(head) - 2
+    for width in (400, 200, 100, 50, 20):
+        body = _body(text, width)
+        if body and count(body) <= room:
+            return f"{head}\n{body}"
+    return head
+
+
+def _size(text: str) -> str:
+    lines = text.count("\n") + 1
+    return f"{lines:,} line{'s' if lines > 1 else ''}, {len(text):,} characters"
+
+
+def _body(text: str, width: int) -> str:
+    if shape := _json_shape(text, width):
+        return shape
+    lines = text.split("\n", LINES * 40)[: LINES * 40]
+    if len(lines) <= 2 * LINES and "\n" not in lines[-1]:
+        return "\n".join(_clip(line, width) for line in lines)
+    ends = text[-LINES * width * 4 :].split("\n")
+    first = [_clip(line, width) for line in lines[:LINES]]
+    last = [_clip(line, width) for line in ends[-LINES:]]
+    middle = [f"… {line}" for line in _errors(text, width) if line not in first + last]
+    return "\n".join([*first, *(middle or ["…"]), *last])
+
+
+def _clip(line: str, width: int) -> str:
+    if len(line) <= width:
+        return line
+    return f"{line[: width * 2 // 3]} […{len(line) - width:,}…] {line[-width // 3 :]}"
+
+
+def _errors(text: str, width: int) -> list[str]:
+    ends = text if len(text) <= 2 * _SCANNED else f"{text[:_SCANNED]}\n{text[-_SCANNED:]}"
+    found = [_clip(m[0].strip(), width) for m in _ERROR.finditer(ends)]
+    return list(dict.fromkeys(found))[:3]
+
+
+def _json_shape(text: str, width: int) -> str:
+    if not text[:50].lstrip()[:1] in {"{", "["} or len(text) > 5_000_000:
+        return ""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    return f"JSON: {_shape(value, width, 2)}"
+
+
+def _shape(value: object, width: int, depth: int) -> str:
+    match value:
+        case dict() if depth:
+            shown = [f"{k}: {_shape(v, width, depth - 1)}" for k, v in list(value.items())[:20]]
+            more = [f"… {len(value) - 20} more keys"] if len(value) > 20 else []
+            return "{" + ", ".join(shown + more) + "}"
+        case list() if depth and value:
+            return f"[{_shape(value[0], width, depth - 1)}, … {len(value)} items]"
+        case dict() | list():
+            return f"{type(value).__name__} of {len(value)}"
+        case str():
+            return _clip(json.dumps(value, ensure_ascii=False), width)
+        case _:
+            return json.dumps(value)

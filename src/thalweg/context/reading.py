@@ -1,0 +1,169 @@
+"""Entries from messages: count once, tell what each tool call does, pair results with calls."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from thalweg.entries import Action, Entry, Message, ToolCall, ToolUse
+from thalweg.tokens import Counter, measure
+
+BRIEF_CHARS = 120
+"""Longest form of a call on one line (ECONOMICS: a card of a cleared call)."""
+OPEN_CALLS = 256
+"""How many unanswered calls are remembered; older ones count as never answered."""
+PARSED_CHARS = 200_000
+"""Arguments longer than this are not parsed: only their beginning can tell what they act on."""
+
+_PORTABLE_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}\Z")
+"""Ids every provider takes: Anthropic's alphabet, OpenAI's length."""
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_ACTIONS: dict[Action, frozenset[str]] = {
+    "plan": frozenset({"todo", "todos", "plan"}),
+    "delegate": frozenset({"task", "agent", "subagent", "delegate", "handoff"}),
+    "write": frozenset(
+        {
+            "write",
+            "edit",
+            "create",
+            "replace",
+            "insert",
+            "patch",
+            "delete",
+            "append",
+            "multiedit",
+            "undo",
+            "rename",
+            "move",
+            "present",
+        }
+    ),  # fmt: skip
+    "run": frozenset({"bash", "shell", "execute", "exec", "run", "terminal", "command", "python"}),
+    "search": frozenset(
+        {"grep", "glob", "search", "find", "ls", "list", "crawl", "tavily", "query"}
+    ),
+    "read": frozenset({"read", "view", "open", "cat", "get", "fetch", "browse", "visit", "click"}),
+}
+_TARGET_KEYS: tuple[str, ...] = (
+    "file_path", "path", "filename", "filepath", "target_file", "notebook_path", "file",
+    "absolute_path", "file_name", "url", "uri", "command", "cmd", "script", "code", "pattern",
+    "query", "q", "queries", "subagent_type", "prompt", "description",
+)  # fmt: skip
+_SCOPE_KEYS: tuple[str, ...] = (
+    "offset", "limit", "view_range", "start_line", "end_line", "line_start", "line_end", "lines",
+    "pages", "page",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Reader:
+    """Turn the messages of one thread into entries, in order.
+
+    Ids that are missing, reused or not portable get a unique one made from the call's
+    position. A result without an id answers the oldest open call of its tool, or the oldest
+    open call. A result that answers nothing is an orphan, and kept.
+    """
+
+    count: Counter
+    position: int = 0
+    """Position of the next message."""
+    _used: set[str] = field(default_factory=set)
+    _open: dict[str, tuple[str, ToolUse]] = field(default_factory=dict)
+    """Unanswered calls: unique id to recorded id and call, oldest first."""
+
+    def read(self, message: Message) -> Entry:
+        """Build the entry of the thread's next message."""
+        position = self.position
+        self.position += 1
+        size = measure(message, self.count)
+        return Entry(
+            position=position,
+            message=message,
+            tokens=size.tokens,
+            thinking=size.thinking,
+            size_bytes=size.bytes,
+            media=size.media,
+            uses=tuple(self._remember(call, position, k) for k, call in enumerate(message.calls)),
+            answers=self._answered(message) if message.role == "tool" else None,
+        )
+
+    def _remember(self, call: ToolCall, position: int, k: int) -> ToolUse:
+        portable = _PORTABLE_ID.match(call.id) and call.id not in self._used
+        unique = call.id if portable else f"call_{position}_{k}"
+        while unique in self._used:
+            unique += "_"
+        self._used.add(unique)
+        use = describe(call, unique, position)
+        self._open[unique] = (call.id, use)
+        if len(self._open) > OPEN_CALLS:
+            del self._open[next(iter(self._open))]
+        return use
+
+    def _answered(self, message: Message) -> ToolUse | None:
+        found = self._first_open(lambda recorded, _: recorded == message.answers != "")
+        if found is None and not message.answers:
+            found = self._first_open(lambda _, use: use.name == message.name)
+            found = found or self._first_open(lambda _, __: not message.name)
+        return None if found is None else self._open.pop(found)[1]
+
+    def _first_open(self, fits: Callable[[str, ToolUse], bool]) -> str | None:
+        return next((u for u, (recorded, use) in self._open.items() if fits(recorded, use)), None)
+
+
+def describe(call: ToolCall, unique_id: str, position: int) -> ToolUse:
+    """Tell what a tool call does from its name and arguments.
+
+    Example:
+        >>> use = describe(ToolCall("c1", "Read", '{"file_path":"a.py","offset":10}'), "c1", 4)
+        >>> use.action, use.target, use.scope
+        ('read', 'a.py', 'offset=10')
+    """
+    arguments = _parsed(call.arguments)
+    target = next((str(arguments[k]) for k in _TARGET_KEYS if arguments.get(k)), "")
+    scope = " ".join(f"{k}={arguments[k]}" for k in _SCOPE_KEYS if k in arguments)
+    return ToolUse(
+        id=unique_id,
+        name=call.name,
+        action=_action(call.name, arguments),
+        target=target[:1_000],
+        scope=scope,
+        brief=_brief(call, arguments),
+        position=position,
+    )
+
+
+def _parsed(arguments: str) -> dict[str, object]:
+    if len(arguments) > PARSED_CHARS:
+        head = re.match(r'\s*\{\s*"(\w+)"\s*:\s*"((?:[^"\\]|\\.){0,500})"', arguments)
+        return {head[1]: head[2]} if head else {}
+    try:
+        parsed = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return {}
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _action(name: str, arguments: dict[str, object]) -> Action:
+    verb = arguments.get("command")
+    tells = f"{name}_{verb}" if isinstance(verb, str) and _PORTABLE_ID.match(verb) else name
+    words = {word.lower() for word in _WORDS.findall(tells)}
+    if "view" in words and verb == "view":
+        return "read"
+    return next((action for action, names in _ACTIONS.items() if words & names), "other")
+
+
+def _brief(call: ToolCall, arguments: dict[str, object]) -> str:
+    if not arguments:
+        shown = " ".join(call.arguments[: 2 * BRIEF_CHARS].split())
+    else:
+        order = sorted(arguments, key=lambda k: (k not in _TARGET_KEYS, k not in _SCOPE_KEYS))
+        shown = ", ".join(f"{k}={_short(arguments[k])}" for k in order)
+    line = f"{call.name}({shown})"
+    return line if len(line) <= BRIEF_CHARS else line[: BRIEF_CHARS - 2] + "…)"
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = " ".join(text[:400].split())
+    return text if len(text) <= BRIEF_CHARS else text[: BRIEF_CHARS - 1] + "…"

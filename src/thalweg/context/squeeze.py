@@ -1,0 +1,106 @@
+"""The hard ceiling: make a request fit, whatever it costs.
+
+Rungs go from little loss to much and end in a typed error. No rung needs a model, and each is
+strictly smaller than the one before, so the ladder ends (I19).
+"""
+
+from collections.abc import Iterator, Sequence
+
+from thalweg.context.edits import Edit, Reason
+from thalweg.context.plan import Scene, elide, evict, plan_fold, plan_supersede
+from thalweg.entries import Entry, Media, ToolCall
+from thalweg.errors import WindowExceededError
+
+WHY: Reason = "the request would not fit"
+
+
+def excess(scene: Scene) -> bool:
+    """Tell whether the next request would break a ceiling: tokens, bytes or media."""
+    window, budget = scene.window, scene.budget
+    window.settle()
+    return (
+        window.tokens > budget.limit
+        or window.ledger.bytes > budget.max_bytes
+        or window.ledger.media > budget.max_media
+    )
+
+
+def squeeze(scene: Scene) -> Iterator[Sequence[Edit]]:
+    """Yield edits until the request fits.
+
+    Raises:
+        WindowExceededError: Everything that can shrink was shrunk, and it does not fit.
+    """
+    if not excess(scene):
+        return
+    budget = scene.budget
+    tail, record = budget.tail(scene.fixed), budget.record(scene.fixed)
+    for divisor in (1, 2, 4, tail):
+        fold = plan_fold(scene, tail=tail // divisor, record=record, reason=WHY)
+        if fold is not None and (fold.last > scene.window.record.last or fold.freed > 0):
+            yield (fold, *plan_supersede(scene, after=fold.last))
+            if not excess(scene):
+                return
+    for step in (_results, _arguments, _words, _requests):
+        for tokens in (budget.preview, budget.preview // 3):
+            for edit in step(scene, tokens):
+                yield (edit,)
+                if not excess(scene):
+                    return
+    for divisor in (2, 4, 8):
+        fold = plan_fold(scene, tail=1, record=record // divisor, reason=WHY)
+        if fold is not None and fold.freed > 0:
+            yield (fold,)
+            if not excess(scene):
+                return
+    raise _irreducible(scene)
+
+
+def _largest(scene: Scene, *roles: str) -> list[Entry]:
+    shown = {i.position: i.tokens for i in scene.window.items}
+    entries = [e for e in scene.window.entries.values() if e.message.role in roles]
+    return sorted(entries, key=lambda e: (-shown.get(e.position, 0), e.position))
+
+
+def _shrunk(scene: Scene, entries: Sequence[Entry], tokens: int) -> Iterator[Edit]:
+    for entry in entries:
+        now = scene.window.rewrites.get(entry.position)
+        size = entry.tokens if now is None else now.tokens_after
+        heavy = now is None and any(isinstance(p, Media) for p in entry.message.parts)
+        if size > tokens * 3 // 2 or heavy:
+            edit = evict(scene, entry, tokens, WHY)
+            if edit.tokens_after < size:
+                yield edit
+
+
+def _results(scene: Scene, tokens: int) -> Iterator[Edit]:
+    yield from _shrunk(scene, _largest(scene, "tool"), tokens)
+
+
+def _arguments(scene: Scene, tokens: int) -> Iterator[Edit]:
+    for entry in _largest(scene, "assistant"):
+        calls = [p for p in entry.message.parts if isinstance(p, ToolCall)]
+        if entry.position not in scene.window.rewrites and calls and entry.tokens > tokens:
+            edit = elide(scene, entry, WHY)
+            if edit.freed > 0:
+                yield edit
+
+
+def _words(scene: Scene, tokens: int) -> Iterator[Edit]:
+    entries = [e for e in _largest(scene, "assistant", "user", "system") if not e.is_request]
+    yield from _shrunk(scene, entries, tokens)
+
+
+def _requests(scene: Scene, tokens: int) -> Iterator[Edit]:
+    entries = [e for e in _largest(scene, "user") if e.is_request]
+    yield from _shrunk(scene, entries, tokens)
+
+
+def _irreducible(scene: Scene) -> WindowExceededError:
+    sections = {k: v for k, v in scene.window.ledger.tokens.items() if v}
+    largest = sorted(sections.items(), key=lambda pair: -pair[1])
+    return WindowExceededError(
+        needed=scene.window.tokens,
+        window=scene.budget.limit,
+        irreducible=tuple(f"{name} {tokens} tokens" for name, tokens in largest),
+    )

@@ -1,0 +1,175 @@
+"""The policies of other systems, as far as their triggers, keeps and removals are known.
+
+They are run by our engine, with exact counts, a valid layout and a stand-in summary of a
+stated size, so that only *when* and *what* they remove differs from ours. Constants as
+measured on deepagents 0.7.32, langchain 1.4 and DeerFlow 2 (November 2026).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from thalweg.context.edits import Edit, Elide, Evict, Fold, Reason
+from thalweg.context.plan import Scene
+from thalweg.context.window import record_message
+from thalweg.entries import Entry, Text, ToolCall
+from thalweg.tokens import Counter, measure
+
+SUMMARY_TOKENS = 1_500
+"""Size of the stand-in summary: between the 600 and 3,000 tokens that models write when asked
+by these systems' prompts."""
+PROMPT_TOKENS = 500
+"""The instructions that a summarizer is given beside the messages."""
+WHY: Reason = "a trigger of the policy"
+
+
+@dataclass(frozen=True, slots=True)
+class NoPolicy:
+    """Send everything, always."""
+
+    def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
+        """See `Policy.prepare`."""
+        del scene, cold
+        return iter(())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedTrigger:
+    """Summarize the oldest messages when the context reaches a fixed size.
+
+    The messages that go are given to a summarizer (cut to its last `trimmed` tokens, if set)
+    and replaced by what it writes.
+    """
+
+    share: float
+    """Share of the window at which it acts."""
+    messages: int | None = None
+    """Number of messages at which it acts as well."""
+    keep_messages: int | None = None
+    """Newest messages it keeps, or ..."""
+    keep_share: float | None = None
+    """... share of the window it keeps."""
+    trimmed: int | None = None
+    """Tokens of the removed messages that the summarizer gets to read."""
+    archives: bool = False
+    """Whether what it removes can be read back by a handle."""
+    result_chars: int | None = None
+    """A tool result longer than this is offloaded when it arrives."""
+    argument_chars: int | None = None
+    """Arguments of old writes longer than this are cut when it acts."""
+
+    def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
+        """See `Policy.prepare`."""
+        del cold
+        if self.result_chars is not None:
+            yield list(self._offloads(scene, self.result_chars))
+        if not self._triggered(scene):
+            return
+        if self.argument_chars is not None:
+            yield list(self._cut_arguments(scene, self.argument_chars))
+            if scene.window.tokens < self.share * scene.budget.window:
+                return
+        if fold := self._fold(scene):
+            yield (fold,)
+
+    def _triggered(self, scene: Scene) -> bool:
+        window = scene.window
+        cut_away = sum(e.freed for e in window.rewrites.values() if isinstance(e, Elide))
+        large = window.tokens + cut_away >= self.share * scene.budget.window
+        many = self.messages is not None and len(window.items) - window.head >= self.messages
+        return large or many
+
+    def _cut(self, scene: Scene) -> int:
+        window = scene.window
+        if self.keep_share is not None:
+            return window.cut_for_tail(int(self.keep_share * scene.budget.window))
+        newest = window.items[max(window.head, len(window.items) - (self.keep_messages or 1)) :]
+        return window.cut_for_tail(sum(item.tokens for item in newest))
+
+    def _fold(self, scene: Scene) -> Fold | None:
+        window = scene.window
+        cut = self._cut(scene)
+        folded = window.folded_by(cut)
+        if not folded:
+            return None
+        last = max(entry.position for entry in folded)
+        after = {item.position for item in window.items[cut:]}
+        replaced = [item for item in window.items[:cut] if item.section != "system"]
+        before = sum(item.tokens for item in replaced)
+        where = f" The full history: {scene.name_span(0, last)}" if self.archives else ""
+        record = stand_in(window.count, SUMMARY_TOKENS) + where
+        read = before if self.trimmed is None else min(before, self.trimmed)
+        return Fold(
+            reason=WHY,
+            turn=scene.turn,
+            tokens_before=before,
+            tokens_after=measure(record_message(record), window.count).tokens,
+            last=last,
+            kept=tuple(sorted(p for p in after if 0 <= p <= last)),
+            record=record,
+            summary_input=read + PROMPT_TOKENS,
+            summary_output=SUMMARY_TOKENS,
+        )
+
+    def _offloads(self, scene: Scene, chars: int) -> Iterator[Evict]:
+        for entry in scene.window.open_entries:
+            text = entry.message.text
+            if entry.message.role == "tool" and len(text) > chars:
+                lines = text.split("\n")
+                shown = "\n".join(line[:1_000] for line in (*lines[:5], "…", *lines[-5:]))
+                handle = scene.name_span(entry.position, entry.position)
+                parts = (Text(f"Result too large, saved at {handle}\n{shown}"),)
+                yield Evict(
+                    reason="arrived too large",
+                    turn=scene.turn,
+                    tokens_before=entry.tokens,
+                    tokens_after=measure(
+                        replace(entry.message, parts=parts), scene.window.count
+                    ).tokens,
+                    position=entry.position,
+                    parts=parts,
+                )
+
+    def _cut_arguments(self, scene: Scene, chars: int) -> Iterator[Elide]:
+        window = scene.window
+        for item in window.items[window.head : self._cut(scene)]:
+            entry = window.entries.get(item.position)
+            if entry is None or item.position in window.rewrites:
+                continue
+            parts = tuple(
+                replace(p, arguments=f'{{"cut": "{len(p.arguments)} characters"}}')
+                if isinstance(p, ToolCall) and _is_long_write(entry, p, chars)
+                else p
+                for p in entry.message.parts
+            )
+            if parts != entry.message.parts:
+                yield Elide(
+                    reason=WHY,
+                    turn=scene.turn,
+                    tokens_before=entry.tokens,
+                    tokens_after=measure(replace(entry.message, parts=parts), window.count).tokens,
+                    position=entry.position,
+                    parts=parts,
+                )
+
+
+def _is_long_write(entry: Entry, call: ToolCall, chars: int) -> bool:
+    writes = any(use.name == call.name and use.action == "write" for use in entry.uses)
+    return writes and len(call.arguments) > chars
+
+
+@cache
+def stand_in(count: Counter, tokens: int) -> str:
+    """Make a text of just so many tokens, for a summary that no model writes here."""
+    heading = "[stand-in for a summary by a model]"
+    return heading + " summary" * (tokens - count(heading))
+
+
+DEEPAGENTS = FixedTrigger(
+    share=0.85, keep_share=0.10, archives=True, result_chars=80_000, argument_chars=2_000
+)
+"""deepagents 0.7.32 with a model profile: summary at 85 %, keep 10 %, everything archived."""
+LANGCHAIN = FixedTrigger(share=0.85, keep_messages=20, trimmed=4_000)
+"""LangChain's SummarizationMiddleware at 85 %: keep 20 messages, summarize the last 4,000 tokens."""
+DEERFLOW = FixedTrigger(share=0.8, messages=50, keep_messages=20, trimmed=4_000)
+"""DeerFlow 2: 80 % or 50 messages, keep 20; the schema's default trim."""

@@ -1,0 +1,77 @@
+"""Later uses of earlier content, found in the recording itself, without a model.
+
+A tool result is *used* by a later model turn when the turn says an identifier that only the
+result (and at most a few other messages before it) had said, or asks for the same read again
+though nothing was written in between. Both are signs that the content mattered at that point;
+what a view no longer shows then is a *fault* (ECONOMICS, section 6).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from thalweg.context.identifiers import identifiers
+from thalweg.entries import Entry
+from thalweg.transcript import as_text
+
+RARE = 3
+"""An identifier that more messages than this had said before is common knowledge."""
+WEIGHT = 3
+"""Least weight of an identifier that counts (see `identifiers`)."""
+LENGTH = 6
+"""Least length of an identifier that counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One later use of a tool result."""
+
+    turn: int
+    """Position of the assistant message that uses it."""
+    source: int
+    """Position of the tool result."""
+    identifier: str
+    """What was said again; empty when the same read was asked for again."""
+    said_at: tuple[int, ...]
+    """Every position before the turn that had said it."""
+
+
+def find_uses(entries: Sequence[Entry]) -> Iterator[Use]:
+    """Find every use of a tool result by a later assistant message, in order.
+
+    Args:
+        entries: All entries of a thread, by position.
+    """
+    said: dict[str, list[int]] = {}
+    reads: dict[tuple[str, str, str], int] = {}
+    asked: dict[tuple[str, str, str], int] = {}
+    for entry in entries:
+        names = {n for w, n in identifiers(as_text(entry.message)) if w >= WEIGHT and len(n) >= LENGTH}
+        if entry.message.role == "assistant":
+            yield from _identifier_uses(entry, names, said, entries)
+            for use in entry.uses:
+                key = (use.name, use.target, use.scope)
+                if use.action == "read" and use.target and key in reads:
+                    yield Use(entry.position, reads[key], "", (reads[key],))
+        use_answered = entry.answers
+        if use_answered is not None and not entry.message.is_error:
+            if use_answered.action == "write":
+                for key in [k for k in reads if k[1] == use_answered.target]:
+                    del reads[key]
+            elif use_answered.action == "read" and use_answered.target:
+                reads[use_answered.name, use_answered.target, use_answered.scope] = entry.position
+        for name in names:
+            said.setdefault(name, []).append(entry.position)
+
+
+def _identifier_uses(
+    entry: Entry, names: set[str], said: dict[str, list[int]], entries: Sequence[Entry]
+) -> Iterator[Use]:
+    found: dict[int, Use] = {}
+    for name in sorted(names):
+        before = said.get(name, ())
+        if not 0 < len(before) <= RARE:
+            continue
+        source = next((p for p in before if entries[p].message.role == "tool"), None)
+        if source == before[0]:
+            found.setdefault(source, Use(entry.position, source, name, tuple(before)))
+    yield from (found[source] for source in sorted(found))
