@@ -220,6 +220,8 @@ def _fenced(body: str) -> str:
 
 LEVELS = ((6_000, 400), (2_400, 300), (1_200, 200), (800, 100), (450, 0), (160, 0))
 """How much of each end of a long request is quoted, in characters, most generous first."""
+OPENING_REQUESTS = 2
+"""How many of the first requests are quoted two levels more generously: they hold the goal."""
 
 
 def _requests(
@@ -233,7 +235,7 @@ def _requests(
     for level, (head, tail) in enumerate(LEVELS):
         lines = []
         for k, quote in enumerate(record.requests):
-            ends = LEVELS[max(0, level - 2)] if k == 0 else (head, tail)
+            ends = LEVELS[max(0, level - 2)] if k < OPENING_REQUESTS else (head, tail)
             text = excerpt(
                 quote.text,
                 *ends,
