@@ -1,0 +1,145 @@
+"""Claude Code sessions: `~/.claude/projects/<folder>/<session>.jsonl`.
+
+A model message is written as several rows, one for each block, with one message id; results
+of its calls may stand between them. Rows of subagents, snapshots, progress and the like are
+no messages of the thread.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from thalweg.wires.base import Note, Recording
+from thalweg.wires.logs import (
+    Item,
+    LogFormat,
+    as_str,
+    left_out,
+    odd_row,
+    pairing_notes,
+    summary_note,
+    through_wire,
+)
+from thalweg.wires.provisional import anthropic
+from thalweg.wires.source import Broken, JsonObject, Row, Source
+from thalweg.wires.usage import read_usage
+
+NAME = "claude_code"
+
+_SPEAKERS = frozenset({"user", "assistant"})
+_MARKS = frozenset({"sessionId", "uuid", "parentUuid", "isSidechain"})
+_BOUNDARIES = frozenset({"compact_boundary", "microcompact_boundary"})
+
+
+def detect(source: Source) -> bool:
+    """Know the format by a user or assistant row that wraps a message and names its session."""
+    return any(
+        row.value.get("type") in _SPEAKERS
+        and isinstance(row.value.get("message"), dict)
+        and not _MARKS.isdisjoint(row.value)
+        for row in source.objects
+    )
+
+
+def read(source: Source) -> Recording:
+    """Read the main thread, in the order of the file."""
+    session = _Session(notes=list(source.notes))
+    for row in source.lines:
+        session.take(row)
+    messages, read_notes = through_wire(NAME, anthropic, session.items)
+    notes = [
+        *session.notes,
+        *left_out(session.skipped, {"subagents": "they are threads of their own"}),
+        *read_notes,
+        *pairing_notes(messages),
+    ]
+    return Recording(source.name, NAME, tuple(messages), tuple(notes))
+
+
+@dataclass(slots=True)
+class _Session:
+    """The rows taken so far."""
+
+    notes: list[Note]
+    items: list[Item | Broken] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    open_id: str = ""
+    """Id of the model message that further rows may still continue."""
+    open_at: int = -1
+    """Where in `items` that message stands."""
+
+    def take(self, row: Row | Broken) -> None:
+        if isinstance(row, Broken):
+            self.items.append(row)
+        elif not isinstance(row.value, dict) or not isinstance(row.value.get("type"), str):
+            self.notes.append(odd_row(row.line, row.value))
+            self.items.append(Broken(row.line, str(row.value)))
+        elif row.value["type"] in _SPEAKERS and isinstance(row.value.get("message"), dict):
+            self._take_message(row.line, row.value, row.value["message"])
+        else:
+            self._skip(row.line, row.value)
+
+    def _skip(self, line: int, value: JsonObject) -> None:
+        subtype = as_str(value.get("subtype"))
+        if subtype in _BOUNDARIES:
+            metadata = value.get("compactMetadata") or value.get("microcompactMetadata")
+            self.notes.append(Note(line, f"recorded_{subtype}", str(metadata or "")))
+        else:
+            self.skipped[value["type"]] += 1
+
+    def _take_message(self, line: int, row: JsonObject, message: JsonObject) -> None:
+        if row.get("isSidechain") is True:
+            self.skipped["subagents"] += 1
+        elif row.get("isCompactSummary") is True:
+            self.notes.append(summary_note(line, len(str(message.get("content")))))
+        elif row["type"] == "assistant":
+            self._take_assistant(line, row, message)
+        else:
+            if not _is_results(message):
+                self.open_id = ""
+            self.items.append(self._item(line, row, message))
+
+    def _take_assistant(self, line: int, row: JsonObject, message: JsonObject) -> None:
+        message_id = as_str(message.get("id"))
+        begun = self.items[self.open_at] if message_id and message_id == self.open_id else None
+        if isinstance(begun, Item):
+            self.items[self.open_at] = _continued(begun, message)
+        else:
+            self.open_id, self.open_at = message_id, len(self.items)
+            self.items.append(self._item(line, row, message))
+
+    def _item(self, line: int, row: JsonObject, message: JsonObject) -> Item:
+        return Item(
+            line,
+            message,
+            uid=as_str(row.get("uuid")),
+            at=as_str(row.get("timestamp")),
+            kind="injected" if row.get("isMeta") is True else "said",
+            usage=read_usage(message.get("usage")),
+        )
+
+
+def _is_results(message: Mapping[str, Any]) -> bool:
+    content = message.get("content")
+    return isinstance(content, list) and all(
+        isinstance(block, dict) and block.get("type") == "tool_result" for block in content
+    )
+
+
+def _continued(begun: Item, message: JsonObject) -> Item:
+    """Join the next row of a model message to the rows before it."""
+    content = [*_blocks(begun.raw), *_blocks(message)]
+    raw = {**begun.raw, **message, "content": content}
+    usage = read_usage(message.get("usage")) or begun.usage
+    return Item(begun.line, raw, begun.uid, begun.at, begun.kind, begun.is_error, usage)
+
+
+def _blocks(message: Mapping[str, Any]) -> list[Any]:
+    content = message.get("content")
+    if isinstance(content, list):
+        return content
+    return [{"type": "text", "text": content}] if isinstance(content, str) else []
+
+
+FORMAT = LogFormat(NAME, "Claude Code rows (`type`, `message`, `uuid`)", detect, read)
