@@ -7,10 +7,12 @@ no messages of the thread.
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from thalweg.wires.anthropic import AnthropicWire
 from thalweg.wires.base import Note, Recording
+from thalweg.wires.fields import as_usage
 from thalweg.wires.logs import (
     Item,
     LogFormat,
@@ -21,11 +23,9 @@ from thalweg.wires.logs import (
     summary_note,
     through_wire,
 )
-from thalweg.wires.provisional import anthropic
 from thalweg.wires.source import Broken, JsonObject, Row, Source
-from thalweg.wires.usage import read_usage
 
-NAME = "claude_code"
+NAME = "claude-code"
 
 _SPEAKERS = frozenset({"user", "assistant"})
 _MARKS = frozenset({"sessionId", "uuid", "parentUuid", "isSidechain"})
@@ -44,10 +44,10 @@ def detect(source: Source) -> bool:
 
 def read(source: Source) -> Recording:
     """Read the main thread, in the order of the file."""
-    session = _Session(notes=list(source.notes))
+    session = _Session(notes=list(source.notes), of_subagent=_is_of_subagent(source))
     for row in source.lines:
         session.take(row)
-    messages, read_notes = through_wire(NAME, anthropic, session.items)
+    messages, read_notes = through_wire(NAME, AnthropicWire().read, session.items)
     notes = [
         *session.notes,
         *left_out(session.skipped, {"subagents": "they are threads of their own"}),
@@ -57,17 +57,28 @@ def read(source: Source) -> Recording:
     return Recording(source.name, NAME, tuple(messages), tuple(notes))
 
 
+def _is_of_subagent(source: Source) -> bool:
+    """Tell whether the whole file is the thread of a subagent."""
+    spoken = [row.value for row in source.objects if row.value.get("type") in _SPEAKERS]
+    return all(row.get("isSidechain") is True for row in spoken)
+
+
 @dataclass(slots=True)
 class _Session:
     """The rows taken so far."""
 
     notes: list[Note]
+    of_subagent: bool = False
     items: list[Item | Broken] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     open_id: str = ""
     """Id of the model message that further rows may still continue."""
     open_at: int = -1
     """Where in `items` that message stands."""
+    seen: dict[str, JsonObject] = field(default_factory=dict)
+    """Messages taken, by the uuid of their row."""
+    prompted: set[str] = field(default_factory=set)
+    """Rows after which the user said something."""
 
     def take(self, row: Row | Broken) -> None:
         if isinstance(row, Broken):
@@ -89,16 +100,33 @@ class _Session:
             self.skipped[value["type"]] += 1
 
     def _take_message(self, line: int, row: JsonObject, message: JsonObject) -> None:
-        if row.get("isSidechain") is True:
+        if row.get("isSidechain") is True and not self.of_subagent:
             self.skipped["subagents"] += 1
         elif row.get("isCompactSummary") is True:
             self.notes.append(summary_note(line, len(str(message.get("content")))))
+        elif self._is_repeated(line, as_str(row.get("uuid")), message):
+            self.notes.append(Note(line, "repeated_row", "left out: it stands there before"))
         elif row["type"] == "assistant":
             self._take_assistant(line, row, message)
         else:
             if not _is_results(message):
                 self.open_id = ""
+                self._note_branch(line, as_str(row.get("parentUuid")))
             self.items.append(self._item(line, row, message))
+
+    def _is_repeated(self, line: int, uid: str, message: JsonObject) -> bool:
+        if not uid:
+            return False
+        before = self.seen.setdefault(uid, message)
+        if before is not message and before != message:
+            self.notes.append(Note(line, "reused_uid", uid))
+        return before is not message and before == message
+
+    def _note_branch(self, line: int, parent: str) -> None:
+        if parent in self.prompted:
+            self.notes.append(Note(line, "branch", f"goes on from {parent}, as did a row before"))
+        elif parent:
+            self.prompted.add(parent)
 
     def _take_assistant(self, line: int, row: JsonObject, message: JsonObject) -> None:
         message_id = as_str(message.get("id"))
@@ -116,7 +144,7 @@ class _Session:
             uid=as_str(row.get("uuid")),
             at=as_str(row.get("timestamp")),
             kind="injected" if row.get("isMeta") is True else "said",
-            usage=read_usage(message.get("usage")),
+            usage=as_usage(message.get("usage")),
         )
 
 
@@ -131,8 +159,8 @@ def _continued(begun: Item, message: JsonObject) -> Item:
     """Join the next row of a model message to the rows before it."""
     content = [*_blocks(begun.raw), *_blocks(message)]
     raw = {**begun.raw, **message, "content": content}
-    usage = read_usage(message.get("usage")) or begun.usage
-    return Item(begun.line, raw, begun.uid, begun.at, begun.kind, begun.is_error, usage)
+    usage = as_usage(message.get("usage")) or begun.usage
+    return replace(begun, raw=raw, usage=usage)
 
 
 def _blocks(message: Mapping[str, Any]) -> list[Any]:

@@ -10,11 +10,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from thalweg.entries import Kind, Message, Opaque, Usage
-from thalweg.wires.base import Note, Recording, Wire
+from thalweg.wires.base import Note, Recording
 from thalweg.wires.source import NOTED_CHARS, Broken, Source
 
 RECORDED_SUMMARY = "recorded_summary"
 """Code of a note: the recorded agent's own summary of a compaction, left out."""
+
+
+Read = Callable[[Sequence[Any]], tuple[list[Message], list[Note]]]
+"""How a wire reads its objects: `Wire.read`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +41,30 @@ class Item:
     uid: str = ""
     at: str = ""
     kind: Kind = "said"
+    name: str = ""
     is_error: bool = False
     usage: Usage | None = None
 
 
 def through_wire(
-    format_name: str, wire: Wire, items: Sequence[Item | Broken]
+    format_name: str, read: Read, items: Sequence[Item | Broken]
 ) -> tuple[list[Message], list[Note]]:
     """Read the provider objects of a log with their wire, in order.
+
+    Results of calls are given the name of the tool where the wire does not tell it.
 
     A broken line becomes an injected user message, so that its content stays in the thread;
     but broken lines alone make no thread.
     """
     good = [item for item in items if isinstance(item, Item)]
     try:
-        read, wire_notes = wire.read([item.raw for item in good])
+        told, wire_notes = read([item.raw for item in good])
     except RecursionError:
-        return _one_by_one(format_name, wire, items)
+        return _one_by_one(format_name, read, items)
     notes = [_with_line(note, good) for note in wire_notes]
     own = {id(item.raw): index for index, item in enumerate(good)}
     parts = _Parted(good)
-    for message in read:
+    for message in told:
         parts.place(message, own)
     messages: list[Message] = []
     position = 0
@@ -65,9 +72,9 @@ def through_wire(
         if isinstance(item, Item):
             messages += parts.of[position]
             position += 1
-        elif read:
+        elif told:
             messages.append(broken_message(format_name, item))
-    return messages, notes
+    return _named(messages), notes
 
 
 class _Parted:
@@ -82,7 +89,7 @@ class _Parted:
         raws = message.origin.raws if message.origin else ()
         index = next((own[id(raw)] for raw in raws if id(raw) in own), self._last)
         self._last = index
-        first = not any(told.role == message.role for told in self.of[index])
+        first = not any(before.role == message.role for before in self.of[index])
         self.of[index].append(_laid_over(message, self._items[index], first=first))
 
 
@@ -94,9 +101,20 @@ def _laid_over(message: Message, item: Item, *, first: bool) -> Message:
         uid=item.uid or message.uid,
         at=item.at or message.at,
         kind=item.kind if item.kind != "said" else message.kind,
-        is_error=item.is_error or message.is_error,
+        name=message.name or item.name,
+        is_error=message.is_error or (item.is_error and message.role == "tool"),
         usage=message.usage or (usage if message.role == "assistant" else None),
     )
+
+
+def _named(messages: Iterable[Message]) -> list[Message]:
+    names: dict[str, str] = {}
+    named: list[Message] = []
+    for message in messages:
+        names |= {call.id: call.name for call in message.calls if call.id}
+        nameless = message.role == "tool" and not message.name and message.answers in names
+        named.append(replace(message, name=names[message.answers]) if nameless else message)
+    return named
 
 
 def _with_line(note: Note, items: Sequence[Item]) -> Note:
@@ -104,7 +122,7 @@ def _with_line(note: Note, items: Sequence[Item]) -> Note:
 
 
 def _one_by_one(
-    format_name: str, wire: Wire, items: Sequence[Item | Broken]
+    format_name: str, read: Read, items: Sequence[Item | Broken]
 ) -> tuple[list[Message], list[Note]]:
     """Read each object alone, after one of them was nested too deeply to be read."""
     messages: list[Message] = []
@@ -114,11 +132,11 @@ def _one_by_one(
             messages.append(broken_message(format_name, item))
             continue
         try:
-            read, found = wire.read([item.raw])
+            told, found = read([item.raw])
         except RecursionError:
             notes.append(Note(item.line, "nested_too_deeply", "an object that cannot be read"))
             continue
-        messages += [_laid_over(message, item, first=True) for message in read]
+        messages += [_laid_over(message, item, first=True) for message in told]
         notes += [replace(note, line=item.line) for note in found]
     return messages, notes
 

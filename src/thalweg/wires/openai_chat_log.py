@@ -5,6 +5,7 @@ from typing import Any
 
 from thalweg.entries import Kind
 from thalweg.wires.base import Note, Recording
+from thalweg.wires.fields import as_usage
 from thalweg.wires.logs import (
     Item,
     LogFormat,
@@ -14,11 +15,11 @@ from thalweg.wires.logs import (
     summary_note,
     through_wire,
 )
-from thalweg.wires.provisional import openai_chat
+from thalweg.wires.openai_chat import OpenAIChatWire
 from thalweg.wires.source import Broken, JsonObject, Row, Source
-from thalweg.wires.usage import read_usage
+from thalweg.wires.times import iso_time
 
-NAME = "openai_chat_log"
+NAME = "openai-chat-log"
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
 _UIDS = ("uuid", "id", "message_id", "dia_id")
@@ -51,7 +52,7 @@ def read(source: Source) -> Recording:
             notes.append(summary_note(row.line, len(str(row.value.get("content")))))
         else:
             items.append(_item(row, notes))
-    messages, read_notes = through_wire(NAME, openai_chat, items)
+    messages, read_notes = through_wire(NAME, OpenAIChatWire().read, items)
     notes += read_notes
     notes += pairing_notes(messages)
     return Recording(source.name, NAME, tuple(messages), tuple(notes))
@@ -80,15 +81,19 @@ def _item(row: Row, notes: list[Note]) -> Item | Broken:
         row.line,
         raw,
         uid=_first(beside, _UIDS),
-        at=_first(beside, _TIMES),
+        at=_said_at(beside),
         kind=injected,
         is_error=beside.get("is_error") is True,
-        usage=read_usage(beside.get("usage")),
+        usage=as_usage(beside.get("usage")) or as_usage(beside.get("tokens")),
     )
 
 
 def _first(beside: JsonObject, names: tuple[str, ...]) -> str:
     return next((found for name in names if (found := as_str(beside.get(name)))), "")
+
+
+def _said_at(beside: JsonObject) -> str:
+    return next((at for name in _TIMES if (at := iso_time(beside.get(name)))), "")
 
 
 FORMAT = LogFormat(NAME, "JSON Lines with `role` and `content`", detect, read)

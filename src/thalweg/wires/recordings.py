@@ -9,13 +9,36 @@ from glob import glob, has_magic
 from pathlib import Path
 
 from thalweg.errors import RecordingError
-from thalweg.wires import claude_code, openai_chat_log
+from thalweg.wires import (
+    aider,
+    chat_document,
+    claude_code,
+    codex,
+    dialogues,
+    event_stream,
+    gemini_cli,
+    langgraph,
+    openai_chat_log,
+    openhands,
+    pi,
+    swe_agent,
+)
 from thalweg.wires.base import Recording
 from thalweg.wires.logs import LogFormat
 from thalweg.wires.source import SEEN_CHARS, Source, open_source
 
 FORMATS: tuple[LogFormat, ...] = (
     claude_code.FORMAT,
+    codex.FORMAT,
+    pi.FORMAT,
+    gemini_cli.FORMAT,
+    swe_agent.FORMAT,
+    openhands.FORMAT,
+    langgraph.FORMAT,
+    chat_document.FORMAT,
+    dialogues.FORMAT,
+    event_stream.FORMAT,
+    aider.FORMAT,
     openai_chat_log.FORMAT,
 )
 """Every format, the more particular before the more general."""
