@@ -1,0 +1,70 @@
+"""Chat histories of aider: `.aider.chat.history.md`.
+
+Lines after `####` are the user's, lines after `>` the program's, all others the model's.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+
+from thalweg.wires.base import Recording
+from thalweg.wires.logs import Item, LogFormat, through_wire
+from thalweg.wires.openai_chat import OpenAIChatWire
+from thalweg.wires.source import Source
+from thalweg.wires.times import iso_time
+
+NAME = "aider"
+
+_STARTED = re.compile(r"# aider chat started at (.+)")
+
+
+def detect(source: Source) -> bool:
+    """Know the format by the line that begins every chat."""
+    return any(_STARTED.match(line) for line in source.text.split("\n"))
+
+
+def read(source: Source) -> Recording:
+    """Read what each spoke in a row as one message."""
+    messages, notes = through_wire(NAME, OpenAIChatWire().read, list(_items(source.text)))
+    return Recording(source.name, NAME, tuple(messages), (*source.notes, *notes))
+
+
+_MARKS = {"user": "####", "aider": ">"}
+
+
+def _items(text: str) -> Iterator[Item]:
+    started = ""
+    lines = enumerate(text.split("\n"))
+    for speaker, spoken in groupby(_spoken(lines), key=lambda line: line[1]):
+        run = list(spoken)
+        said = "\n".join(_bare(speaker, line) for _, _, line in run).strip("\n")
+        if speaker == "start":
+            found = _STARTED.match(run[-1][2])
+            started = iso_time(found[1]) if found else ""
+        elif said.strip() and speaker == "model":
+            yield Item(run[0][0], {"role": "assistant", "content": said})
+        elif said.strip() and speaker == "user":
+            yield Item(run[0][0], {"role": "user", "content": said}, at=started)
+        elif said.strip():
+            raw = {"role": "user", "name": speaker, "content": said}
+            yield Item(run[0][0], raw, kind="injected")
+
+
+def _spoken(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str, str]]:
+    """Tell who speaks each line; an empty one belongs to who spoke before."""
+    speaker = "model"
+    for number, line in lines:
+        if _STARTED.match(line):
+            speaker = "start"
+        elif line.strip():
+            marked = (who for who, mark in _MARKS.items() if f"{line} ".startswith(f"{mark} "))
+            speaker = next(marked, "model")
+        yield number, speaker, line
+
+
+def _bare(speaker: str, line: str) -> str:
+    mark = _MARKS.get(speaker)
+    return line.removeprefix(mark).strip() if mark else line
+
+
+FORMAT = LogFormat(NAME, "`# aider chat started at`", detect, read)

@@ -1,0 +1,142 @@
+"""The messages dialect of Anthropic.
+
+A user message with tool results is read as one message per result and one for the rest; on
+writing they join again, results first. The system prompt, a parameter of the request, is
+read and written as an item of role `system` at the head; `split_system` takes it off.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from thalweg.entries import Message, Role
+from thalweg.wires.anthropic_blocks import WIRE, read_blocks, write_blocks
+from thalweg.wires.base import Note
+from thalweg.wires.fields import Fields, as_usage, pack, packed, plain, unpack
+from thalweg.wires.origins import foreign_item, shared
+from thalweg.wires.turns import Turn, join, turns
+
+_RESULT = "anthropic:result"
+_ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}
+
+
+class AnthropicWire:
+    """Messages of `POST /v1/messages`, the system prompt as an item of its own."""
+
+    name = WIRE
+
+    def read(self, items: Sequence[Any]) -> tuple[list[Message], list[Note]]:
+        """See `Wire.read`."""
+        notes: list[Note] = []
+        messages = [m for line, item in enumerate(items) for m in _read(item, line, notes)]
+        return messages, notes
+
+    def write(self, messages: Sequence[Message]) -> list[Any]:
+        """See `Wire.write`. Neighbours of one role are joined unless all came as they are."""
+        drafted = turns(messages, WIRE, model="assistant", draft=_draft, build=_build)
+        return join(drafted, opened=_opened, build=_build, is_result=_is_result)
+
+
+def split_system(items: Sequence[Any]) -> tuple[str | list[Any] | None, list[Any]]:
+    """Part what `write` gave into the request's `system` and `messages`.
+
+    Example:
+        >>> split_system(
+        ...     [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]
+        ... )
+        ('Be brief.', [{'role': 'user', 'content': 'hi'}])
+    """
+    first = next((k for k, item in enumerate(items) if not _is_system(item)), len(items))
+    contents = [(plain(item) or {}).get("content") or [] for item in items[:first]]
+    if not contents:
+        return None, list(items)
+    system = contents[0] if len(contents) == 1 else [b for c in contents for b in _blocks(c)]
+    return system, list(items[first:])
+
+
+def _is_system(item: object) -> bool:
+    return (plain(item) or {}).get("role") == "system"
+
+
+def _blocks(content: object) -> list[object]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return list(content) if isinstance(content, (list, tuple)) else []
+
+
+def _is_result(block: object) -> bool:
+    return (plain(block) or {}).get("type") == "tool_result"
+
+
+def _read(item: object, line: int, notes: list[Note]) -> list[Message]:
+    source = plain(item)
+    role = source.get("role") if source is not None else None
+    if source is None or not isinstance(role, str) or role not in _ROLES:
+        return [foreign_item(WIRE, item, line, notes)]
+    fields = Fields(source)
+    del fields.left["role"]
+    content = fields.take("content", str)
+    blocks = _blocks(content if content is not None else fields.take("content", list))
+    results = [block for block in blocks if role == "user" and _is_result(block)]
+    rest = [block for block in blocks if role != "user" or not _is_result(block)]
+    messages = [_result(block, line, notes) for block in results]
+    if rest or not results:
+        messages.append(Message(_ROLES[role], read_blocks(rest, line, notes), line=line))
+    messages[-1] = replace(
+        messages[-1],
+        uid=fields.peek("id"),
+        usage=as_usage(fields.left.get("usage")),
+        extra=packed(messages[-1].extra, pack(WIRE, fields.left)),
+    )
+    return shared(WIRE, item, messages)
+
+
+def _result(block: object, line: int, notes: list[Note]) -> Message:
+    fields = Fields(plain(block) or {})
+    del fields.left["type"]
+    content = fields.take("content", str)
+    blocks = _blocks(content if content is not None else fields.take("content", list))
+    return Message(
+        "tool",
+        read_blocks(blocks, line, notes),
+        answers=fields.text("tool_use_id"),
+        is_error=fields.take("is_error", bool) is True,
+        line=line,
+        extra=pack(_RESULT, fields.left),
+    )
+
+
+def _draft(message: Message, role: str) -> Turn:
+    blocks = write_blocks(message.parts)
+    if message.role == "tool":
+        blocks = (_write_result(message, blocks),)
+    return Turn(role, blocks, unpack(message.extra, WIRE))
+
+
+def _write_result(message: Message, blocks: tuple[object, ...]) -> dict[str, Any]:
+    body = {"type": "tool_result", **unpack(message.extra, _RESULT)}
+    body["tool_use_id"] = message.answers
+    body["content"] = _content(blocks)
+    if message.is_error:
+        body["is_error"] = True
+    return body
+
+
+def _opened(turn: Turn) -> Turn:
+    source = plain(turn.raws[0]) or {}
+    left = {name: value for name, value in source.items() if name not in {"role", "content"}}
+    return Turn(turn.role, tuple(_blocks(source.get("content"))), left)
+
+
+def _build(turn: Turn) -> dict[str, Any]:
+    return {**turn.fields, "role": turn.role, "content": _content(turn.blocks)}
+
+
+def _content(blocks: Sequence[Any]) -> str | list[Any]:
+    """Write content the short way where there is one."""
+    if not blocks:
+        return ""
+    block = plain(blocks[0]) or {}
+    if len(blocks) == 1 and block.keys() == {"type", "text"}:
+        return str(block["text"])
+    return list(blocks)

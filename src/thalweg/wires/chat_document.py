@@ -1,0 +1,236 @@
+"""One JSON document that holds the messages of a chat.
+
+A list of messages; a request body of OpenAI, Anthropic or Google; a result of tau-bench
+(`traj`) or ToolBench (`answer_generation`); a sample of Inspect; a trace of Vorflux.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from thalweg.wires.anthropic import AnthropicWire
+from thalweg.wires.base import Note, Recording, Wire
+from thalweg.wires.fields import as_usage
+from thalweg.wires.gemini import GeminiWire
+from thalweg.wires.logs import Item, LogFormat, as_str, left_out, pairing_notes, through_wire
+from thalweg.wires.openai_chat import OpenAIChatWire
+from thalweg.wires.openai_chat_log import is_chat_message
+from thalweg.wires.openai_responses import OpenAIResponsesWire
+from thalweg.wires.source import JsonObject, Source
+from thalweg.wires.times import iso_time
+
+NAME = "chat-document"
+
+_ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
+_RESPONSES_ITEMS = frozenset({"function_call", "function_call_output", "reasoning", "message"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Chat:
+    """What a document turned out to hold."""
+
+    wire: Wire
+    items: Sequence[Any]
+    tools: Sequence[Any] = ()
+    ahead: int = 0
+    """Items before the first of the list: a system prompt that stands beside it."""
+    skipped: Counter[str] | None = None
+
+
+def detect(source: Source) -> bool:
+    """Know the format by a list of messages where one of the forms has it."""
+    return _chat(source.document) is not None
+
+
+def read(source: Source) -> Recording:
+    """Read the messages; `Message.line` is the index in their list."""
+    chat = _chat(source.document)
+    assert chat is not None  # noqa: S101 (`detect` said so)
+    items = [
+        Item(
+            max(index - chat.ahead, 0),
+            raw,
+            uid=as_str(raw.get("id")),
+            at=iso_time(raw.get("timestamp")),
+            usage=as_usage(raw.get("usage")),
+        )
+        for index, raw in enumerate(map(_object, chat.items))
+    ]
+    messages, read_notes = through_wire(NAME, chat.wire.read, items)
+    notes: list[Note] = [
+        *source.notes,
+        *left_out(chat.skipped or Counter()),
+        *read_notes,
+        *pairing_notes(messages),
+    ]
+    tools = tuple(tool for tool in chat.tools if isinstance(tool, dict))
+    return Recording(source.name, NAME, tuple(messages), tuple(notes), tools)
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {"content": value}
+
+
+def _chat(document: object) -> _Chat | None:
+    if isinstance(document, list):
+        return _of_list(document)
+    if not isinstance(document, dict):
+        return None
+    found = (form(document) for form in _FORMS)
+    return next((chat for chat in found if chat is not None), None)
+
+
+def _of_list(messages: Sequence[Any]) -> _Chat | None:
+    objects = [message for message in messages if isinstance(message, dict)]
+    if any("parts" in one and one.get("role") in {"user", "model"} for one in objects):
+        return _Chat(GeminiWire(), messages)
+    if any(one.get("type") in _RESPONSES_ITEMS for one in objects):
+        return _Chat(OpenAIResponsesWire(), messages)
+    if any(map(is_chat_message, objects)):
+        return _Chat(AnthropicWire() if _is_anthropic(objects) else OpenAIChatWire(), messages)
+    return None
+
+
+def _is_anthropic(messages: Iterable[Mapping[str, Any]]) -> bool:
+    return any(
+        isinstance(block, dict) and block.get("type") in _ANTHROPIC_BLOCKS
+        for message in messages
+        if isinstance(content := message.get("content"), list)
+        for block in content
+    )
+
+
+def _body(document: JsonObject) -> _Chat | None:
+    """Read a request body, or an object with a list of messages under a usual name."""
+    for name in ("messages", "contents", "input", "traj"):
+        listed = document.get(name)
+        chat = _of_list(listed) if isinstance(listed, list) else None
+        if chat is not None:
+            return _with_system(document, chat)
+    return None
+
+
+def _with_system(document: JsonObject, chat: _Chat) -> _Chat:
+    listed = document.get("tools") or document.get("functions") or ()
+    tools = listed if isinstance(listed, list) else ()
+    for name in ("system", "instructions", "systemInstruction", "system_instruction"):
+        if told := document.get(name):
+            wire = AnthropicWire() if name == "system" else chat.wire
+            return _Chat(wire, [_system(name, told), *chat.items], tools, ahead=1)
+    return _Chat(chat.wire, chat.items, tools)
+
+
+def _system(name: str, told: object) -> JsonObject:
+    if name.startswith("system") and isinstance(told, dict):
+        return {"role": "system", **told}
+    return {"role": "system", "content": told}
+
+
+def _toolbench(document: JsonObject) -> _Chat | None:
+    answer = document.get("answer_generation")
+    tries = answer.get("train_messages") if isinstance(answer, dict) else None
+    if not isinstance(answer, dict) or not isinstance(tries, list) or not tries:
+        return None
+    last = tries[-1]
+    chat = _of_list(last) if isinstance(last, list) else None
+    functions = answer.get("function")
+    return chat and _Chat(chat.wire, last, functions if isinstance(functions, list) else ())
+
+
+def _inspect(document: JsonObject) -> _Chat | None:
+    listed = document.get("samples")
+    samples = listed if isinstance(listed, list) else []
+    sample = samples[0] if samples else None
+    messages = sample.get("messages") if isinstance(sample, dict) else None
+    if not isinstance(messages, list) or not any(map(is_chat_message, messages)):
+        return None
+    more = Counter({"further samples": len(samples) - 1}) if samples[1:] else None
+    return _Chat(OpenAIChatWire(), [_inspected(message) for message in messages], skipped=more)
+
+
+def _inspected(message: object) -> object:
+    if not isinstance(message, dict):
+        return message
+    raw = {key: value for key, value in message.items() if key not in {"source", "model", "error"}}
+    if isinstance(calls := raw.get("tool_calls"), list):
+        raw["tool_calls"] = [_inspected_call(call) for call in calls]
+    if name := raw.pop("function", None):
+        raw["name"] = name
+    return raw
+
+
+def _inspected_call(call: object) -> object:
+    if not isinstance(call, dict) or not isinstance(call.get("function"), str):
+        return call
+    function = {"name": call["function"], "arguments": _as_text(call.get("arguments"))}
+    return {"id": call.get("id"), "type": "function", "function": function}
+
+
+def _vorflux(document: JsonObject) -> _Chat | None:
+    spans = document.get("trajectory")
+    if not isinstance(spans, list):
+        return None
+    spans = [span for span in spans if isinstance(span, dict)]
+    if not any(span.get("type") == "llm_call" for span in spans):
+        return None
+    skipped = Counter(
+        str(span.get("type")) for span in spans if span.get("type") not in {"llm_call", "tool_call"}
+    )
+    return _Chat(OpenAIChatWire(), list(_spans(spans)), skipped=skipped)
+
+
+def _spans(spans: Iterable[JsonObject]) -> Iterator[JsonObject]:
+    """Tell the spans of a trace as a chat; a result is told by tool and arguments alone."""
+    waiting: list[tuple[_Request, str]] = []
+    for span in spans:
+        at = {"timestamp": span.get("timestamp")}
+        output = span.get("output")
+        if span.get("type") == "llm_call":
+            prompt = span.get("task_prompt")
+            yield from filter(is_chat_message, prompt if isinstance(prompt, list) else [])
+            if isinstance(output, dict):
+                message = {"role": "assistant", **output, **at}
+                waiting += _asked(message)
+                yield message
+        elif span.get("type") == "tool_call":
+            tool = as_str(span.get("tool"))
+            raw: JsonObject = {"role": "tool", "name": tool, **at}
+            request = _request(tool, span.get("arguments"))
+            if asked := next((one for one in waiting if one[0] == request), None):
+                waiting.remove(asked)
+                raw["tool_call_id"] = asked[1]
+            yield {**raw, "content": _as_text(span.get("result"))}
+
+
+_Request = tuple[str, str]
+"""A tool and its arguments, their names without case and underscores: spans spell them anew."""
+
+
+def _request(tool: str, arguments: object) -> _Request:
+    if isinstance(arguments, dict):
+        arguments = {name.replace("_", "").lower(): told for name, told in arguments.items()}
+    return tool, json.dumps(arguments, sort_keys=True)
+
+
+def _asked(message: JsonObject) -> Iterator[tuple[_Request, str]]:
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else []:
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict):
+            try:
+                arguments = json.loads(function.get("arguments") or "{}")
+            except (ValueError, TypeError, RecursionError):
+                arguments = None
+            yield _request(as_str(function.get("name")), arguments), as_str(call.get("id"))
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+_FORMS = (_body, _toolbench, _inspect, _vorflux)
+
+
+FORMAT = LogFormat(NAME, "JSON with a list of `role` and `content`", detect, read)

@@ -1,0 +1,173 @@
+"""Claude Code sessions: `~/.claude/projects/<folder>/<session>.jsonl`.
+
+A model message is written as several rows, one for each block, with one message id; results
+of its calls may stand between them. Rows of subagents, snapshots, progress and the like are
+no messages of the thread.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from thalweg.wires.anthropic import AnthropicWire
+from thalweg.wires.base import Note, Recording
+from thalweg.wires.fields import as_usage
+from thalweg.wires.logs import (
+    Item,
+    LogFormat,
+    as_str,
+    left_out,
+    odd_row,
+    pairing_notes,
+    summary_note,
+    through_wire,
+)
+from thalweg.wires.source import Broken, JsonObject, Row, Source
+
+NAME = "claude-code"
+
+_SPEAKERS = frozenset({"user", "assistant"})
+_MARKS = frozenset({"sessionId", "uuid", "parentUuid", "isSidechain"})
+_BOUNDARIES = frozenset({"compact_boundary", "microcompact_boundary"})
+
+
+def detect(source: Source) -> bool:
+    """Know the format by a user or assistant row that wraps a message and names its session."""
+    return any(
+        row.value.get("type") in _SPEAKERS
+        and isinstance(row.value.get("message"), dict)
+        and not _MARKS.isdisjoint(row.value)
+        for row in source.objects
+    )
+
+
+def read(source: Source) -> Recording:
+    """Read the main thread, in the order of the file."""
+    session = _Session(notes=list(source.notes), of_subagent=_is_of_subagent(source))
+    for row in source.lines:
+        session.take(row)
+    messages, read_notes = through_wire(NAME, AnthropicWire().read, session.items)
+    notes = [
+        *session.notes,
+        *left_out(session.skipped, {"subagents": "they are threads of their own"}),
+        *read_notes,
+        *pairing_notes(messages),
+    ]
+    return Recording(source.name, NAME, tuple(messages), tuple(notes))
+
+
+def _is_of_subagent(source: Source) -> bool:
+    """Tell whether the whole file is the thread of a subagent."""
+    spoken = [row.value for row in source.objects if row.value.get("type") in _SPEAKERS]
+    return all(row.get("isSidechain") is True for row in spoken)
+
+
+@dataclass(slots=True)
+class _Session:
+    """The rows taken so far."""
+
+    notes: list[Note]
+    of_subagent: bool = False
+    items: list[Item | Broken] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    open_id: str = ""
+    """Id of the model message that further rows may still continue."""
+    open_at: int = -1
+    """Where in `items` that message stands."""
+    seen: dict[str, JsonObject] = field(default_factory=dict)
+    """Messages taken, by the uuid of their row."""
+    prompted: set[str] = field(default_factory=set)
+    """Rows after which the user said something."""
+
+    def take(self, row: Row | Broken) -> None:
+        if isinstance(row, Broken):
+            self.items.append(row)
+        elif not isinstance(row.value, dict) or not isinstance(row.value.get("type"), str):
+            self.notes.append(odd_row(row.line, row.value))
+            self.items.append(Broken(row.line, str(row.value)))
+        elif row.value["type"] in _SPEAKERS and isinstance(row.value.get("message"), dict):
+            self._take_message(row.line, row.value, row.value["message"])
+        else:
+            self._skip(row.line, row.value)
+
+    def _skip(self, line: int, value: JsonObject) -> None:
+        subtype = as_str(value.get("subtype"))
+        if subtype in _BOUNDARIES:
+            metadata = value.get("compactMetadata") or value.get("microcompactMetadata")
+            self.notes.append(Note(line, f"recorded_{subtype}", str(metadata or "")))
+        else:
+            self.skipped[value["type"]] += 1
+
+    def _take_message(self, line: int, row: JsonObject, message: JsonObject) -> None:
+        if row.get("isSidechain") is True and not self.of_subagent:
+            self.skipped["subagents"] += 1
+        elif row.get("isCompactSummary") is True:
+            self.notes.append(summary_note(line, len(str(message.get("content")))))
+        elif self._is_repeated(line, as_str(row.get("uuid")), message):
+            self.notes.append(Note(line, "repeated_row", "left out: it stands there before"))
+        elif row["type"] == "assistant":
+            self._take_assistant(line, row, message)
+        else:
+            if not _is_results(message):
+                self.open_id = ""
+                self._note_branch(line, as_str(row.get("parentUuid")))
+            self.items.append(self._item(line, row, message))
+
+    def _is_repeated(self, line: int, uid: str, message: JsonObject) -> bool:
+        if not uid:
+            return False
+        before = self.seen.setdefault(uid, message)
+        if before is not message and before != message:
+            self.notes.append(Note(line, "reused_uid", uid))
+        return before is not message and before == message
+
+    def _note_branch(self, line: int, parent: str) -> None:
+        if parent in self.prompted:
+            self.notes.append(Note(line, "branch", f"goes on from {parent}, as did a row before"))
+        elif parent:
+            self.prompted.add(parent)
+
+    def _take_assistant(self, line: int, row: JsonObject, message: JsonObject) -> None:
+        message_id = as_str(message.get("id"))
+        begun = self.items[self.open_at] if message_id and message_id == self.open_id else None
+        if isinstance(begun, Item):
+            self.items[self.open_at] = _continued(begun, message)
+        else:
+            self.open_id, self.open_at = message_id, len(self.items)
+            self.items.append(self._item(line, row, message))
+
+    def _item(self, line: int, row: JsonObject, message: JsonObject) -> Item:
+        return Item(
+            line,
+            message,
+            uid=as_str(row.get("uuid")),
+            at=as_str(row.get("timestamp")),
+            kind="injected" if row.get("isMeta") is True else "said",
+            usage=as_usage(message.get("usage")),
+        )
+
+
+def _is_results(message: Mapping[str, Any]) -> bool:
+    content = message.get("content")
+    return isinstance(content, list) and all(
+        isinstance(block, dict) and block.get("type") == "tool_result" for block in content
+    )
+
+
+def _continued(begun: Item, message: JsonObject) -> Item:
+    """Join the next row of a model message to the rows before it."""
+    content = [*_blocks(begun.raw), *_blocks(message)]
+    raw = {**begun.raw, **message, "content": content}
+    usage = as_usage(message.get("usage")) or begun.usage
+    return replace(begun, raw=raw, usage=usage)
+
+
+def _blocks(message: Mapping[str, Any]) -> list[Any]:
+    content = message.get("content")
+    if isinstance(content, list):
+        return content
+    return [{"type": "text", "text": content}] if isinstance(content, str) else []
+
+
+FORMAT = LogFormat(NAME, "Claude Code rows (`type`, `message`, `uuid`)", detect, read)

@@ -1,0 +1,171 @@
+"""Sessions of Codex: `~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl`.
+
+A row of type `response_item` wraps one item of OpenAI's Responses API. Older files hold the
+items bare.
+"""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from thalweg.entries import Kind, Usage
+from thalweg.wires.base import Note, Recording
+from thalweg.wires.fields import as_usage
+from thalweg.wires.logs import (
+    Item,
+    LogFormat,
+    as_str,
+    left_out,
+    odd_row,
+    pairing_notes,
+    summary_note,
+    through_wire,
+)
+from thalweg.wires.openai_responses import OpenAIResponsesWire
+from thalweg.wires.source import Broken, JsonObject, Row, Source
+from thalweg.wires.times import iso_time
+
+NAME = "codex"
+
+_WRAPPERS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+_BARE = frozenset(
+    {
+        "message",
+        "reasoning",
+        "function_call",
+        "function_call_output",
+        "custom_tool_call",
+        "custom_tool_call_output",
+        "local_shell_call",
+        "web_search_call",
+    }
+)
+_HARNESS = (
+    "<user_instructions>",
+    "<environment_context>",
+    "<turn_aborted>",
+    "<subagent_notification>",
+    "<skill>",
+    "# AGENTS.md instructions",
+)
+"""How a user message begins that Codex wrote, not the user."""
+
+
+def detect(source: Source) -> bool:
+    """Know the format by a wrapped row, or by bare items after a header of the old form."""
+    return any(_is_wrapped(row.value) for row in source.objects) or (
+        any(_is_bare(row.value) for row in source.objects)
+        and any({"id", "timestamp"} <= row.value.keys() for row in source.objects[:1])
+    )
+
+
+def _is_wrapped(row: JsonObject) -> bool:
+    return row.get("type") in _WRAPPERS and isinstance(row.get("payload"), dict)
+
+
+def _is_bare(row: JsonObject) -> bool:
+    kind = row.get("type")
+    return kind in _BARE and ("role" in row or kind != "message") and "payload" not in row
+
+
+def read(source: Source) -> Recording:
+    """Read the items the model was sent and answered with; events are told twice and left out."""
+    session = _Session(notes=list(source.notes))
+    for row in source.lines:
+        session.take(row)
+    messages, read_notes = through_wire(NAME, OpenAIResponsesWire().read, session.items)
+    notes = [
+        *session.notes,
+        *left_out(session.skipped),
+        *read_notes,
+        *pairing_notes(messages),
+    ]
+    return Recording(source.name, NAME, tuple(messages), tuple(notes))
+
+
+@dataclass(slots=True)
+class _Session:
+    """The rows taken so far."""
+
+    notes: list[Note]
+    items: list[Item | Broken] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    answer_at: int = -1
+    """Where in `items` the model's last answer begins; -1 before one."""
+    answering: bool = False
+
+    def take(self, row: Row | Broken) -> None:
+        if isinstance(row, Broken):
+            self.items.append(row)
+            return
+        value = row.value
+        if not isinstance(value, dict):
+            self.notes.append(odd_row(row.line, value))
+            self.items.append(Broken(row.line, json.dumps(value)))
+        elif _is_wrapped(value):
+            self._take_wrapped(row.line, value, value["payload"])
+        elif _is_bare(value):
+            self._take_item(row.line, value, as_str(value.get("timestamp")))
+        else:
+            self.skipped[as_str(value.get("type")) or "header or state"] += 1
+
+    def _take_wrapped(self, line: int, row: JsonObject, payload: JsonObject) -> None:
+        match row["type"]:
+            case "response_item":
+                self._take_item(line, payload, iso_time(row.get("timestamp")))
+            case "compacted":
+                self.notes.append(summary_note(line, len(as_str(payload.get("message")))))
+            case "session_meta":
+                self._take_header(line, row, payload)
+            case "event_msg" if payload.get("type") == "token_count":
+                self._take_usage(payload)
+            case kind:
+                name = as_str(payload.get("type")) if kind == "event_msg" else ""
+                self.skipped[f"{kind} {name}".rstrip()] += 1
+
+    def _take_header(self, line: int, row: JsonObject, payload: JsonObject) -> None:
+        self.skipped["session_meta"] += 1
+        base = payload.get("base_instructions")
+        text = as_str(base.get("text")) if isinstance(base, dict) else as_str(base)
+        if text and not self.items:
+            block = {"type": "input_text", "text": text}
+            raw = {"type": "message", "role": "system", "content": [block]}
+            self.items.append(Item(line, raw, at=iso_time(row.get("timestamp"))))
+
+    def _take_item(self, line: int, item: JsonObject, at: str) -> None:
+        kind = as_str(item.get("type"))
+        if kind in {"compaction", "ghost_snapshot"}:
+            self.skipped[kind] += 1
+            return
+        is_answer = kind in {"reasoning", "message"} and item.get("role") in {None, "assistant"}
+        is_answer = is_answer or kind.endswith("_call")
+        if is_answer and not self.answering:
+            self.answer_at = len(self.items)
+        self.answering = is_answer
+        harness: Kind = "injected" if _is_harness(item) else "said"
+        self.items.append(Item(line, item, as_str(item.get("id")), at, kind=harness))
+
+    def _take_usage(self, payload: JsonObject) -> None:
+        self.skipped["event_msg token_count"] += 1
+        info = payload.get("info")
+        usage = _usage(info.get("last_token_usage")) if isinstance(info, dict) else None
+        answer = self.items[self.answer_at] if self.answer_at >= 0 else None
+        if usage and isinstance(answer, Item):
+            self.items[self.answer_at] = replace(answer, usage=usage)
+
+
+def _usage(reported: object) -> Usage | None:
+    if not isinstance(reported, dict):
+        return None
+    return as_usage({**reported, "cached_tokens": reported.get("cached_input_tokens")})
+
+
+def _is_harness(item: JsonObject) -> bool:
+    content = item.get("content")
+    if item.get("role") != "user" or not isinstance(content, list) or not content:
+        return False
+    first = content[0]
+    return isinstance(first, dict) and as_str(first.get("text")).lstrip().startswith(_HARNESS)
+
+
+FORMAT = LogFormat(NAME, "Codex rollout rows (`type`, `payload`)", detect, read)

@@ -1,0 +1,129 @@
+"""Sessions of Gemini CLI: `~/.gemini/tmp/<project>/chats/session-*.json`.
+
+One message holds the model's thoughts, text, tool calls and, with each call, its result.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from thalweg.wires.base import Note, Recording
+from thalweg.wires.fields import as_usage
+from thalweg.wires.gemini import GeminiWire
+from thalweg.wires.logs import Item, LogFormat, as_str, left_out, pairing_notes, through_wire
+from thalweg.wires.source import Broken, JsonObject, Row, Source
+from thalweg.wires.times import iso_time
+
+NAME = "gemini-cli"
+
+_SPEAKERS = frozenset({"user", "gemini"})
+
+
+def detect(source: Source) -> bool:
+    """Know the format by a session with messages of type `user` or `gemini`."""
+    return any(_is_message(row) for _, row in _rows(source))
+
+
+def _is_message(row: object) -> bool:
+    return isinstance(row, dict) and row.get("type") in _SPEAKERS
+
+
+def _rows(source: Source) -> list[tuple[int, Any]]:
+    """List the messages with their index, or with their line where each has its own."""
+    document = source.document
+    if isinstance(document, dict) and "sessionId" in document:
+        messages = document.get("messages")
+        return list(enumerate(messages)) if isinstance(messages, list) else []
+    if any({"sessionId", "projectHash"} <= row.value.keys() for row in source.objects[:1]):
+        return [(line.line, _value(line)) for line in source.lines]
+    return []
+
+
+def _value(line: Row | Broken) -> object:
+    return line if isinstance(line, Broken) else line.value
+
+
+def read(source: Source) -> Recording:
+    """Read what the user and the model said; notices of the program are left out.
+
+    A message that is written again, as it grows, stands where it stood first.
+    """
+    items: dict[object, list[Item | Broken]] = {}
+    skipped: Counter[str] = Counter()
+    for index, row in _rows(source):
+        if isinstance(row, dict) and _is_message(row):
+            items[as_str(row.get("id")) or index] = list(_items(index, row))
+        elif isinstance(row, dict):
+            skipped[as_str(row.get("type")) or "header or change"] += 1
+        else:
+            items[index] = [row if isinstance(row, Broken) else Broken(index, str(row))]
+    told = [item for group in items.values() for item in group]
+    messages, read_notes = through_wire(NAME, GeminiWire().read, told)
+    notes: list[Note] = [
+        *source.notes,
+        *left_out(skipped, {"info": "notices of the program"}),
+        *read_notes,
+        *pairing_notes(messages),
+    ]
+    return Recording(source.name, NAME, tuple(messages), tuple(notes))
+
+
+def _items(index: int, row: JsonObject) -> Iterator[Item]:
+    uid, at = as_str(row.get("id")), iso_time(row.get("timestamp"))
+    if row["type"] == "user":
+        yield Item(index, {"role": "user", "parts": _parts(row.get("content"))}, uid, at)
+        return
+    calls = [call for call in _list(row.get("toolCalls")) if isinstance(call, dict)]
+    parts = [
+        *map(_thought, _list(row.get("thoughts"))),
+        *_parts(row.get("content")),
+        *map(_function_call, calls),
+    ]
+    usage = as_usage(row.get("tokens"))
+    yield Item(index, {"role": "model", "parts": parts}, uid, at, usage=usage)
+    for call in calls:
+        if results := _results(call):
+            said_at = iso_time(call.get("timestamp")) or at
+            failed = call.get("status") == "error"
+            raw = {"role": "user", "parts": results}
+            yield Item(index, raw, at=said_at, is_error=failed)
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _parts(content: object) -> list[Any]:
+    if isinstance(content, str):
+        return [{"text": content}] if content else []
+    if isinstance(content, dict):
+        return [content]
+    return [{"text": part} if isinstance(part, str) else part for part in _list(content)]
+
+
+def _thought(thought: object) -> JsonObject:
+    if not isinstance(thought, dict):
+        return {"text": as_str(thought), "thought": True}
+    told = (as_str(thought.get("subject")), as_str(thought.get("description")))
+    return {"text": "\n".join(filter(None, told)), "thought": True}
+
+
+def _function_call(call: JsonObject) -> JsonObject:
+    return {
+        "functionCall": {"id": call.get("id"), "name": call.get("name"), "args": call.get("args")}
+    }
+
+
+def _results(call: JsonObject) -> list[Any]:
+    result = call.get("result")
+    if isinstance(result, str):
+        response = {"output": result}
+        return [{"functionResponse": {**_named(call), "response": response}}]
+    return _parts(result)
+
+
+def _named(call: JsonObject) -> JsonObject:
+    return {"id": call.get("id"), "name": call.get("name")}
+
+
+FORMAT = LogFormat(NAME, "a Gemini CLI session (`sessionId`, `messages`)", detect, read)

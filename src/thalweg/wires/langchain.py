@@ -1,0 +1,240 @@
+"""Messages of LangChain and LangGraph, as objects and as the dictionaries they are kept in.
+
+`langchain_core` is imported when messages are built, never when they are read.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from thalweg.entries import Message, Opaque, Origin, Part, Role, Thinking, ToolCall
+from thalweg.wires.base import Note
+from thalweg.wires.fields import (
+    Fields,
+    arguments_object,
+    arguments_text,
+    as_usage,
+    from_json,
+    pack,
+    to_json,
+    unpack,
+)
+from thalweg.wires.langchain_content import WIRE, read_content, write_content
+from thalweg.wires.origins import Whole, foreign_item, is_foreign_item, pieces, reopened
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
+
+_ROLES: dict[str, Role] = {
+    "human": "user",
+    "user": "user",
+    "ai": "assistant",
+    "assistant": "assistant",
+    "system": "system",
+    "developer": "system",
+    "tool": "tool",
+    "function": "tool",
+}
+
+
+class LangChainWire:
+    """`HumanMessage`, `AIMessage`, `ToolMessage` and their like."""
+
+    name = WIRE
+
+    def read(self, items: Sequence[Any]) -> tuple[list[Message], list[Note]]:
+        """See `Wire.read`."""
+        return _read_all(items, WIRE)
+
+    def write(self, messages: Sequence[Message]) -> list[Any]:
+        """See `Wire.write`."""
+        written: list[object] = []
+        for piece in pieces(messages, WIRE):
+            if isinstance(piece, Whole):
+                written += piece.raws
+            elif is_foreign_item(piece, WIRE):
+                written.append(reopened(piece))
+            elif (built := _write(piece)) is not None:
+                written.append(built)
+        return written
+
+
+def read_dumped(items: Sequence[Any]) -> tuple[list[Message], list[Note]]:
+    """Read messages from the dictionaries that LangChain and LangGraph keep them in.
+
+    Knows `messages_to_dict` (`type`, `data`), the flat form of LangGraph's server (`type`,
+    `content`, …) and the constructor form (`lc`, `id`, `kwargs`). The messages' origin is of
+    `langchain-dumped`, so that `LangChainWire` builds objects of them.
+    """
+    return _read_all(items, "langchain-dumped")
+
+
+def _read_all(items: Sequence[Any], wire: str) -> tuple[list[Message], list[Note]]:
+    notes: list[Note] = []
+    return [_read(item, line, wire, notes) for line, item in enumerate(items)], notes
+
+
+def _read(item: object, line: int, wire: str, notes: list[Note]) -> Message:
+    source = _flat(item)
+    kind = source.get("type") or source.get("role")
+    role = _role(kind, source)
+    if not isinstance(kind, str) or role is None:
+        return foreign_item(wire, item, line, notes)
+    fields = Fields({name: value for name, value in source.items() if not _is_blank(value)})
+    for name in ("type", "tool_call_chunks", "chunk_position"):
+        fields.left.pop(name, None)
+    if "type" not in source:
+        del fields.left["role"]
+    if kind in {"function", "chat"}:
+        fields.left["type"] = kind
+    parts = _parts(fields, line, notes)
+    return Message(
+        role,
+        tuple(parts),
+        answers=fields.text("tool_call_id"),
+        name=fields.text("name"),
+        is_error=fields.text("status") == "error",
+        uid=fields.text("id"),
+        line=line,
+        usage=as_usage(fields.left.get("usage_metadata")),
+        extra=pack(WIRE, fields.left),
+        origin=Origin(wire, (item,)),
+    )
+
+
+def _flat(item: object) -> dict[str, Any]:
+    """Bring a message to one dictionary with its `type` and fields."""
+    if not isinstance(item, Mapping):
+        if isinstance(item, type) or not (hasattr(item, "type") and hasattr(item, "content")):
+            return {}
+        return {**(getattr(item, "__pydantic_extra__", None) or {}), **vars(item)}
+    if isinstance(data := item.get("data"), Mapping) and "content" not in item:
+        return {**data, "type": item.get("type")}
+    if isinstance(kwargs := item.get("kwargs"), Mapping) and "lc" in item:
+        path = item.get("id")
+        name = path[-1] if isinstance(path, list) and path and isinstance(path[-1], str) else ""
+        return {**kwargs, "type": name.removesuffix("Chunk").removesuffix("Message").lower()}
+    return dict(item)
+
+
+def _role(kind: object, source: Mapping[str, Any]) -> Role | None:
+    if not isinstance(kind, str):
+        return None
+    plain_kind = kind.removesuffix("Chunk").removesuffix("Message").lower()
+    if plain_kind == "chat":
+        return _ROLES.get(str(source.get("role")), "user")
+    return _ROLES.get(plain_kind)
+
+
+def _is_blank(value: object) -> bool:
+    return value is None or (isinstance(value, (str, list, dict)) and not value)
+
+
+def _parts(fields: Fields, line: int, notes: list[Note]) -> list[Part]:
+    artifact = fields.left.get("artifact")
+    if artifact is not None and from_json(to_json(artifact)) != artifact:
+        del fields.left["artifact"]
+        notes.append(Note(line, "artifact", "an artifact that is not JSON stays with its origin"))
+    calls = [_call(call) for call in _objects(fields, "tool_calls")]
+    calls += [_invalid_call(call) for call in _objects(fields, "invalid_tool_calls")]
+    content = fields.left.pop("content", None)
+    thoughts: list[Part] = []
+    kwargs = fields.left.get("additional_kwargs")
+    if isinstance(kwargs, Mapping) and isinstance(text := kwargs.get(_REASONING), str) and text:
+        rest = {name: value for name, value in kwargs.items() if name != _REASONING}
+        fields.left["additional_kwargs"] = rest
+        thoughts.append(Thinking(text, extra=pack(WIRE, {"field": _REASONING})))
+    return [*thoughts, *read_content(content, calls, line, notes)]
+
+
+_REASONING = "reasoning_content"
+
+
+def _objects(fields: Fields, name: str) -> list[Mapping[str, Any]]:
+    """Take a list of objects; a list that holds anything else stays where it is."""
+    value = fields.left.get(name)
+    if not isinstance(value, list) or not all(isinstance(call, Mapping) for call in value):
+        return []
+    del fields.left[name]
+    return value
+
+
+def _call(source: Mapping[str, Any]) -> ToolCall:
+    fields = Fields(source)
+    if fields.peek("type") == "tool_call":
+        del fields.left["type"]
+    arguments = arguments_text(fields.left.pop("args", None))
+    call_id, name = fields.text("id"), fields.text("name")
+    left = {key: value for key, value in fields.left.items() if value is not None}
+    return ToolCall(call_id, name, arguments, pack(WIRE, left))
+
+
+def _invalid_call(source: Mapping[str, Any]) -> ToolCall:
+    fields = Fields(source)
+    fields.left.pop("type", None)
+    arguments = arguments_text(fields.left.pop("args", None))
+    call_id, name = fields.text("id"), fields.text("name")
+    return ToolCall(call_id, name, arguments, pack(WIRE, {"invalid": fields.left}))
+
+
+def _write(message: Message) -> "BaseMessage | None":
+    from langchain_core import messages as core  # noqa: PLC0415 (0.5 s, and only who builds needs it)
+
+    left = unpack(message.extra, WIRE)
+    kind = left.pop("type", "")
+    given = _given(message, left)
+    if message.role == "tool":
+        if kind == "function":
+            return core.FunctionMessage(**{**given, "name": message.name})
+        status = "error" if message.is_error else "success"
+        return core.ToolMessage(**{**given, "tool_call_id": message.answers, "status": status})
+    if kind == "chat":
+        return core.ChatMessage(**{"role": message.role, **given})
+    if message.role == "system":
+        return core.SystemMessage(**given)
+    if message.role == "user":
+        return core.HumanMessage(**given)
+    return _write_ai(message, given)
+
+
+def _given(message: Message, left: Mapping[str, Any]) -> dict[str, Any]:
+    given: dict[str, Any] = {**left, "content": write_content(message.parts)}
+    if message.name:
+        given["name"] = message.name
+    if message.uid:
+        given["id"] = message.uid
+    for name in ("additional_kwargs", "response_metadata"):
+        if not isinstance(given.get(name, {}), dict):
+            del given[name]
+    return given
+
+
+def _write_ai(message: Message, given: dict[str, Any]) -> "BaseMessage | None":
+    from langchain_core.messages import AIMessage  # noqa: PLC0415 (as above)
+
+    calls = [(call, unpack(call.extra, WIRE)) for call in message.calls]
+    given["tool_calls"] = [
+        {"type": "tool_call", "id": call.id or None, "name": call.name}
+        | {"args": arguments_object(call.arguments)}
+        for call, left in calls
+        if "invalid" not in left
+    ]
+    given["invalid_tool_calls"] = [
+        {"error": None, **left["invalid"], "type": "invalid_tool_call"}
+        | {"id": call.id or None, "name": call.name, "args": call.arguments}
+        for call, left in calls
+        if isinstance(left.get("invalid"), dict)
+    ]
+    thoughts = [
+        part.text
+        for part in message.parts
+        if isinstance(part, Thinking) and "field" in unpack(part.extra, WIRE)
+    ]
+    kwargs = dict(given.get("additional_kwargs") or {})
+    if calls:
+        kwargs.pop("tool_calls", None)  # the same calls again, as OpenAI sent them
+    if thoughts:
+        kwargs[_REASONING] = "\n".join(thoughts)
+    nothing = not given["content"] and not calls and not thoughts
+    if nothing and any(isinstance(part, (Thinking, Opaque)) for part in message.parts):
+        return None
+    return AIMessage(**{**given, "additional_kwargs": kwargs})

@@ -1,0 +1,99 @@
+"""OpenAI-chat JSON Lines: one message a line, with notes of the recorder under `x`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from thalweg.entries import Kind
+from thalweg.wires.base import Note, Recording
+from thalweg.wires.fields import as_usage
+from thalweg.wires.logs import (
+    Item,
+    LogFormat,
+    as_str,
+    odd_row,
+    pairing_notes,
+    summary_note,
+    through_wire,
+)
+from thalweg.wires.openai_chat import OpenAIChatWire
+from thalweg.wires.source import Broken, JsonObject, Row, Source
+from thalweg.wires.times import iso_time
+
+NAME = "openai-chat-log"
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+
+_UIDS = ("uuid", "id", "message_id", "dia_id")
+_TIMES = ("timestamp", "date", "date_time")
+
+
+def is_chat_message(value: object) -> bool:
+    """Tell whether a JSON value is a message as OpenAI's chat format has it."""
+    return (
+        isinstance(value, Mapping)
+        and isinstance(value.get("role"), str)
+        and value["role"] in ROLES
+        and not {"content", "tool_calls", "function_call"}.isdisjoint(value)
+    )
+
+
+def detect(source: Source) -> bool:
+    """Know the format by a line that is a message."""
+    return any(is_chat_message(row.value) for row in source.objects)
+
+
+def read(source: Source) -> Recording:
+    """Read every line that is a message; summaries of the recorded agent are left out."""
+    notes: list[Note] = list(source.notes)
+    items: list[Item | Broken] = []
+    for row in source.lines:
+        if isinstance(row, Broken):
+            items.append(row)
+        elif _is_summary(row):
+            notes.append(summary_note(row.line, len(str(row.value.get("content")))))
+        else:
+            items.append(_item(row, notes))
+    messages, read_notes = through_wire(NAME, OpenAIChatWire().read, items)
+    notes += read_notes
+    notes += pairing_notes(messages)
+    return Recording(source.name, NAME, tuple(messages), tuple(notes))
+
+
+def _recorder_notes(row: Row) -> JsonObject:
+    beside = row.value.get("x") if isinstance(row.value, dict) else None
+    return beside if isinstance(beside, dict) else {}
+
+
+def _is_summary(row: Row) -> bool:
+    beside = _recorder_notes(row)
+    return bool(beside.get("is_compact_summary") or beside.get("compaction"))
+
+
+def _item(row: Row, notes: list[Note]) -> Item | Broken:
+    if not is_chat_message(row.value):
+        notes.append(odd_row(row.line, row.value))
+        return Broken(row.line, str(row.value))
+    beside = _recorder_notes(row)
+    raw: dict[str, Any] = {key: value for key, value in row.value.items() if key != "x"}
+    if "microcompact_boundary" in beside:
+        notes.append(Note(row.line, "recorded_eviction", "the recorded agent cleared results here"))
+    injected: Kind = "injected" if beside.get("isMeta") is True else "said"
+    return Item(
+        row.line,
+        raw,
+        uid=_first(beside, _UIDS),
+        at=_said_at(beside),
+        kind=injected,
+        is_error=beside.get("is_error") is True,
+        usage=as_usage(beside.get("usage")) or as_usage(beside.get("tokens")),
+    )
+
+
+def _first(beside: JsonObject, names: tuple[str, ...]) -> str:
+    return next((found for name in names if (found := as_str(beside.get(name)))), "")
+
+
+def _said_at(beside: JsonObject) -> str:
+    return next((at for name in _TIMES if (at := iso_time(beside.get(name)))), "")
+
+
+FORMAT = LogFormat(NAME, "JSON Lines with `role` and `content`", detect, read)

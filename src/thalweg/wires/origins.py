@@ -1,0 +1,92 @@
+"""Origins: which messages still are the objects they were read from."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from thalweg.entries import Message, Opaque, Origin
+from thalweg.wires.base import Note
+from thalweg.wires.fields import opaque, pack, reopen, unpack
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Untouched messages, together everything that was read from `raws`."""
+
+    raws: tuple[object, ...]
+    messages: tuple[Message, ...]
+
+
+def pieces(messages: Sequence[Message], wire: str) -> Iterator[Message | Whole]:
+    """Part messages into those that go out as they came and those that must be built.
+
+    A raw object that holds several messages goes out only when all of them are there, side by
+    side and in order; otherwise each is built from its parts.
+    """
+    at = 0
+    while at < len(messages):
+        origin = messages[at].origin
+        share = _share(messages, at, wire)
+        if origin is None or not share:
+            yield messages[at]
+            at += 1
+        else:
+            yield Whole(origin.raws, tuple(messages[at : at + share]))
+            at += share
+
+
+def _share(messages: Sequence[Message], at: int, wire: str) -> int:
+    """Count the messages from here on that make their raw object whole; 0 if they do not."""
+    first = messages[at].origin
+    if first is None or first.wire != wire or first.share[0] != 0:
+        return 0
+    count = first.share[1]
+    group = messages[at : at + count]
+    whole = len(group) == count and all(
+        (origin := message.origin) is not None
+        and origin.wire == wire
+        and origin.share == (k, count)
+        and _same(origin.raws, first.raws)
+        for k, message in enumerate(group)
+    )
+    return count if whole else 0
+
+
+def _same(left: tuple[object, ...], right: tuple[object, ...]) -> bool:
+    return left is right or (
+        len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
+    )
+
+
+def shared(wire: str, raw: object, messages: Sequence[Message]) -> list[Message]:
+    """Give messages that were read from one object their origin there."""
+    raws = (raw,)
+    return [
+        replace(message, origin=Origin(wire, raws, (k, len(messages))))
+        for k, message in enumerate(messages)
+    ]
+
+
+def foreign_item(wire: str, item: object, line: int, notes: list[Note]) -> Message:
+    """Carry an item that is no message of this dialect, and note it."""
+    notes.append(Note(line, "not_a_message", f"item {line} is no message of {wire}; carried"))
+    return Message(
+        "user",
+        (opaque(wire, item),),
+        kind="injected",
+        line=line,
+        extra=pack(_ITEM, {"wire": wire}),
+        origin=Origin(wire, (item,)),
+    )
+
+
+_ITEM = "item"
+
+
+def is_foreign_item(message: Message, wire: str) -> bool:
+    """Whether `foreign_item` of this wire made the message."""
+    return unpack(message.extra, _ITEM).get("wire") == wire
+
+
+def reopened(message: Message) -> object:
+    """Give back the item that `foreign_item` carried, from its JSON."""
+    return next((reopen(part) for part in message.parts if isinstance(part, Opaque)), None)

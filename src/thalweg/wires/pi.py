@@ -1,0 +1,156 @@
+"""Sessions of the pi coding agent: `~/.pi/agent/sessions/<folder>/<session>.jsonl`.
+
+A row of type `message` wraps one message; its blocks are Anthropic's under other names.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from thalweg.entries import Kind
+from thalweg.wires.anthropic import AnthropicWire
+from thalweg.wires.base import Note, Recording
+from thalweg.wires.fields import as_usage
+from thalweg.wires.logs import (
+    Item,
+    LogFormat,
+    as_str,
+    left_out,
+    odd_row,
+    pairing_notes,
+    summary_note,
+    through_wire,
+)
+from thalweg.wires.source import Broken, JsonObject, Row, Source
+from thalweg.wires.times import iso_time
+
+NAME = "pi"
+
+_ROLES = frozenset({"user", "assistant", "toolResult"})
+_INJECTED = frozenset({"custom", "hookMessage"})
+_SUMMARIES = frozenset({"compaction", "branch_summary", "compactionSummary", "branchSummary"})
+
+
+def detect(source: Source) -> bool:
+    """Know the format by its header and a wrapped message, or by a result as only pi has it."""
+    header = any(row.value.get("type") == "session" for row in source.objects)
+    roles = {_role(row.value) for row in source.objects}
+    return "toolResult" in roles or (header and not roles.isdisjoint(_ROLES))
+
+
+def _role(row: JsonObject) -> str:
+    message = row.get("message") if row.get("type") == "message" else None
+    return as_str(message.get("role")) if isinstance(message, dict) else ""
+
+
+def read(source: Source) -> Recording:
+    """Read every message, in the order of the file, branches that were left included."""
+    session = _Session(notes=list(source.notes))
+    for row in source.lines:
+        session.take(row)
+    messages, read_notes = through_wire(NAME, AnthropicWire().read, session.items)
+    notes = [
+        *session.notes,
+        *left_out(session.skipped),
+        *read_notes,
+        *pairing_notes(messages),
+    ]
+    return Recording(source.name, NAME, tuple(messages), tuple(notes))
+
+
+@dataclass(slots=True)
+class _Session:
+    """The rows taken so far."""
+
+    notes: list[Note]
+    items: list[Item | Broken] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    parents: set[str] = field(default_factory=set)
+
+    def take(self, row: Row | Broken) -> None:
+        if isinstance(row, Broken):
+            self.items.append(row)
+            return
+        value = row.value
+        kind = value.get("type") if isinstance(value, dict) else None
+        if not isinstance(kind, str):
+            self.notes.append(odd_row(row.line, value))
+            self.items.append(Broken(row.line, json.dumps(value)))
+        elif kind in _SUMMARIES:
+            self.notes.append(summary_note(row.line, len(as_str(value.get("summary")))))
+        elif kind == "custom_message":
+            self._take_message(row.line, value, {**value, "role": "custom"})
+        elif kind == "message" and isinstance(value.get("message"), dict):
+            self._take_message(row.line, value, value["message"])
+        else:
+            self.skipped[kind] += 1
+
+    def _take_message(self, line: int, row: JsonObject, message: JsonObject) -> None:
+        role = as_str(message.get("role"))
+        if role in _SUMMARIES:
+            self.notes.append(summary_note(line, len(as_str(message.get("summary")))))
+            return
+        self._note_branch(line, as_str(row.get("parentId")))
+        injected: Kind = "said" if role in _ROLES else "injected"
+        self.items.append(
+            Item(
+                line,
+                _as_anthropic(role, message),
+                uid=as_str(row.get("id")),
+                at=iso_time(row.get("timestamp")) or iso_time(message.get("timestamp")),
+                kind=injected,
+                name=as_str(message.get("toolName")),
+                usage=as_usage(message.get("usage")),
+            )
+        )
+
+    def _note_branch(self, line: int, parent: str) -> None:
+        if parent and parent in self.parents:
+            self.notes.append(Note(line, "branch", f"goes on from {parent}, as did a row before"))
+        self.parents.add(parent)
+
+
+def _as_anthropic(role: str, message: JsonObject) -> JsonObject:
+    content = message.get("content")
+    blocks = list(map(_block, content)) if isinstance(content, list) else content
+    if role == "toolResult":
+        result = {
+            "type": "tool_result",
+            "tool_use_id": as_str(message.get("toolCallId")),
+            "content": blocks,
+        }
+        if message.get("isError") is True:
+            result["is_error"] = True
+        return {"role": "user", "content": [result]}
+    if role == "bashExecution":
+        shown = f"Ran `{message.get('command')}`\n```\n{message.get('output')}\n```"
+        return {"role": "user", "content": shown}
+    return {"role": "assistant" if role == "assistant" else "user", "content": blocks}
+
+
+def _block(block: object) -> object:
+    if not isinstance(block, Mapping):
+        return block
+    match block.get("type"):
+        case "toolCall":
+            return _renamed(block, "tool_use", {"arguments": "input"})
+        case "thinking":
+            return _renamed(block, "thinking", {"thinkingSignature": "signature"})
+        case "image" if "data" in block:
+            picture = {
+                "type": "base64",
+                "media_type": block.get("mimeType"),
+                "data": block["data"],
+            }
+            return {"type": "image", "source": picture}
+        case _:
+            return block
+
+
+def _renamed(block: Mapping[str, Any], kind: str, names: Mapping[str, str]) -> JsonObject:
+    return {names.get(key, key): value for key, value in block.items()} | {"type": kind}
+
+
+FORMAT = LogFormat(NAME, "pi rows (`session`, then `message` with `toolCall` blocks)", detect, read)

@@ -1,0 +1,147 @@
+"""The front door of recorded threads: find the files, know their format, read them.
+
+Two rules: a format is known by what a file holds, never by its name; whatever the file, the
+only error is `RecordingError`.
+"""
+
+from collections.abc import Iterable, Iterator
+from glob import glob, has_magic
+from pathlib import Path
+
+from thalweg.errors import RecordingError
+from thalweg.wires import (
+    aider,
+    chat_document,
+    claude_code,
+    codex,
+    dialogues,
+    event_stream,
+    gemini_cli,
+    langgraph,
+    openai_chat_log,
+    openhands,
+    pi,
+    swe_agent,
+)
+from thalweg.wires.base import Recording
+from thalweg.wires.logs import LogFormat
+from thalweg.wires.source import SEEN_CHARS, Source, open_source
+
+FORMATS: tuple[LogFormat, ...] = (
+    claude_code.FORMAT,
+    codex.FORMAT,
+    pi.FORMAT,
+    gemini_cli.FORMAT,
+    swe_agent.FORMAT,
+    openhands.FORMAT,
+    langgraph.FORMAT,
+    chat_document.FORMAT,
+    dialogues.FORMAT,
+    event_stream.FORMAT,
+    aider.FORMAT,
+    openai_chat_log.FORMAT,
+)
+"""Every format, the more particular before the more general."""
+
+_ALWAYS = (".jsonl", ".traj")
+_IF_KNOWN = (".json", ".txt", ".md")
+_SIDECARS = ("needles.jsonl", "goals.jsonl", "index.json")
+_SIDECAR_ENDINGS = ("_questions.jsonl", "_qa.jsonl")
+
+
+def read_recording(path: Path) -> Recording:
+    """Read a recorded thread, compressed or not, whatever its format.
+
+    Raises:
+        RecordingError: The file is missing, unreadable, empty or of no known format, or holds
+            no message.
+    """
+    source = open_source(path)
+    known = format_of(source)
+    if known is None:
+        raise _unknown(path, source)
+    recording = known.read(source)
+    if not recording.messages:
+        problem = f"was taken for {known.name} but holds no message"
+        raise RecordingError(str(path), problem, "record at least one turn")
+    return recording
+
+
+def format_of(source: Source) -> LogFormat | None:
+    """Find the first format that knows the file as its own."""
+    return next((known for known in FORMATS if known.detect(source)), None)
+
+
+def _unknown(path: Path, source: Source) -> RecordingError:
+    if "\0" in source.text or source.text[:SEEN_CHARS].count("\ufffd") > SEEN_CHARS // 8:
+        return RecordingError(str(path), "is a binary file", "give a recorded thread")
+    seen = source.text.strip()[:SEEN_CHARS]
+    looked_for = "; ".join(f"{known.name}: {known.looks_for}" for known in FORMATS)
+    problem = f"no known format (it begins {seen!r})"
+    return RecordingError(str(path), problem, f"known are {looked_for}")
+
+
+def find_recordings(places: Iterable[str | Path]) -> list[Path]:
+    """Find the files of recorded threads.
+
+    A file is taken as it is; a folder is searched with all its folders, hidden ones left out;
+    a pattern (`*`, `?`, `[…]`, `**`) is expanded first. In folders and patterns, questions and
+    indices that lie beside recordings are passed over; JSON, text and Markdown are taken only
+    when they hold a thread.
+
+    Returns:
+        Every file once, sorted by path.
+
+    Raises:
+        RecordingError: A place does not exist, or holds no recording.
+    """
+    found: set[Path] = set()
+    for place in places:
+        files = list(_files(place))
+        if not files:
+            problem = "holds no recording (*.jsonl, *.json, *.traj, *.txt, *.md, also .gz)"
+            raise RecordingError(str(place), problem, "check the path")
+        found.update(files)
+    return sorted(found)
+
+
+def _files(place: str | Path) -> Iterator[Path]:
+    path = Path(place)
+    if path.is_file():
+        yield path
+    elif path.is_dir():
+        yield from filter(_is_recording, _beneath(path))
+    elif has_magic(str(place)):
+        for match in _matches(str(place)):
+            inside = _beneath(match) if match.is_dir() else (match,)
+            yield from filter(_is_recording, inside)
+    else:
+        raise RecordingError(str(place), "there is no such file or folder", "check the path")
+
+
+def _matches(pattern: str) -> Iterator[Path]:
+    # `Path.glob` takes no absolute pattern.
+    return map(Path, glob(pattern, recursive=True))  # noqa: PTH207
+
+
+def _beneath(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        inside = path.relative_to(folder)
+        if path.is_file() and not any(part.startswith(".") for part in inside.parts):
+            yield path
+
+
+def _is_recording(path: Path) -> bool:
+    name = path.name.removesuffix(".gz")
+    if name in _SIDECARS or name.endswith(_SIDECAR_ENDINGS):
+        return False
+    if name.endswith(_ALWAYS):
+        return True
+    return name.endswith(_IF_KNOWN) and _holds_thread(path)
+
+
+def _holds_thread(path: Path) -> bool:
+    try:
+        return format_of(open_source(path)) is not None
+    except RecordingError:
+        return False

@@ -1,0 +1,223 @@
+"""A recorded file taken apart: its text, its lines, and the JSON that stands on them.
+
+Two rules: a byte that cannot be decoded and a line that is no JSON are kept and noted, never
+dropped; a line is what ends with a line feed, so a message may hold any other separator.
+"""
+
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from thalweg.errors import RecordingError
+from thalweg.wires.base import Note
+
+JsonObject = dict[str, Any]
+
+SEEN_CHARS = 80
+"""How much of a file an error shows."""
+NOTED_CHARS = 200
+"""How much of a line a note shows."""
+
+_GZIP = b"\x1f\x8b"
+_BOMS: tuple[tuple[bytes, str], ...] = (
+    (b"\xef\xbb\xbf", "utf-8"),
+    (b"\xff\xfe", "utf-16-le"),
+    (b"\xfe\xff", "utf-16-be"),
+)
+_SUFFIXES = {".gz", ".jsonl", ".json", ".traj", ".orig", ".txt", ".md"}
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89abAB-fF]")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One JSON value and the line it begins on."""
+
+    line: int
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A line, or the rest of one, that is no JSON."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """A recorded file, read and taken apart."""
+
+    name: str
+    text: str
+    document: Any
+    """The one JSON value that the whole text is, or `None`."""
+    lines: tuple[Row | Broken, ...]
+    """The text as JSON Lines; empty for a document that is spread over several lines."""
+    notes: tuple[Note, ...] = field(default=())
+
+    @cached_property
+    def objects(self) -> tuple[Row, ...]:
+        """The lines that are JSON objects."""
+        return tuple(
+            row for row in self.lines if isinstance(row, Row) and isinstance(row.value, dict)
+        )
+
+
+def open_source(path: Path) -> Source:
+    """Read a file, compressed or not, and take it apart.
+
+    Raises:
+        RecordingError: It is missing, no file, unreadable or empty.
+    """
+    data = _bytes(path)
+    notes: list[Note] = []
+    if data.startswith(_GZIP):
+        data, complete = _decompress(path, data)
+        if not complete:
+            notes.append(Note(-1, "truncated_gzip", "the compressed file breaks off early"))
+    return take_apart(_bare_name(path.name), _decode(data, notes), notes, path=str(path))
+
+
+def take_apart(name: str, text: str, notes: list[Note] | None = None, *, path: str = "") -> Source:
+    """Take a text apart into one JSON document, or else into JSON Lines.
+
+    Raises:
+        RecordingError: The text is empty.
+    """
+    notes = [] if notes is None else notes
+    if not text.strip("\0 \t\r\n"):
+        raise RecordingError(path or name, "the file is empty", "record a thread first")
+    constants: list[str] = []
+    document = _document(text, constants)
+    if document is not None and "\n" in text.strip():
+        lines: list[Row | Broken] = []
+        if constants:
+            notes.append(_no_number(-1, constants))
+    else:
+        lines = list(_lines(text, notes))
+    return Source(name, text, document, tuple(lines), tuple(notes))
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if path.is_dir():
+            raise RecordingError(str(path), "is a folder", "search it with find_recordings")
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise RecordingError(str(path), "there is no such file", "check the path") from error
+    except (OSError, ValueError) as error:
+        problem = f"cannot be read ({error})"
+        raise RecordingError(str(path), problem, "check its permissions") from error
+
+
+def _decompress(path: Path, data: bytes) -> tuple[bytes, bool]:
+    pieces: list[bytes] = []
+    complete = True
+    while data.startswith(_GZIP):
+        member = zlib.decompressobj(wbits=31)
+        try:
+            pieces.append(member.decompress(data))
+            pieces.append(member.flush())
+        except zlib.error as error:
+            if not any(pieces):
+                problem = f"is no whole gzip file ({error})"
+                raise RecordingError(str(path), problem, "compress it again") from error
+            return b"".join(pieces), False
+        complete = member.eof
+        data = member.unused_data
+    return b"".join(pieces), complete
+
+
+def _decode(data: bytes, notes: list[Note]) -> str:
+    encoding = "utf-8"
+    for mark, named in _BOMS:
+        if data.startswith(mark):
+            data, encoding = data[len(mark) :], named
+            notes.append(Note(0, "bom", f"a byte order mark of {named} begins the file"))
+            break
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start)
+        text = data.decode(encoding, "replace")
+        count = text.count("\ufffd") - data.count("\ufffd".encode(encoding))
+        said = f"{count} stretches of bytes that are not {encoding} were replaced by U+FFFD"
+        notes.append(Note(line, "invalid_unicode", said))
+        return text
+
+
+def _bare_name(name: str) -> str:
+    bare = Path(name)
+    while bare.suffix in _SUFFIXES and bare.stem:
+        bare = Path(bare.stem)
+    return str(bare)
+
+
+def _document(text: str, constants: list[str]) -> Any:  # noqa: ANN401 (any JSON value)
+    if text.lstrip()[:1] not in {"{", "["}:
+        return None
+    try:
+        return json.loads(text, parse_constant=_constant(constants))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _lines(text: str, notes: list[Note]) -> Iterator[Row | Broken]:
+    for number, line in enumerate(text.split("\n")):
+        bare = line.strip(" \t\r\0")
+        if bare:
+            yield from _values(number, bare, notes)
+
+
+def _values(number: int, line: str, notes: list[Note]) -> Iterator[Row | Broken]:
+    """Read the JSON values on one line: one in the good case, several when lines were glued."""
+    constants: list[str] = []
+    decoder = json.JSONDecoder(parse_constant=_constant(constants))
+    at = found = 0
+    while at < len(line):
+        try:
+            value, at = decoder.raw_decode(line, at)
+        except (ValueError, RecursionError):
+            rest = line[at:]
+            notes.append(Note(number, "broken_json", f"no JSON: {rest[:NOTED_CHARS]}"))
+            yield Broken(number, rest)
+            break
+        found += 1
+        yield Row(number, value)
+        while at < len(line) and line[at] in " \t\r,\0":
+            at += 1
+    if found > 1:
+        notes.append(Note(number, "glued_json", f"{found} JSON values stand on one line"))
+    if constants:
+        notes.append(_no_number(number, constants))
+    if _ESCAPED_SURROGATE.search(line) and _has_lone_surrogate(line):
+        notes.append(Note(number, "lone_surrogate", "half of a surrogate pair, kept as it is"))
+
+
+def _constant(seen: list[str]) -> Any:  # noqa: ANN401 (the type of a hook of json)
+    def keep(word: str) -> float:
+        seen.append(word)
+        return float(word)
+
+    return keep
+
+
+def _no_number(line: int, constants: list[str]) -> Note:
+    words = ", ".join(sorted(set(constants)))
+    return Note(line, "no_json_number", f"{words} is no number in JSON; read all the same")
+
+
+def _has_lone_surrogate(line: str) -> bool:
+    try:
+        json.dumps(json.loads(line), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    except (ValueError, RecursionError):
+        return False
+    return False

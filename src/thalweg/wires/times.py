@@ -1,0 +1,46 @@
+"""When something was said, in the many ways logs write it, as ISO 8601."""
+
+import re
+from datetime import UTC, datetime
+
+_ISO = re.compile(r"\d{4}-\d\d-\d\d")
+_SPOKEN = ("%I:%M %p on %d %B, %Y", "%I:%M %p on %d %b, %Y")
+_MILLISECONDS_FROM = 100_000_000_000
+"""As seconds, this is the year 5138; whatever is above is meant in milliseconds."""
+
+
+def iso_time(value: object) -> str:
+    """Write a time as ISO 8601, or as an empty string when it is none.
+
+    Args:
+        value: ISO 8601 (a blank may stand for the `T`), `1:56 pm on 8 May, 2023`, or seconds
+            or milliseconds since 1970.
+
+    Example:
+        >>> iso_time("1:56 pm on 8 May, 2023"), iso_time(1763681581544)
+        ('2023-05-08T13:56:00', '2025-11-20T23:33:01.544000+00:00')
+    """
+    if isinstance(value, str):
+        return _from_text(value.strip())
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _from_number(value)
+    return ""
+
+
+def _from_text(text: str) -> str:
+    if _ISO.match(text):
+        return text.replace(" ", "T", 1)
+    for form in _SPOKEN:
+        try:
+            return datetime.strptime(text, form).isoformat()  # noqa: DTZ007 (no zone is told)
+        except ValueError:
+            continue
+    return ""
+
+
+def _from_number(number: float) -> str:
+    seconds = number / 1000 if number >= _MILLISECONDS_FROM else number
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat() if seconds > 0 else ""
+    except (ValueError, OverflowError, OSError):
+        return ""
