@@ -8,6 +8,7 @@ from thalweg.context.edits import Edit
 from thalweg.context.plan import NameSpan, Scene
 from thalweg.context.policy import Policy
 from thalweg.context.reading import Reader
+from thalweg.context.validity import Gate
 from thalweg.context.window import Item, Window
 from thalweg.entries import Entry, Message
 from thalweg.tokens import Counter
@@ -29,8 +30,13 @@ class Engine:
     """Model calls prepared so far."""
     history: list[Edit] = field(default_factory=list)
     """Every edit committed, in order: with the log, all that a view is made from."""
+    problems: tuple[str, ...] = ()
+    """What the validity gate found in the last request; empty when a provider takes it."""
     window: Window = field(init=False)
     reader: Reader = field(init=False)
+    _gate: Gate = field(default_factory=Gate)
+    _checked: int = 0
+    _epoch: int = 0
 
     def __post_init__(self) -> None:
         self.window = Window(self.count)
@@ -61,4 +67,14 @@ class Engine:
         for edits in self.policy.prepare(scene, cold=cold):
             self.window.apply(edits)
             self.history.extend(edits)
+        self._check()
         return self.window.items
+
+    def _check(self) -> None:
+        """Run the gate over what is new since the last request, or over all after a rewrite."""
+        items, epoch = self.window.items, self.window.epoch
+        if epoch != self._epoch:
+            self._gate, self._checked, self._epoch = Gate(), 0, epoch
+        self._gate.feed(item.message for item in items[self._checked :])
+        self._checked = len(items)
+        self.problems = self._gate.verdict()

@@ -55,6 +55,8 @@ class Window:
     record: Record = field(default_factory=Record)
     """What the fold knows of the folded messages."""
     pins: tuple[Quote, ...] = ()
+    epoch: int = 0
+    """Grows whenever an item that was laid out before changes: the prefix is not the same."""
     head: int = 0
     """How many leading items no cut may touch: system prompt, record, kept messages."""
     _system: list[Entry] = field(default_factory=list)
@@ -92,11 +94,14 @@ class Window:
         """Bring `items` up to date with the entries that came since."""
         if not self._dirty:
             return
+        before = self.items[self._sealed :]
         while len(self.items) > self._sealed:
             self._pop()
         for item in self._laid_out(self._open):
             self._push(item)
         self._dirty = False
+        if any(a != b for a, b in zip(before, self.items[self._sealed :], strict=False)):
+            self.epoch += 1
 
     def _laid_out(self, entries: Sequence[Entry]) -> Iterator[Item]:
         """Lay out one turn: its assistant message, the results of its calls, then the rest."""
@@ -205,14 +210,14 @@ class Window:
         end = max((i.position for i in self.items[:cut]), default=-1)
         return [e for p, e in sorted(self.entries.items()) if p <= end and p not in stay]
 
-    def apply(self, edits: Iterable[Edit]) -> None:
+    def apply(self, edits: Sequence[Edit]) -> None:
         """Commit edits: the view changes, the log does not."""
-        rebuilt = False
+        arrived = {entry.position for entry in self._open}
         for edit in edits:
-            rebuilt = True
             match edit:
                 case Fold():
                     self._apply_fold(edit)
+                    arrived.clear()
                 case Pin():
                     self.pins = (*self.pins, Quote(edit.position, edit.quote))
                 case Unpin():
@@ -220,7 +225,13 @@ class Window:
                     self.pins = tuple(pin for pin in self.pins if pin != gone)
                 case _:
                     self.rewrites[edit.position] = edit
-        if rebuilt:
+                    arrived = arrived if edit.position in arrived else set()
+        if not edits:
+            return
+        if arrived:
+            self._dirty = True
+            self.settle()
+        else:
             self._rebuild()
 
     def _apply_fold(self, fold: Fold) -> None:
@@ -233,6 +244,7 @@ class Window:
     def _rebuild(self) -> None:
         self.items, self._sums, self._cuts, self._open = [], [0], [], []
         self.ledger = Ledger.empty()
+        self.epoch += 1
         self._sealed, self._dirty = 0, False
         for entry in self._system:
             self._push(self._item(entry, "system"))

@@ -45,7 +45,9 @@ def find_uses(entries: Sequence[Entry]) -> Iterator[Use]:
     reads: dict[tuple[str, str, str], int] = {}
     asked: dict[tuple[str, str, str], int] = {}
     for entry in entries:
-        names = {n for w, n in identifiers(as_text(entry.message)) if w >= WEIGHT and len(n) >= LENGTH}
+        names = {
+            n for w, n in identifiers(as_text(entry.message)) if w >= WEIGHT and len(n) >= LENGTH
+        }
         if entry.message.role == "assistant":
             yield from _identifier_uses(entry, names, said, entries)
             for use in entry.uses:

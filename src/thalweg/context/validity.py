@@ -1,0 +1,126 @@
+"""The validity gate: would a provider take this request?
+
+Checked on messages as they are sent, whatever the wire; what a wire merges on its own
+(consecutive messages of one role) is not a violation.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from thalweg.context.window import is_blank
+from thalweg.entries import Message, ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What a family of providers demands of a request."""
+
+    name: str
+    user_first: bool
+    """The first message after the system prompt is a user's."""
+    user_last: bool
+    """The last message is not an assistant's (no prefill)."""
+    max_id: int
+    """Longest id of a call."""
+
+
+DIALECTS: dict[str, Dialect] = {
+    d.name: d
+    for d in (
+        Dialect("openai-chat", user_first=False, user_last=False, max_id=40),
+        Dialect("openai-responses", user_first=False, user_last=False, max_id=64),
+        Dialect("anthropic", user_first=True, user_last=True, max_id=64),
+        Dialect("gemini", user_first=True, user_last=True, max_id=64),
+        Dialect("langchain", user_first=False, user_last=False, max_id=64),
+    )
+}
+"""Dialects by name. `STRICT` is what all of them take."""
+STRICT = Dialect("strict", user_first=True, user_last=True, max_id=40)
+
+
+@dataclass(slots=True)
+class Gate:
+    """Check a request message by message; the state between calls is that of its prefix.
+
+    A request that extends the one before is checked in time for what is new: keep the gate
+    and feed it only the new messages.
+    """
+
+    dialect: Dialect = STRICT
+    problems: list[str] = field(default_factory=list)
+    _ids: set[str] = field(default_factory=set)
+    _waiting: dict[str, None] = field(default_factory=dict)
+    _began: bool = False
+    _last: str = ""
+    _n: int = 0
+
+    def feed(self, messages: Iterable[Message]) -> None:
+        """Check the next messages."""
+        for message in messages:
+            self._feed(message)
+            self._n += 1
+            self._last = message.role
+
+    def _feed(self, message: Message) -> None:
+        if is_blank(message):
+            self._problem("is empty")
+        if message.role == "tool":
+            self._result(message)
+            return
+        if self._waiting:
+            self._problem(f"comes while {len(self._waiting)} calls have no result")
+            self._waiting.clear()
+        if message.role != "system" and not self._began:
+            self._began = True
+            if self.dialect.user_first and message.role != "user":
+                self._problem("is the first message and not a user's")
+        for call in message.calls:
+            self._call(message, call)
+
+    def _call(self, message: Message, call: ToolCall) -> None:
+        if message.role != "assistant":
+            self._problem("calls a tool and is not the assistant's")
+        if not call.id or len(call.id) > self.dialect.max_id:
+            self._problem(f"has a call whose id is {len(call.id)} characters long")
+        if call.id in self._ids:
+            self._problem(f"reuses the id {call.id}")
+        self._ids.add(call.id)
+        self._waiting[call.id] = None
+
+    def _result(self, message: Message) -> None:
+        if message.answers in self._waiting:
+            del self._waiting[message.answers]
+        else:
+            self._problem("is a result that no call right before it waits for")
+
+    def _problem(self, what: str) -> None:
+        self.problems.append(f"message {self._n + 1} {what}")
+
+    def verdict(self) -> tuple[str, ...]:
+        """Say what is wrong with the request as it stands; empty when a provider takes it."""
+        at_end: list[str] = []
+        if self._waiting:
+            at_end.append(f"the request ends while {len(self._waiting)} calls have no result")
+        if self.dialect.user_last and self._last == "assistant":
+            at_end.append("the request ends with the assistant's message")
+        if not self._began:
+            at_end.append("the request has no message beside the system prompt")
+        return (*self.problems, *at_end)
+
+
+def check(messages: Iterable[Message], dialect: Dialect = STRICT) -> tuple[str, ...]:
+    """Check one whole request.
+
+    Returns:
+        What is wrong, in words; empty when the dialect's providers take it.
+
+    Example:
+        >>> from thalweg.entries import Text
+        >>> check([Message("user", (Text("hi"),))])
+        ()
+        >>> check([Message("tool", (Text("42"),), answers="c1")])[0]
+        'message 1 is a result that no call right before it waits for'
+    """
+    gate = Gate(dialect)
+    gate.feed(messages)
+    return gate.verdict()

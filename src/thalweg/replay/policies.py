@@ -1,0 +1,28 @@
+"""The policies that `thalweg replay` knows, by the name a user types."""
+
+from collections.abc import Callable
+
+from thalweg.context.policy import Policy, RentOrBuy
+from thalweg.context.pricing import Tariff
+from thalweg.errors import ConfigError
+from thalweg.replay.peers import DEEPAGENTS, DEERFLOW, LANGCHAIN, NoPolicy
+
+POLICIES: dict[str, Callable[[Tariff], Policy]] = {
+    "thalweg": RentOrBuy,
+    "deepagents": lambda _: DEEPAGENTS,
+    "deerflow": lambda _: DEERFLOW,
+    "langchain": lambda _: LANGCHAIN,
+    "none": lambda _: NoPolicy(),
+}
+"""Makers of policies. One policy object serves one thread."""
+
+
+def policy_named(name: str, tariff: Tariff) -> Policy:
+    """Make the policy of that name.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    if name not in POLICIES:
+        raise ConfigError("--policy", f"there is no policy {name!r}", f"use {', '.join(POLICIES)}")
+    return POLICIES[name](tariff)

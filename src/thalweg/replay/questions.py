@@ -1,0 +1,167 @@
+"""What a replay asks of the final context: are the goals there, can the needles be found?"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from thalweg.archive import Archive, Passage, Span, ThreadKey, render_passages
+from thalweg.context.window import Item
+from thalweg.entries import Entry
+from thalweg.errors import HandleError
+from thalweg.replay.results import Recall
+from thalweg.tokens import Counter
+from thalweg.transcript import as_text
+
+RECALL_TOKENS = 2_000
+"""Most tokens of one recall."""
+FURTHER_STEPS = 2
+"""How many more recalls are tried for a needle that the first does not bring."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needle:
+    """A question whose answer stands once in the recording."""
+
+    question: str
+    answer: str
+    line: int
+    """Line of the recording that says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A quote of a goal, a request or a constraint that must not be lost."""
+
+    quote: str
+    kind: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What is asked of one recording; empty when nothing lies beside it."""
+
+    needles: tuple[Needle, ...] = ()
+    goals: tuple[Goal, ...] = ()
+
+
+def questions_beside(path: Path) -> dict[str, Questions]:
+    """Read `needles.jsonl` and `goals.jsonl` beside a recording or in a folder above it.
+
+    Returns:
+        Questions by the name of the recording they are about.
+    """
+    needles: dict[str, list[Needle]] = defaultdict(list)
+    goals: dict[str, list[Goal]] = defaultdict(list)
+    for row in _rows(path, "needles.jsonl"):
+        needle = Needle(row["question"], row["answer"], int(row["message_index"]))
+        needles[row["trajectory"]].append(needle)
+    for row in _rows(path, "goals.jsonl"):
+        goals[row["trajectory"]].append(Goal(row["quote"], row["kind"], int(row["message_index"])))
+    return {
+        name: Questions(tuple(needles[name]), tuple(goals[name])) for name in {*needles, *goals}
+    }
+
+
+ABOVE = 3
+"""How many folders above a recording are looked into."""
+
+
+def _rows(path: Path, name: str) -> list[dict[str, str]]:
+    for folder in [*path.resolve().parents][:ABOVE]:
+        if (file := folder / name).is_file():
+            lines = file.read_text(encoding="utf-8").splitlines()
+            return [json.loads(line) for line in lines if line.strip()]
+    return []
+
+
+def goals_in(goals: Iterable[Goal], items: Sequence[Item]) -> tuple[int, int]:
+    """Count goal quotes that a context has word for word, and those it has not."""
+    text = "\n".join(item.message.text for item in items)
+    verbatim = [goal.quote in text for goal in goals]
+    return sum(verbatim), len(verbatim) - sum(verbatim)
+
+
+_HANDLE = re.compile(r"\b[a-z2-7]{16}\b")
+
+
+def spans_reached(archive: Archive, key: ThreadKey, items: Sequence[Item]) -> list[Span]:
+    """Find the spans whose handles a context shows, by resolving each as the model would."""
+    spans: list[Span] = []
+    for handle in dict.fromkeys(h for item in items for h in _HANDLE.findall(_sent(item))):
+        try:
+            spans.append(archive.span(key, handle))
+        except HandleError:
+            continue
+    return spans
+
+
+def _sent(item: Item) -> str:
+    return as_text(item.message)
+
+
+def unreachable_bytes(
+    archive: Archive, key: ThreadKey, items: Sequence[Item], entries: Sequence[Entry]
+) -> int:
+    """Count the bytes of the log that a context neither shows whole nor reaches by a handle.
+
+    What a handle reaches is read back from the archive and compared with what arrived.
+    """
+    whole = {i.position for i in items if i.position >= 0 and _shows(i, entries)}
+    hidden = [e for e in entries if e.position not in whole and e.size_bytes]
+    if not hidden:
+        return 0
+    spans = spans_reached(archive, key, items)
+    lost = 0
+    for entry in hidden:
+        p = entry.position
+        if not any(s.first <= p <= s.last for s in spans):
+            lost += entry.size_bytes
+        elif archive.messages(key, p, p) != [entry.message]:
+            lost += entry.size_bytes
+    return lost
+
+
+def _shows(item: Item, entries: Sequence[Entry]) -> bool:
+    first = entries[0].position
+    if not first <= item.position < first + len(entries):
+        return False
+    parts = entries[item.position - first].message.parts
+    return all(part in item.message.parts for part in parts)
+
+
+def ask(
+    needles: Sequence[Needle],
+    archive: Archive,
+    key: ThreadKey,
+    entries: Sequence[Entry],
+    items: Sequence[Item],
+    count: Counter,
+) -> Recall:
+    """Look for each needle: in the context, by one recall with the question's words, by more.
+
+    A recall searches what the context reaches by its handles; where it reaches nothing,
+    there is nothing to search.
+    """
+    context = "\n".join(_sent(item) for item in items)
+    spans = spans_reached(archive, key, items)
+    inline = search = lost = tokens = 0
+    steps: list[int] = []
+    for needle in needles:
+        if needle.answer in context:
+            inline += 1
+            continue
+        found: list[Passage] = []
+        if spans:
+            found = archive.search(key, needle.question, within=spans, max_tokens=RECALL_TOKENS)
+        brought = render_passages(found)
+        tokens += count(brought)
+        if needle.answer in brought:
+            search += 1
+            continue
+        lost += 1
+        steps.append(-1)
+    return Recall(inline, search, lost, tuple(steps), tokens)
