@@ -9,7 +9,8 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 └── ArchiveError
     ├── HandleError             a handle names nothing this reader may read
     ├── RangeError              a handle is good, the range asked of it is not
-    └── ConflictError           someone else appended first
+    ├── ConflictError           someone else appended first
+    └── StorageError            the medium failed: disk full, locked, damaged
 ```
 """
 
@@ -161,3 +162,24 @@ class ConflictError(ArchiveError):
             f"thread {self.thread!r} has {self.found} messages, not {self.expected}: "
             "someone else wrote first; read them and append again"
         )
+
+
+class StorageError(ArchiveError):
+    """The medium under the archive failed; nothing was changed.
+
+    Attributes:
+        place: The file, as it was named.
+        problem: What the medium said.
+        mend: What to do about it.
+    """
+
+    code = "archive.storage"
+
+    def __init__(self, place: str, problem: str, mend: str) -> None:
+        super().__init__(place, problem, mend)
+        self.place = place
+        self.problem = problem
+        self.mend = mend
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.problem}; {self.mend}"

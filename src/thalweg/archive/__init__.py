@@ -1,1 +1,31 @@
-"""The archive: every message of every thread, durable, searchable, by handle."""
+"""The archive: every message of every thread, durable, searchable, by handle.
+
+Two rules: nothing a compaction does deletes or rewrites a message; a handle is given out
+only after what it names is durable.
+"""
+
+from thalweg.archive.base import (
+    Archive,
+    Handle,
+    Logged,
+    Passage,
+    Reading,
+    Span,
+    ThreadKey,
+    render_passages,
+)
+from thalweg.archive.opening import open_archive
+from thalweg.archive.sqlite import SqliteArchive
+
+__all__ = [
+    "Archive",
+    "Handle",
+    "Logged",
+    "Passage",
+    "Reading",
+    "Span",
+    "SqliteArchive",
+    "ThreadKey",
+    "open_archive",
+    "render_passages",
+]

@@ -1,0 +1,102 @@
+"""Large texts of a message, taken out to be stored once, and put back.
+
+A message is logged as one line of JSON in which every large text is empty, and a list of
+where the large texts belong and the hashes they are stored under.
+"""
+
+import hashlib
+import json
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+
+from thalweg.entries import Message, Part, message_from_json, message_to_json
+
+LARGE_CHARS = 1_000
+"""Texts longer than this are stored once, by hash."""
+_WORTH = 0.9
+"""A blob is kept compressed when that leaves less than this share of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A large text as it is stored."""
+
+    hash: bytes
+    data: bytes
+    packed: bool
+    """Whether `data` is compressed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A message as it is stored."""
+
+    body: str
+    """ASCII JSON, large texts left empty."""
+    holes: str
+    """JSON list of `[part, field, hash]`, or empty."""
+    blobs: tuple[Blob, ...] = ()
+
+
+def pack(text: str) -> Blob:
+    """Make a blob of a text.
+
+    Example:
+        >>> unpack(pack("a" * 5_000).data, packed=True) == "a" * 5_000
+        True
+    """
+    raw = text.encode("utf-8", "surrogatepass")
+    packed = zlib.compress(raw, 3)
+    pays = len(packed) < len(raw) * _WORTH
+    return Blob(hashlib.sha256(raw).digest(), packed if pays else raw, pays)
+
+
+def unpack(data: bytes, *, packed: bool) -> str:
+    """Read the text of a blob."""
+    return (zlib.decompress(data) if packed else data).decode("utf-8", "surrogatepass")
+
+
+def take_apart(message: Message) -> Stored:
+    """Turn a message into what is stored of it; `put_together` is the inverse.
+
+    Example:
+        >>> from thalweg.entries import Text
+        >>> take_apart(Message("user", (Text("hi"),))).holes
+        ''
+    """
+    blobs: list[Blob] = []
+    holes: list[tuple[int, str, str]] = []
+    parts: list[Part] = []
+    for index, part in enumerate(message.parts):
+        large = {
+            f.name: pack(text) for f in fields(part) if _is_large(text := getattr(part, f.name))
+        }
+        holes += [(index, name, blob.hash.hex()) for name, blob in large.items()]
+        blobs += large.values()
+        parts.append(replace(part, **dict.fromkeys(large, "")) if large else part)
+    if not holes:
+        return Stored(message_to_json(message), "")
+    body = message_to_json(replace(message, parts=tuple(parts)))
+    return Stored(body, json.dumps(holes, separators=(",", ":")), tuple(blobs))
+
+
+def _is_large(value: object) -> bool:
+    return isinstance(value, str) and len(value) > LARGE_CHARS
+
+
+def put_together(body: str, holes: str, fetch: Callable[[bytes], str]) -> Message:
+    """Read a stored message back.
+
+    Args:
+        body: `Stored.body`.
+        holes: `Stored.holes`.
+        fetch: Gives the text stored under a hash.
+    """
+    message = message_from_json(body)
+    if not holes:
+        return message
+    parts = list(message.parts)
+    for index, name, digest in json.loads(holes):
+        parts[index] = replace(parts[index], **{name: fetch(bytes.fromhex(digest))})
+    return replace(message, parts=tuple(parts))

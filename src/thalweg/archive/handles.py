@@ -1,0 +1,40 @@
+"""Handles: names of spans that nobody can guess and that open nothing elsewhere."""
+
+import hmac
+import re
+from base64 import b32encode
+
+from thalweg.archive.base import Handle, Span, ThreadKey
+from thalweg.errors import HandleError
+
+_LENGTH = 16
+_SHAPE = re.compile(r"([a-z2-7]{16})(?:#(0|[1-9][0-9]{0,8}))?")
+
+
+def make_handle(secret: bytes, key: ThreadKey, span: Span) -> Handle:
+    """Name a span of a thread: the same name for the same secret, always.
+
+    Example:
+        >>> make_handle(b"secret", ThreadKey("ada", "t1"), Span(0, 3))
+        'cgpcctafethaz4kb'
+    """
+    named = "\0".join((key.owner, key.thread, str(span.first), str(span.last)))
+    digest = hmac.digest(secret, named.encode("utf-8", "surrogatepass"), "sha256")
+    return Handle(b32encode(digest)[:_LENGTH].decode().lower())
+
+
+def parse_handle(text: str) -> tuple[Handle, int | None]:
+    """Take `HANDLE` or `HANDLE#position` apart.
+
+    Raises:
+        HandleError: The text has not the shape of a handle.
+
+    Example:
+        >>> parse_handle("abcdefghijklmnop#12")
+        ('abcdefghijklmnop', 12)
+    """
+    match = _SHAPE.fullmatch(text)
+    if match is None:
+        raise HandleError(text)
+    handle, position = match.groups()
+    return Handle(handle), None if position is None else int(position)

@@ -1,0 +1,213 @@
+"""The word index of the SQLite archive: filled when a search needs it, read term by term.
+
+Passages of one thread have consecutive ids in a range of their own, so that a search reads
+its own thread's part of the index and nothing else, however many threads there are.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from thalweg.archive.base import Span
+from thalweg.archive.passages import cut
+from thalweg.archive.words import words
+from thalweg.entries import Message
+from thalweg.transcript import as_text, speaker
+
+_BITS = 32
+"""Passages of one thread: at most 2**32."""
+BATCH_CHARS = 4_000_000
+"""So much text is indexed in one transaction, so that other writers get their turn."""
+MAX_HITS = 1_500
+"""Passages that are looked at for one word, newest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A message on its way into the index."""
+
+    position: int
+    message: Message
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A passage as the index keeps it."""
+
+    id: int
+    position: int
+    start: int
+    """Character at which it begins in its message; -1: what the message is about."""
+    about: int
+    """Id of the passage that tells what its message is about; 0 if there is none."""
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Where the words of a question occur."""
+
+    rows: dict[int, set[str]]
+    """Of each passage id: the words that occur in it."""
+    counts: dict[str, float]
+    """Of each word: in how many passages of the thread it occurs, estimated if very many."""
+    total: int
+    """Passages of the thread."""
+
+
+def add(connection: sqlite3.Connection, thread: int, first: int, entries: Iterable[Entry]) -> int:
+    """Index messages that follow those already indexed.
+
+    Args:
+        connection: In a transaction.
+        thread: The thread's number.
+        first: Passages of the thread so far.
+        entries: Oldest first.
+
+    Returns:
+        Passages of the thread now.
+    """
+    rows: list[tuple[int, int, int, int, bytes, bytes]] = []
+    listed: list[tuple[int, str]] = []
+    next_id = (thread << _BITS) + first
+    for entry in entries:
+        who = encode(speaker(entry.message))
+        about = next_id if entry.about else 0
+        pieces = [(-1, entry.about)] if entry.about else []
+        pieces += [(piece.start, piece.text) for piece in cut(as_text(entry.message))]
+        for start, text in pieces:
+            rows.append((next_id, entry.position, start, about, who, encode(text)))
+            listed.append((next_id, _listed(text)))
+            next_id += 1
+    connection.executemany("INSERT INTO archive_passage VALUES (?, ?, ?, ?, ?, ?)", rows)
+    connection.executemany("INSERT INTO archive_words (rowid, words) VALUES (?, ?)", listed)
+    return next_id - (thread << _BITS)
+
+
+def _listed(text: str) -> str:
+    return " ".join(dict.fromkeys(words(text)))
+
+
+def remove(connection: sqlite3.Connection, thread: int) -> None:
+    """Take a thread out of the index."""
+    for row in _select(connection, "id >= ? AND id < ?", _range(thread)):
+        connection.execute(
+            "INSERT INTO archive_words (archive_words, rowid, words) VALUES ('delete', ?, ?)",
+            (row.id, _listed(row.text)),
+        )
+    connection.execute("DELETE FROM archive_passage WHERE id >= ? AND id < ?", _range(thread))
+
+
+def _range(thread: int) -> tuple[int, int]:
+    return thread << _BITS, (thread + 1) << _BITS
+
+
+def find(
+    connection: sqlite3.Connection,
+    thread: int,
+    total: int,
+    query: Sequence[str],
+    within: Sequence[Span] | None,
+) -> Hits:
+    """Find the passages in which the words of a question occur.
+
+    A word that occurs in more than `MAX_HITS` passages is followed through the newest of
+    them only; so that an old passage with several such words is found all the same, they
+    are looked up together, too.
+    """
+    rows: dict[int, set[str]] = {}
+    counts: dict[str, float] = {}
+    ranges = _ranges(connection, thread, total, within)
+    for word in query:
+        ids = _matches(connection, f'"{word}"', ranges)
+        counts[word] = _estimate(ids, ranges)
+        for row in ids:
+            rows.setdefault(row, set()).add(word)
+    common = [word for word in query if counts[word] >= MAX_HITS]
+    groups = [common, *([a, b] for i, a in enumerate(common) for b in common[i + 1 :])][:16]
+    for group in groups if len(common) > 1 else []:
+        for row in _matches(connection, " AND ".join(f'"{word}"' for word in group), ranges):
+            rows.setdefault(row, set()).update(group)
+    return Hits(rows, counts, total)
+
+
+def _matches(
+    connection: sqlite3.Connection, match: str, ranges: Sequence[tuple[int, int]]
+) -> list[int]:
+    found: list[int] = []
+    for first, end in reversed(ranges):
+        found += [
+            row
+            for (row,) in connection.execute(
+                "SELECT rowid FROM archive_words WHERE archive_words MATCH ?"
+                " AND rowid >= ? AND rowid < ? ORDER BY rowid DESC LIMIT ?",
+                (match, first, end, MAX_HITS - len(found)),
+            )
+        ]
+        if len(found) >= MAX_HITS:
+            break
+    return found
+
+
+def _estimate(ids: Sequence[int], ranges: Sequence[tuple[int, int]]) -> float:
+    if len(ids) < MAX_HITS:
+        return len(ids)
+    seen = sum(end - max(first, ids[-1]) for first, end in ranges if end > ids[-1])
+    return len(ids) * max(1.0, sum(end - first for first, end in ranges) / max(1, seen))
+
+
+def _ranges(
+    connection: sqlite3.Connection, thread: int, total: int, within: Sequence[Span] | None
+) -> list[tuple[int, int]]:
+    first = thread << _BITS
+    if within is None:
+        return [(first, first + total)]
+    found: list[tuple[int, int]] = []
+    for span in sorted(within, key=lambda span: span.first):
+        start = _id_of(connection, first, first + total, span.first)
+        end = _id_of(connection, first, first + total, span.last + 1)
+        start = max(start, found[-1][1]) if found else start
+        if start < end:
+            found.append((start, end))
+    return found
+
+
+def _id_of(connection: sqlite3.Connection, low: int, high: int, position: int) -> int:
+    """Find the first passage of a message: ids ascend with positions, so halve the range."""
+    while low < high:
+        middle = (low + high) // 2
+        (at,) = connection.execute(
+            "SELECT position FROM archive_passage WHERE id = ?", (middle,)
+        ).fetchone()
+        low, high = (middle + 1, high) if at < position else (low, middle)
+    return low
+
+
+def rows_of(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Row]:
+    """Read passages by id; ids that do not exist are left out."""
+    listed = json.dumps(sorted(ids))
+    where = "id IN (SELECT value FROM json_each(?))"
+    return {row.id: row for row in _select(connection, where, (listed,))}
+
+
+def _select(connection: sqlite3.Connection, where: str, values: tuple[int | str, ...]) -> list[Row]:
+    statement = (
+        f"SELECT id, position, start, about, speaker, text FROM archive_passage WHERE {where}"  # noqa: S608 (two fixed conditions)
+    )
+    return [
+        Row(row, position, start, about, decode(who), decode(text))
+        for row, position, start, about, who, text in connection.execute(statement, values)
+    ]
+
+
+def encode(text: str) -> bytes:
+    """Write any `str`, lone surrogates included."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def decode(data: bytes) -> str:
+    """Read what `encode` wrote."""
+    return data.decode("utf-8", "surrogatepass")

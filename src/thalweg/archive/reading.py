@@ -1,0 +1,136 @@
+"""Reading a bounded piece of a text: by lines, by characters, by JSONPath."""
+
+import json
+from itertools import islice
+
+from jsonpath import JSONPathEnvironment, JSONPathError
+
+from thalweg.archive.base import Reading
+from thalweg.errors import RangeError
+
+MAX_PATH_CHARS = 1_000
+MAX_DESCENTS = 2
+"""`..` in one path: each may visit the whole text once for every node found so far."""
+MAX_NODES = 10_000
+"""Nodes of one path that are read."""
+
+
+def read_piece(
+    handle: str,
+    text: str,
+    *,
+    lines: tuple[int, int] | None = None,
+    chars: tuple[int, int] | None = None,
+    path: str = "",
+    max_chars: int = 8_000,
+) -> Reading:
+    r"""Read a piece of a text, at most `max_chars` long.
+
+    Args:
+        handle: What the text is called, for errors.
+        text: The whole.
+        lines: See `Archive.read`.
+        chars: See `Archive.read`.
+        path: See `Archive.read`.
+        max_chars: At most so many characters come back.
+
+    Raises:
+        RangeError: See `Archive.read`.
+
+    Example:
+        >>> read_piece("h", "one\ntwo\nthree", lines=(2, 2)).text
+        'two'
+        >>> read_piece("h", '{"a": [1, 2]}', path="$.a[1]").text
+        '2'
+    """
+    if sum((lines is not None, chars is not None, bool(path))) > 1:
+        raise RangeError(handle, "lines, chars and path exclude each other; ask for one of them")
+    if max_chars < 1:
+        raise RangeError(handle, f"max_chars is {max_chars}; ask for at least 1")
+    if path:
+        return _first_of(_found(handle, text, path), max_chars)
+    start, end = _stretch(handle, text, lines, chars)
+    stop = min(end, start + max_chars)
+    more = ""
+    if stop < len(text):
+        upto = end if stop < end else len(text)
+        more = (
+            f"characters {start}-{stop} of {len(text)} are shown; "
+            f"read on with chars [{stop}, {min(upto, stop + max_chars)}]"
+        )
+    return Reading(text[start:stop], start, len(text), _count_lines(text), more)
+
+
+def _first_of(found: str, max_chars: int) -> Reading:
+    more = ""
+    if len(found) > max_chars:
+        more = (
+            f"the first {max_chars} of {len(found)} characters are shown; "
+            "read on with a narrower path, such as a slice [10:20]"
+        )
+    return Reading(found[:max_chars], 0, len(found), _count_lines(found), more)
+
+
+def _count_lines(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n")) if text else 0
+
+
+def _stretch(
+    handle: str, text: str, lines: tuple[int, int] | None, chars: tuple[int, int] | None
+) -> tuple[int, int]:
+    if lines is not None:
+        first, last = lines
+        total = _count_lines(text)
+        if not 1 <= first <= min(last, max(total, 1)):
+            raise RangeError(handle, f"lines {first}-{last} asked for; it has lines 1-{total}")
+        start = _line_start(text, first, 0)
+        end = _line_start(text, last - first + 2, start) - 1 if last < total else len(text)
+        return start, end
+    if chars is not None:
+        start, end = chars
+        if not 0 <= start < end or start > max(len(text) - 1, 0):
+            raise RangeError(
+                handle, f"chars {start}-{end} asked for; it has characters 0-{len(text)}"
+            )
+        return start, min(end, len(text))
+    return 0, len(text)
+
+
+def _line_start(text: str, line: int, at: int) -> int:
+    """Find where the `line`-th line begins, counted from 1 at `at`."""
+    for _ in range(line - 1):
+        at = text.index("\n", at) + 1
+    return at
+
+
+def _found(handle: str, text: str, path: str) -> str:
+    if len(path) > MAX_PATH_CHARS or path.count("..") > MAX_DESCENTS:
+        raise RangeError(
+            handle,
+            f"the path has {len(path)} characters and {path.count('..')} descents; "
+            f"at most {MAX_PATH_CHARS} and {MAX_DESCENTS} are read",
+        )
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        raise RangeError(handle, "the text is not JSON; read it by lines or chars") from None
+    try:
+        values = [node.value for node in islice(_jsonpath().finditer(path, whole), MAX_NODES)]
+    except (JSONPathError, RecursionError, ValueError) as error:
+        problem = error.args[0] if error.args else type(error).__name__
+        raise RangeError(handle, f"the path {path!r} is wrong: {problem}") from None
+    if not values:
+        raise RangeError(handle, f"the path {path!r} finds nothing")
+    return "\n".join(map(_as_text, values)) if len(values) > 1 else _as_text(values[0], alone=True)
+
+
+def _jsonpath() -> JSONPathEnvironment:
+    """Build an evaluator without regular expressions: nothing can stop a bad one."""
+    environment = JSONPathEnvironment(strict=True)
+    for name in ("match", "search"):
+        environment.function_extensions.pop(name, None)
+    return environment
+
+
+def _as_text(value: object, *, alone: bool = False) -> str:
+    return value if alone and isinstance(value, str) else json.dumps(value, ensure_ascii=False)

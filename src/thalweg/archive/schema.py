@@ -1,0 +1,185 @@
+"""The tables of the SQLite archive, opening them, and what SQLite's errors mean."""
+
+import secrets
+import sqlite3
+import time
+from pathlib import Path
+
+from thalweg.errors import ConfigError, StorageError
+
+VERSION = 1
+MEMORY = ":memory:"
+
+# No foreign keys: a thread's row goes first when it is deleted, which is what lets its log go.
+_TABLES = """
+CREATE TABLE IF NOT EXISTS archive_meta (name TEXT PRIMARY KEY, value BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS archive_thread (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    owner BLOB NOT NULL,
+    thread BLOB NOT NULL,
+    length INTEGER NOT NULL DEFAULT 0,
+    indexed INTEGER NOT NULL DEFAULT 0,
+    passages INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (owner, thread)
+);
+CREATE TABLE IF NOT EXISTS archive_log (
+    thread INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    holes TEXT NOT NULL,
+    about BLOB NOT NULL,
+    PRIMARY KEY (thread, position)
+);
+CREATE TABLE IF NOT EXISTS archive_blob (
+    hash BLOB PRIMARY KEY,
+    data BLOB NOT NULL,
+    packed INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS archive_holding (
+    thread INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    PRIMARY KEY (thread, hash)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS archive_holding_hash ON archive_holding (hash);
+CREATE TABLE IF NOT EXISTS archive_handle (
+    thread INTEGER NOT NULL,
+    handle TEXT NOT NULL,
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    held INTEGER NOT NULL DEFAULT 1,
+    PRIMARY KEY (thread, handle)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS archive_passage (
+    id INTEGER PRIMARY KEY,
+    position INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    about INTEGER NOT NULL,
+    speaker BLOB NOT NULL,
+    text BLOB NOT NULL
+);
+CREATE VIRTUAL TABLE IF NOT EXISTS archive_words USING fts5 (
+    words, content='', detail=none, columnsize=0, tokenize='porter unicode61'
+);
+CREATE TRIGGER IF NOT EXISTS archive_log_grows BEFORE INSERT ON archive_log
+WHEN NEW.position IS NOT (SELECT length FROM archive_thread WHERE id = NEW.thread)
+BEGIN SELECT RAISE(ABORT, 'the log grows at its end only'); END;
+CREATE TRIGGER IF NOT EXISTS archive_log_counts AFTER INSERT ON archive_log
+BEGIN UPDATE archive_thread SET length = length + 1 WHERE id = NEW.thread; END;
+CREATE TRIGGER IF NOT EXISTS archive_log_stays BEFORE UPDATE ON archive_log
+BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
+CREATE TRIGGER IF NOT EXISTS archive_log_lasts BEFORE DELETE ON archive_log
+WHEN EXISTS (SELECT 1 FROM archive_thread WHERE id = OLD.thread)
+BEGIN SELECT RAISE(ABORT, 'the log goes only with its whole thread'); END;
+"""
+
+
+def connect(path: str, busy_timeout_s: float) -> sqlite3.Connection:
+    """Open a database for the archive, safe against a power cut.
+
+    Raises:
+        ConfigError: The file cannot be opened, cannot be written, or is no database.
+        StorageError: Another process holds it for longer than `busy_timeout_s`.
+    """
+    if path != MEMORY and not Path(path).absolute().parent.is_dir():
+        raise ConfigError(path, "the folder does not exist", "create it first")
+    try:
+        connection = sqlite3.connect(
+            path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
+        )
+    except sqlite3.Error as error:
+        raise _unusable(path, error) from None
+    try:
+        _configure(connection, busy_timeout_s)
+    except sqlite3.Error as error:
+        connection.close()
+        raise _unusable(path, error) from None
+    return connection
+
+
+def _configure(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    _use_wal(connection, time.monotonic() + busy_timeout_s)
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA recursive_triggers = ON")
+    connection.execute("PRAGMA cache_size = -16000")
+
+
+def _use_wal(connection: sqlite3.Connection, deadline: float) -> None:
+    # SQLite does not wait its busy timeout when two processes switch the same new file to WAL.
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if not _name(error).startswith("SQLITE_BUSY") or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def prepare(connection: sqlite3.Connection, path: str, secret: bytes | None) -> bytes:
+    """Make the tables where they are missing, and return the secret of this archive.
+
+    Raises:
+        ConfigError: It was written by a newer version, has another secret, or cannot be
+            written.
+    """
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in _statements():
+            connection.execute(statement)
+        found = dict(connection.execute("SELECT name, value FROM archive_meta"))
+        version = int(found.get("version", VERSION))
+        kept = bytes(found.get("secret", secret or secrets.token_bytes(32)))
+        if not found:
+            rows = [("version", VERSION), ("secret", kept)]
+            connection.executemany("INSERT INTO archive_meta VALUES (?, ?)", rows)
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise _unusable(path, error) from None
+    if version > VERSION:
+        problem = f"it has archive format {version}, this version reads {VERSION}"
+        raise ConfigError(path, problem, "update thalweg")
+    if secret is not None and secret != kept:
+        problem = "it was made with another secret"
+        raise ConfigError(path, problem, "open it with that one, or with none")
+    return kept
+
+
+def _statements() -> list[str]:
+    found, statement = [], ""
+    for line in _TABLES.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            found.append(statement)
+            statement = ""
+    return found
+
+
+def _name(error: sqlite3.Error) -> str:
+    return str(getattr(error, "sqlite_errorname", ""))
+
+
+def _unusable(path: str, error: sqlite3.Error) -> ConfigError | StorageError:
+    name = _name(error)
+    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_ERROR")):
+        return ConfigError(path, f"not a usable SQLite database ({error})", "name another file")
+    if name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH")):
+        return ConfigError(path, f"cannot be opened for writing ({error})", "check its permissions")
+    return as_storage_error(path, error)
+
+
+def as_storage_error(path: str, error: sqlite3.Error) -> StorageError:
+    """Say what an error of SQLite means to the caller."""
+    name = _name(error)
+    if name.startswith("SQLITE_FULL"):
+        return StorageError(path, "the disk is full", "free some space and try again")
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return StorageError(path, "another process holds it", "try again when it is done")
+    if name.startswith("SQLITE_READONLY"):
+        return StorageError(path, "it cannot be written any more", "check its permissions")
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return StorageError(path, f"the file is damaged ({error})", "restore it from a backup")
+    return StorageError(path, f"the database failed ({error})", "check the disk and try again")

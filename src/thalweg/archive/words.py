@@ -1,0 +1,105 @@
+"""The words of a text, in any language, as search compares them.
+
+Two rules: a text and a question about it go through the same function; every word that
+leaves it is plain ASCII, so that no version of SQLite takes it apart differently.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+MAX_WORD_CHARS = 64
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+"""Scripts written without spaces (Thai, Lao, Burmese, Khmer, Kana, Han), and Hangul, whose
+spaced words carry their particles: all are compared by pairs of letters."""
+_TOKEN = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+(?:[.\-'’][^\W{_UNSPACED}]+)*")
+_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_SEPARATORS = re.compile(r"[._\-]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def words(text: str) -> list[str]:
+    """List the words of a text, in order, folded: case, accents, plurals and endings.
+
+    An identifier gives itself, without its punctuation, and its parts. Letters of scripts
+    without spaces are taken in pairs.
+
+    Example:
+        >>> words("Reading resume.go: handleTurnEnd")
+        ['read', 'resum', 'go', 'resumego', 'handl', 'turn', 'end', 'handleturnend']
+    """
+    found: list[str] = []
+    for token in _TOKEN.findall(text):
+        found += token_words(token)
+    return found
+
+
+def tokens(text: str) -> Iterator[re.Match[str]]:
+    """Find the tokens that words are made of, with their places."""
+    return _TOKEN.finditer(text)
+
+
+@lru_cache(maxsize=1 << 16)
+def token_words(token: str) -> tuple[str, ...]:
+    """List the words of one token of `tokens`.
+
+    Example:
+        >>> token_words("user_ids")
+        ('user', 'id', 'userids')
+    """
+    if _IS_UNSPACED.match(token):
+        pairs = [token[i : i + 2] for i in range(len(token) - 1)] or [token]
+        return tuple(map(_ascii, pairs))
+    token = token.removesuffix("'s").removesuffix("’s").replace("'", "").replace("’", "")
+    parts = [part for piece in _SEPARATORS.split(token) for part in _HUMP.split(piece) if part]
+    if len(parts) < 2:
+        return tuple(fold(part) for part in parts)
+    whole = _SEPARATORS.sub("", token).lower()
+    return (*map(fold, parts), _ascii(_unaccented(whole))[:MAX_WORD_CHARS])
+
+
+def fold(word: str) -> str:
+    """Fold a word to what its other forms fold to as well.
+
+    Example:
+        >>> [fold(word) for word in ("Deletions", "deleted", "study", "studies", "Größe")]
+        ['deletion', 'delet', 'studi', 'studi', 'gross']
+    """
+    word = _unaccented(word.lower())
+    return _ascii(_without_ending(word))[:MAX_WORD_CHARS]
+
+
+def _unaccented(word: str) -> str:
+    if word.isascii():
+        return word
+    letters = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+
+
+_SHORTEST_STEM = 3
+
+
+def _without_ending(word: str) -> str:
+    if len(word) < _SHORTEST_STEM or not word.isalpha():
+        return word
+    if word.endswith("ies"):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is", "as")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) >= _SHORTEST_STEM and set(stem) & set("aeiouy"):
+            return stem[:-1] if stem[-1] == stem[-2] and stem[-1] not in "lsz" else stem
+    if word.endswith("e") and len(word) > _SHORTEST_STEM:
+        return word[:-1]
+    return word[:-1] + "i" if word.endswith("y") and word[-2] not in "aeiou" else word
+
+
+def _ascii(word: str) -> str:
+    """Spell a word in ASCII; the closing digit keeps English word endings out of it."""
+    return word if word.isascii() else f"u{word.encode('utf-8', 'replace').hex()}0"

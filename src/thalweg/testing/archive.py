@@ -1,0 +1,471 @@
+"""What every archive promises."""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from thalweg.archive import Archive, Logged, Span, ThreadKey, render_passages
+from thalweg.entries import Media, Message, Opaque, Role, Text, Thinking, ToolCall, Usage
+from thalweg.errors import ConflictError, HandleError, RangeError
+from thalweg.tokens import exact_counter
+from thalweg.transcript import as_text, as_transcript
+
+Reopen = Callable[[], Archive]
+
+KEY = ThreadKey("ada", "t1")
+OTHERS = (ThreadKey("ada", "t2"), ThreadKey("bob", "t1"), ThreadKey("ada\0t1", ""))
+ODD = (
+    Message("system", (Text("You are helpful.", extra='{"cache_control":{"type":"ephemeral"}}'),)),
+    Message("user", (Text("half an emoji \ud83d, a NUL \0, two ends \r\n"), Text("")), name="ada"),
+    Message("assistant", (Thinking("hm" * 900, signature="s" * 3_000), Text("𝔘 long " * 400))),
+    Message("assistant", (ToolCall("", "write", "{not json" * 500, extra='{"k":1}'),)),
+    Message("tool", (), answers="c1", name="write", is_error=True, uid="u", at="2026-01-01"),
+    Message("user", (Media("image/png", data="A" * 5_000), Opaque("other", '{"a":"\\ud800"}'))),
+    Message("assistant", (), kind="injected", line=7, usage=Usage(9, 8, 7, 6), extra='{"x":[]}'),
+)
+
+
+def said(text: str, role: Role = "user") -> Logged:
+    """Log a plain message."""
+    return Logged(Message(role, (Text(text),)))
+
+
+class ArchiveContract:
+    """The promises of an archive, as tests.
+
+    Subclass it in your own suite and give it two fixtures: `archive`, a fresh and empty
+    archive, and `reopen`, which opens a second handle on the same data, as another process
+    would. Where data ends with its handle, `reopen` may return the archive itself.
+    """
+
+    def test_reads_back_what_was_appended(self, archive: Archive, reopen: Reopen) -> None:
+        """Every part of every kind comes back equal, large and odd texts to the character."""
+        assert archive.append(KEY, [Logged(message) for message in ODD]) == len(ODD)
+
+        assert archive.messages(KEY) == list(ODD)
+        assert reopen().messages(KEY) == list(ODD)
+
+    def test_a_thread_never_written_to_is_empty(self, archive: Archive) -> None:
+        """Asking makes nothing."""
+        assert archive.length(KEY) == 0
+        assert archive.messages(KEY) == []
+        assert archive.handles(KEY) == {}
+        assert archive.search(KEY, "anything") == []
+        assert archive.append(KEY, [], expected=0) == 0
+        assert archive.threads(KEY.owner) == []
+
+    def test_messages_are_read_by_range_with_both_ends_included(self, archive: Archive) -> None:
+        """A range past the end gives what there is."""
+        archive.append(KEY, [said(str(n)) for n in range(5)])
+
+        assert [m.text for m in archive.messages(KEY, 1, 3)] == ["1", "2", "3"]
+        assert [m.text for m in archive.messages(KEY, 3)] == ["3", "4"]
+        assert [m.text for m in archive.messages(KEY, 4, 99)] == ["4"]
+        assert archive.messages(KEY, 5) == []
+
+    def test_a_writer_who_saw_an_older_log_is_told_so(self, archive: Archive) -> None:
+        """Nothing of the refused append is in the log."""
+        archive.append(KEY, [said("one"), said("two")], expected=0)
+
+        with pytest.raises(ConflictError) as caught:
+            archive.append(KEY, [said("late"), said("later")], expected=1)
+
+        assert (caught.value.expected, caught.value.found) == (1, 2)
+        assert archive.length(KEY) == 2
+        assert archive.append(KEY, [said("three")], expected=2) == 3
+        assert archive.append(KEY, [said("four")]) == 4
+
+    def test_of_many_writers_who_saw_the_same_log_one_wins(
+        self, archive: Archive, reopen: Reopen
+    ) -> None:
+        """However they race, one append lands and the others learn of it."""
+        handles = [archive, *(reopen() for _ in range(3))]
+
+        def write(number: int) -> bool:
+            try:
+                handles[number % 4].append(
+                    KEY, [said(f"{number}a"), said(f"{number}b")], expected=0
+                )
+            except ConflictError:
+                return False
+            return True
+
+        with ThreadPoolExecutor(8) as pool:
+            won = list(pool.map(write, range(8)))
+
+        assert sum(won) == 1
+        winner = won.index(True)
+        assert [m.text for m in archive.messages(KEY)] == [f"{winner}a", f"{winner}b"]
+
+    def test_many_threads_of_one_process_may_share_it(self, archive: Archive) -> None:
+        """Every append lands once, whole and in one piece."""
+
+        def work(number: int) -> None:
+            archive.append(KEY, [said(f"w{number} {part}") for part in range(3)])
+            archive.search(KEY, f"w{number}")
+            archive.handle(KEY, Span(0, 2))
+
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(work, range(24)))
+
+        texts = [m.text for m in archive.messages(KEY)]
+        groups = [texts[i : i + 3] for i in range(0, 72, 3)]
+        assert sorted(groups) == sorted([f"w{n} {part}" for part in range(3)] for n in range(24))
+
+    def test_threads_and_owners_are_strangers(self, archive: Archive) -> None:
+        """Nothing of one thread is readable, searchable or countable from another."""
+        archive.append(KEY, [said("the launch code is 4711-quokka")])
+        handle = archive.handle(KEY, Span(0, 0))
+        for key in OTHERS:
+            archive.append(key, [said("weather report")])
+
+        for key in OTHERS:
+            assert archive.length(key) == 1
+            assert archive.search(key, "launch code quokka") == []
+            assert archive.handles(key) == {}
+            with pytest.raises(HandleError):
+                archive.read(key, handle)
+
+    def test_threads_are_listed_oldest_first(self, archive: Archive) -> None:
+        """Of one owner only, whatever the names are."""
+        names = ["zeta", "alpha", "", "日本\ud800"]
+        for name in names:
+            archive.append(ThreadKey("ada", name), [said("x")])
+        archive.append(ThreadKey("bob", "beta"), [said("x")])
+
+        assert archive.threads("ada") == names
+        assert archive.threads("bob") == ["beta"]
+        assert archive.threads("eve") == []
+
+    def test_the_same_span_has_the_same_handle(self, archive: Archive, reopen: Reopen) -> None:
+        """And no other span, thread or owner has it."""
+        for key in (KEY, *OTHERS):
+            archive.append(key, [said(str(n)) for n in range(4)])
+        spans = [Span(first, last) for first in range(4) for last in range(first, 4)]
+
+        named = {archive.handle(KEY, span): span for span in spans}
+        others = {archive.handle(key, span) for key in OTHERS for span in spans}
+
+        assert len(named) == len(spans)
+        assert not others & set(named)
+        assert reopen().handle(KEY, spans[3]) == archive.handle(KEY, spans[3])
+        assert reopen().handles(KEY) == named
+        assert all(len(name) == 16 and name.isalnum() for name in named)
+
+    @pytest.mark.parametrize("span", [Span(0, 2), Span(-1, 0), Span(1, 0), Span(9, 9)])
+    def test_only_what_is_in_the_log_gets_a_handle(self, archive: Archive, span: Span) -> None:
+        """The error says how long the log is."""
+        archive.append(KEY, [said("a"), said("b")])
+
+        with pytest.raises(RangeError, match="2 messages"):
+            archive.handle(KEY, span)
+        assert archive.handles(KEY) == {}
+
+    def test_a_handle_resolves_with_and_without_a_position(self, archive: Archive) -> None:
+        """`HANDLE#12` is the message at 12 of the thread, if the span has it."""
+        archive.append(KEY, [said(str(n)) for n in range(9)])
+        handle = archive.handle(KEY, Span(2, 5))
+
+        assert archive.span(KEY, handle) == Span(2, 5)
+        assert archive.span(KEY, f"{handle}#5") == Span(5, 5)
+        assert archive.read(KEY, f"{handle}#4").text == "4"
+
+    def test_whatever_names_nothing_is_told_alike(self, archive: Archive) -> None:
+        """Guessing learns nothing: one error, one sentence."""
+        archive.append(KEY, [said(str(n)) for n in range(9)])
+        good = archive.handle(KEY, Span(2, 5))
+        wrong = ("", "x", "../../etc/passwd", "a" * 16, f"{good}#1", f"{good}#6", f"{good}#")
+        odd = (good.upper(), f" {good}", f"{good}\n", f"{good}#5 ", f"{good}#\u0665", "\ud800" * 16)
+
+        for handle in (*wrong, *odd):
+            for ask in (archive.span, archive.read):
+                with pytest.raises(HandleError) as caught:
+                    ask(KEY, handle)
+                assert caught.value.handle == handle
+                assert str(caught.value) == str(HandleError(handle))
+
+    def test_a_released_handle_is_held_no_more(self, archive: Archive) -> None:
+        """Asking for the span again gives the same name and holds it again."""
+        archive.append(KEY, [said("a"), said("b")])
+        first, second = archive.handle(KEY, Span(0, 0)), archive.handle(KEY, Span(1, 1))
+
+        archive.release(KEY, [first, first])
+        archive.prune()
+
+        assert archive.handles(KEY) == {second: Span(1, 1)}
+        assert archive.handle(KEY, Span(0, 0)) == first
+        assert archive.read(KEY, first).text == "a"
+
+    def test_releasing_an_unknown_handle_is_ignored(self, archive: Archive) -> None:
+        """So is one of another thread: it stays held there."""
+        archive.append(KEY, [said("a")])
+        handle = archive.handle(KEY, Span(0, 0))
+
+        archive.release(OTHERS[0], [handle])
+        archive.release(KEY, [type(handle)("nothing"), type(handle)("\ud800")])
+
+        assert archive.handles(KEY) == {handle: Span(0, 0)}
+
+    def test_one_message_reads_as_its_text_and_several_as_a_transcript(
+        self, archive: Archive
+    ) -> None:
+        """To the character, lone surrogates included."""
+        archive.append(KEY, [Logged(message) for message in ODD])
+
+        for position, message in enumerate(ODD):
+            handle = archive.handle(KEY, Span(position, position))
+            assert archive.read(KEY, handle, max_chars=99_999).text == as_text(message)
+        whole = archive.read(KEY, archive.handle(KEY, Span(1, 4)), max_chars=99_999)
+        assert whole.text == as_transcript(ODD[1:5], 1)
+        assert whole.next == ""
+
+    def test_lines_are_read_by_number(self, archive: Archive) -> None:
+        """From 1, both ends included; past the end there is no more to read."""
+        archive.append(KEY, [said("one\r\ntwo\n\nfour\n")])
+        handle = archive.handle(KEY, Span(0, 0))
+
+        assert archive.read(KEY, handle, lines=(1, 1)).text == "one\r"
+        assert archive.read(KEY, handle, lines=(2, 4)).text == "two\n\nfour\n"
+        assert archive.read(KEY, handle, lines=(2, 99)).text == "two\n\nfour\n"
+        assert archive.read(KEY, handle, lines=(2, 2)).start == 5
+        assert archive.read(KEY, handle).total_lines == 4
+
+    def test_reading_on_by_characters_gives_the_whole(self, archive: Archive) -> None:
+        """`next` is there until the end, and pieces add up."""
+        text = "".join(f"{n} 漢字\n" for n in range(500))
+        archive.append(KEY, [said(text)])
+        handle = archive.handle(KEY, Span(0, 0))
+        pieces, at = [], 0
+
+        while at < len(text):
+            piece = archive.read(KEY, handle, chars=(at, len(text)), max_chars=700)
+            assert (piece.start, piece.total_chars) == (at, len(text))
+            assert len(piece.text) <= 700
+            assert bool(piece.next) == (at + len(piece.text) < len(text))
+            pieces.append(piece.text)
+            at += len(piece.text)
+
+        assert "".join(pieces) == text
+
+    def test_a_json_path_reads_into_json(self, archive: Archive) -> None:
+        """A text found alone comes as it is, everything else as JSON, one value a line."""
+        body = {"items": [{"id": 7, "name": "käse\n"}, {"id": 8, "name": "brot"}], "n": None}
+        archive.append(KEY, [said(json.dumps(body))])
+        handle = archive.handle(KEY, Span(0, 0))
+
+        assert archive.read(KEY, handle, path="$.items[0].name").text == "käse\n"
+        assert archive.read(KEY, handle, path="$.items[*].id").text == "7\n8"
+        assert archive.read(KEY, handle, path="$.items[?@.id > 7]").text == (
+            '{"id": 8, "name": "brot"}'
+        )
+        assert archive.read(KEY, handle, path="$.n").text == "null"
+        assert archive.read(KEY, handle, path="$", max_chars=9).next
+
+    @pytest.mark.parametrize(
+        "bad",
+        [
+            {"lines": (1, 1), "chars": (0, 1)},
+            {"lines": (1, 1), "path": "$"},
+            {"lines": (0, 1)},
+            {"lines": (2, 1)},
+            {"lines": (2, 3)},
+            {"chars": (-1, 1)},
+            {"chars": (1, 1)},
+            {"chars": (14, 20)},
+            {"path": "$.missing"},
+            {"path": "$["},
+            {"path": "items"},
+            {"path": "$..*..*..*..*"},
+            {"path": "$[?search(@, '(a+)+$')]"},
+            {"path": "$" + "[?(@" * 90},
+            {"path": "$" + ".a" * 9_000},
+            {"max_chars": 0},
+        ],
+    )
+    def test_a_range_that_cannot_be_read_is_refused(
+        self, archive: Archive, bad: dict[str, tuple[int, int] | str | int]
+    ) -> None:
+        """The error names the handle and says what there is."""
+        archive.append(KEY, [said('{"items": [1]}')])
+        handle = archive.handle(KEY, Span(0, 0))
+
+        with pytest.raises(RangeError) as caught:
+            archive.read(KEY, handle, **bad)  # type: ignore[arg-type]  # one test for all kinds
+        assert caught.value.handle == handle
+        assert str(caught.value).startswith(f"{handle}: ")
+
+    @pytest.mark.parametrize("text", ["not json", "", "[" * 100_000, '{"a": 1'])
+    def test_a_path_into_what_is_not_json_is_refused(self, archive: Archive, text: str) -> None:
+        """However deep it pretends to be."""
+        archive.append(KEY, [said(text)])
+
+        with pytest.raises(RangeError, match="not JSON"):
+            archive.read(KEY, archive.handle(KEY, Span(0, 0)), path="$")
+
+    def test_ten_megabytes_on_one_line_are_read_in_pieces(self, archive: Archive) -> None:
+        """By characters, by path and by search, each bounded."""
+        rows = [{"id": n, "note": f"row {n} of the ledger"} for n in range(230_000)]
+        rows[200_000]["note"] = "the wombat sleeps here"
+        text = json.dumps(rows)
+        assert len(text) > 10_000_000
+        archive.append(KEY, [said(text, "tool")])
+        handle = archive.handle(KEY, Span(0, 0))
+
+        piece = archive.read(KEY, handle, chars=(9_000_000, 10_000_000))
+        assert piece.text == text[9_000_000:9_008_000]
+        assert archive.read(KEY, handle, path="$[200000].id").text == "200000"
+        (first, *_) = found = archive.search(KEY, "where does the wombat sleep?")
+        assert "wombat sleeps here" in first.text
+        assert text[first.start :].startswith(first.text)
+        assert exact_counter()(render_passages(found)) <= 2_000
+
+    @pytest.mark.parametrize(
+        ("query", "hit"),
+        [
+            ("Which port does the proxy listen on?", "listening on 0.0.0.0:8443"),
+            ("turn end", "handleTurnEnd"),
+            ("handleTurnEnd()", "handleTurnEnd"),
+            ("duplicate hooks", "test_removes_duplicate_hooks"),
+            ("resume go", "cmd/cli/resume.go"),
+            ("deletion", "12 deletions"),
+            ("münchen", "Munchen"),
+            ("MUNCHEN", "München"),
+            ("隔离", "上下文隔离测试"),
+            ("エンジニア", "新しいエンジニアです"),
+            ("пароль", "Пароль сменён"),
+            ("ซักผ้า", "วันนี้ซักผ้าแล้ว"),
+        ],
+    )
+    def test_search_finds_words_in_any_language(
+        self, archive: Archive, query: str, hit: str
+    ) -> None:
+        """Whole words, their forms, the parts of identifiers, words of unspaced scripts."""
+        archive.append(KEY, [said(f"noise number {n}, nothing else") for n in range(20)])
+        archive.append(KEY, [said(f"the proxy: {hit}" if "port" in query else hit)])
+
+        assert hit in archive.search(KEY, query)[0].text
+
+    def test_search_finds_a_result_by_the_call_it_answers(self, archive: Archive) -> None:
+        """What the model asked for is often what it remembers."""
+        result = Logged(Message("tool", (Text("4711"),), name="wc"), about="wc -l ledger.csv")
+        archive.append(KEY, [said("noise"), result, said("more noise")])
+
+        (found, *_) = archive.search(KEY, "How many lines has ledger.csv?")
+
+        assert (found.position, found.text, found.about) == (1, "4711", "wc -l ledger.csv")
+
+    def test_search_sees_everything_appended_before_it(
+        self, archive: Archive, reopen: Reopen
+    ) -> None:
+        """Through every handle, after every append."""
+        for n in range(6):
+            archive.append(KEY, [said(f"the secret animal is animal{n}x")])
+            for handle in (archive, reopen()):
+                found = handle.search(KEY, f"animal{n}x")
+                assert found[0].text.endswith(f"animal{n}x")
+
+    def test_search_looks_only_within_the_spans_given(self, archive: Archive) -> None:
+        """Overlapping and unsorted spans are one set of messages; none at all is nothing."""
+        archive.append(KEY, [said(f"apple number {n}") for n in range(30)])
+
+        def positions(within: list[Span] | None) -> set[int]:
+            return {p.position for p in archive.search(KEY, "apple", within=within)}
+
+        assert positions(None) == set(range(30))
+        assert positions([Span(20, 22), Span(3, 5), Span(5, 6)]) == {3, 4, 5, 6, 20, 21, 22}
+        assert positions([Span(28, 99)]) == {28, 29}
+        assert positions([Span(40, 50)]) == set()
+        assert positions([]) == set()
+
+    @pytest.mark.parametrize("max_tokens", [0, 10, 60, 300, 2_000])
+    def test_search_stays_inside_its_budget(self, archive: Archive, max_tokens: int) -> None:
+        """Counted exactly, over the passages as they are shown."""
+        archive.append(KEY, [said(f"apple 苹果 {n} " + "🍏🍎 ünïcödé " * 80) for n in range(40)])
+
+        found = archive.search(KEY, "apple 苹果", max_tokens=max_tokens)
+
+        assert exact_counter()(render_passages(found)) <= max_tokens
+        assert bool(found) == (max_tokens >= 300)
+
+    def test_a_passage_stands_where_it_says(self, archive: Archive) -> None:
+        """Verbatim, at `start` of the message's text."""
+        texts = ["\n\n\tindented apple\n", "x " * 3_000 + "apple" + " y" * 3_000, "apple\ud800pie"]
+        archive.append(KEY, [said(text) for text in texts])
+
+        found = archive.search(KEY, "apple")
+
+        assert {p.position for p in found} == {0, 1, 2}
+        for passage in found:
+            assert texts[passage.position][passage.start :].startswith(passage.text)
+            assert "apple" in passage.text
+            assert passage.speaker == "user"
+
+    @pytest.mark.parametrize(
+        "query",
+        ["", " ", '"', "'; DROP TABLE x; --", "NEAR(a b)", "a AND", "col:x", "*", "^a", "-", "\0",
+         "\ud800", "(" * 500, "the of and", "apple\0pie", "NOT apple", "x" * 100_000],
+    )  # fmt: skip
+    def test_nothing_in_a_query_is_syntax(self, archive: Archive, query: str) -> None:
+        """Any text may be asked."""
+        archive.append(KEY, [said("apple pie and the drop table")])
+
+        assert isinstance(archive.search(KEY, query), list)
+
+    def test_an_old_message_is_found_among_very_many(self, archive: Archive) -> None:
+        """Though each of its words is common later on."""
+        archive.append(KEY, [said("the deploy of the gateway failed on monday: exit 137")])
+        words = ("deploy", "gateway", "monday")
+        noise = [said(f"step {n}: {words[n % 3]} looks fine, failed none") for n in range(6_000)]
+        archive.append(KEY, noise)
+
+        found = archive.search(KEY, "On which day did the gateway deploy fail, monday?")
+
+        assert 0 in {passage.position for passage in found}
+
+    def test_a_deleted_thread_is_gone_and_its_neighbours_are_not(
+        self, archive: Archive, reopen: Reopen
+    ) -> None:
+        """Log, handles and index; a large text shared with another thread stays there."""
+        shared = "a text both threads hold " * 200
+        own = "only the deleted one holds this " * 200
+        for key, extra in ((KEY, own), (OTHERS[0], "x")):
+            archive.append(key, [said(shared), said(extra)])
+            archive.search(key, "text")
+        handle = archive.handle(KEY, Span(0, 1))
+
+        archive.delete(KEY)
+        archive.delete(KEY)
+
+        assert archive.prune() > 0
+        assert archive.prune() == 0
+        assert archive.length(KEY) == 0
+        assert archive.threads(KEY.owner) == [OTHERS[0].thread]
+        with pytest.raises(HandleError):
+            archive.read(KEY, handle)
+        for one in (archive, reopen()):
+            assert one.search(KEY, "text holds") == []
+            assert one.messages(OTHERS[0])[0].text == shared
+            assert one.search(OTHERS[0], "both threads hold")
+
+    def test_a_thread_may_begin_anew_after_it_was_deleted(self, archive: Archive) -> None:
+        """With nothing of its former self."""
+        archive.append(KEY, [said("old apple"), said("old pear")])
+        archive.search(KEY, "apple")
+        archive.delete(KEY)
+        archive.append(KEY, [said("new apple")], expected=0)
+
+        assert [p.text for p in archive.search(KEY, "apple pear old")] == ["new apple"]
+
+    def test_prune_takes_nothing_that_a_log_holds(self, archive: Archive) -> None:
+        """With or without handles."""
+        archive.append(KEY, [Logged(message) for message in ODD])
+
+        assert archive.prune() == 0
+        assert archive.messages(KEY) == list(ODD)
+
+    def test_closing_twice_is_fine(self, archive: Archive) -> None:
+        """As every exit path may do."""
+        archive.close()
+        archive.close()
