@@ -91,8 +91,8 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
                     todos = Quote(entry.position, use.brief)
                 elif use.action == "delegate":
                     tasks.append(Outcome(entry.position, use, ""))
-        elif use := entry.answers:
-            _absorb_result(entry, use, files, runs, tasks)
+        elif entry.answers:
+            _absorb_result(entry, entry.answers, files, runs, tasks)
         if entry.message.role == "tool":
             _index(entry, names)
     requests.sort(key=lambda quote: quote.position)

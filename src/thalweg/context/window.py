@@ -68,15 +68,17 @@ class Window:
     """Tokens of `items[:i]`, for every i."""
     _cuts: list[int] = field(default_factory=list)
     """Indices into `items`, from `head` on, at which an exchange begins."""
-    _dirty: bool = False
+    _dirty: bool = True
 
     def add(self, entry: Entry) -> None:
         """Take in the thread's next entry."""
         leads = entry.position == len(self._system) and self.fold is None
         if entry.message.role == "system" and leads:
+            self._unlay()
             self._system.append(entry)
             self._push(self._item(entry, "system"))
             self.head = self._sealed = len(self.items)
+            self._dirty = True
             return
         self.entries[entry.position] = entry
         self._take(entry)
@@ -94,18 +96,26 @@ class Window:
         """Bring `items` up to date with the entries that came since."""
         if not self._dirty:
             return
-        before = self.items[self._sealed :]
-        while len(self.items) > self._sealed:
-            self._pop()
+        before = self._unlay()
         for item in self._laid_out(self._open):
             self._push(item)
         self._dirty = False
         if any(a != b for a, b in zip(before, self.items[self._sealed :], strict=False)):
             self.epoch += 1
 
+    def _unlay(self) -> list[Item]:
+        """Take the open turn off the end of the items."""
+        taken = self.items[self._sealed :]
+        while len(self.items) > self._sealed:
+            self._pop()
+        return taken
+
     def _laid_out(self, entries: Sequence[Entry]) -> Iterator[Item]:
         """Lay out one turn: its assistant message, the results of its calls, then the rest."""
+        empty = self.fold is None and len(self.items) == len(self._system)
         if not entries:
+            if empty:
+                yield self._note(Message("user", (Text(BEGINS),), kind="injected"))
             return
         first = entries[0]
         speaks = first.message.role == "assistant" and not is_blank(first.message)
@@ -113,7 +123,7 @@ class Window:
         ids = {use.id for use in uses}
         results = {e.answers.id: e for e in entries if e.answers and e.answers.id in ids}
         if speaks:
-            if self.fold is None and len(self.items) == len(self._system):
+            if empty:
                 yield self._note(Message("user", (Text(BEGINS),), kind="injected"))
             yield self._item(first)
         for use in uses:
@@ -272,8 +282,7 @@ def is_blank(message: Message) -> bool:
     if message.role == "tool":
         return False
     return not any(
-        not isinstance(part, Text | Thinking) or (isinstance(part, Text) and part.text.strip())
-        for part in message.parts
+        not isinstance(part, Text | Thinking) or part.text.strip() for part in message.parts
     )
 
 

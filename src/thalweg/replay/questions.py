@@ -4,12 +4,12 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from thalweg.archive import Archive, Passage, Span, ThreadKey, render_passages
 from thalweg.context.window import Item
-from thalweg.entries import Entry
+from thalweg.entries import Entry, Part, ToolCall
 from thalweg.errors import HandleError
 from thalweg.replay.results import Recall
 from thalweg.tokens import Counter
@@ -130,7 +130,12 @@ def _shows(item: Item, entries: Sequence[Entry]) -> bool:
     if not first <= item.position < first + len(entries):
         return False
     parts = entries[item.position - first].message.parts
-    return all(part in item.message.parts for part in parts)
+    sent = {_without_id(part) for part in item.message.parts}
+    return all(_without_id(part) in sent for part in parts)
+
+
+def _without_id(part: Part) -> Part:
+    return replace(part, id="") if isinstance(part, ToolCall) else part
 
 
 def ask(

@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from thalweg.context.edits import Edit, Fold
 from thalweg.context.engine import Engine
 from thalweg.context.pricing import Tariff
 from thalweg.context.reading import Reader
-from thalweg.context.window import Item
+from thalweg.context.window import Item, Window
 from thalweg.entries import Entry, Message
 from thalweg.replay.cache import PrefixCache
 from thalweg.replay.policies import policy_named
@@ -41,16 +41,29 @@ class Subject:
     """Later uses of tool results, by the position of the turn that uses them."""
     cold: frozenset[int]
     """Positions of assistant messages that were asked for after the cache had expired."""
+    cost_unmanaged: float
+    """Of sending every call whole, in a window without end."""
 
 
 def subject_of(recording: Recording, questions: Questions, tariff: Tariff) -> Subject:
     """Read a recording once for all policies."""
     reader = Reader(exact_counter())
+    entries = [reader.read(message) for message in recording.messages]
     uses: dict[int, list[Use]] = defaultdict(list)
-    for use in find_uses([reader.read(message) for message in recording.messages]):
+    for use in find_uses(entries):
         uses[use.turn].append(use)
     cold = frozenset(_cold_turns(recording.messages, tariff.lifetime_s))
-    return Subject(recording, questions, uses, cold)
+    return Subject(recording, questions, uses, cold, _cost_whole(entries, cold, tariff))
+
+
+def _cost_whole(entries: Sequence[Entry], cold: Container[int], tariff: Tariff) -> float:
+    window, cache, cost = Window(exact_counter()), PrefixCache(tariff), 0.0
+    for entry in entries:
+        if entry.message.role == "assistant":
+            window.settle()
+            cost += cache.send(window.items, cold=entry.position in cold).cost
+        window.add(entry)
+    return cost
 
 
 def _cold_turns(messages: Sequence[Message], lifetime_s: float | None) -> list[int]:
@@ -227,7 +240,7 @@ class Replay:
             summary_input_tokens=self.summary_input,
             summary_output_tokens=self.summary_output,
             cost=cost,
-            cost_unmanaged=0.0,
+            cost_unmanaged=self.subject.cost_unmanaged,
             faults_recoverable=sum(call.faults for call in self.calls) - self.lost,
             faults_lost=self.lost,
             cost_with_faults=cost + self.fault_cost,
