@@ -21,6 +21,8 @@ BATCH_CHARS = 4_000_000
 """So much text is indexed in one transaction, so that other writers get their turn."""
 MAX_HITS = 1_500
 """Passages that are looked at for one word, newest first."""
+MAX_GROUPS = 16
+"""Groups of very common words that are looked up together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +52,9 @@ class Row:
 class Hits:
     """Where the words of a question occur."""
 
-    rows: dict[int, set[str]]
-    """Of each passage id: the words that occur in it."""
-    counts: dict[str, float]
+    rows: dict[int, int]
+    """Of each passage id, the words that occur in it: bit i stands for word i of the question."""
+    counts: tuple[float, ...]
     """Of each word: in how many passages of the thread it occurs, estimated if very many."""
     total: int
     """Passages of the thread."""
@@ -118,25 +120,28 @@ def find(
     them only; so that an old passage with several such words is found all the same, they
     are looked up together, too.
     """
-    rows: dict[int, set[str]] = {}
-    counts: dict[str, float] = {}
+    rows: dict[int, int] = {}
+    counts: list[float] = []
     ranges = _ranges(connection, thread, total, within)
-    for word in query:
-        ids = _matches(connection, f'"{word}"', ranges)
-        counts[word] = _estimate(ids, ranges)
+    for bit, word in enumerate(query):
+        ids = _matches(connection, [word], ranges)
+        counts.append(_estimate(ids, ranges))
         for row in ids:
-            rows.setdefault(row, set()).add(word)
-    common = [word for word in query if counts[word] >= MAX_HITS]
-    groups = [common, *([a, b] for i, a in enumerate(common) for b in common[i + 1 :])][:16]
-    for group in groups if len(common) > 1 else []:
-        for row in _matches(connection, " AND ".join(f'"{word}"' for word in group), ranges):
-            rows.setdefault(row, set()).update(group)
-    return Hits(rows, counts, total)
+            rows[row] = rows.get(row, 0) | 1 << bit
+    common = [bit for bit, count in enumerate(counts) if count >= MAX_HITS]
+    pairs = [(a, b) for i, a in enumerate(common) for b in common[i + 1 :]]
+    for group in [common, *pairs][:MAX_GROUPS] if pairs else []:
+        mask = sum(1 << bit for bit in group)
+        for row in _matches(connection, [query[bit] for bit in group], ranges):
+            rows[row] = rows.get(row, 0) | mask
+    return Hits(rows, tuple(counts), total)
 
 
 def _matches(
-    connection: sqlite3.Connection, match: str, ranges: Sequence[tuple[int, int]]
+    connection: sqlite3.Connection, words: Sequence[str], ranges: Sequence[tuple[int, int]]
 ) -> list[int]:
+    """Find the passages with all of some words, newest first."""
+    match = " AND ".join(f'"{word}"' for word in words)
     found: list[int] = []
     for first, end in reversed(ranges):
         found += [

@@ -23,6 +23,16 @@ _STOP_WORDS = frozenset(
         " isn't don't didn't doesn't wasn't aren't can't"
     )
 )
+_WEAK_WORDS = frozenset(
+    words(
+        "answer ask begin belong bring call carry cause come contain describe did end example exact"
+        " explain find first give go happen include initial keep know last late latest list long"
+        " look mean mention name need number order part put quote recent refer report return say"
+        " second see set show stand start state stay stop take talk think time try turn use value"
+        " want way went word work write wrote"
+    )
+)
+"""Words that shape a question and are in many an answer by chance: they count a little."""
 _STOP_PAIRS = frozenset(
     pair
     for phrase in (
@@ -86,7 +96,16 @@ _SPEAKERS = {
     "assistant": re.compile(r"\bassistant(?:'s)?\b|\byou\b|助手", re.IGNORECASE),
     "tool": re.compile(r"\btool\b|\boutput\b|\breport(?:ed)?\b|\bcommand\b", re.IGNORECASE),
 }
+_BEGINNING = re.compile(
+    r"\bfirst\b|\binitial(?:ly)?\b|\bat the (?:start|beginning)\b|\boriginal(?:ly)?\b|最初|一开始|首先",
+    re.IGNORECASE,
+)
+_NEWEST = re.compile(
+    r"\blast\b|\blatest\b|\bmost recent(?:ly)?\b|\bfinal(?:ly)?\b|\bcurrent(?:ly)?\b|最后|最新|最近",
+    re.IGNORECASE,
+)
 _QUOTED = re.compile(r"(?<!\w)['\"`‘“「『](.{3,120}?)['\"`’”」』](?!\w)")
+WEAK = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +120,12 @@ class Question:
     """What an answer would look like, as `looks_like` knows it."""
     speakers: tuple[str, ...] = ()
     """Roles that the question names."""
+    end: int = 0
+    """Which end of the thread it asks about: -1 the beginning, 1 the newest, 0 it does not say."""
+
+    def importance(self, word: str) -> float:
+        """Tell how much a word says beside its rarity, from 0 to 1."""
+        return WEAK if word in _WEAK_WORDS or word in self.speakers else 1.0
 
 
 def ask(query: str) -> Question:
@@ -121,6 +146,7 @@ def ask(query: str) -> Question:
         phrases=tuple(phrase.lower() for phrase in _QUOTED.findall(query)),
         shapes=tuple(name for name, asks in _ASKS.items() if asks.search(query)),
         speakers=tuple(role for role, names in _SPEAKERS.items() if names.search(query)),
+        end=bool(_NEWEST.search(query)) - bool(_BEGINNING.search(query)),
     )
 
 

@@ -1,98 +1,140 @@
 """Choosing the passages that answer a question, and packing them into a budget.
 
-A pure function over candidates. The score of an excerpt is a sum of named features
-(`Features`), each a share of what the words of the question weigh together, so that every
-choice can be explained.
+A pure function over candidates. The score of a passage is a sum of named features
+(`Features`), most of them a share of what the words of the question weigh together, so that
+every choice can be explained.
 """
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from thalweg.archive.base import Passage, Span, render_passages
+from thalweg.archive.excerpts import best_window, segments, widen
 from thalweg.archive.index import Hits, Row
 from thalweg.archive.question import Question, looks_like
-from thalweg.archive.words import token_words, tokens
+from thalweg.archive.words import find_tokens, token_words
 from thalweg.tokens import Counter
 
-SHORTLIST = 160
+SHORTLIST = 120
 """Passages that are read and looked at closely."""
 FOLLOWERS = 4
 """Passages read after one that tells what its message is about."""
 NEIGHBOUR_SHARE = 0.25
-"""What a word counts that stands in the passage before or after, in the shortlist."""
-EXCERPT_CHARS = 420
-WINDOW_LINES = 4
-SEGMENT_CHARS = 200
-"""Longer lines are excerpted in pieces of about this length."""
-ABOUT_CHARS = 100
+"""What a word counts in the shortlist that stands in the passage before or after."""
+ABOUT_CHARS = 80
 """So much of what a message is about is shown in a hit."""
+WIDTHS = ((3, 700), (8, 420), (1_000, 300))
+"""How many hits are shown how wide, in characters: the better, the wider."""
+LEAST_TOKENS = 24
+"""Less room than this is left empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Why an excerpt was chosen; the fields' defaults are their weights in the score."""
+    """Why a passage was chosen; the defaults are the weights in the score."""
 
     window: float = 1.0
-    """Share of the question's words that stand close together in the excerpt."""
+    """Share of the words that stand together in a few lines."""
     passage: float = 0.5
-    """Share that stands elsewhere in its passage."""
+    """Share that stands elsewhere in the passage."""
     about: float = 0.5
-    """Share that stands only in the call that a tool result answers."""
+    """Share that stands only in the call which a tool result answers."""
     around: float = 0.25
     """Share that stands only in the passage before or after."""
-    phrase: float = 0.5
+    phrase: float = 0.4
     """Share of the question's quotations that stand in it, word for word."""
     shape: float = 0.15
-    """Share of the wanted shapes that something in it has which is not in the question."""
+    """Share of the shapes of an answer that something in it has."""
     speaker: float = 0.1
-    """Whether it is said by one whom the question names."""
+    """1 if it is said by one whom the question names."""
+    end: float = 0.1
+    """How near it stands to the end of the thread that the question asks about, 0 to 1."""
+
+    @property
+    def score(self) -> float:
+        """The features, weighted."""
+        return (
+            self.window * WEIGHTS.window
+            + self.passage * WEIGHTS.passage
+            + self.about * WEIGHTS.about
+            + self.around * WEIGHTS.around
+            + self.phrase * WEIGHTS.phrase
+            + self.shape * WEIGHTS.shape
+            + self.speaker * WEIGHTS.speaker
+            + self.end * WEIGHTS.end
+        )
 
 
 WEIGHTS = Features()
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
-    """A stretch of a passage that may be shown."""
+class Candidate:
+    """A passage that may be shown, and why."""
 
     row: Row
-    start: int
-    end: int
-    score: float
+    first: int
+    """First segment of the lines that hold the words."""
+    last: int
     features: Features
 
 
-def weigh(hits: Hits) -> dict[str, float]:
-    """Weigh words by rarity in the thread: what is everywhere tells nothing.
+class Scale:
+    """Weighs sets of words: rare words weigh more, words that only shape a question less."""
+
+    def __init__(self, question: Question, hits: Hits) -> None:
+        self._single = [
+            rarity(count, hits.total) * question.importance(word)
+            for word, count in zip(question.words, hits.counts, strict=True)
+        ]
+        self._sums: dict[int, float] = {}
+        self._bits = {word: 1 << bit for bit, word in enumerate(question.words)}
+        self._masks: dict[str, int] = {}
+        self.all = sum(self._single) or 1.0
+
+    def __call__(self, words: int) -> float:
+        """Weigh a set of words."""
+        if (known := self._sums.get(words)) is None:
+            known = math.fsum(w for bit, w in enumerate(self._single) if words >> bit & 1)
+            self._sums[words] = known
+        return known
+
+    def words_in(self, text: str) -> int:
+        """Find the words of the question in a text."""
+        found, masks = 0, self._masks
+        for token in find_tokens(text):
+            if (mask := masks.get(token)) is None:
+                mask = 0
+                for word in token_words(token):
+                    mask |= self._bits.get(word, 0)
+                masks[token] = mask
+            found |= mask
+        return found
+
+
+def rarity(count: float, total: int) -> float:
+    """Weigh a word by how few of the passages have it: what is everywhere tells nothing.
 
     Example:
-        >>> weights = weigh(Hits({}, {"rare": 1, "common": 900}, 1_000))
-        >>> weights["rare"] > 10 * weights["common"]
+        >>> rarity(1, 1_000) > 10 * rarity(900, 1_000)
         True
     """
-    return {
-        word: math.log(1 + (hits.total - min(count, hits.total) + 0.5) / (count + 0.5))
-        for word, count in hits.counts.items()
-    }
+    count = min(count, total)
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
 
 
-def shortlist(hits: Hits) -> list[int]:
+def shortlist(question: Question, hits: Hits) -> list[int]:
     """Pick the passages worth reading, by the words in them and in their neighbours."""
-    weights = weigh(hits)
+    scale, rows = Scale(question, hits), hits.rows
 
-    def score(item: tuple[int, Collection[str]]) -> tuple[float, int]:
-        row, own = item
-        near = {*hits.rows.get(row - 1, ()), *hits.rows.get(row + 1, ())}.difference(own)
-        return _sum(weights, own) + NEIGHBOUR_SHARE * _sum(weights, near), row
+    def score(row: int) -> tuple[float, int]:
+        own = rows[row]
+        near = (rows.get(row - 1, 0) | rows.get(row + 1, 0)) & ~own
+        return scale(own) + NEIGHBOUR_SHARE * scale(near), row
 
-    best = sorted(hits.rows.items(), key=score, reverse=True)
-    return [row for row, _ in best[:SHORTLIST]]
-
-
-def _sum(weights: Mapping[str, float], words: Iterable[str]) -> float:
-    return math.fsum(weights[word] for word in words)
+    return sorted(rows, key=score, reverse=True)[:SHORTLIST]
 
 
 def surroundings(rows: Iterable[Row]) -> set[int]:
@@ -126,142 +168,84 @@ def choose(
         count: Counts tokens.
         within: Show messages of these spans only; `None` means any.
     """
-    weights = weigh(hits)
-    excerpts = [
-        excerpt
+    candidates = rank(question, hits, rows, within)
+    return _pack(candidates, rows, max_tokens, count)
+
+
+def rank(
+    question: Question,
+    hits: Hits,
+    rows: Mapping[int, Row],
+    within: Sequence[Span] | None = None,
+) -> list[Candidate]:
+    """Rank the passages in which words of the question stand, or in the calls they answer."""
+    scale = Scale(question, hits)
+    last = max((row.position for row in rows.values()), default=0)
+    found = [
+        _candidate(question, scale, hits, row, last)
         for row in rows.values()
-        if row.start >= 0 and _is_within(row.position, within)
-        for excerpt in [_best_excerpt(question, weights, hits, rows, row)]
-        if excerpt.features.window + excerpt.features.passage + excerpt.features.about > 0
+        if row.start >= 0
+        and hits.rows.get(row.id, 0) | hits.rows.get(row.about, 0)
+        and _is_within(row.position, within)
     ]
-    excerpts.sort(key=lambda excerpt: (-excerpt.score, -excerpt.row.id))
-    return _pack(excerpts, rows, max_tokens, count)
+    return sorted(found, key=lambda one: (-one.features.score, -one.row.id))
 
 
 def _is_within(position: int, within: Sequence[Span] | None) -> bool:
     return within is None or any(span.first <= position <= span.last for span in within)
 
 
-def _best_excerpt(
-    question: Question,
-    weights: Mapping[str, float],
-    hits: Hits,
-    rows: Mapping[int, Row],
-    row: Row,
-) -> Excerpt:
-    segments = _segments(row.text)
-    found = [_matched(row.text[start:end], weights) for start, end in segments]
-    first, last = _best_window(segments, found, weights)
-    start, end = _padded(segments, first, last)
-    own = set().union(*found[first : last + 1])
-    features = _features(question, weights, hits, rows, row, (start, end), own, found)
-    parts = zip(astuple(features), astuple(WEIGHTS), strict=True)
-    return Excerpt(row, start, end, math.fsum(f * w for f, w in parts), features)
-
-
-def _segments(text: str) -> list[tuple[int, int]]:
-    """Cut a passage into its lines, very long ones into pieces."""
-    found: list[tuple[int, int]] = []
-    at = 0
-    for line in text.splitlines(keepends=True):
-        end = at + len(line)
-        while end - at > SEGMENT_CHARS * 1.5:
-            space = text.rfind(" ", at + SEGMENT_CHARS // 2, at + SEGMENT_CHARS)
-            cut = space + 1 if space >= 0 else at + SEGMENT_CHARS
-            found.append((at, cut))
-            at = cut
-        found.append((at, end))
-        at = end
-    return found
-
-
-def _matched(text: str, weights: Mapping[str, float]) -> set[str]:
-    return {
-        word for token in tokens(text) for word in token_words(token.group()) if word in weights
-    }
-
-
-def _best_window(
-    segments: Sequence[tuple[int, int]],
-    found: Sequence[set[str]],
-    weights: Mapping[str, float],
-) -> tuple[int, int]:
-    """Find the few lines that hold most of the words; of equals the shortest, then the first."""
-    best = (-1.0, 0, 0, 0)
-    for first in range(len(segments)):
-        words: set[str] = set()
-        for last in range(first, min(len(segments), first + WINDOW_LINES)):
-            if last > first and segments[last][1] - segments[first][0] > EXCERPT_CHARS:
-                break
-            words |= found[last]
-            best = max(best, (_sum(weights, words), first - last, -first, last))
-    return -best[2], best[3]
-
-
-def _padded(segments: Sequence[tuple[int, int]], first: int, last: int) -> tuple[int, int]:
-    """Take lines after and before, in turn, while there is room: the answer may stand beside."""
-    while True:
-        grown = False
-        for before, after in ((first, last + 1), (first - 1, last)):
-            if before < 0 or after >= len(segments):
-                continue
-            if segments[after][1] - segments[before][0] <= EXCERPT_CHARS:
-                first, last, grown = before, after, True
-        if not grown:
-            return segments[first][0], segments[last][1]
-
-
-def _features(
-    question: Question,
-    weights: Mapping[str, float],
-    hits: Hits,
-    rows: Mapping[int, Row],
-    row: Row,
-    stretch: tuple[int, int],
-    own: set[str],
-    found: Sequence[set[str]],
-) -> Features:
-    total = _sum(weights, weights) or 1.0
-    passage = set().union(*found) - own
-    known = own | passage
-    about = (hits.rows.get(row.about, set()) if row.about else set()) - known
-    known |= about
-    around: set[str] = set()
-    for near in (row.id - 1, row.id + 1):
-        if near in rows:
-            around |= hits.rows.get(near, set())
-    text = row.text[slice(*stretch)]
-    lower = text.lower()
-    said = [phrase in lower for phrase in question.phrases]
-    shaped = [looks_like(text, shape) for shape in question.shapes]
-    return Features(
-        window=_sum(weights, own) / total,
-        passage=_sum(weights, passage) / total,
-        about=_sum(weights, about) / total,
-        around=_sum(weights, around - known) / total,
+def _candidate(
+    question: Question, scale: Scale, hits: Hits, row: Row, last_position: int
+) -> Candidate:
+    lines = segments(row.text)
+    found = [scale.words_in(row.text[start:end]) for start, end in lines]
+    first, last = best_window(lines, found, scale)
+    window = whole = 0
+    for index, words in enumerate(found):
+        whole |= words
+        window |= words if first <= index <= last else 0
+    about = hits.rows.get(row.about, 0) & ~whole
+    near = hits.rows.get(row.id - 1, 0) | hits.rows.get(row.id + 1, 0)
+    text = row.text.lower() if question.phrases else ""
+    said = [phrase in text for phrase in question.phrases]
+    stretch = row.text[slice(*widen(lines, first, last, WIDTHS[1][1]))]
+    shaped = [looks_like(stretch, shape) for shape in question.shapes]
+    place = row.position / (last_position or 1)
+    features = Features(
+        window=scale(window) / scale.all,
+        passage=scale(whole & ~window) / scale.all,
+        about=scale(about) / scale.all,
+        around=scale(near & ~whole & ~about) / scale.all,
         phrase=sum(said) / len(said) if said else 0.0,
         shape=sum(shaped) / len(shaped) if shaped else 0.0,
         speaker=float(row.speaker.split(" ")[0] in question.speakers),
+        end=(0.0, place, 1 - place)[question.end],
     )
+    return Candidate(row, first, last, features)
 
 
 def _pack(
-    excerpts: Sequence[Excerpt], rows: Mapping[int, Row], max_tokens: int, count: Counter
+    candidates: Sequence[Candidate], rows: Mapping[int, Row], max_tokens: int, count: Counter
 ) -> list[Passage]:
     chosen: list[Passage] = []
     seen: set[str] = set()
+    told: set[int] = set()
     left = max_tokens
-    for excerpt in excerpts:
-        text = excerpt.row.text[excerpt.start : excerpt.end].strip("\n")
-        lines = {_bare(line) for line in text.splitlines()} - {""}
-        if not lines - seen:
+    for candidate in candidates:
+        if left < LEAST_TOKENS:
+            break
+        width = next(chars for upto, chars in WIDTHS if len(chosen) < upto)
+        core = _excerpt(candidate, rows, 0)
+        if not _lines(core.text) - seen:
             continue
-        passage = _passage(excerpt, rows)
+        passage = _excerpt(candidate, rows, width, with_about=candidate.row.position not in told)
         cost = count(render_passages([passage]) + "\n\n") + 1
         if cost > left:
             continue
         left -= cost
-        seen |= lines
+        seen |= _lines(passage.text)
+        told.add(passage.position)
         chosen.append(passage)
     while chosen and count(render_passages(chosen)) > max_tokens:
         chosen.pop()
@@ -271,16 +255,36 @@ def _pack(
 _NUMBERED = re.compile(r"\s*\d+\s*[→|:\t]\s*")
 
 
-def _bare(line: str) -> str:
-    """Take off what numbers a line, so that one file read twice is seen to be the same."""
-    return _NUMBERED.sub("", line, count=1).strip()
+def _lines(text: str) -> set[str]:
+    """List lines without their numbers: one file read twice is seen to be the same."""
+    lines = (text[start:end] for start, end in segments(text))
+    return {_NUMBERED.sub("", line, count=1).strip() for line in lines} - {""}
 
 
-def _passage(excerpt: Excerpt, rows: Mapping[int, Row]) -> Passage:
-    row = excerpt.row
-    about = rows[row.about].text if row.about in rows else ""
+def _excerpt(
+    candidate: Candidate, rows: Mapping[int, Row], width: int, *, with_about: bool = True
+) -> Passage:
+    """Show the lines that hold the words, with those beside them, across passages."""
+    row = candidate.row
+    before, after = rows.get(row.id - 1), rows.get(row.id + 1)
+    text, start, first, last = row.text, row.start, candidate.first, candidate.last
+    if after is not None and after.start == row.start + len(row.text):
+        text += after.text
+    if before is not None and 0 <= before.start == row.start - len(before.text):
+        text, start = before.text + text, before.start
+        shift = len(segments(before.text))
+        first, last = first + shift, last + shift
+    lines = [
+        (a + piece.start - start, b + piece.start - start)
+        for piece in (before, row, after)
+        if piece is not None and start <= piece.start < start + len(text)
+        and piece.position == row.position
+        for a, b in segments(piece.text)
+    ]
+    begin, end = widen(lines, first, last, width)
+    shown = text[begin:end]
+    begin += len(shown) - len(shown.lstrip("\n"))
+    about = rows[row.about].text if row.about in rows and with_about else ""
     if len(about) > ABOUT_CHARS:
         about = f"{about[: ABOUT_CHARS - 1]}…"
-    text = row.text[excerpt.start : excerpt.end]
-    start = row.start + excerpt.start + len(text) - len(text.lstrip("\n"))
-    return Passage(row.position, row.speaker, text.strip("\n"), start, about)
+    return Passage(row.position, row.speaker, shown.strip("\n"), start + begin, about)

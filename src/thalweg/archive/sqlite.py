@@ -176,7 +176,7 @@ class SqliteArchive:
                 "SELECT passages FROM archive_thread WHERE id = ?", (thread,)
             ).fetchone()
             hits = index.find(db, thread, total, question.words, within)
-            rows = index.rows_of(db, shortlist(hits))
+            rows = index.rows_of(db, shortlist(question, hits))
             rows |= index.rows_of(db, surroundings(rows.values()))
         return choose(question, hits, rows, max_tokens, exact_counter(), within)
 

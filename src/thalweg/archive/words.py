@@ -6,7 +6,6 @@ leaves it is plain ASCII, so that no version of SQLite takes it apart differentl
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from functools import lru_cache
 
 MAX_WORD_CHARS = 64
@@ -34,14 +33,14 @@ def words(text: str) -> list[str]:
         ['read', 'resum', 'go', 'resumego', 'handl', 'turn', 'end', 'handleturnend']
     """
     found: list[str] = []
-    for token in _TOKEN.findall(text):
+    for token in find_tokens(text):
         found += token_words(token)
     return found
 
 
-def tokens(text: str) -> Iterator[re.Match[str]]:
-    """Find the tokens that words are made of, with their places."""
-    return _TOKEN.finditer(text)
+def find_tokens(text: str) -> list[str]:
+    """List the tokens that words are made of, as they are written."""
+    return _TOKEN.findall(text)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -50,7 +49,7 @@ def token_words(token: str) -> tuple[str, ...]:
 
     Example:
         >>> token_words("user_ids")
-        ('user', 'id', 'userids')
+        ('user', 'id', 'userid')
     """
     if _IS_UNSPACED.match(token):
         pairs = [token[i : i + 2] for i in range(len(token) - 1)] or [token]
@@ -59,8 +58,7 @@ def token_words(token: str) -> tuple[str, ...]:
     parts = [part for piece in _SEPARATORS.split(token) for part in _HUMP.split(piece) if part]
     if len(parts) < 2:
         return tuple(fold(part) for part in parts)
-    whole = _SEPARATORS.sub("", token).lower()
-    return (*map(fold, parts), _ascii(_unaccented(whole))[:MAX_WORD_CHARS])
+    return (*map(fold, parts), fold("".join(parts)))
 
 
 def fold(word: str) -> str:

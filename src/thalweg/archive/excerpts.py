@@ -1,0 +1,82 @@
+"""Which lines of a passage to show: those that hold the words, then those beside them.
+
+Words are sets of bits here: bit i stands for word i of the question.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+WINDOW_LINES = 4
+WINDOW_CHARS = 400
+SEGMENT_CHARS = 200
+"""Longer lines are shown in pieces of about this length."""
+
+_LINE = re.compile(r"[^\n]*?(?:\\n|\n)|[^\n]+")
+"""A line with its end. JSON in one line has its line ends written out."""
+
+Stretch = tuple[int, int]
+"""Characters of a text: the first, and the one after the last."""
+
+
+def segments(text: str) -> list[Stretch]:
+    r"""Cut a text into its lines, very long ones into pieces.
+
+    Example:
+        >>> segments("one\ntwo"), segments("x" * 450)
+        ([(0, 4), (4, 7)], [(0, 200), (200, 450)])
+    """
+    found: list[Stretch] = []
+    for line in _LINE.finditer(text):
+        at, end = line.span()
+        while end - at > SEGMENT_CHARS * 1.5:
+            space = text.rfind(" ", at + SEGMENT_CHARS // 2, at + SEGMENT_CHARS)
+            cut = space + 1 if space >= 0 else at + SEGMENT_CHARS
+            found.append((at, cut))
+            at = cut
+        found.append((at, end))
+    return found
+
+
+def best_window(
+    lines: Sequence[Stretch], found: Sequence[int], weigh: Callable[[int], float]
+) -> tuple[int, int]:
+    """Find the few lines in which most of the words stand together.
+
+    Args:
+        lines: Of a text, in order.
+        found: Of each line, the words in it.
+        weigh: Tells what a set of words weighs.
+
+    Returns:
+        First and last line, both included; of equals the shortest, then the first.
+
+    Example:
+        >>> best_window([(0, 9), (9, 18), (18, 27)], [1, 6, 1], lambda words: words.bit_count())
+        (0, 1)
+    """
+    best = (-1.0, 0, 0, 0)
+    for first in range(len(lines)):
+        words = 0
+        for last in range(first, min(len(lines), first + WINDOW_LINES)):
+            if last > first and lines[last][1] - lines[first][0] > WINDOW_CHARS:
+                break
+            if found[last] | words != words or last == first:
+                words |= found[last]
+                best = max(best, (weigh(words), first - last, -first, last))
+    return -best[2], best[3]
+
+
+def widen(lines: Sequence[Stretch], first: int, last: int, chars: int) -> Stretch:
+    """Take lines after and before, in turn, while they fit: an answer may stand beside.
+
+    Example:
+        >>> widen([(0, 10), (10, 20), (20, 30), (30, 90)], 1, 1, 35)
+        (0, 30)
+    """
+    while True:
+        grown = False
+        for before, after in ((first, last + 1), (first - 1, last)):
+            if 0 <= before and after < len(lines) and lines[after][1] - lines[before][0] <= chars:
+                first, last, grown = before, after, True
+        if not grown:
+            return lines[first][0], lines[last][1]
