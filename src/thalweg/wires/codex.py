@@ -4,7 +4,6 @@ A row of type `response_item` wraps one item of OpenAI's Responses API. Older fi
 items bare.
 """
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
@@ -100,8 +99,7 @@ class _Session:
             return
         value = row.value
         if not isinstance(value, dict):
-            self.notes.append(odd_row(row.line, value))
-            self.items.append(Broken(row.line, json.dumps(value)))
+            self.items.append(odd_row(row.line, value, self.notes))
         elif _is_wrapped(value):
             self._take_wrapped(row.line, value, value["payload"])
         elif _is_bare(value):
