@@ -40,8 +40,8 @@ def _items(text: str) -> Iterator[Item]:
         kept = (line for _, _, line in run if line.strip() or speaker == "model")
         said = "\n".join(_bare(speaker, line) for line in kept).strip("\n")
         if speaker == "start":
-            found = _STARTED.match(run[-1][2])
-            started = iso_time(found[1]) if found else ""
+            times = [found[1] for *_, line in run if (found := _STARTED.match(line))]
+            started = iso_time(times[-1])
         elif said.strip() and speaker == "model":
             yield Item(run[0][0], {"role": "assistant", "content": said})
         elif said.strip() and speaker == "user":

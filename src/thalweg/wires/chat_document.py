@@ -86,9 +86,9 @@ def _chat(document: object) -> _Chat | None:
 
 def _of_list(messages: Sequence[Any]) -> _Chat | None:
     objects = [message for message in messages if isinstance(message, dict)]
-    if any("parts" in one and one.get("role") in {"user", "model"} for one in objects):
+    if any("parts" in one and as_str(one.get("role")) in {"user", "model"} for one in objects):
         return _Chat(GeminiWire(), messages)
-    if any(one.get("type") in _RESPONSES_ITEMS for one in objects):
+    if any(as_str(one.get("type")) in _RESPONSES_ITEMS for one in objects):
         return _Chat(OpenAIResponsesWire(), messages)
     if any(map(is_chat_message, objects)):
         return _Chat(AnthropicWire() if _is_anthropic(objects) else OpenAIChatWire(), messages)
@@ -97,7 +97,7 @@ def _of_list(messages: Sequence[Any]) -> _Chat | None:
 
 def _is_anthropic(messages: Iterable[Mapping[str, Any]]) -> bool:
     return any(
-        isinstance(block, dict) and block.get("type") in _ANTHROPIC_BLOCKS
+        isinstance(block, dict) and as_str(block.get("type")) in _ANTHROPIC_BLOCKS
         for message in messages
         if isinstance(content := message.get("content"), list)
         for block in content
@@ -178,7 +178,7 @@ def _vorflux(document: JsonObject) -> _Chat | None:
     if not any(span.get("type") == "llm_call" for span in spans):
         return None
     skipped = Counter(
-        str(span.get("type")) for span in spans if span.get("type") not in {"llm_call", "tool_call"}
+        kind for span in spans if (kind := str(span.get("type"))) not in {"llm_call", "tool_call"}
     )
     return _Chat(OpenAIChatWire(), list(_spans(spans)), skipped=skipped)
 

@@ -35,7 +35,7 @@ _BOUNDARIES = frozenset({"compact_boundary", "microcompact_boundary"})
 def detect(source: Source) -> bool:
     """Know the format by a user or assistant row that wraps a message and names its session."""
     return any(
-        row.value.get("type") in _SPEAKERS
+        as_str(row.value.get("type")) in _SPEAKERS
         and isinstance(row.value.get("message"), dict)
         and not _MARKS.isdisjoint(row.value)
         for row in source.objects
@@ -59,7 +59,7 @@ def read(source: Source) -> Recording:
 
 def _is_of_subagent(source: Source) -> bool:
     """Tell whether the whole file is the thread of a subagent."""
-    spoken = [row.value for row in source.objects if row.value.get("type") in _SPEAKERS]
+    spoken = [row.value for row in source.objects if as_str(row.value.get("type")) in _SPEAKERS]
     return all(row.get("isSidechain") is True for row in spoken)
 
 

@@ -59,11 +59,11 @@ def detect(source: Source) -> bool:
 
 
 def _is_wrapped(row: JsonObject) -> bool:
-    return row.get("type") in _WRAPPERS and isinstance(row.get("payload"), dict)
+    return as_str(row.get("type")) in _WRAPPERS and isinstance(row.get("payload"), dict)
 
 
 def _is_bare(row: JsonObject) -> bool:
-    kind = row.get("type")
+    kind = as_str(row.get("type"))
     return kind in _BARE and ("role" in row or kind != "message") and "payload" not in row
 
 
@@ -135,7 +135,10 @@ class _Session:
         if kind in {"compaction", "ghost_snapshot"}:
             self.skipped[kind] += 1
             return
-        is_answer = kind in {"reasoning", "message"} and item.get("role") in {None, "assistant"}
+        is_answer = kind in {"reasoning", "message"} and as_str(item.get("role")) in {
+            "",
+            "assistant",
+        }
         is_answer = is_answer or kind.endswith("_call")
         if is_answer and not self.answering:
             self.answer_at = len(self.items)

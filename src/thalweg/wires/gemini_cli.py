@@ -33,7 +33,7 @@ def detect(source: Source) -> bool:
 
 
 def _is_message(row: object) -> bool:
-    return isinstance(row, dict) and row.get("type") in _SPEAKERS
+    return isinstance(row, dict) and as_str(row.get("type")) in _SPEAKERS
 
 
 def _rows(source: Source) -> list[tuple[int, Any]]:

@@ -10,7 +10,15 @@ from typing import Any
 
 from thalweg.wires.base import Recording
 from thalweg.wires.langchain import read_dumped
-from thalweg.wires.logs import Item, LogFormat, left_out, odd_row, pairing_notes, through_wire
+from thalweg.wires.logs import (
+    Item,
+    LogFormat,
+    as_str,
+    left_out,
+    odd_row,
+    pairing_notes,
+    through_wire,
+)
 from thalweg.wires.source import Broken, Source
 
 NAME = "langgraph"
@@ -78,7 +86,7 @@ def _is_message(value: object) -> bool:
         return False
     constructed = value.get("type") == "constructor" and "kwargs" in value
     told = "content" in value or isinstance(value.get("data"), Mapping)
-    return constructed or (value.get("type") in _KINDS and told)
+    return constructed or (as_str(value.get("type")) in _KINDS and told)
 
 
 FORMAT = LogFormat(NAME, "a LangGraph state (`values`, `messages` of type `human`)", detect, read)
