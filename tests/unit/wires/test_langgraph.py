@@ -8,11 +8,11 @@ import pytest
 from tests.unit.wires.log_files import codes, read_document, read_lines, said
 from thalweg.entries import Opaque
 
-HUMAN = {"type": "human", "content": [{"type": "text", "text": "hi"}], "id": "h1"}
+HUMAN: dict[str, Any] = {"type": "human", "content": [{"type": "text", "text": "hi"}], "id": "h1"}
 CALL = {"name": "ls", "args": {"p": "."}, "id": "c1", "type": "tool_call"}
 MODEL = {"type": "ai", "content": "", "tool_calls": [CALL], "id": "a1"}
 RESULT = {"type": "tool", "content": "a.txt", "tool_call_id": "c1", "name": "ls", "status": "error"}
-THREAD = [HUMAN, MODEL, RESULT]
+THREAD: list[dict[str, Any]] = [HUMAN, MODEL, RESULT]
 
 
 @pytest.mark.parametrize(

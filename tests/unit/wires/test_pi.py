@@ -94,4 +94,4 @@ def test_a_branch_is_kept_and_noted(tmp_path: Path) -> None:
     )
 
     assert len(recording.messages) == 3
-    assert [(note.line, note.code) for note in recording.notes][0] == (3, "branch")
+    assert (recording.notes[0].line, recording.notes[0].code) == (3, "branch")

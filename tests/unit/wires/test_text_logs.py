@@ -40,7 +40,7 @@ data: {"id": "r1", "tool_calls": [{"name": "search", "args": {}, "id": "c1"}], \
 "tool_call_chunks": [{"name": "search", "args": "", "id": "c1", "index": 0}]}
 
 event: tool_call_chunks
-data: {"id": "r1", "tool_call_chunks": [{"name": null, "args": "{\\"q\\":1}", "id": null, "index": 0}]}
+data: {"id": "r1", "tool_call_chunks": [{"args": "{\\"q\\":1}", "id": null, "index": 0}]}
 
 event: tool_call_result
 data: {"id": "t1", "role": "assistant", "content": "324 m", "tool_call_id": "c1"}
