@@ -26,7 +26,7 @@ def detect(source: Source) -> bool:
 def read(source: Source) -> Recording:
     """Read what each spoke in a row as one message."""
     messages, notes = through_wire(NAME, OpenAIChatWire().read, list(_items(source.text)))
-    return Recording(source.name, NAME, tuple(messages), (*source.notes, *notes))
+    return Recording(source.name, NAME, tuple(messages), (*source.file_notes, *notes))
 
 
 _MARKS = {"user": "####", "aider": ">"}
@@ -37,10 +37,11 @@ def _items(text: str) -> Iterator[Item]:
     lines = enumerate(text.split("\n"))
     for speaker, spoken in groupby(_spoken(lines), key=lambda line: line[1]):
         run = list(spoken)
-        said = "\n".join(_bare(speaker, line) for _, _, line in run).strip("\n")
+        kept = (line for _, _, line in run if line.strip() or speaker == "model")
+        said = "\n".join(_bare(speaker, line) for line in kept).strip("\n")
         if speaker == "start":
-            found = _STARTED.match(run[-1][2])
-            started = iso_time(found[1]) if found else ""
+            times = [found[1] for *_, line in run if (found := _STARTED.match(line))]
+            started = iso_time(times[-1])
         elif said.strip() and speaker == "model":
             yield Item(run[0][0], {"role": "assistant", "content": said})
         elif said.strip() and speaker == "user":
@@ -64,7 +65,7 @@ def _spoken(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str, str]]:
 
 def _bare(speaker: str, line: str) -> str:
     mark = _MARKS.get(speaker)
-    return line.removeprefix(mark).strip() if mark else line
+    return line.removeprefix(mark).removeprefix(" ").rstrip() if mark else line
 
 
 FORMAT = LogFormat(NAME, "`# aider chat started at`", detect, read)

@@ -118,7 +118,7 @@ def _write_result(message: Message, blocks: tuple[object, ...]) -> dict[str, Any
     body["tool_use_id"] = message.answers
     body["content"] = _content(blocks)
     if message.is_error:
-        body["is_error"] = True
+        body |= {"is_error": True, "content": body["content"] or "error"}  # never empty
     return body
 
 

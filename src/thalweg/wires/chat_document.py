@@ -24,6 +24,8 @@ from thalweg.wires.times import iso_time
 NAME = "chat-document"
 
 _ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
+_BESIDE = frozenset({"timestamp", "usage"})
+"""What stands in a message and is no part of it."""
 _RESPONSES_ITEMS = frozenset({"function_call", "function_call_output", "reasoning", "message"})
 
 
@@ -51,7 +53,7 @@ def read(source: Source) -> Recording:
     items = [
         Item(
             max(index - chat.ahead, 0),
-            raw,
+            {key: value for key, value in raw.items() if key not in _BESIDE},
             uid=as_str(raw.get("id")),
             at=iso_time(raw.get("timestamp")),
             usage=as_usage(raw.get("usage")),
@@ -84,9 +86,9 @@ def _chat(document: object) -> _Chat | None:
 
 def _of_list(messages: Sequence[Any]) -> _Chat | None:
     objects = [message for message in messages if isinstance(message, dict)]
-    if any("parts" in one and one.get("role") in {"user", "model"} for one in objects):
+    if any("parts" in one and as_str(one.get("role")) in {"user", "model"} for one in objects):
         return _Chat(GeminiWire(), messages)
-    if any(one.get("type") in _RESPONSES_ITEMS for one in objects):
+    if any(as_str(one.get("type")) in _RESPONSES_ITEMS for one in objects):
         return _Chat(OpenAIResponsesWire(), messages)
     if any(map(is_chat_message, objects)):
         return _Chat(AnthropicWire() if _is_anthropic(objects) else OpenAIChatWire(), messages)
@@ -95,7 +97,7 @@ def _of_list(messages: Sequence[Any]) -> _Chat | None:
 
 def _is_anthropic(messages: Iterable[Mapping[str, Any]]) -> bool:
     return any(
-        isinstance(block, dict) and block.get("type") in _ANTHROPIC_BLOCKS
+        isinstance(block, dict) and as_str(block.get("type")) in _ANTHROPIC_BLOCKS
         for message in messages
         if isinstance(content := message.get("content"), list)
         for block in content
@@ -176,14 +178,14 @@ def _vorflux(document: JsonObject) -> _Chat | None:
     if not any(span.get("type") == "llm_call" for span in spans):
         return None
     skipped = Counter(
-        str(span.get("type")) for span in spans if span.get("type") not in {"llm_call", "tool_call"}
+        kind for span in spans if (kind := str(span.get("type"))) not in {"llm_call", "tool_call"}
     )
     return _Chat(OpenAIChatWire(), list(_spans(spans)), skipped=skipped)
 
 
 def _spans(spans: Iterable[JsonObject]) -> Iterator[JsonObject]:
-    """Tell the spans of a trace as a chat; a result is told by tool and arguments alone."""
-    waiting: list[tuple[_Request, str]] = []
+    """Tell the spans of a trace as a chat; the call of a result is known by its arguments."""
+    waiting: list[tuple[str, str]] = []
     for span in spans:
         at = {"timestamp": span.get("timestamp")}
         output = span.get("output")
@@ -195,26 +197,22 @@ def _spans(spans: Iterable[JsonObject]) -> Iterator[JsonObject]:
                 waiting += _asked(message)
                 yield message
         elif span.get("type") == "tool_call":
-            tool = as_str(span.get("tool"))
-            raw: JsonObject = {"role": "tool", "name": tool, **at}
-            request = _request(tool, span.get("arguments"))
+            raw: JsonObject = {"role": "tool", "name": as_str(span.get("tool")), **at}
+            request = _request(span.get("arguments"))
             if asked := next((one for one in waiting if one[0] == request), None):
                 waiting.remove(asked)
                 raw["tool_call_id"] = asked[1]
             yield {**raw, "content": _as_text(span.get("result"))}
 
 
-_Request = tuple[str, str]
-"""A tool and its arguments, their names without case and underscores: spans spell them anew."""
-
-
-def _request(tool: str, arguments: object) -> _Request:
+def _request(arguments: object) -> str:
+    """Write arguments so that they compare: spans spell their names and the tool's anew."""
     if isinstance(arguments, dict):
         arguments = {name.replace("_", "").lower(): told for name, told in arguments.items()}
-    return tool, json.dumps(arguments, sort_keys=True)
+    return json.dumps(arguments, sort_keys=True)
 
 
-def _asked(message: JsonObject) -> Iterator[tuple[_Request, str]]:
+def _asked(message: JsonObject) -> Iterator[tuple[str, str]]:
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else []:
         function = call.get("function") if isinstance(call, dict) else None
@@ -223,7 +221,7 @@ def _asked(message: JsonObject) -> Iterator[tuple[_Request, str]]:
                 arguments = json.loads(function.get("arguments") or "{}")
             except (ValueError, TypeError, RecursionError):
                 arguments = None
-            yield _request(as_str(function.get("name")), arguments), as_str(call.get("id"))
+            yield _request(arguments), as_str(call.get("id"))
 
 
 def _as_text(value: object) -> str:

@@ -35,7 +35,7 @@ _BOUNDARIES = frozenset({"compact_boundary", "microcompact_boundary"})
 def detect(source: Source) -> bool:
     """Know the format by a user or assistant row that wraps a message and names its session."""
     return any(
-        row.value.get("type") in _SPEAKERS
+        as_str(row.value.get("type")) in _SPEAKERS
         and isinstance(row.value.get("message"), dict)
         and not _MARKS.isdisjoint(row.value)
         for row in source.objects
@@ -59,7 +59,7 @@ def read(source: Source) -> Recording:
 
 def _is_of_subagent(source: Source) -> bool:
     """Tell whether the whole file is the thread of a subagent."""
-    spoken = [row.value for row in source.objects if row.value.get("type") in _SPEAKERS]
+    spoken = [row.value for row in source.objects if as_str(row.value.get("type")) in _SPEAKERS]
     return all(row.get("isSidechain") is True for row in spoken)
 
 
@@ -84,8 +84,7 @@ class _Session:
         if isinstance(row, Broken):
             self.items.append(row)
         elif not isinstance(row.value, dict) or not isinstance(row.value.get("type"), str):
-            self.notes.append(odd_row(row.line, row.value))
-            self.items.append(Broken(row.line, str(row.value)))
+            self.items.append(odd_row(row.line, row.value, self.notes))
         elif row.value["type"] in _SPEAKERS and isinstance(row.value.get("message"), dict):
             self._take_message(row.line, row.value, row.value["message"])
         else:
@@ -118,9 +117,12 @@ class _Session:
         if not uid:
             return False
         before = self.seen.setdefault(uid, message)
-        if before is not message and before != message:
-            self.notes.append(Note(line, "reused_uid", uid))
-        return before is not message and before == message
+        if before is message:
+            return False
+        if before.get("content") == message.get("content"):
+            return True
+        self.notes.append(Note(line, "reused_uid", uid))
+        return False
 
     def _note_branch(self, line: int, parent: str) -> None:
         if parent in self.prompted:

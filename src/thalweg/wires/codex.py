@@ -4,7 +4,6 @@ A row of type `response_item` wraps one item of OpenAI's Responses API. Older fi
 items bare.
 """
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
@@ -60,11 +59,11 @@ def detect(source: Source) -> bool:
 
 
 def _is_wrapped(row: JsonObject) -> bool:
-    return row.get("type") in _WRAPPERS and isinstance(row.get("payload"), dict)
+    return as_str(row.get("type")) in _WRAPPERS and isinstance(row.get("payload"), dict)
 
 
 def _is_bare(row: JsonObject) -> bool:
-    kind = row.get("type")
+    kind = as_str(row.get("type"))
     return kind in _BARE and ("role" in row or kind != "message") and "payload" not in row
 
 
@@ -100,8 +99,7 @@ class _Session:
             return
         value = row.value
         if not isinstance(value, dict):
-            self.notes.append(odd_row(row.line, value))
-            self.items.append(Broken(row.line, json.dumps(value)))
+            self.items.append(odd_row(row.line, value, self.notes))
         elif _is_wrapped(value):
             self._take_wrapped(row.line, value, value["payload"])
         elif _is_bare(value):
@@ -137,7 +135,10 @@ class _Session:
         if kind in {"compaction", "ghost_snapshot"}:
             self.skipped[kind] += 1
             return
-        is_answer = kind in {"reasoning", "message"} and item.get("role") in {None, "assistant"}
+        is_answer = kind in {"reasoning", "message"} and as_str(item.get("role")) in {
+            "",
+            "assistant",
+        }
         is_answer = is_answer or kind.endswith("_call")
         if is_answer and not self.answering:
             self.answer_at = len(self.items)

@@ -72,7 +72,7 @@ def _locomo(conversation: JsonObject) -> Iterator[_Turn]:
 
 def _crosswoz(messages: list[Any]) -> Iterator[_Turn]:
     for message in messages:
-        if isinstance(message, dict) and message.get("role") in _WOZ:
+        if isinstance(message, dict) and as_str(message.get("role")) in _WOZ:
             role = _WOZ[message["role"]]
             yield {"role": role, "content": as_str(message.get("content"))}, "", ""
 

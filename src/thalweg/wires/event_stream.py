@@ -33,11 +33,9 @@ def read(source: Source) -> Recording:
         message_id = as_str(data.get("id"))
         key = f"{line} result" if name == _RESULT else message_id or f"{line}"
         growing.setdefault(key, _Growing(line, message_id)).grow(name, data)
-    # Lines that are no JSON are the framing of the events here, and no oddity.
     items: list[Item | Broken] = [message.item() for message in growing.values()]
     messages, read_notes = through_wire(NAME, OpenAIChatWire().read, items)
-    told = [note for note in source.notes if note.code != "broken_json"]
-    notes = [*told, *notes, *read_notes, *pairing_notes(messages)]
+    notes = [*source.file_notes, *notes, *read_notes, *pairing_notes(messages)]
     return Recording(source.name, NAME, tuple(messages), tuple(notes))
 
 

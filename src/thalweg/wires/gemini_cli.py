@@ -7,10 +7,18 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from thalweg.wires.base import Note, Recording
+from thalweg.wires.base import Recording
 from thalweg.wires.fields import as_usage
 from thalweg.wires.gemini import GeminiWire
-from thalweg.wires.logs import Item, LogFormat, as_str, left_out, pairing_notes, through_wire
+from thalweg.wires.logs import (
+    Item,
+    LogFormat,
+    as_str,
+    left_out,
+    odd_row,
+    pairing_notes,
+    through_wire,
+)
 from thalweg.wires.source import Broken, JsonObject, Row, Source
 from thalweg.wires.times import iso_time
 
@@ -25,7 +33,7 @@ def detect(source: Source) -> bool:
 
 
 def _is_message(row: object) -> bool:
-    return isinstance(row, dict) and row.get("type") in _SPEAKERS
+    return isinstance(row, dict) and as_str(row.get("type")) in _SPEAKERS
 
 
 def _rows(source: Source) -> list[tuple[int, Any]]:
@@ -50,17 +58,17 @@ def read(source: Source) -> Recording:
     """
     items: dict[object, list[Item | Broken]] = {}
     skipped: Counter[str] = Counter()
+    notes = list(source.notes)
     for index, row in _rows(source):
         if isinstance(row, dict) and _is_message(row):
             items[as_str(row.get("id")) or index] = list(_items(index, row))
         elif isinstance(row, dict):
             skipped[as_str(row.get("type")) or "header or change"] += 1
         else:
-            items[index] = [row if isinstance(row, Broken) else Broken(index, str(row))]
+            items[index] = [row if isinstance(row, Broken) else odd_row(index, row, notes)]
     told = [item for group in items.values() for item in group]
     messages, read_notes = through_wire(NAME, GeminiWire().read, told)
-    notes: list[Note] = [
-        *source.notes,
+    notes += [
         *left_out(skipped, {"info": "notices of the program"}),
         *read_notes,
         *pairing_notes(messages),

@@ -80,19 +80,18 @@ def _read(item: object, line: int, wire: str, notes: list[Note]) -> Message:
     if not isinstance(kind, str) or role is None:
         return foreign_item(wire, item, line, notes)
     fields = Fields({name: value for name, value in source.items() if not _is_blank(value)})
-    for name in ("type", "tool_call_chunks", "chunk_position"):
-        fields.left.pop(name, None)
+    fields.left.pop("type", None)
     if "type" not in source:
         del fields.left["role"]
-    if kind in {"function", "chat"}:
-        fields.left["type"] = kind
+    if _short(kind) in {"function", "chat"}:
+        fields.left["type"] = _short(kind)
     parts = _parts(fields, line, notes)
     return Message(
         role,
         tuple(parts),
         answers=fields.text("tool_call_id"),
         name=fields.text("name"),
-        is_error=fields.text("status") == "error",
+        is_error=fields.left.get("status") == "error",
         uid=fields.text("id"),
         line=line,
         usage=as_usage(fields.left.get("usage_metadata")),
@@ -107,22 +106,25 @@ def _flat(item: object) -> dict[str, Any]:
         if isinstance(item, type) or not (hasattr(item, "type") and hasattr(item, "content")):
             return {}
         return {**(getattr(item, "__pydantic_extra__", None) or {}), **vars(item)}
-    if isinstance(data := item.get("data"), Mapping) and "content" not in item:
-        return {**data, "type": item.get("type")}
-    if isinstance(kwargs := item.get("kwargs"), Mapping) and "lc" in item:
-        path = item.get("id")
-        name = path[-1] if isinstance(path, list) and path and isinstance(path[-1], str) else ""
-        return {**kwargs, "type": name.removesuffix("Chunk").removesuffix("Message").lower()}
+    if isinstance(data := item.get("data"), Mapping) and item.keys() == {"type", "data"}:
+        return {**data, "type": item["type"]}
+    if isinstance(kwargs := item.get("kwargs"), Mapping) and item.keys() >= {"lc", "id"}:
+        path = item["id"]
+        return {**kwargs, "type": path[-1] if isinstance(path, list) and path else None}
     return dict(item)
 
 
 def _role(kind: object, source: Mapping[str, Any]) -> Role | None:
     if not isinstance(kind, str):
         return None
-    plain_kind = kind.removesuffix("Chunk").removesuffix("Message").lower()
-    if plain_kind == "chat":
+    if (name := _short(kind)) == "chat":
         return _ROLES.get(str(source.get("role")), "user")
-    return _ROLES.get(plain_kind)
+    return _ROLES.get(name)
+
+
+def _short(kind: str) -> str:
+    """Name a kind of message alike in all forms: `AIMessageChunk` is `ai`."""
+    return kind.removesuffix("Chunk").removesuffix("Message").lower()
 
 
 def _is_blank(value: object) -> bool:
@@ -184,27 +186,30 @@ def _write(message: Message) -> "BaseMessage | None":
     given = _given(message, left)
     if message.role == "tool":
         if kind == "function":
-            return core.FunctionMessage(**{**given, "name": message.name})
+            return _built(core.FunctionMessage, {**given, "name": message.name})
         status = "error" if message.is_error else "success"
-        return core.ToolMessage(**{**given, "tool_call_id": message.answers, "status": status})
+        return _built(
+            core.ToolMessage, {**given, "tool_call_id": message.answers, "status": status}
+        )
     if kind == "chat":
-        return core.ChatMessage(**{"role": message.role, **given})
+        return _built(core.ChatMessage, {"role": message.role, **given})
     if message.role == "system":
-        return core.SystemMessage(**given)
+        return _built(core.SystemMessage, given)
     if message.role == "user":
-        return core.HumanMessage(**given)
+        return _built(core.HumanMessage, given)
     return _write_ai(message, given)
 
 
+_STREAMED = ("tool_call_chunks", "chunk_position")
+
+
 def _given(message: Message, left: Mapping[str, Any]) -> dict[str, Any]:
-    given: dict[str, Any] = {**left, "content": write_content(message.parts)}
+    kept = {name: value for name, value in left.items() if name not in _STREAMED}
+    given: dict[str, Any] = {**kept, "content": write_content(message.parts)}
     if message.name:
         given["name"] = message.name
     if message.uid:
         given["id"] = message.uid
-    for name in ("additional_kwargs", "response_metadata"):
-        if not isinstance(given.get(name, {}), dict):
-            del given[name]
     return given
 
 
@@ -229,7 +234,8 @@ def _write_ai(message: Message, given: dict[str, Any]) -> "BaseMessage | None":
         for part in message.parts
         if isinstance(part, Thinking) and "field" in unpack(part.extra, WIRE)
     ]
-    kwargs = dict(given.get("additional_kwargs") or {})
+    kwargs = given.get("additional_kwargs")
+    kwargs = dict(kwargs) if isinstance(kwargs, Mapping) else {}
     if calls:
         kwargs.pop("tool_calls", None)  # the same calls again, as OpenAI sent them
     if thoughts:
@@ -237,4 +243,25 @@ def _write_ai(message: Message, given: dict[str, Any]) -> "BaseMessage | None":
     nothing = not given["content"] and not calls and not thoughts
     if nothing and any(isinstance(part, (Thinking, Opaque)) for part in message.parts):
         return None
-    return AIMessage(**{**given, "additional_kwargs": kwargs})
+    return _built(AIMessage, {**given, "additional_kwargs": kwargs})
+
+
+_ESSENTIAL = (
+    "content",
+    "tool_calls",
+    "invalid_tool_calls",
+    "tool_call_id",
+    "status",
+    "role",
+    "name",
+    "id",
+)
+
+
+def _built(kind: "type[BaseMessage]", given: Mapping[str, Any]) -> "BaseMessage":
+    """Build a message; odd fields of a recording that LangChain refuses are left out."""
+    try:
+        return kind(**given)
+    except ValueError:
+        essential = {name: given[name] for name in _ESSENTIAL if name in given}
+        return kind(**{n: v for n, v in essential.items() if isinstance(v, (str, list))})

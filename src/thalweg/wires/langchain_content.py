@@ -68,14 +68,16 @@ def _read_block(block: object, waiting: list[ToolCall], line: int, notes: list[N
     if isinstance(block, Mapping):
         kind = block.get("type")
         part: Part | None = None
-        if kind == "text" and isinstance(block.get("text"), str):
+        if not isinstance(kind, str):
+            pass
+        elif kind == "text" and isinstance(block.get("text"), str):
             fields = _typeless(block)
             part = Text(fields.text("text"), pack(WIRE, fields.left))
         elif kind in {"thinking", "redacted_thinking", "reasoning"}:
             part = _thinking(block)
-        elif isinstance(kind, str) and kind in _CALLS:
+        elif kind in _CALLS:
             part = _call(block, kind, waiting)
-        elif isinstance(kind, str) and kind in _MIMES:
+        elif kind in _MIMES:
             part = _media(block, kind)
         if part is not None:
             return part
@@ -114,8 +116,11 @@ def _call(block: Mapping[str, Any], kind: str, waiting: list[ToolCall]) -> ToolC
     if same is None:
         return ToolCall(call_id, name, arguments, pack(WIRE, {"block": fields.left}))
     waiting.remove(same)
-    fields.left.pop("partial_json", None)
-    extra = pack(WIRE, {**unpack(same.extra, WIRE), "block": fields.left})
+    aside = {"partial_json": fields.left.pop("partial_json", None)}
+    if arguments_object(arguments) not in ({}, arguments_object(same.arguments)):
+        aside["repeated"] = arguments
+    aside = {field: value for field, value in aside.items() if value is not None}
+    extra = pack(WIRE, {**unpack(same.extra, WIRE), "block": fields.left, **aside})
     return ToolCall(same.id, same.name, same.arguments, extra)
 
 
@@ -136,8 +141,10 @@ def _media(block: Mapping[str, Any], kind: str) -> Media | None:
 def _mime(block: Mapping[str, Any], kind: str) -> str:
     told = (block.get("mime_type"), _at(block, ("source", "media_type")))
     sound = _at(block, ("input_audio", "format"))
-    named = next((mime for mime in told if isinstance(mime, str) and mime), "")
-    return named or (f"audio/{sound}" if isinstance(sound, str) else _MIMES[kind])
+    for mime in told:
+        if isinstance(mime, str) and mime:
+            return mime
+    return f"audio/{sound}" if isinstance(sound, str) else _MIMES[kind]
 
 
 def _at(block: object, place: Iterable[str]) -> object:

@@ -5,12 +5,20 @@ the most messages is read.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from thalweg.wires.base import Note, Recording
+from thalweg.wires.base import Recording
 from thalweg.wires.langchain import read_dumped
-from thalweg.wires.logs import Item, LogFormat, left_out, pairing_notes, through_wire
+from thalweg.wires.logs import (
+    Item,
+    LogFormat,
+    as_str,
+    left_out,
+    odd_row,
+    pairing_notes,
+    through_wire,
+)
 from thalweg.wires.source import Broken, Source
 
 NAME = "langgraph"
@@ -26,17 +34,18 @@ def detect(source: Source) -> bool:
 
 
 def read(source: Source) -> Recording:
-    """Read the longest list of messages; `Message.line` is the index in it."""
+    """Read the longest list of messages; `Message.line` is the index in it, or its line."""
     threads = _threads(source)
-    longest = max(threads, key=len)
-    items: list[Item | Broken] = [
-        Item(index, raw) if isinstance(raw, dict) else Broken(index, str(raw))
-        for index, raw in enumerate(longest)
-    ]
+    notes = list(source.notes)
+    items: list[Item | Broken] = []
+    for index, raw in max(threads, key=len):
+        if isinstance(raw, dict):
+            items.append(Item(index, raw))
+        else:
+            items.append(raw if isinstance(raw, Broken) else odd_row(index, raw, notes))
     messages, read_notes = through_wire(NAME, read_dumped, items)
     others = Counter({"other states": len(threads) - 1} if threads[1:] else {})
-    notes: list[Note] = [
-        *source.notes,
+    notes += [
         *left_out(others, {"other states": "the one with the most messages was read"}),
         *read_notes,
         *pairing_notes(messages),
@@ -44,29 +53,32 @@ def read(source: Source) -> Recording:
     return Recording(source.name, NAME, tuple(messages), tuple(notes))
 
 
-def _threads(source: Source) -> list[Sequence[Any]]:
+_Thread = list[tuple[int, Any]]
+"""Messages, each with its index or line."""
+
+
+def _threads(source: Source) -> list[_Thread]:
     document = source.document
-    if document is None:
-        rows = [row.value for row in source.objects]
-        return [rows] if _is_thread(rows) else list(_of_states(rows))
-    if isinstance(document, list) and not _is_thread(document):
-        return list(_of_states(document))
+    rows = [row.value for row in source.objects]
+    if document is None and _is_thread(rows):
+        return [[(row.line, row if isinstance(row, Broken) else row.value) for row in source.lines]]
+    if document is None or (isinstance(document, list) and not _is_thread(document)):
+        return list(_of_states(document or rows))
     return list(_of_states([document]))
 
 
-def _of_states(states: Iterable[object]) -> Iterator[Sequence[Any]]:
+def _of_states(states: Iterable[object]) -> Iterator[_Thread]:
     for state in states:
         at = state
         for _ in _PLACES:
             if isinstance(at, Mapping):
                 at = next((at[place] for place in _PLACES if place in at), None)
-        if _is_thread(at):
-            assert isinstance(at, list)  # noqa: S101 (says `_is_thread`)
-            yield at
+        if isinstance(at, list) and _is_thread(at):
+            yield list(enumerate(at))
 
 
-def _is_thread(value: object) -> bool:
-    return isinstance(value, list) and any(map(_is_message, value))
+def _is_thread(value: list[Any]) -> bool:
+    return any(map(_is_message, value))
 
 
 def _is_message(value: object) -> bool:
@@ -74,7 +86,7 @@ def _is_message(value: object) -> bool:
         return False
     constructed = value.get("type") == "constructor" and "kwargs" in value
     told = "content" in value or isinstance(value.get("data"), Mapping)
-    return constructed or (value.get("type") in _KINDS and told)
+    return constructed or (as_str(value.get("type")) in _KINDS and told)
 
 
 FORMAT = LogFormat(NAME, "a LangGraph state (`values`, `messages` of type `human`)", detect, read)

@@ -11,6 +11,7 @@ from typing import Any
 
 from thalweg.entries import Kind, Message, Opaque, Usage
 from thalweg.wires.base import Note, Recording
+from thalweg.wires.fields import to_json
 from thalweg.wires.source import NOTED_CHARS, Broken, Source
 
 RECORDED_SUMMARY = "recorded_summary"
@@ -57,10 +58,7 @@ def through_wire(
     but broken lines alone make no thread.
     """
     good = [item for item in items if isinstance(item, Item)]
-    try:
-        told, wire_notes = read([item.raw for item in good])
-    except RecursionError:
-        return _one_by_one(format_name, read, items)
+    told, wire_notes = read([item.raw for item in good])
     notes = [_with_line(note, good) for note in wire_notes]
     own = {id(item.raw): index for index, item in enumerate(good)}
     parts = _Parted(good)
@@ -121,26 +119,6 @@ def _with_line(note: Note, items: Sequence[Item]) -> Note:
     return replace(note, line=items[note.line].line) if 0 <= note.line < len(items) else note
 
 
-def _one_by_one(
-    format_name: str, read: Read, items: Sequence[Item | Broken]
-) -> tuple[list[Message], list[Note]]:
-    """Read each object alone, after one of them was nested too deeply to be read."""
-    messages: list[Message] = []
-    notes: list[Note] = []
-    for item in items:
-        if isinstance(item, Broken):
-            messages.append(broken_message(format_name, item))
-            continue
-        try:
-            told, found = read([item.raw])
-        except RecursionError:
-            notes.append(Note(item.line, "nested_too_deeply", "an object that cannot be read"))
-            continue
-        messages += [_laid_over(message, item, first=True) for message in told]
-        notes += [replace(note, line=item.line) for note in found]
-    return messages, notes
-
-
 def broken_message(format_name: str, broken: Broken) -> Message:
     """Carry a line that is no JSON through the thread."""
     part = Opaque(format_name, broken.text)
@@ -161,9 +139,11 @@ def summary_note(line: int, size: int) -> Note:
     return Note(line, RECORDED_SUMMARY, f"the recorded agent's own summary, {size} characters")
 
 
-def odd_row(line: int, value: object) -> Note:
-    """Note a row that is JSON but nothing the format knows."""
-    return Note(line, "odd_row", f"not a row of this format: {str(value)[:NOTED_CHARS]}")
+def odd_row(line: int, value: object, notes: list[Note]) -> Broken:
+    """Carry a row that is JSON but nothing the format knows, and note it."""
+    text = to_json(value)
+    notes.append(Note(line, "odd_row", f"not a row of this format: {text[:NOTED_CHARS]}"))
+    return Broken(line, text)
 
 
 def as_str(value: object) -> str:

@@ -70,8 +70,7 @@ def _is_summary(row: Row) -> bool:
 
 def _item(row: Row, notes: list[Note]) -> Item | Broken:
     if not is_chat_message(row.value):
-        notes.append(odd_row(row.line, row.value))
-        return Broken(row.line, str(row.value))
+        return odd_row(row.line, row.value, notes)
     beside = _recorder_notes(row)
     raw: dict[str, Any] = {key: value for key, value in row.value.items() if key != "x"}
     if "microcompact_boundary" in beside:

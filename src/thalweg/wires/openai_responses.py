@@ -121,12 +121,14 @@ def _of_model(item: object, line: int, notes: list[Note]) -> list[Part]:
     return [opaque(_WIRE, item)]
 
 
-def _text_of_model(source: Mapping[str, Any], line: int, notes: list[Note]) -> list[Part]:
+def _text_of_model(source: dict[str, Any], line: int, notes: list[Note]) -> list[Part]:
     fields = Fields(source)
     content = _take_content(fields)
     del fields.left["role"]
     item = pack(_ITEM, fields.left)
     parts = [_read_part(part, line, notes) for part in content]
+    if item and not any(isinstance(part, Text) for part in parts):
+        return [opaque(_WIRE, source)]
     return [
         Text(part.text, packed(part.extra, item)) if isinstance(part, Text) else part
         for part in parts
@@ -175,7 +177,7 @@ def _read_item(item: object, line: int, notes: list[Note]) -> Message:
     source = plain(item)
     kind = source.get("type", "message") if source is not None else None
     if source is not None and isinstance(kind, str):
-        if kind == "message" and source.get("role") in _ROLES:
+        if kind == "message" and Fields(source).peek("role") in _ROLES:
             return _read_message(item, Fields(source), line, notes)
         if kind in _NAMED_OUTPUTS or (
             kind.endswith("_call_output") and isinstance(source.get("call_id"), str)

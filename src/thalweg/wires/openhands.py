@@ -18,6 +18,7 @@ from thalweg.wires.logs import (
     LogFormat,
     as_str,
     left_out,
+    odd_row,
     pairing_notes,
     summary_note,
     through_wire,
@@ -82,7 +83,7 @@ class _Stream:
 
     def take(self, index: int, event: object) -> None:
         if not isinstance(event, dict):
-            self.items.append(Broken(index, str(event)))
+            self.items.append(odd_row(index, event, self.notes))
         elif "observation" in event:
             self._observed(index, event)
         else:
@@ -116,7 +117,7 @@ class _Stream:
         first = choices[0] if isinstance(choices, list) and choices else {}
         message = first.get("message") if isinstance(first, dict) else None
         if not isinstance(message, dict):
-            self.items.append(Broken(index, json.dumps(event)))
+            self.items.append(odd_row(index, event, self.notes))
             return
         self._say(index, event, {"role": "assistant", **message}, response.get("usage"))
 

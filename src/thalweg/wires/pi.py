@@ -3,7 +3,6 @@
 A row of type `message` wraps one message; its blocks are Anthropic's under other names.
 """
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -76,8 +75,7 @@ class _Session:
         value = row.value
         kind = value.get("type") if isinstance(value, dict) else None
         if not isinstance(kind, str):
-            self.notes.append(odd_row(row.line, value))
-            self.items.append(Broken(row.line, json.dumps(value)))
+            self.items.append(odd_row(row.line, value, self.notes))
         elif kind in _SUMMARIES:
             self.notes.append(summary_note(row.line, len(as_str(value.get("summary")))))
         elif kind == "custom_message":

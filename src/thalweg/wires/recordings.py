@@ -45,6 +45,8 @@ FORMATS: tuple[LogFormat, ...] = (
 
 _ALWAYS = (".jsonl", ".traj")
 _IF_KNOWN = (".json", ".txt", ".md")
+_MOST_THREADS = 1_000
+"""How many threads of one file are counted for the error that refuses it."""
 _SIDECARS = ("needles.jsonl", "goals.jsonl", "index.json")
 _SIDECAR_ENDINGS = ("_questions.jsonl", "_qa.jsonl")
 
@@ -75,10 +77,22 @@ def format_of(source: Source) -> LogFormat | None:
 def _unknown(path: Path, source: Source) -> RecordingError:
     if "\0" in source.text or source.text[:SEEN_CHARS].count("\ufffd") > SEEN_CHARS // 8:
         return RecordingError(str(path), "is a binary file", "give a recorded thread")
+    if (threads := _count_threads(source)) > 1:
+        problem = f"holds {threads} threads"
+        return RecordingError(str(path), problem, "give each a file of its own")
     seen = source.text.strip()[:SEEN_CHARS]
     looked_for = "; ".join(f"{known.name}: {known.looks_for}" for known in FORMATS)
     problem = f"no known format (it begins {seen!r})"
     return RecordingError(str(path), problem, f"known are {looked_for}")
+
+
+def _count_threads(source: Source) -> int:
+    """Count the values that would be a recording if each stood in a file of its own."""
+    values = source.document if isinstance(source.document, list) else None
+    if values is None:
+        values = [row.value for row in source.objects]
+    alone = (Source(source.name, "", value, ()) for value in values[:_MOST_THREADS])
+    return sum(format_of(one) is not None for one in alone)
 
 
 def find_recordings(places: Iterable[str | Path]) -> list[Path]:

@@ -7,8 +7,8 @@ dropped; a line is what ends with a line feed, so a message may hold any other s
 import json
 import re
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ SEEN_CHARS = 80
 """How much of a file an error shows."""
 NOTED_CHARS = 200
 """How much of a line a note shows."""
+DEEPEST = 200
+"""How deeply JSON may be nested: far below what Python can write, far above what agents do."""
 
 _GZIP = b"\x1f\x8b"
 _BOMS: tuple[tuple[bytes, str], ...] = (
@@ -59,7 +61,15 @@ class Source:
     """The one JSON value that the whole text is, or `None`."""
     lines: tuple[Row | Broken, ...]
     """The text as JSON Lines; empty for a document that is spread over several lines."""
-    notes: tuple[Note, ...] = field(default=())
+    file_notes: tuple[Note, ...] = ()
+    """What is odd about the file as a whole."""
+    line_notes: tuple[Note, ...] = ()
+    """What is odd about it as JSON; of no concern to a format that is text."""
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """All that is odd."""
+        return self.file_notes + self.line_notes
 
     @cached_property
     def objects(self) -> tuple[Row, ...]:
@@ -84,13 +94,13 @@ def open_source(path: Path) -> Source:
     return take_apart(_bare_name(path.name), _decode(data, notes), notes, path=str(path))
 
 
-def take_apart(name: str, text: str, notes: list[Note] | None = None, *, path: str = "") -> Source:
+def take_apart(name: str, text: str, notes: Sequence[Note] = (), *, path: str = "") -> Source:
     """Take a text apart into one JSON document, or else into JSON Lines.
 
     Raises:
         RecordingError: The text is empty.
     """
-    notes = [] if notes is None else notes
+    line_notes: list[Note] = []
     if not text.strip("\0 \t\r\n"):
         raise RecordingError(path or name, "the file is empty", "record a thread first")
     constants: list[str] = []
@@ -98,10 +108,10 @@ def take_apart(name: str, text: str, notes: list[Note] | None = None, *, path: s
     if document is not None and "\n" in text.strip():
         lines: list[Row | Broken] = []
         if constants:
-            notes.append(_no_number(-1, constants))
+            line_notes.append(_no_number(-1, constants))
     else:
-        lines = list(_lines(text, notes))
-    return Source(name, text, document, tuple(lines), tuple(notes))
+        lines = list(_lines(text, line_notes))
+    return Source(name, text, document, tuple(lines), tuple(notes), tuple(line_notes))
 
 
 def _bytes(path: Path) -> bytes:
@@ -141,6 +151,8 @@ def _decode(data: bytes, notes: list[Note]) -> str:
             data, encoding = data[len(mark) :], named
             notes.append(Note(0, "bom", f"a byte order mark of {named} begins the file"))
             break
+    if (at := data.find(b"\r\n")) >= 0 and encoding == "utf-8":
+        notes.append(Note(data.count(b"\n", 0, at), "crlf", "lines end with CR LF"))
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -163,30 +175,39 @@ def _document(text: str, constants: list[str]) -> Any:  # noqa: ANN401 (any JSON
     if text.lstrip()[:1] not in {"{", "["}:
         return None
     try:
-        return json.loads(text, parse_constant=_constant(constants))
+        document = json.loads(text, parse_constant=_constant(constants))
     except (ValueError, RecursionError):
         return None
+    return None if _is_too_deep(text, document) else document
 
 
 def _lines(text: str, notes: list[Note]) -> Iterator[Row | Broken]:
-    for number, line in enumerate(text.split("\n")):
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
         bare = line.strip(" \t\r\0")
+        if len(bare) < len(line.strip(" \t\r")):
+            notes.append(Note(number, "nul", "zero bytes, as a crash leaves them; left out"))
         if bare:
-            yield from _values(number, bare, notes)
+            last = number == len(lines) - 1
+            yield from _values(number, bare, notes, "truncated_line" if last else "broken_json")
 
 
-def _values(number: int, line: str, notes: list[Note]) -> Iterator[Row | Broken]:
+def _values(number: int, line: str, notes: list[Note], if_broken: str) -> Iterator[Row | Broken]:
     """Read the JSON values on one line: one in the good case, several when lines were glued."""
     constants: list[str] = []
     decoder = json.JSONDecoder(parse_constant=_constant(constants))
     at = found = 0
     while at < len(line):
+        begin = at
         try:
             value, at = decoder.raw_decode(line, at)
         except (ValueError, RecursionError):
-            rest = line[at:]
-            notes.append(Note(number, "broken_json", f"no JSON: {rest[:NOTED_CHARS]}"))
-            yield Broken(number, rest)
+            notes.append(Note(number, if_broken, f"no JSON: {line[at : at + NOTED_CHARS]}"))
+            yield Broken(number, line[at:])
+            break
+        if _is_too_deep(line, value):
+            notes.append(Note(number, "nested_too_deeply", line[begin : begin + NOTED_CHARS]))
+            yield Broken(number, line[begin:])
             break
         found += 1
         yield Row(number, value)
@@ -198,6 +219,23 @@ def _values(number: int, line: str, notes: list[Note]) -> Iterator[Row | Broken]
         notes.append(_no_number(number, constants))
     if _ESCAPED_SURROGATE.search(line) and _has_lone_surrogate(line):
         notes.append(Note(number, "lone_surrogate", "half of a surrogate pair, kept as it is"))
+
+
+def _is_too_deep(text: str, value: object) -> bool:
+    """Tell whether a value is nested more deeply than it could be written again."""
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return False
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, list | dict)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _constant(seen: list[str]) -> Any:  # noqa: ANN401 (the type of a hook of json)

@@ -9,7 +9,7 @@ from typing import Any
 
 from thalweg.entries import Kind
 from thalweg.wires.base import Recording
-from thalweg.wires.logs import Item, LogFormat, as_str, pairing_notes, through_wire
+from thalweg.wires.logs import Item, LogFormat, as_str, odd_row, pairing_notes, through_wire
 from thalweg.wires.openai_chat import OpenAIChatWire
 from thalweg.wires.source import Broken, JsonObject, Source
 
@@ -32,15 +32,16 @@ def detect(source: Source) -> bool:
 def read(source: Source) -> Recording:
     """Read the chat; observations that came as user messages are the harness speaking."""
     items: list[Item | Broken] = []
+    notes = list(source.notes)
     answered = False
     for index, entry in enumerate(_history(source.document)):
         if not isinstance(entry, dict):
-            items.append(Broken(index, str(entry)))
+            items.append(odd_row(index, entry, notes))
             continue
         items.append(_item(index, entry, answered=answered))
         answered = answered or entry.get("role") == "assistant"
-    messages, notes = through_wire(NAME, OpenAIChatWire().read, items)
-    notes = [*source.notes, *notes, *pairing_notes(messages)]
+    messages, read_notes = through_wire(NAME, OpenAIChatWire().read, items)
+    notes += [*read_notes, *pairing_notes(messages)]
     return Recording(source.name, NAME, tuple(messages), tuple(notes))
 
 
