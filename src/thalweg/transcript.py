@@ -61,3 +61,30 @@ def as_transcript(messages: Iterable[Message], first: int = 0) -> str:
         f"#{position} {speaker(message)}\n{as_text(message)}"
         for position, message in enumerate(messages, first)
     )
+
+
+OUTLINE_CHARS = 120
+"""Beginning of a message that an outline shows."""
+
+
+def as_outline(messages: Iterable[Message], first: int = 0) -> str:
+    """Write a stretch of a thread as one line a message: where to look, not what it says.
+
+    Args:
+        messages: Oldest first.
+        first: Position of the first one in its thread.
+
+    Example:
+        >>> print(as_outline([Message("user", (Text("Fix the\\nbuild"),))], first=7))
+        #7 user (13 characters): Fix the build
+    """
+    return "\n".join(
+        f"#{position} {speaker(message)} ({len(text)} characters): {_head(text)}"
+        for position, message in enumerate(messages, first)
+        for text in [as_text(message)]
+    )
+
+
+def _head(text: str) -> str:
+    line = " ".join(text[: 3 * OUTLINE_CHARS].split())
+    return line if len(line) <= OUTLINE_CHARS else line[: OUTLINE_CHARS - 1] + "…"

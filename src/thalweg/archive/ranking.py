@@ -277,7 +277,8 @@ def _excerpt(
     lines = [
         (a + piece.start - start, b + piece.start - start)
         for piece in (before, row, after)
-        if piece is not None and start <= piece.start < start + len(text)
+        if piece is not None
+        and start <= piece.start < start + len(text)
         and piece.position == row.position
         for a, b in segments(piece.text)
     ]

@@ -13,7 +13,7 @@ from thalweg.entries import Entry, Part, ToolCall
 from thalweg.errors import HandleError
 from thalweg.replay.results import Recall
 from thalweg.tokens import Counter
-from thalweg.transcript import as_text
+from thalweg.transcript import as_outline, as_text
 
 RECALL_TOKENS = 2_000
 """Most tokens of one recall."""
@@ -91,16 +91,13 @@ _HANDLE = re.compile(r"\b[a-z2-7]{16}\b")
 def spans_reached(archive: Archive, key: ThreadKey, items: Sequence[Item]) -> list[Span]:
     """Find the spans whose handles a context shows, by resolving each as the model would."""
     spans: list[Span] = []
-    for handle in dict.fromkeys(h for item in items for h in _HANDLE.findall(_sent(item))):
+    shown = (h for item in items for h in _HANDLE.findall(as_text(item.message)))
+    for handle in dict.fromkeys(shown):
         try:
             spans.append(archive.span(key, handle))
         except HandleError:
             continue
     return spans
-
-
-def _sent(item: Item) -> str:
-    return as_text(item.message)
 
 
 def unreachable_bytes(
@@ -151,7 +148,7 @@ def ask(
     A recall searches what the context reaches by its handles; where it reaches nothing,
     there is nothing to search.
     """
-    context = "\n".join(_sent(item) for item in items)
+    context = "\n".join(as_text(item.message) for item in items)
     spans = spans_reached(archive, key, items)
     inline = search = lost = tokens = 0
     steps: list[int] = []
@@ -168,5 +165,47 @@ def ask(
             search += 1
             continue
         lost += 1
-        steps.append(-1)
+        at = next((e.position for e in entries if e.message.line == needle.line), -1)
+        named = set(map(int, _NAMED.findall(f"{context}\n{brought}")))
+        steps.append(_further_steps(needle, at, named if spans else set(), archive, key))
     return Recall(inline, search, lost, tuple(steps), tokens)
+
+
+_NAMED = re.compile(r"(?m)^#(\d+) ")
+READ_CHARS = 8_000
+"""Characters that one reading of a handle brings."""
+AROUND = 20
+"""Messages before and behind a hit that one outline shows."""
+
+
+def _further_steps(
+    needle: Needle, at: int, named: set[int], archive: Archive, key: ThreadKey
+) -> int:
+    """Count the steps from what a context and a first recall name to the needle's words.
+
+    One step reads a named message, or outlines the messages around one; then a message that
+    the outline names is read. A reading is one page, found by the question's words when the
+    message has several.
+
+    Returns:
+        Steps, at most `FURTHER_STEPS`; -1 when they do not reach it.
+    """
+    last = archive.length(key) - 1
+    if not 0 <= at <= last or not _one_reading_brings(needle, at, archive, key):
+        return -1
+    if at in named:
+        return 1
+    for hit in sorted(named, key=lambda n: abs(n - at)):
+        first, end = max(0, hit - AROUND), min(last, hit + AROUND)
+        outline = as_outline(archive.messages(key, first, end), first)
+        if first <= at <= end and at in map(int, _NAMED.findall(outline)):
+            return FURTHER_STEPS
+    return -1
+
+
+def _one_reading_brings(needle: Needle, at: int, archive: Archive, key: ThreadKey) -> bool:
+    handle = archive.handle(key, Span(at, at))
+    if needle.answer in archive.read(key, handle, max_chars=READ_CHARS).text:
+        return True
+    inside = archive.search(key, needle.question, within=[Span(at, at)], max_tokens=RECALL_TOKENS)
+    return needle.answer in render_passages(inside)
