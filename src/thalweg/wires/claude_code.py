@@ -22,6 +22,7 @@ from thalweg.wires.logs import (
     pairing_notes,
     summary_note,
     through_wire,
+    who_wrote,
 )
 from thalweg.wires.source import Broken, JsonObject, Row, Source
 
@@ -85,10 +86,12 @@ class _Session:
             self.items.append(row)
         elif not isinstance(row.value, dict) or not isinstance(row.value.get("type"), str):
             self.items.append(odd_row(row.line, row.value, self.notes))
-        elif row.value["type"] in _SPEAKERS and isinstance(row.value.get("message"), dict):
+        elif row.value["type"] not in _SPEAKERS:
+            self._skip(row.line, row.value)
+        elif isinstance(row.value.get("message"), dict):
             self._take_message(row.line, row.value, row.value["message"])
         else:
-            self._skip(row.line, row.value)
+            self.items.append(odd_row(row.line, row.value, self.notes))
 
     def _skip(self, line: int, value: JsonObject) -> None:
         subtype = as_str(value.get("subtype"))
@@ -145,7 +148,7 @@ class _Session:
             message,
             uid=as_str(row.get("uuid")),
             at=as_str(row.get("timestamp")),
-            kind="injected" if row.get("isMeta") is True else "said",
+            kind="injected" if row.get("isMeta") is True else who_wrote(message),
             usage=as_usage(message.get("usage")),
         )
 
