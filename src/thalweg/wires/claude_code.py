@@ -12,7 +12,6 @@ from typing import Any
 
 from thalweg.wires.anthropic import AnthropicWire
 from thalweg.wires.base import Note, Recording
-from thalweg.wires.fields import as_usage
 from thalweg.wires.logs import (
     Item,
     LogFormat,
@@ -149,7 +148,6 @@ class _Session:
             uid=as_str(row.get("uuid")),
             at=as_str(row.get("timestamp")),
             kind="injected" if row.get("isMeta") is True else who_wrote(message),
-            usage=as_usage(message.get("usage")),
         )
 
 
@@ -163,9 +161,7 @@ def _is_results(message: Mapping[str, Any]) -> bool:
 def _continued(begun: Item, message: JsonObject) -> Item:
     """Join the next row of a model message to the rows before it."""
     content = [*_blocks(begun.raw), *_blocks(message)]
-    raw = {**begun.raw, **message, "content": content}
-    usage = as_usage(message.get("usage")) or begun.usage
-    return replace(begun, raw=raw, usage=usage)
+    return replace(begun, raw={**begun.raw, **message, "content": content})
 
 
 def _blocks(message: Mapping[str, Any]) -> list[Any]:
