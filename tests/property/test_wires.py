@@ -7,13 +7,16 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.property.wire_strategies import JUNK, TELL, Story, spoiled, stories
 from thalweg.entries import Media, Message, Thinking, message_to_json
 from thalweg.wires.registry import WIRES
 
+steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = settings(steady, max_examples=30)
+"""For laws that are tried on every pair of wires."""
 each_wire = pytest.mark.parametrize("name", sorted(WIRES))
 each_pair = pytest.mark.parametrize(
     ("source", "target"), [(a, b) for a in sorted(WIRES) for b in sorted(WIRES) if a != b]
@@ -25,6 +28,7 @@ def _stripped(messages: list[Message]) -> list[Message]:
 
 
 @each_wire
+@steady
 @given(story=stories())
 def test_what_nobody_touched_is_written_as_the_very_object_that_was_read(
     name: str, story: Story
@@ -37,6 +41,7 @@ def test_what_nobody_touched_is_written_as_the_very_object_that_was_read(
 
 
 @each_wire
+@steady
 @given(story=stories(images_in_results=False))
 def test_a_message_built_from_its_parts_says_what_the_original_said(
     name: str, story: Story
@@ -47,6 +52,7 @@ def test_a_message_built_from_its_parts_says_what_the_original_said(
 
 
 @pytest.mark.parametrize("name", ["anthropic", "gemini", "langchain", "openai-responses"])
+@steady
 @given(story=stories())
 def test_images_in_results_stay_in_results(name: str, story: Story) -> None:
     """OpenAI's chat is not here: its results hold text only."""
@@ -55,6 +61,7 @@ def test_images_in_results_stay_in_results(name: str, story: Story) -> None:
 
 
 @each_wire
+@steady
 @given(story=stories())
 def test_well_formed_histories_are_read_without_a_note(name: str, story: Story) -> None:
     """A note is for what is odd."""
@@ -62,6 +69,7 @@ def test_well_formed_histories_are_read_without_a_note(name: str, story: Story) 
 
 
 @each_wire
+@steady
 @given(data=st.data())
 def test_anything_json_like_is_read_and_goes_back_as_it_came(
     name: str, data: st.DataObject
@@ -77,6 +85,7 @@ def test_anything_json_like_is_read_and_goes_back_as_it_came(
 
 
 @each_wire
+@steady
 @given(data=st.data())
 def test_no_text_of_anything_json_like_is_lost(name: str, data: st.DataObject) -> None:
     """Whatever a wire does not understand is still found in the log."""
@@ -88,6 +97,7 @@ def test_no_text_of_anything_json_like_is_lost(name: str, data: st.DataObject) -
 
 
 @each_wire
+@steady
 @given(data=st.data())
 def test_anything_json_like_can_be_built_again(name: str, data: st.DataObject) -> None:
     """An edit may touch any message, however odd, and a request must still be made."""
@@ -141,6 +151,7 @@ def _all_texts(value: object) -> Iterator[str]:
 
 
 @each_pair
+@few
 @given(story=stories())
 def test_calls_and_results_cross_from_wire_to_wire(source: str, target: str, story: Story) -> None:
     """Reasoning does not: it is sent to nobody but its author."""
@@ -166,6 +177,7 @@ def _said(messages: list[Message]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("source", sorted(WIRES))
+@steady
 @given(story=stories(), data=st.data())
 def test_anthropic_takes_what_any_wire_read(source: str, story: Story, data: st.DataObject) -> None:
     """Roles alternate; all results of a batch come first in the next message."""
@@ -187,6 +199,7 @@ def _blocks(item: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("source", sorted(WIRES))
+@steady
 @given(story=stories(), data=st.data())
 def test_gemini_takes_what_any_wire_read(source: str, story: Story, data: st.DataObject) -> None:
     """Roles alternate; a content answers every call of the one before, by name."""
@@ -203,6 +216,7 @@ def test_gemini_takes_what_any_wire_read(source: str, story: Story, data: st.Dat
 
 
 @pytest.mark.parametrize("source", sorted(WIRES))
+@steady
 @given(story=stories(), data=st.data())
 def test_openai_takes_what_any_wire_read(source: str, story: Story, data: st.DataObject) -> None:
     """Results follow their calls at once, as text; the model never says nothing."""

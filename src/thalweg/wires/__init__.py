@@ -1,1 +1,6 @@
-"""The border: message dialects of providers and logs, in and out."""
+"""The border: message dialects of providers and logs, in and out.
+
+Two rules: a message nobody touched is written as the very object it was read from; a field
+goes back only to the dialect it came from (an `extra` is `{wire: {field: value}}`), and so
+does reasoning, which every provider rejects from another.
+"""

@@ -12,7 +12,6 @@ from typing import Any
 
 from thalweg.wires.anthropic import AnthropicWire
 from thalweg.wires.base import Note, Recording
-from thalweg.wires.fields import as_usage
 from thalweg.wires.logs import (
     Item,
     LogFormat,
@@ -22,6 +21,7 @@ from thalweg.wires.logs import (
     pairing_notes,
     summary_note,
     through_wire,
+    who_wrote,
 )
 from thalweg.wires.source import Broken, JsonObject, Row, Source
 
@@ -85,10 +85,12 @@ class _Session:
             self.items.append(row)
         elif not isinstance(row.value, dict) or not isinstance(row.value.get("type"), str):
             self.items.append(odd_row(row.line, row.value, self.notes))
-        elif row.value["type"] in _SPEAKERS and isinstance(row.value.get("message"), dict):
+        elif row.value["type"] not in _SPEAKERS:
+            self._skip(row.line, row.value)
+        elif isinstance(row.value.get("message"), dict):
             self._take_message(row.line, row.value, row.value["message"])
         else:
-            self._skip(row.line, row.value)
+            self.items.append(odd_row(row.line, row.value, self.notes))
 
     def _skip(self, line: int, value: JsonObject) -> None:
         subtype = as_str(value.get("subtype"))
@@ -145,8 +147,7 @@ class _Session:
             message,
             uid=as_str(row.get("uuid")),
             at=as_str(row.get("timestamp")),
-            kind="injected" if row.get("isMeta") is True else "said",
-            usage=as_usage(message.get("usage")),
+            kind="injected" if row.get("isMeta") is True else who_wrote(message),
         )
 
 
@@ -160,9 +161,7 @@ def _is_results(message: Mapping[str, Any]) -> bool:
 def _continued(begun: Item, message: JsonObject) -> Item:
     """Join the next row of a model message to the rows before it."""
     content = [*_blocks(begun.raw), *_blocks(message)]
-    raw = {**begun.raw, **message, "content": content}
-    usage = as_usage(message.get("usage")) or begun.usage
-    return replace(begun, raw=raw, usage=usage)
+    return replace(begun, raw={**begun.raw, **message, "content": content})
 
 
 def _blocks(message: Mapping[str, Any]) -> list[Any]:

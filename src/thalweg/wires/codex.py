@@ -7,7 +7,7 @@ items bare.
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from thalweg.entries import Kind, Usage
+from thalweg.entries import Usage
 from thalweg.wires.base import Note, Recording
 from thalweg.wires.fields import as_usage
 from thalweg.wires.logs import (
@@ -19,6 +19,7 @@ from thalweg.wires.logs import (
     pairing_notes,
     summary_note,
     through_wire,
+    who_wrote,
 )
 from thalweg.wires.openai_responses import OpenAIResponsesWire
 from thalweg.wires.source import Broken, JsonObject, Row, Source
@@ -39,15 +40,6 @@ _BARE = frozenset(
         "web_search_call",
     }
 )
-_HARNESS = (
-    "<user_instructions>",
-    "<environment_context>",
-    "<turn_aborted>",
-    "<subagent_notification>",
-    "<skill>",
-    "# AGENTS.md instructions",
-)
-"""How a user message begins that Codex wrote, not the user."""
 
 
 def detect(source: Source) -> bool:
@@ -143,8 +135,7 @@ class _Session:
         if is_answer and not self.answering:
             self.answer_at = len(self.items)
         self.answering = is_answer
-        harness: Kind = "injected" if _is_harness(item) else "said"
-        self.items.append(Item(line, item, as_str(item.get("id")), at, kind=harness))
+        self.items.append(Item(line, item, as_str(item.get("id")), at, kind=who_wrote(item)))
 
     def _take_usage(self, payload: JsonObject) -> None:
         self.skipped["event_msg token_count"] += 1
@@ -159,14 +150,6 @@ def _usage(reported: object) -> Usage | None:
     if not isinstance(reported, dict):
         return None
     return as_usage({**reported, "cached_tokens": reported.get("cached_input_tokens")})
-
-
-def _is_harness(item: JsonObject) -> bool:
-    content = item.get("content")
-    if item.get("role") != "user" or not isinstance(content, list) or not content:
-        return False
-    first = content[0]
-    return isinstance(first, dict) and as_str(first.get("text")).lstrip().startswith(_HARNESS)
 
 
 FORMAT = LogFormat(NAME, "Codex rollout rows (`type`, `payload`)", detect, read)

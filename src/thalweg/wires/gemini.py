@@ -47,7 +47,7 @@ class GeminiWire:
 
     def write(self, messages: Sequence[Message]) -> list[Any]:
         """See `Wire.write`. Neighbours of one role are joined unless all came as they are."""
-        names = {call.id: call.name for message in messages for call in message.calls}
+        names = {call.id: call.name for message in messages for call in message.calls if call.id}
         draft = partial(_draft, names)
         drafted = turns(messages, WIRE, model="model", draft=draft, build=_build)
         return join(drafted, opened=_opened, build=_build, is_result=is_response)

@@ -146,6 +146,37 @@ def odd_row(line: int, value: object, notes: list[Note]) -> Broken:
     return Broken(line, text)
 
 
+_HARNESS = (
+    "<local-command-",
+    "<bash-stdout>",
+    "<bash-stderr>",
+    "<task-notification>",
+    "<system-reminder>",
+    "[Request interrupted by user",
+    "<user_instructions>",
+    "<environment_context>",
+    "<turn_aborted>",
+    "<subagent_notification>",
+    "<skill>",
+    "# AGENTS.md instructions",
+)
+"""How user messages begin that Claude Code or Codex wrote, not the user."""
+
+
+def who_wrote(raw: Mapping[str, Any]) -> Kind:
+    """Tell whether the user wrote a provider's user message, or the harness around the agent.
+
+    Example:
+        >>> who_wrote({"role": "user", "content": "<task-notification>done</task-notification>"})
+        'injected'
+    """
+    content = raw.get("content")
+    if isinstance(content, list) and content and isinstance(content[0], dict):
+        content = content[0].get("text")
+    harness = raw.get("role") == "user" and as_str(content).lstrip().startswith(_HARNESS)
+    return "injected" if harness else "said"
+
+
 def as_str(value: object) -> str:
     """Take a string as it is, and anything else as an empty one."""
     return value if isinstance(value, str) else ""

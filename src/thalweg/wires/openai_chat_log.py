@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from thalweg.entries import Kind
 from thalweg.wires.base import Note, Recording
 from thalweg.wires.fields import as_usage
 from thalweg.wires.logs import (
@@ -14,6 +13,7 @@ from thalweg.wires.logs import (
     pairing_notes,
     summary_note,
     through_wire,
+    who_wrote,
 )
 from thalweg.wires.openai_chat import OpenAIChatWire
 from thalweg.wires.source import Broken, JsonObject, Row, Source
@@ -75,13 +75,12 @@ def _item(row: Row, notes: list[Note]) -> Item | Broken:
     raw: dict[str, Any] = {key: value for key, value in row.value.items() if key != "x"}
     if "microcompact_boundary" in beside:
         notes.append(Note(row.line, "recorded_eviction", "the recorded agent cleared results here"))
-    injected: Kind = "injected" if beside.get("isMeta") is True else "said"
     return Item(
         row.line,
         raw,
         uid=_first(beside, _UIDS),
         at=_said_at(beside),
-        kind=injected,
+        kind="injected" if beside.get("isMeta") is True else who_wrote(raw),
         is_error=beside.get("is_error") is True,
         usage=as_usage(beside.get("usage")) or as_usage(beside.get("tokens")),
     )

@@ -65,6 +65,7 @@ def test_a_request_is_read_with_its_system_prompt_and_tools(
 
     assert said(recording) == [("system", "Be brief."), ("user", "hi")]
     assert recording.tools == ({"name": "ls"},)
+    assert [message.line for message in recording.messages] == [0, 0]
     assert all(message.origin and message.origin.wire == wire for message in recording.messages)
 
 

@@ -157,10 +157,17 @@ def test_the_history_stands_uncompacted_and_the_summary_is_left_out(tmp_path: Pa
 
 def test_what_the_harness_wrote_is_injected(tmp_path: Path) -> None:
     recording = read_lines(
-        tmp_path, [_user("u1", "Base directory …", isMeta=True), _user("u2", "go")]
+        tmp_path,
+        [
+            _user("u1", "Base directory …", isMeta=True),
+            _user("u2", [_text("[Request interrupted by user]")]),
+            _user("u3", "<task-notification>done</task-notification>"),
+            _user("u4", "<command-name>/review</command-name>"),
+        ],
     )
 
-    assert [message.kind for message in recording.messages] == ["injected", "said"]
+    kinds = [message.kind for message in recording.messages]
+    assert kinds == ["injected", "injected", "injected", "said"]
 
 
 def test_rows_of_subagents_are_left_out_of_the_main_thread(tmp_path: Path) -> None:
@@ -223,3 +230,10 @@ def test_an_orphan_result_is_kept_and_noted(tmp_path: Path) -> None:
 
     assert recording.messages[0].answers == "c9"
     assert codes(recording) == ["orphan_result"]
+
+
+def test_a_spoken_row_without_a_message_stays_in_the_thread(tmp_path: Path) -> None:
+    recording = read_lines(tmp_path, [_user("u1", "hi"), {"type": "user", "message": "lost"}])
+
+    assert len(recording.messages) == 2
+    assert codes(recording) == ["odd_row"]

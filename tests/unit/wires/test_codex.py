@@ -72,6 +72,7 @@ def test_reported_tokens_belong_to_the_answer_before_them(tmp_path: Path) -> Non
         tmp_path,
         [
             _user("go"),
+            _row("response_item", type="reasoning", summary=[], encrypted_content="zzz"),
             _call("c1"),
             _usage(input_tokens=100, cached_input_tokens=80, output_tokens=5),
             _output("c1", "ok"),

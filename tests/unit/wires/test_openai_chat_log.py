@@ -104,6 +104,14 @@ def test_a_row_that_is_no_message_stays_in_the_thread_and_is_noted(tmp_path: Pat
     assert codes(recording) == ["odd_row", "odd_row"]
 
 
+def test_what_the_wire_notes_is_noted_at_the_line(tmp_path: Path) -> None:
+    odd = {"role": "user", "content": [{"type": "hologram"}]}
+
+    recording = read_lines(tmp_path, ["", "", odd, "", odd])
+
+    assert [note.line for note in recording.notes] == [2, 4]
+
+
 def test_ids_that_do_not_pair_are_noted_and_kept(tmp_path: Path) -> None:
     recording = read_lines(
         tmp_path,

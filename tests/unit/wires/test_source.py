@@ -84,6 +84,15 @@ def test_a_row_nested_too_deeply_to_be_written_again_is_kept_as_text() -> None:
     assert _codes(source) == [(0, "nested_too_deeply")]
 
 
+def test_a_document_nested_too_deeply_is_taken_as_lines() -> None:
+    deep = "[" * (DEEPEST + 1) + "\n" + "]" * (DEEPEST + 1)
+
+    source = take_apart("a", deep)
+
+    assert source.document is None
+    assert [type(line) for line in source.lines] == [Broken, Broken]
+
+
 def test_a_document_over_several_lines_is_one_value() -> None:
     source = take_apart("a", '{\n "a": [1,\n NaN]\n}\n')
 

@@ -1,0 +1,60 @@
+"""Real sessions, recorded by others, through every wire."""
+
+import gzip
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from thalweg.entries import Message, message_from_json, message_to_json
+from thalweg.wires.fields import arguments_object
+from thalweg.wires.registry import WIRES
+
+RECORDED = Path(
+    os.environ.get("THALWEG_RECORDED", Path(__file__).parents[2] / "../shared/data/recorded")
+)
+TRAJECTORIES = sorted(RECORDED.glob("trajectories/*.jsonl*"))
+
+pytestmark = pytest.mark.skipif(not TRAJECTORIES, reason=f"no recordings in {RECORDED}")
+
+
+def _threads() -> Iterator[tuple[str, list[dict[str, Any]], list[Message]]]:
+    for path in TRAJECTORIES:
+        text = path.read_bytes()
+        lines = (gzip.decompress(text) if path.suffix == ".gz" else text).splitlines()
+        items = [json.loads(line) for line in lines]
+        messages, notes = WIRES["openai-chat"].read(items)
+        assert notes == [], path.name
+        yield path.name, items, messages
+
+
+def test_recorded_messages_are_kept_whole() -> None:
+    """Untouched as the same object; through the log without a change."""
+    for name, items, messages in _threads():
+        written = WIRES["openai-chat"].write(messages)
+        assert len(written) == len(items), name
+        assert all(a is b for a, b in zip(written, items, strict=True)), name
+        for message in messages:
+            assert message_from_json(message_to_json(message)) == message, name
+
+
+@pytest.mark.parametrize("target", sorted(WIRES))
+def test_recorded_calls_and_results_cross_to_every_wire(target: str) -> None:
+    """With ids missing, reused and unanswered, as they were recorded."""
+    for name, _, messages in _threads():
+        bare = [replace(message, origin=None) for message in messages]
+        crossed, _ = WIRES[target].read(WIRES[target].write(bare))
+        for facts in (_calls, _results):
+            assert facts(crossed) == facts(messages), name
+
+
+def _calls(messages: list[Message]) -> list[tuple[str, str, dict[str, Any]]]:
+    return [(c.id, c.name, arguments_object(c.arguments)) for m in messages for c in m.calls]
+
+
+def _results(messages: list[Message]) -> list[tuple[str, str]]:
+    return [(m.answers, m.text) for m in messages if m.role == "tool"]
