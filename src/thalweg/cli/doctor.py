@@ -39,7 +39,7 @@ def doctor() -> None:
     findings = [check() for check in _CHECKS]
     console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
     for finding in findings:
-        mark = "ok  " if not finding.mend else ("FAIL" if finding.needed else "–   ")
+        mark = "ok  " if not finding.mend else ("FAIL" if finding.needed else "--  ")
         console.print(f"{mark} {finding.what}: {finding.seen}", soft_wrap=True)
         if finding.mend:
             console.print(f"     {finding.mend}", soft_wrap=True)

@@ -4,6 +4,8 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
+from thalweg.tokens import Calibration
+
 
 class Budget(BaseModel):
     """What one request may hold. Every count is in tokens of the model in use.
@@ -74,6 +76,17 @@ class Budget(BaseModel):
     def preview(self) -> int:
         """Tokens of a preview."""
         return max(120, min(600, self.limit // 20))
+
+    def calibrated(self, calibration: Calibration) -> "Budget":
+        """Restate the window in our tokens, for a provider that counts otherwise."""
+        if not calibration.observations:
+            return self
+        return self.model_copy(
+            update={
+                "window": calibration.lower(self.window),
+                "max_output": calibration.lower(self.output),
+            }
+        )
 
     @property
     def progress(self) -> int:

@@ -11,7 +11,7 @@ from thalweg.context.reading import Reader
 from thalweg.context.validity import Gate
 from thalweg.context.window import Item, Window
 from thalweg.entries import Entry, Message
-from thalweg.tokens import Counter
+from thalweg.tokens import Calibration, Counter
 
 
 @dataclass(slots=True)
@@ -26,6 +26,8 @@ class Engine:
     policy: Policy
     count: Counter
     name_span: NameSpan
+    calibration: Calibration = field(default_factory=Calibration)
+    """How the provider's counts relate to ours; `observe` keeps it."""
     turn: int = 0
     """Model calls prepared so far."""
     history: list[Edit] = field(default_factory=list)
@@ -63,12 +65,17 @@ class Engine:
         """
         self.turn += 1
         self.window.settle()
-        scene = Scene(self.window, self.budget, self.name_span, self.turn)
+        budget = self.budget.calibrated(self.calibration)
+        scene = Scene(self.window, budget, self.name_span, self.turn)
         for edits in self.policy.prepare(scene, cold=cold):
             self.window.apply(edits)
             self.history.extend(edits)
         self._check()
         return self.window.items
+
+    def observe(self, reported: int) -> None:
+        """Learn from the input tokens that the provider reports for the last request."""
+        self.calibration = self.calibration.observe(estimated=self.window.tokens, reported=reported)
 
     def _check(self) -> None:
         """Run the gate over what is new since the last request, or over all after a rewrite."""

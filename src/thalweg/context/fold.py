@@ -5,6 +5,7 @@ writes the record within a budget. So a record is never a record of a record (I2
 size is bounded whatever the length of the thread.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,9 @@ NAMES_PER_RESULT = 4
 NOTE_CHARS = 240
 """Beginning of an assistant's words that is quoted."""
 OUTCOME_CHARS = 110
+"""Longest line that tells what came of a call."""
+SCANNED = 4_000
+"""Characters at each end of a result in which that line is looked for."""
 
 Pointer = Callable[[int], str]
 """How the model reads one message, by position."""
@@ -86,9 +90,9 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
         elif entry.message.role == "assistant":
             if text := " ".join(entry.message.text[: 4 * NOTE_CHARS].split()):
                 notes.append(Quote(entry.position, _clip(text, NOTE_CHARS)))
-            for use in entry.uses:
+            for use, call in zip(entry.uses, entry.message.calls, strict=True):
                 if use.action == "plan":
-                    todos = Quote(entry.position, use.brief)
+                    todos = Quote(entry.position, _plan(call.arguments) or use.brief)
                 elif use.action == "delegate":
                     tasks.append(Outcome(entry.position, use, ""))
         elif entry.answers:
@@ -119,20 +123,48 @@ def _absorb_result(
     tasks: list[Outcome],
 ) -> None:
     text, failed = outcome(entry)
+    done = Outcome(entry.position, use, text, failed)
+    state = files.get(use.target, FileState())
     match use.action:
-        case "read" | "write" if use.target and not failed:
-            state = files.pop(use.target, FileState())
-            if use.action == "read":
-                files[use.target] = replace(state, read_at=entry.position)
-            else:
-                files[use.target] = replace(
-                    state, changed_at=entry.position, changes=state.changes + 1
-                )
+        case "read" | "write" if failed:
+            runs.append(done)
+        case "read" if use.target:
+            files.pop(use.target, None)
+            files[use.target] = replace(state, read_at=entry.position)
+        case "write" if use.target:
+            files.pop(use.target, None)
+            changes = state.changes + 1
+            files[use.target] = replace(state, changed_at=entry.position, changes=changes)
+            runs[:] = [run for run in runs if not _mended(run, by=done)]
         case "delegate":
             tasks[:] = [task for task in tasks if task.use.id != use.id]
-            tasks.append(Outcome(entry.position, use, text, failed))
+            tasks.append(done)
+        case "plan":
+            pass
         case _:
-            runs.append(Outcome(entry.position, use, text, failed))
+            runs.append(done)
+
+
+def _mended(run: Outcome, *, by: Outcome) -> bool:
+    return run.failed and run.use.action == "write" and run.use.target == by.use.target
+
+
+def _plan(arguments: str) -> str:
+    """Write a todo list as one line an item: its state and what is to be done."""
+    try:
+        parsed = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return ""
+    lists = parsed.values() if isinstance(parsed, dict) else ()
+    todos = next((value for value in lists if isinstance(value, list)), [])
+    lines: list[str] = []
+    for todo in todos:
+        if not isinstance(todo, dict):
+            return ""
+        words = [todo.get(key) for key in ("content", "step", "title", "description", "task")]
+        text = next((word for word in words if isinstance(word, str)), "")
+        lines.append(f"- {todo.get('status', '?')}: {_clip(text, NOTE_CHARS)}")
+    return "\n".join(["", *lines]) if lines else ""
 
 
 _EXIT = re.compile(r"exit(?:ed with)?(?: code| status)?[:= ]+(-?\d+)", re.IGNORECASE)
@@ -149,12 +181,14 @@ def outcome(entry: Entry) -> tuple[str, bool]:
         The line and whether the call failed.
     """
     text = entry.message.text
-    ends = text if len(text) <= 8_000 else f"{text[:4_000]}\n{text[-4_000:]}"
+    ends = text if len(text) <= 2 * SCANNED else f"{text[:SCANNED]}\n{text[-SCANNED:]}"
     code = _EXIT.search(ends)
     failed = entry.message.is_error or (code is not None and code[1] not in {"0", "-1"})
     if failed and (error := _FAILURE.search(ends)):
         return _clip(" ".join(error[0].split()), OUTCOME_CHARS), True
     lines = [line for line in ends.splitlines() if line.strip()]
+    if entry.answers and entry.answers.action == "search" and not failed:
+        return f"{text.count(chr(10)) + 1 if lines else 0} lines", False
     telling = _clip(" ".join(lines[-1].split()), OUTCOME_CHARS) if lines else "(empty)"
     return telling, failed
 
@@ -265,7 +299,7 @@ def _sections(record: Record) -> list[tuple[str, float, list[str]]]:
     failing = _open_errors(record.runs)
     return [
         ("Plan", 0.3, [f"#{record.todos.position} {record.todos.text}"] if record.todos else []),
-        ("Unanswered tasks", 0.5, [f"#{t.position} {t.use.brief}" for t in record.tasks if not t.text]),
+        ("Unanswered tasks", 0.5, [_told(task) for task in record.tasks if not task.text]),
         ("Open errors", 0.25, [_told(run) for run in failing]),
         ("Files", 0.3, [_file_line(path, state) for path, state in record.files.items()]),
         ("Tasks", 0.3, [_told(task) for task in record.tasks if task.text]),
@@ -276,11 +310,12 @@ def _sections(record: Record) -> list[tuple[str, float, list[str]]]:
 
 
 def _told(done: Outcome) -> str:
-    return f"#{done.position} {done.use.brief} → {'FAILED: ' if done.failed else ''}{done.text}"
+    came = f" → {'FAILED: ' if done.failed else ''}{done.text}" if done.text else ""
+    return f"#{done.position} {done.use.brief}{came}"
 
 
 def _open_errors(runs: Sequence[Outcome]) -> list[Outcome]:
-    latest = {run.use.brief: run for run in runs}
+    latest = {(run.use.name, run.use.target, run.use.scope): run for run in runs}
     return [run for run in latest.values() if run.failed][-8:]
 
 

@@ -12,7 +12,9 @@ _CHINESE = (
     "必须|不要|不能|不得|不可|禁止|一定|务必|只能|仅|至少|至多|不超过|以上|以下|请勿|避免|记住"
 )
 _GERMAN_ETC = "muss|nicht|niemals|immer|nur|debe|nunca|siempre|doit|jamais|toujours"
-_CONSTRAINT = re.compile(rf"\b(?:{_ENGLISH}|{_GERMAN_ETC})\b|{_CHINESE}", re.IGNORECASE | re.M)
+_CONSTRAINT = re.compile(
+    rf"\b(?:{_ENGLISH}|{_GERMAN_ETC})\b|{_CHINESE}", re.IGNORECASE | re.MULTILINE
+)
 
 MAX_LINE = 600
 """A line longer than this is a paste, not a sentence someone wrote."""

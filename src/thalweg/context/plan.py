@@ -32,6 +32,11 @@ class Scene:
     """The model call that is being prepared, from 1."""
 
     @property
+    def newest(self) -> int:
+        """Position of the newest message."""
+        return next(reversed(self.window.entries), self.window.record.last)
+
+    @property
     def fixed(self) -> int:
         """Tokens that no edit can free: the system prompt."""
         return self.window.ledger.tokens["system"]
@@ -47,9 +52,7 @@ def plan_arrivals(scene: Scene) -> list[Rewrite]:
     return [
         evict(scene, entry, budget.preview, "arrived too large")
         for entry in scene.window.open_entries
-        if entry.message.role == "tool"
-        and entry.tokens > budget.result
-        and entry.position not in scene.window.rewrites
+        if entry.message.role == "tool" and entry.tokens > budget.result and _unedited(scene, entry)
     ]
 
 
@@ -76,7 +79,7 @@ def plan_fold(scene: Scene, *, tail: int, record: int, reason: Reason) -> Fold |
     last = max(last, window.record.last)
     text = render(
         absorb(window.record, folded),
-        handle=scene.name_span(0, last),
+        handle=scene.name_span(0, scene.newest),
         budget=record,
         count=window.count,
         pins=window.pins,
@@ -99,6 +102,12 @@ STALE_TOKENS = 150
 """A stale read smaller than this is not worth a line that says so."""
 
 
+def plan_tail(scene: Scene, fold: Fold) -> Iterator[Rewrite]:
+    """Tidy what stays behind a fold: it is written to the cache again anyway."""
+    yield from plan_supersede(scene, fold.last)
+    yield from plan_unthink(scene, fold.last)
+
+
 def plan_supersede(scene: Scene, after: int) -> Iterator[Supersede]:
     """Find reads behind position `after` that a newer read or a whole write made stale."""
     newest: dict[tuple[str, str], int] = {}
@@ -112,7 +121,7 @@ def plan_supersede(scene: Scene, after: int) -> Iterator[Supersede]:
             by = newest.get((use.target, use.scope), newest.get((use.target, "")))
             if by is None:
                 newest[use.target, use.scope] = entry.position
-            elif entry.tokens > STALE_TOKENS and entry.position not in scene.window.rewrites:
+            elif entry.tokens > STALE_TOKENS and _unedited(scene, entry):
                 line = f"[stale: {use.target} was read or written again in #{by}; "
                 parts = (Text(f"{line}{scene.pointer(entry.position)}]"),)
                 shown = measure(replace(entry.message, parts=parts), scene.window.count)
@@ -125,6 +134,33 @@ def plan_supersede(scene: Scene, after: int) -> Iterator[Supersede]:
                     parts=parts,
                     by=by,
                 )
+
+
+def plan_unthink(scene: Scene, after: int) -> Iterator[Elide]:
+    """Leave out the reasoning of finished tool loops behind position `after`.
+
+    A loop is finished when a person spoke after it. Reasoning goes by whole loops, or not at
+    all: what is left is as it was signed (I5).
+    """
+    entries = [e for p, e in scene.window.entries.items() if p > after]
+    spoken = max((e.position for e in entries if e.is_request), default=-1)
+    for entry in entries:
+        if entry.position < spoken and entry.thinking and _unedited(scene, entry):
+            parts = tuple(p for p in entry.message.parts if not isinstance(p, Thinking))
+            yield Elide(
+                reason="reasoning of a finished tool loop",
+                turn=scene.turn,
+                tokens_before=entry.tokens,
+                tokens_after=measure(
+                    replace(entry.message, parts=parts), scene.window.count
+                ).tokens,
+                position=entry.position,
+                parts=parts,
+            )
+
+
+def _unedited(scene: Scene, entry: Entry) -> bool:
+    return entry.position not in scene.window.rewrites
 
 
 def _writes_whole(use: ToolUse) -> bool:

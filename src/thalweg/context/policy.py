@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from thalweg.context.edits import Edit, Reason
-from thalweg.context.plan import Scene, plan_arrivals, plan_fold, plan_supersede
+from thalweg.context.plan import Scene, plan_arrivals, plan_fold, plan_tail
 from thalweg.context.pricing import Tariff
 from thalweg.context.squeeze import squeeze
 
@@ -77,5 +77,5 @@ class RentOrBuy:
         tail, room = scene.budget.tail(scene.fixed), scene.budget.record(scene.fixed)
         fold = plan_fold(scene, tail=tail, record=room, reason=reason)
         if fold is not None and fold.freed >= scene.budget.progress:
-            yield (fold, *plan_supersede(scene, after=fold.last))
+            yield (fold, *plan_tail(scene, fold))
         self.rent = 0.0

@@ -13,6 +13,10 @@ _ERROR = re.compile(
 )
 _SCANNED = 40_000
 """Characters at each end in which errors are looked for."""
+PARSED_CHARS = 5_000_000
+"""A longer text is not parsed to see whether it is JSON."""
+KEYS = 20
+"""Keys of a JSON object that its shape names."""
 
 
 def preview(text: str, tokens: int, count: Counter, pointer: str) -> str:
@@ -67,7 +71,7 @@ def _errors(text: str, width: int) -> list[str]:
 
 
 def _json_shape(text: str, width: int) -> str:
-    if not text[:50].lstrip()[:1] in {"{", "["} or len(text) > 5_000_000:
+    if text[:50].lstrip()[:1] not in {"{", "["} or len(text) > PARSED_CHARS:
         return ""
     try:
         value = json.loads(text)
@@ -79,8 +83,8 @@ def _json_shape(text: str, width: int) -> str:
 def _shape(value: object, width: int, depth: int) -> str:
     match value:
         case dict() if depth:
-            shown = [f"{k}: {_shape(v, width, depth - 1)}" for k, v in list(value.items())[:20]]
-            more = [f"… {len(value) - 20} more keys"] if len(value) > 20 else []
+            shown = [f"{k}: {_shape(v, width, depth - 1)}" for k, v in list(value.items())[:KEYS]]
+            more = [f"… {len(value) - KEYS} more keys"] if len(value) > KEYS else []
             return "{" + ", ".join(shown + more) + "}"
         case list() if depth and value:
             return f"[{_shape(value[0], width, depth - 1)}, … {len(value)} items]"

@@ -1,4 +1,4 @@
-"""What a token costs, relative to one input token that is neither read from nor written to a cache."""
+"""What a token costs, relative to one input token that is not cached."""
 
 from pydantic import BaseModel, ConfigDict, NonNegativeFloat, PositiveInt
 

@@ -38,7 +38,7 @@ _ACTIONS: dict[Action, frozenset[str]] = {
             "move",
             "present",
         }
-    ),  # fmt: skip
+    ),
     "run": frozenset({"bash", "shell", "execute", "exec", "run", "terminal", "command", "python"}),
     "search": frozenset(
         {"grep", "glob", "search", "find", "ls", "list", "crawl", "tavily", "query"}
@@ -158,7 +158,8 @@ def _brief(call: ToolCall, arguments: dict[str, object]) -> str:
         shown = " ".join(call.arguments[: 2 * BRIEF_CHARS].split())
     else:
         order = sorted(arguments, key=lambda k: (k not in _TARGET_KEYS, k not in _SCOPE_KEYS))
-        shown = ", ".join(f"{k}={_short(arguments[k])}" for k in order)
+        values = [(k, _short(arguments[k])) for k in order]
+        shown = ", ".join(v if k == order[0] else f"{k}={v}" for k, v in values)
     line = f"{call.name}({shown})"
     return line if len(line) <= BRIEF_CHARS else line[: BRIEF_CHARS - 2] + "…)"
 

@@ -7,7 +7,7 @@ strictly smaller than the one before, so the ladder ends (I19).
 from collections.abc import Iterator, Sequence
 
 from thalweg.context.edits import Edit, Reason
-from thalweg.context.plan import Scene, elide, evict, plan_fold, plan_supersede
+from thalweg.context.plan import Scene, elide, evict, plan_fold, plan_tail
 from thalweg.entries import Entry, Media, ToolCall
 from thalweg.errors import WindowExceededError
 
@@ -33,27 +33,37 @@ def squeeze(scene: Scene) -> Iterator[Sequence[Edit]]:
     """
     if not excess(scene):
         return
-    budget = scene.budget
-    tail, record = budget.tail(scene.fixed), budget.record(scene.fixed)
+    for rung in (_folds, _rewrites, _smaller_records):
+        for edits in rung(scene):
+            yield edits
+            if not excess(scene):
+                return
+    raise _irreducible(scene)
+
+
+def _folds(scene: Scene) -> Iterator[Sequence[Edit]]:
+    """Fold, leaving a smaller and smaller tail."""
+    tail, record = scene.budget.tail(scene.fixed), scene.budget.record(scene.fixed)
     for divisor in (1, 2, 4, tail):
         fold = plan_fold(scene, tail=tail // divisor, record=record, reason=WHY)
         if fold is not None and (fold.last > scene.window.record.last or fold.freed > 0):
-            yield (fold, *plan_supersede(scene, after=fold.last))
-            if not excess(scene):
-                return
+            yield (fold, *plan_tail(scene, fold))
+
+
+def _rewrites(scene: Scene) -> Iterator[Sequence[Edit]]:
+    """Shorten what is left, message by message: results, arguments, words, requests."""
     for step in (_results, _arguments, _words, _requests):
-        for tokens in (budget.preview, budget.preview // 3):
+        for tokens in (scene.budget.preview, scene.budget.preview // 3):
             for edit in step(scene, tokens):
                 yield (edit,)
-                if not excess(scene):
-                    return
+
+
+def _smaller_records(scene: Scene) -> Iterator[Sequence[Edit]]:
+    record = scene.budget.record(scene.fixed)
     for divisor in (2, 4, 8):
         fold = plan_fold(scene, tail=1, record=record // divisor, reason=WHY)
         if fold is not None and fold.freed > 0:
             yield (fold,)
-            if not excess(scene):
-                return
-    raise _irreducible(scene)
 
 
 def _largest(scene: Scene, *roles: str) -> list[Entry]:

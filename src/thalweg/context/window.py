@@ -118,7 +118,7 @@ class Window:
                 yield self._note(Message("user", (Text(BEGINS),), kind="injected"))
             return
         first = entries[0]
-        speaks = first.message.role == "assistant" and not is_blank(first.message)
+        speaks = first.message.role == "assistant" and not self._is_silent(first)
         uses = first.uses if speaks else ()
         ids = {use.id for use in uses}
         results = {e.answers.id: e for e in entries if e.answers and e.answers.id in ids}
@@ -133,12 +133,17 @@ class Window:
                 yield self._note(_placeholder(use), opens=False)
         alone = speaks and not uses
         for entry in entries[1:] if first.message.role == "assistant" else entries:
-            if (entry.answers and entry.answers.id in ids) or is_blank(entry.message):
+            if (entry.answers and entry.answers.id in ids) or self._is_silent(entry):
                 continue
             alone = False
             yield self._item(entry)
         if alone:
             yield self._note(Message("user", (Text(NO_ANSWER),), kind="injected"), opens=False)
+
+    def _is_silent(self, entry: Entry) -> bool:
+        """Whether nothing of a message is left to send."""
+        edit = self.rewrites.get(entry.position)
+        return is_blank(replace(entry.message, parts=edit.parts) if edit else entry.message)
 
     def _item(self, entry: Entry, section: str = "history", *, opens: bool = True) -> Item:
         message = self._shown(entry, is_result=not opens)

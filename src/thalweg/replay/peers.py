@@ -170,6 +170,6 @@ DEEPAGENTS = FixedTrigger(
 )
 """deepagents 0.7.32 with a model profile: summary at 85 %, keep 10 %, everything archived."""
 LANGCHAIN = FixedTrigger(share=0.85, keep_messages=20, trimmed=4_000)
-"""LangChain's SummarizationMiddleware at 85 %: keep 20 messages, summarize the last 4,000 tokens."""
+"""LangChain's SummarizationMiddleware at 85 %: keep 20 messages, summarize the last 4,000."""
 DEERFLOW = FixedTrigger(share=0.8, messages=50, keep_messages=20, trimmed=4_000)
 """DeerFlow 2: 80 % or 50 messages, keep 20; the schema's default trim."""

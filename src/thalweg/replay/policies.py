@@ -24,5 +24,6 @@ def policy_named(name: str, tariff: Tariff) -> Policy:
         ConfigError: There is none.
     """
     if name not in POLICIES:
-        raise ConfigError("--policy", f"there is no policy {name!r}", f"use {', '.join(POLICIES)}")
+        problem = f"there is no policy {name!r}"
+        raise ConfigError("policy", problem, f"use {', '.join(POLICIES)}")
     return POLICIES[name](tariff)

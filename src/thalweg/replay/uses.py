@@ -43,26 +43,27 @@ def find_uses(entries: Sequence[Entry]) -> Iterator[Use]:
     """
     said: dict[str, list[int]] = {}
     reads: dict[tuple[str, str, str], int] = {}
-    asked: dict[tuple[str, str, str], int] = {}
     for entry in entries:
-        names = {
-            n for w, n in identifiers(as_text(entry.message)) if w >= WEIGHT and len(n) >= LENGTH
-        }
+        names = _telling_names(entry)
         if entry.message.role == "assistant":
             yield from _identifier_uses(entry, names, said, entries)
             for use in entry.uses:
                 key = (use.name, use.target, use.scope)
                 if use.action == "read" and use.target and key in reads:
                     yield Use(entry.position, reads[key], "", (reads[key],))
-        use_answered = entry.answers
-        if use_answered is not None and not entry.message.is_error:
-            if use_answered.action == "write":
-                for key in [k for k in reads if k[1] == use_answered.target]:
+        if (asked := entry.answers) is not None and not entry.message.is_error:
+            if asked.action == "write":
+                for key in [k for k in reads if k[1] == asked.target]:
                     del reads[key]
-            elif use_answered.action == "read" and use_answered.target:
-                reads[use_answered.name, use_answered.target, use_answered.scope] = entry.position
+            elif asked.action == "read" and asked.target:
+                reads[asked.name, asked.target, asked.scope] = entry.position
         for name in names:
             said.setdefault(name, []).append(entry.position)
+
+
+def _telling_names(entry: Entry) -> set[str]:
+    found = identifiers(as_text(entry.message))
+    return {name for weight, name in found if weight >= WEIGHT and len(name) >= LENGTH}
 
 
 def _identifier_uses(
