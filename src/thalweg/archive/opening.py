@@ -36,6 +36,5 @@ def open_archive(url_or_path: str | PathLike[str], *, secret: bytes | None = Non
     if scheme in {"postgres", "postgresql"}:
         problem = "an archive on PostgreSQL is not there yet"
         raise ConfigError(f"{scheme}://", problem, "give a path to a SQLite file")
-    raise ConfigError(
-        address, f"unknown kind of archive {scheme!r}", "give a path to a SQLite file"
-    )
+    problem = "there is no such kind of archive"
+    raise ConfigError(f"{scheme}://", problem, "give a path to a SQLite file")

@@ -7,6 +7,7 @@ every choice can be explained.
 
 import math
 import re
+from collections import Counter as Counted
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ NEIGHBOUR_SHARE = 0.25
 """What a word counts in the shortlist that stands in the passage before or after."""
 ABOUT_CHARS = 80
 """So much of what a message is about is shown in a hit."""
-WIDTHS = ((3, 700), (8, 420), (1_000, 300))
+WIDTHS = ((4, 900), (1_000, 220))
 """How many hits are shown how wide, in characters: the better, the wider."""
 LEAST_TOKENS = 24
 """Less room than this is left empty."""
@@ -45,10 +46,10 @@ class Features:
     """Share that stands only in the passage before or after."""
     phrase: float = 0.4
     """Share of the question's quotations that stand in it, word for word."""
-    shape: float = 0.15
-    """Share of the shapes of an answer that something in it has."""
-    speaker: float = 0.1
-    """1 if it is said by one whom the question names."""
+    shape: float = 0.25
+    """What the shapes of an answer weigh that it has: each like a word, by its rarity."""
+    speaker: float = 1.0
+    """What the speaker weighs, if the question names who said it: like a word, by rarity."""
     end: float = 0.1
     """How near it stands to the end of the thread that the question asks about, 0 to 1."""
 
@@ -180,13 +181,21 @@ def rank(
 ) -> list[Candidate]:
     """Rank the passages in which words of the question stand, or in the calls they answer."""
     scale = Scale(question, hits)
-    last = max((row.position for row in rows.values()), default=0)
-    found = [
-        _candidate(question, scale, hits, row, last)
+    shown = [
+        _Shown.of(row, scale, question)
         for row in rows.values()
         if row.start >= 0
         and hits.rows.get(row.id, 0) | hits.rows.get(row.about, 0)
         and _is_within(row.position, within)
+    ]
+    traits = Counted(trait for one in shown for trait in one.traits)
+    rare = {trait: rarity(count, len(shown)) for trait, count in traits.items()}
+    last = max((one.row.position for one in shown), default=0) or 1
+    found = [
+        Candidate(
+            one.row, one.first, one.last, _features(question, scale, hits, one, rare, last)
+        )
+        for one in shown
     ]
     return sorted(found, key=lambda one: (-one.features.score, -one.row.id))
 
@@ -195,34 +204,61 @@ def _is_within(position: int, within: Sequence[Span] | None) -> bool:
     return within is None or any(span.first <= position <= span.last for span in within)
 
 
-def _candidate(
-    question: Question, scale: Scale, hits: Hits, row: Row, last_position: int
-) -> Candidate:
-    lines = segments(row.text)
-    found = [scale.words_in(row.text[start:end]) for start, end in lines]
-    first, last = best_window(lines, found, scale)
-    window = whole = 0
-    for index, words in enumerate(found):
-        whole |= words
-        window |= words if first <= index <= last else 0
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A passage with the lines of it that would be shown."""
+
+    row: Row
+    first: int
+    last: int
+    window: int
+    """Words in those lines."""
+    whole: int
+    """Words in the passage."""
+    traits: frozenset[str]
+    """Shapes of an answer that it has, and its speaker if the question names that one."""
+
+    @classmethod
+    def of(cls, row: Row, scale: "Scale", question: Question) -> "_Shown":
+        """Find the lines of a passage to show."""
+        lines = segments(row.text)
+        found = [scale.words_in(row.text[start:end]) for start, end in lines]
+        first, last = best_window(lines, found, scale)
+        window = whole = 0
+        for index, words in enumerate(found):
+            whole |= words
+            window |= words if first <= index <= last else 0
+        stretch = row.text[slice(*widen(lines, first, last, WIDTHS[-1][1]))]
+        traits = {shape for shape in question.shapes if looks_like(stretch, shape)}
+        role = row.speaker.split(" ")[0]
+        traits |= {role} if role in question.speakers else set()
+        return cls(row, first, last, window, whole, frozenset(traits))
+
+
+def _features(
+    question: Question,
+    scale: Scale,
+    hits: Hits,
+    one: _Shown,
+    rare: Mapping[str, float],
+    last_position: int,
+) -> Features:
+    row, whole = one.row, one.whole
     about = hits.rows.get(row.about, 0) & ~whole
     near = hits.rows.get(row.id - 1, 0) | hits.rows.get(row.id + 1, 0)
     text = row.text.lower() if question.phrases else ""
     said = [phrase in text for phrase in question.phrases]
-    stretch = row.text[slice(*widen(lines, first, last, WIDTHS[1][1]))]
-    shaped = [looks_like(stretch, shape) for shape in question.shapes]
-    place = row.position / (last_position or 1)
-    features = Features(
-        window=scale(window) / scale.all,
-        passage=scale(whole & ~window) / scale.all,
+    place = row.position / last_position
+    return Features(
+        window=scale(one.window) / scale.all,
+        passage=scale(whole & ~one.window) / scale.all,
         about=scale(about) / scale.all,
         around=scale(near & ~whole & ~about) / scale.all,
         phrase=sum(said) / len(said) if said else 0.0,
-        shape=sum(shaped) / len(shaped) if shaped else 0.0,
-        speaker=float(row.speaker.split(" ")[0] in question.speakers),
+        shape=sum(rare[trait] for trait in one.traits if trait in question.shapes) / scale.all,
+        speaker=sum(rare[trait] for trait in one.traits if trait in question.speakers) / scale.all,
         end=(0.0, place, 1 - place)[question.end],
     )
-    return Candidate(row, first, last, features)
 
 
 def _pack(
