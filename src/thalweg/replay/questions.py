@@ -88,16 +88,21 @@ def goals_in(goals: Iterable[Goal], items: Sequence[Item]) -> tuple[int, int]:
 _HANDLE = re.compile(r"\b[a-z2-7]{16}\b")
 
 
-def spans_reached(archive: Archive, key: ThreadKey, items: Sequence[Item]) -> list[Span]:
-    """Find the spans whose handles a context shows, by resolving each as the model would."""
-    spans: list[Span] = []
-    shown = (h for item in items for h in _HANDLE.findall(as_text(item.message)))
-    for handle in dict.fromkeys(shown):
+def handles_shown(archive: Archive, key: ThreadKey, items: Sequence[Item]) -> dict[str, Span]:
+    """Find the handles that messages show, by resolving each as the model would."""
+    shown: dict[str, Span] = {}
+    words = (word for item in items for word in _HANDLE.findall(as_text(item.message)))
+    for handle in dict.fromkeys(words):
         try:
-            spans.append(archive.span(key, handle))
+            shown[handle] = archive.span(key, handle)
         except HandleError:
             continue
-    return spans
+    return shown
+
+
+def spans_reached(archive: Archive, key: ThreadKey, items: Sequence[Item]) -> list[Span]:
+    """Find the spans whose handles a context shows."""
+    return [*handles_shown(archive, key, items).values()]
 
 
 def unreachable_bytes(

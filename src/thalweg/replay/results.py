@@ -16,9 +16,11 @@ class Line:
     speaker: str
     tokens: int
     shown: str
-    """`whole`, or the name of the edit that shows something else, or `note`."""
+    """`whole`, or the name of the edit that shows something else, or `record` or `note`."""
     head: str
     """The beginning of what is sent, on one line."""
+    handle: str = ""
+    """What reads the whole back, when something else is shown and says so."""
 
 
 @dataclass(frozen=True, slots=True)

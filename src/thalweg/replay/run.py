@@ -16,7 +16,13 @@ from thalweg.context.window import Item, Window
 from thalweg.entries import Entry, Message
 from thalweg.replay.cache import PrefixCache
 from thalweg.replay.policies import policy_named
-from thalweg.replay.questions import Questions, ask, goals_in, unreachable_bytes
+from thalweg.replay.questions import (
+    Questions,
+    ask,
+    goals_in,
+    handles_shown,
+    unreachable_bytes,
+)
 from thalweg.replay.results import Call, Line, Run
 from thalweg.replay.uses import Use, find_uses
 from thalweg.tokens import Counter, exact_counter
@@ -101,7 +107,7 @@ class Replay:
     cache: PrefixCache = field(init=False)
     entries: list[Entry] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
-    outlines: list[list[Item]] = field(default_factory=list)
+    outlines: list[list[Line]] = field(default_factory=list)
     fetched: set[int] = field(default_factory=set)
     """Tool results that a fault brought back since the last fold."""
     fault_cost: float = 0.0
@@ -185,7 +191,7 @@ class Replay:
         if not self.outlines:
             self.outlines.append([])
         seen = self.outlines[-1]
-        seen.extend(items[len(seen) :])
+        seen.extend(map(self._line, items[len(seen) :]))
 
     def _faults(self, position: int, items: Sequence[Item], tokens: int) -> int:
         """Count the uses by this turn of what the request no longer shows, and price them."""
@@ -236,7 +242,7 @@ class Replay:
             limit=self.budget.limit,
             messages=len(recording.messages),
             calls=tuple(self.calls),
-            outlines=tuple(tuple(map(self._line, items)) for items in self.outlines),
+            outlines=tuple(map(tuple, self.outlines)),
             summary_input_tokens=self.summary_input,
             summary_output_tokens=self.summary_output,
             cost=cost,
@@ -258,4 +264,6 @@ class Replay:
             shown = "record" if item.section == "summary" else "note"
         head = " ".join(item.message.text[: 2 * HEAD_CHARS].split())[:HEAD_CHARS]
         calls = ", ".join(f"{call.name}(…)" for call in item.message.calls)
-        return Line(item.position, speaker(item.message), item.tokens, shown, head or calls)
+        points = () if shown == "whole" else handles_shown(self.archive, self.key, [item])
+        handle = next(iter(points), "")
+        return Line(item.position, speaker(item.message), item.tokens, shown, head or calls, handle)

@@ -1,0 +1,206 @@
+// What is chosen, and keeping everything on the page in step with it.
+
+const state = { recording: RECORDINGS[0], run: null, call: 0, count: 0, hidden: new Set() };
+
+function shownRuns() {
+  return state.recording.runs.filter((run) => !state.hidden.has(run.label));
+}
+
+function clampCall(call) {
+  return Math.max(0, Math.min(state.count - 1, call));
+}
+
+// Choose a call, and with it a run when one is given.
+function choose(call, run) {
+  state.call = clampCall(call);
+  if (run && run !== state.run) {
+    chooseRun(run);
+    return;
+  }
+  CHARTS.forEach(moveCursor);
+  showRequest();
+}
+
+function chooseRun(run) {
+  state.run = run;
+  byId("policy-select").value = String(run.index);
+  fill("edits-body", editsTable(run));
+  byId("edits-about").textContent = run.edits.length
+    ? `${plural(run.edits.length, "edit")} under ${run.label}. A call's number leads to its request.`
+    : "";
+  choose(state.call);
+}
+
+function showRequest() {
+  const { run, call } = state;
+  byId("call-number").value = String(call + 1);
+  byId("call-range").value = String(call + 1);
+  if (!run || !run.count) {
+    fill("request-facts", html("p", { class: "quiet" }, "No model call is recorded here."));
+    fill("request-outline");
+    return;
+  }
+  fill("request-facts", requestFacts(run, call));
+  fill("request-outline", outlineTable(run, call));
+}
+
+function chooseRecording(recording) {
+  const kept = state.run && recording.runs.find((run) => run.label === state.run.label);
+  state.recording = recording;
+  state.count = Math.max(0, ...recording.runs.map((run) => run.count));
+  const first = kept || recording.runs[0];
+  byId("recording-title").textContent = recording.name;
+  const { messages } = first.totals;
+  byId("recording-facts").textContent =
+    `${plural(messages, "message")}, ${plural(state.count, "model call")}.`;
+  fill("recording-totals", totalsTable(`Totals of ${recording.name}`,
+    recording.runs.map((run) => ({ run, label: run.label, totals: run.totals }))));
+  fill("policy-select", recording.runs.map((run) => html("option", { value: run.index }, run.label)));
+  for (const id of ["call-number", "call-range"]) byId(id).max = String(Math.max(1, state.count));
+  byId("call-last").textContent = `of ${number(state.count)}`;
+  drawLegend();
+  explain();
+  fill("notes-body", notes(recording.notes));
+  state.call = telling(first);
+  drawCharts();
+  chooseRun(first);
+}
+
+// The call to begin with: the one after the largest edit, as there is most to see.
+function telling(run) {
+  const largest = run.edits.reduce((a, b) => (b.before - b.after > a.before - a.after ? b : a),
+    run.edits[0] || { call: state.count - 1, before: 0, after: 0 });
+  return Math.max(0, largest.call);
+}
+
+function drawCharts(width) {
+  CHARTS.forEach((chart) => drawChart(chart, width));
+}
+
+function drawLegend() {
+  const field = byId("legend");
+  field.replaceChildren(field.firstElementChild);
+  for (const run of state.recording.runs) {
+    const box = html("input", { type: "checkbox", checked: !state.hidden.has(run.label), on: {
+      change: () => {
+        state.hidden[box.checked ? "delete" : "add"](run.label);
+        drawCharts();
+      },
+    } });
+    field.append(html("label", {}, box, swatch(run), run.label));
+  }
+  const kinds = new Set(state.recording.runs.flatMap((run) => run.edits.map((edit) => edit.kind)));
+  fill("symbols", [...kinds].map((kind) => html("li", {}, symbol(kind),
+    html("b", {}, (KINDS[kind] || { name: kind }).name), ` ${(KINDS[kind] || { about: "" }).about}`)));
+}
+
+function explain() {
+  const { tariff, window: size, limit } = state.recording.runs[0] || {};
+  byId("tokens-about").textContent =
+    `Input tokens of every request. The window is what the model accepts; the limit leaves room for its answer. `
+    + `A mark is an edit made for that call; point at it, or press Page Down in the chart, to read why.`;
+  const priced = tariff && tariff.read !== undefined
+    ? ` A token read from the cache counts ${tariff.read}, a token written to it ${tariff.write}, and a token that a summary model writes ${tariff.output} (prices: ${tariff.name}).`
+    : "";
+  byId("cost-about").textContent =
+    `One unit is the price of one input token outside the cache.${priced} The agent's own answers are the same under every policy and are not counted.`;
+  const cold = state.recording.runs[0] ? state.recording.runs[0].cold.size : 0;
+  const pause = tariff && tariff.lifetime_s ? ` (a pause of more than ${duration(tariff.lifetime_s)})` : "";
+  byId("cache-about").textContent =
+    "Share of each request that the provider's cache already held. An edit of earlier messages empties what stands behind it."
+    + (cold ? ` A dotted line marks one of ${plural(cold, "call")} before which the cache had expired${pause}.` : "");
+  void size, limit;
+}
+
+function duration(seconds) {
+  return seconds < 3600 ? plural(Math.round(seconds / 60), "minute") : plural(seconds / 3600, "hour");
+}
+
+const NOTES_SHOWN = 20;
+
+function notes(all) {
+  if (!all.length) return html("p", { class: "quiet" }, "Nothing odd was found while reading it.");
+  const list = (some) => html("ul", { class: "notes" }, some.map((note) => html("li", { dir: "auto" }, note)));
+  return [list(all.slice(0, NOTES_SHOWN)), all.length > NOTES_SHOWN && html("details", {},
+    html("summary", {}, `${number(all.length - NOTES_SHOWN)} more`), list(all.slice(NOTES_SHOWN)))];
+}
+
+const OVERVIEWS_OPEN = 3;
+
+function drawOverview() {
+  if (RECORDINGS.length < 2) {
+    byId("overview").hidden = true;
+    return;
+  }
+  const byPolicy = new Map();
+  for (const run of RECORDINGS.flatMap((recording) => recording.runs)) {
+    byPolicy.set(run.label, [...(byPolicy.get(run.label) || []), run]);
+  }
+  const rows = [...byPolicy].map(([label, runs]) => ({ run: runs[0], label, totals: together(runs) }));
+  fill("overview-body",
+    totalsTable("Totals of all recordings", rows),
+    html("details", { class: "each", open: RECORDINGS.length <= OVERVIEWS_OPEN },
+      html("summary", {}, "Each recording"),
+      RECORDINGS.map((recording) => [
+        html("h3", { class: "each-name" }, html("button", { type: "button", class: "link", on: {
+          click: () => { openRecording(recording); byId("recording").scrollIntoView(); },
+        } }, recording.name)),
+        totalsTable(`Totals of ${recording.name}`, recording.runs.map((run) =>
+          ({ run, label: run.label, totals: run.totals }))),
+      ])));
+}
+
+function openRecording(recording) {
+  byId("recording-select").value = String(RECORDINGS.indexOf(recording));
+  chooseRecording(recording);
+}
+
+function listen() {
+  byId("recording-select").addEventListener("change", (event) =>
+    chooseRecording(RECORDINGS[Number(event.target.value)]));
+  byId("policy-select").addEventListener("change", (event) =>
+    chooseRun(state.recording.runs[Number(event.target.value)]));
+  byId("call-range").addEventListener("input", (event) => choose(Number(event.target.value) - 1));
+  byId("call-number").addEventListener("change", (event) => choose(Number(event.target.value) - 1));
+  byId("edit-before").addEventListener("click", () => choose(editBeside([state.run], -1)));
+  byId("edit-after").addEventListener("click", () => choose(editBeside([state.run], 1)));
+  window.addEventListener("scroll", hideTip, { passive: true });
+  window.addEventListener("beforeprint", () => {
+    drawCharts(PAPER_WIDTH);
+    document.querySelectorAll("details").forEach((element) => { element.open = true; });
+    document.querySelectorAll(".opener[aria-expanded=false]").forEach((button) => button.click());
+  });
+  window.addEventListener("afterprint", () => drawCharts());
+}
+
+const PAPER_WIDTH = 760;
+
+function begin() {
+  const runs = RECORDINGS.flatMap((recording) => recording.runs);
+  if (!runs.length) {
+    byId("subtitle").textContent = "No run is in this report.";
+    byId("main").hidden = true;
+    return;
+  }
+  const policies = new Set(runs.map((run) => run.policy));
+  const windows = [...new Set(runs.map((run) => number(run.window)))].join(" and ");
+  const prices = [...new Set(runs.map((run) => run.tariff.name))].join(" and ");
+  byId("title").textContent = RECORDINGS.length === 1 ? RECORDINGS[0].name
+    : plural(RECORDINGS.length, "recording");
+  byId("subtitle").textContent =
+    `${policies.size === 1 ? "One policy" : `${policies.size} policies`}, a window of ${windows} tokens, prices of ${prices}.`;
+  document.title = `${byId("title").textContent} – Thalweg replay`;
+  byId("recording-chooser").hidden = RECORDINGS.length < 2;
+  byId("recording-title").hidden = RECORDINGS.length < 2;
+  fill("recording-select", RECORDINGS.map((recording, k) => html("option", { value: k }, recording.name)));
+  fill("terms", COLUMNS.flatMap((column) => [html("dt", {}, column.head), html("dd", {}, column.about)]));
+  const tokensAt = (run, call) => `${number(run.calls.tokens[call] || 0)} tokens`;
+  makeChart("tokens-chart", "Tokens per call", drawTokens, tokensAt);
+  makeChart("cost-chart", "Cost so far", drawCost, (run, call) => `${short(run.sums[call] || 0)} units`);
+  makeChart("cache-chart", "Read from the cache", drawCache, (run, call) => percent(hitShare(run, call)));
+  drawOverview();
+  listen();
+  chooseRecording(RECORDINGS[0]);
+}
+
+begin();

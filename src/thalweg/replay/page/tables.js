@@ -1,0 +1,142 @@
+// The tables: totals by policy, and the edits of one run.
+
+const UNITS = ["B", "kB", "MB", "GB"];
+
+function bytes(count) {
+  let k = 0;
+  let size = count;
+  while (size >= 1000 && k < UNITS.length - 1) {
+    size /= 1000;
+    k += 1;
+  }
+  return `${k ? trimmed(size, size < 10 ? 1 : 0) : number(size)} ${UNITS[k]}`;
+}
+
+const COLUMNS = [
+  { head: "Cost", of: (t) => short(t.cost), bar: (t) => t.cost,
+    about: "What all requests cost, and the summaries that a model wrote. One unit is the price of one input token outside the cache." },
+  { head: "Of sending all", of: (t) => (t.cost_unmanaged ? percent(t.cost / t.cost_unmanaged) : "–"),
+    about: "The cost, compared with sending every call whole, as if the window had no end." },
+  { head: "Cost with faults", of: (t) => short(t.cost_with_faults),
+    about: "The cost, when each later use of something no longer shown is paid as one more call that fetches it." },
+  { head: "Faults", of: (t) => faults(t.faults), bad: (t) => t.faults.lost > 0,
+    about: "Later uses of something the request no longer showed. A handle brings it back, unless it is counted as lost." },
+  { head: "Compactions", of: (t) => number(t.compactions),
+    about: "Calls before which something already sent was rewritten." },
+  { head: "Peak", of: (t) => number(t.peak_tokens), about: "Tokens of the largest request." },
+  { head: "Over window", of: (t) => number(t.over_window), bad: (t) => t.over_window > 0,
+    about: "Requests larger than the window. A provider refuses them." },
+  { head: "Invalid", of: (t) => number(t.invalid_requests), bad: (t) => t.invalid_requests > 0,
+    about: "Requests a provider would refuse for their form, for example a tool result without its call." },
+  { head: "Recall", of: (t) => recall(t.recall), bad: (t) => t.recall.lost > 0,
+    about: "Questions about the recording: answered by the final context itself, by one search from it, or lost." },
+  { head: "Goals lost", of: (t) => goals(t.goals), bad: (t) => t.goals.lost > 0,
+    about: "Goals and constraints whose words are no longer in the final context." },
+  { head: "Unrecoverable", of: (t) => bytes(t.unrecoverable_bytes), bad: (t) => t.unrecoverable_bytes > 0,
+    about: "Text of the recording that the final context neither shows nor reaches by a handle." },
+];
+
+function faults({ recoverable, lost }) {
+  return lost ? `${number(recoverable)}, ${number(lost)} lost` : number(recoverable);
+}
+
+function recall({ inline, search, lost }) {
+  if (!(inline + search + lost)) return "–";
+  return `${number(inline)} inline, ${number(search)} search, ${number(lost)} lost`;
+}
+
+function goals({ verbatim, lost }) {
+  return verbatim + lost ? `${number(lost)} of ${number(verbatim + lost)}` : "–";
+}
+
+function sum(all, read) {
+  return all.reduce((total, one) => total + read(one), 0);
+}
+
+// Totals of several runs of one policy, in the form of one run's totals.
+function together(runs) {
+  const all = runs.map((run) => run.totals);
+  const added = (...names) => Object.fromEntries(names.map((n) => [n, sum(all, (t) => t[n])]));
+  const inside = (group, ...names) => ({ [group]: Object.fromEntries(
+    names.map((n) => [n, sum(all, (t) => t[group][n])])) });
+  return {
+    ...added("cost", "cost_unmanaged", "cost_with_faults", "compactions", "over_window",
+      "invalid_requests", "unrecoverable_bytes"),
+    ...inside("faults", "recoverable", "lost"),
+    ...inside("recall", "inline", "search", "lost"),
+    ...inside("goals", "verbatim", "lost"),
+    peak_tokens: Math.max(0, ...all.map((t) => t.peak_tokens)),
+  };
+}
+
+// One row per policy. Rows are `{ run, label, totals }`.
+function totalsTable(caption, rows) {
+  const most = Math.max(1, ...rows.map((row) => row.totals.cost));
+  return html("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    html("table", { class: "totals" },
+      html("caption", { class: "unseen" }, caption),
+      html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "Policy"),
+        COLUMNS.map((column) => html("th", { scope: "col" }, column.head)))),
+      html("tbody", {}, rows.map((row) => html("tr", {},
+        html("th", { scope: "row" }, html("span", { class: "policy" }, swatch(row.run), row.label)),
+        COLUMNS.map((column) => totalsCell(column, row.totals, most)))))));
+}
+
+function totalsCell(column, totals, most) {
+  const isBad = column.bad && column.bad(totals);
+  return html("td", { class: isBad ? "bad" : null }, column.of(totals),
+    isBad && html("span", { class: "unseen" }, " (a problem)"),
+    column.bar && html("span", { class: "gauge", "aria-hidden": "true" },
+      html("i", { css: { width: `${(100 * column.bar(totals)) / most}%` } })));
+}
+
+const EDITS_SHOWN = 200;
+const EDIT_HEADS = ["Call", "Edit", "Why", "Position", "Before", "After", "Freed", "Stands there now"];
+
+function editsTable(run, all) {
+  if (!run.edits.length) {
+    return html("p", { class: "quiet" }, `${run.label} made no edits: every request shows all messages whole.`);
+  }
+  const shown = all ? run.edits : run.edits.slice(0, EDITS_SHOWN);
+  const table = html("table", { class: "edits", role: "table" },
+    html("caption", { class: "unseen" }, `Edits under ${run.label}`),
+    html("thead", { role: "rowgroup" }, html("tr", { role: "row" }, EDIT_HEADS.map((head) =>
+      html("th", { scope: "col", role: "columnheader" }, head)))),
+    html("tbody", { role: "rowgroup" }, shown.map((edit, k) => editRows(run, edit, k))));
+  if (shown.length === run.edits.length) return table;
+  return [table, html("button", { type: "button", on: {
+    click: () => fill("edits-body", editsTable(run, true)),
+  } }, `Show all ${number(run.edits.length)} edits`)];
+}
+
+function editRows(run, edit, k) {
+  const id = `edit-${k}`;
+  const name = (KINDS[edit.kind] || { name: edit.kind }).name;
+  const text = html("tr", { role: "row", id, class: "stands", hidden: true });
+  const button = html("button", { type: "button", class: "opener", "aria-expanded": "false",
+    "aria-controls": id, "aria-label": `What stands there now, ${name} for call ${edit.call + 1}`,
+    on: { click: () => openEdit(button, text, edit, text.hidden) } }, "Show");
+  const cells = [
+    html("button", { type: "button", class: "link", "aria-label": `Choose call ${edit.call + 1}`,
+      on: { click: () => { choose(edit.call); byId("request").scrollIntoView(); } } }, number(edit.call + 1)),
+    html("span", { class: `kind ${styleOf(run)}` }, symbol(edit.kind), name),
+    edit.reason, place(edit), number(edit.before), number(edit.after),
+    number(edit.before - edit.after), button,
+  ];
+  const row = html("tr", { role: "row" }, cells.map((cell, i) =>
+    html("td", { role: "cell", "data-head": EDIT_HEADS[i], class: i > 3 && i < 7 ? "num" : null }, cell)));
+  return [row, text];
+}
+
+function openEdit(button, row, edit, open) {
+  if (!row.firstChild) {
+    row.append(html("td", { role: "cell", colspan: EDIT_HEADS.length },
+      edit.remark && html("p", { class: "quiet" }, `${edit.remark[0].toUpperCase()}${edit.remark.slice(1)}.`),
+      html("pre", { dir: "auto", tabindex: "0", "aria-label": "What stands there now" },
+        edit.text || "[nothing]"),
+      html("p", { class: "paper quiet" }, "On paper, long texts end here; the page has them whole.")));
+  }
+  row.hidden = !open;
+  button.setAttribute("aria-expanded", String(open));
+  button.textContent = open ? "Hide" : "Show";
+}

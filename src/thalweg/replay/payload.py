@@ -1,0 +1,164 @@
+"""Runs as one compact JSON object, for the page of the report.
+
+Texts and lines are written once and pointed at; what every call has is written as one column
+per field; a request is written as stretches of lines. Measured times are left out, so that two
+replays of one recording give the same bytes.
+"""
+
+import re
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from thalweg.context.edits import Edit, Fold, Pin, Supersede, Unpin
+from thalweg.context.pricing import TARIFFS
+from thalweg.entries import Message
+from thalweg.replay.results import Line, Run
+from thalweg.transcript import as_text
+
+TEXT_CHARS = 24_000
+"""Most characters of one text that stands for another; the rest is counted."""
+_FILLER = re.compile(r"(?: summary){20,}")
+_Row = list[Any]
+
+
+@dataclass(slots=True)
+class _Pool:
+    """Values in order of first appearance, each once."""
+
+    numbers: dict[Hashable, int] = field(default_factory=dict)
+
+    def number(self, value: Hashable) -> int:
+        return self.numbers.setdefault(value, len(self.numbers))
+
+
+@dataclass(slots=True)
+class _Pools:
+    texts: _Pool = field(default_factory=_Pool)
+    lines: _Pool = field(default_factory=_Pool)
+
+    def text(self, text: str) -> int:
+        return self.texts.number(text)
+
+    def line(self, line: Line) -> int:
+        """Number a line; its fields stand in the order of `Line`."""
+        texts = (line.speaker, line.shown, line.head, line.handle)
+        who, shown, head, handle = map(self.text, texts)
+        return self.lines.number((line.position, who, line.tokens, shown, head, handle))
+
+
+def payload(runs: Sequence[Run]) -> dict[str, Any]:
+    """Gather what the page shows, recording by recording, in the order of the runs.
+
+    Example:
+        >>> payload([])
+        {'texts': [], 'lines': [], 'trajectories': []}
+    """
+    pools = _Pools()
+    by_recording: dict[str, list[Run]] = {}
+    for run in runs:
+        by_recording.setdefault(run.trajectory, []).append(run)
+    trajectories = [
+        {
+            "name": name,
+            "notes": list(dict.fromkeys(note for run in group for note in run.notes)),
+            "runs": [_run(run, pools) for run in group],
+        }
+        for name, group in by_recording.items()
+    ]
+    return {
+        "texts": list(pools.texts.numbers),
+        "lines": list(pools.lines.numbers),
+        "trajectories": trajectories,
+    }
+
+
+def _run(run: Run, pools: _Pools) -> dict[str, Any]:
+    calls = run.calls
+    return {
+        "totals": run.to_json(timing=False),
+        "limit": run.limit,
+        "tariff": _tariff(run.tariff),
+        "summaries": _summaries(run),
+        "calls": {
+            "position": [call.position for call in calls],
+            "tokens": [call.tokens for call in calls],
+            "cached": [call.cached for call in calls],
+            "written": [call.written for call in calls],
+            "cost": [round(call.cost, 1) for call in calls],
+            "broke": [call.broke_at for call in calls],
+            "faults": [call.faults for call in calls],
+            "outline": [call.outline for call in calls],
+            "length": [call.length for call in calls],
+        },
+        "cold": [k for k, call in enumerate(calls) if call.cold],
+        "problems": [[k, list(call.problems)] for k, call in enumerate(calls) if call.problems],
+        "edits": [_edit(k, e, pools) for k, call in enumerate(calls) for e in call.edits],
+        "outlines": [_stretches(map(pools.line, lines)) for lines in run.outlines],
+    }
+
+
+def _tariff(name: str) -> dict[str, Any]:
+    known = TARIFFS.get(name)
+    return {"name": name} if known is None else known.model_dump(exclude={"block"})
+
+
+def _summaries(run: Run) -> list[_Row]:
+    """Say what the summaries written for a call cost, where a model writes them."""
+    read, written = run.summary_input_tokens, run.summary_output_tokens
+    spent = run.cost - sum(call.cost for call in run.calls)
+    price = (spent - read) / written if written else 0.0
+    costs = [
+        [k, round(e.summary_input + price * e.summary_output, 1)]
+        for k, call in enumerate(run.calls)
+        for e in call.edits
+        if isinstance(e, Fold)
+    ]
+    return [row for row in costs if row[1]]
+
+
+def _edit(call: int, edit: Edit, pools: _Pools) -> _Row:
+    """Write an edit as call, kind, reason, tokens, first and last position, text, remark."""
+    first, last, text, remark = _place(edit)
+    kind = type(edit).__name__.lower()
+    numbers = [edit.tokens_before, edit.tokens_after, first, last]
+    names = [pools.text(kind), pools.text(edit.reason)]
+    return [call, *names, *numbers, pools.text(_shortened(text)), pools.text(remark)]
+
+
+def _place(edit: Edit) -> tuple[int, int, str, str]:
+    match edit:
+        case Fold():
+            kept = f"{len(edit.kept)} messages stay word for word" if edit.kept else ""
+            wrote = f"a model reads {edit.summary_input:,} tokens and writes {edit.summary_output:,}"
+            remarks = (kept, wrote if edit.summary_output else "")
+            return 0, edit.last, edit.record, "; ".join(filter(None, remarks))
+        case Pin() | Unpin():
+            return edit.position, edit.position, edit.quote, ""
+        case Supersede():
+            text = as_text(Message("tool", edit.parts))
+            return edit.position, edit.position, text, f"made stale by #{edit.by}"
+        case _:
+            return edit.position, edit.position, as_text(Message("tool", edit.parts)), ""
+
+
+def _shortened(text: str) -> str:
+    text = _FILLER.sub(lambda m: f" summary × {len(m[0]) // 8:,}", text)
+    over = len(text) - TEXT_CHARS
+    return text if over <= 0 else f"{text[:TEXT_CHARS]}\n[{over:,} more characters]"
+
+
+def _stretches(numbers: Iterable[int]) -> list[int]:
+    """Write numbers as first and length of each stretch of consecutive ones.
+
+    Example:
+        >>> _stretches([4, 5, 6, 9])
+        [4, 3, 9, 1]
+    """
+    stretches = groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
+    return [n for _, group in stretches for n in _first_and_length([k for _, k in group])]
+
+
+def _first_and_length(numbers: Sequence[int]) -> tuple[int, int]:
+    return numbers[0], len(numbers)
