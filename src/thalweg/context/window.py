@@ -278,11 +278,16 @@ def record_message(record: str) -> Message:
 
 
 def is_blank(message: Message) -> bool:
-    """Tell whether a message has nothing to send. Tool results always answer something."""
+    """Tell whether a message has nothing to send.
+
+    Tool results always answer something. Reasoning alone is nothing: Anthropic refuses a
+    message that ends with it, OpenAI reasoning without the item it belongs to.
+    """
     if message.role == "tool":
         return False
     return not any(
-        not isinstance(part, Text | Thinking) or part.text.strip() for part in message.parts
+        part.text.strip() if isinstance(part, Text) else not isinstance(part, Thinking)
+        for part in message.parts
     )
 
 
