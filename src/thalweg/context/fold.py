@@ -245,11 +245,12 @@ def render(
         if fitting:
             sections.append((title, [line for line, _ in fitting]))
     body = "\n\n".join(f"## {title}\n" + "\n".join(lines) for title, lines in sections)
-    return f"<thread-record>\n{opening}\n\n{_fenced(body)}\n</thread-record>"
+    return f"<thread-record>\n{opening}\n\n{fenced(body)}\n</thread-record>"
 
 
-def _fenced(body: str) -> str:
-    return re.sub(r"<(/?thread-record)", r"<\\\1", body)
+def fenced(text: str) -> str:
+    """Escape whatever looks like the fence of a record, so that no text can forge or end one."""
+    return re.sub(r"<(?=\s*/?\s*thread-record)", r"<\\", text, flags=re.IGNORECASE)
 
 
 LEVELS = ((6_000, 400), (2_400, 300), (1_200, 200), (800, 100), (450, 0), (160, 0))

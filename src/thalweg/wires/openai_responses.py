@@ -248,7 +248,9 @@ def _read_part(part: object, line: int, notes: list[Note]) -> Part:
 def _write_turn(parts: Iterable[Part]) -> Iterator[object]:
     for item, run in groupby(parts, key=_item_of):
         if item is not None:
-            yield _write_text_of_model(item, [part for part in run if isinstance(part, Text)])
+            texts = [part for part in run if isinstance(part, Text)]
+            if item or any(text.text.strip() for text in texts):
+                yield _write_text_of_model(item, texts)
             continue
         for part in run:
             if isinstance(part, Thinking) and is_of(part.extra, _WIRE):

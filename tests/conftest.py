@@ -1,0 +1,13 @@
+"""Settings of every test run."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "ci",
+    deadline=None,
+    derandomize=True,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.register_profile("deep", parent=settings.get_profile("ci"), max_examples=1_000)
+settings.load_profile("ci")
