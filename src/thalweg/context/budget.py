@@ -24,6 +24,8 @@ class Budget(BaseModel):
     """Tokens kept free for the answer; an eighth of the window, at most 8,192, when not given."""
     tail_tokens: PositiveInt = 12_000
     """Newest messages kept word for word after a fold, where the window allows."""
+    tail_share: float = Field(default=0.3, gt=0, le=0.5)
+    """Share of the limit that the tail may fill where the window is small."""
     result_tokens: PositiveInt = 20_000
     """A tool result above this leaves a preview at arrival (a quarter of the limit if smaller)."""
     max_bytes: PositiveInt = 20_000_000
@@ -32,7 +34,7 @@ class Budget(BaseModel):
     """Images and documents in one request (Anthropic: 100)."""
     record_tokens: PositiveInt = 8_000
     """Most tokens the record of folded messages may fill."""
-    record_share: float = Field(default=0.34, gt=0, le=0.5)
+    record_share: float = Field(default=0.28, gt=0, le=0.5)
     """Share of the limit that the record of folded messages may fill."""
 
     @model_validator(mode="after")
@@ -61,7 +63,7 @@ class Budget(BaseModel):
         Args:
             fixed: Tokens of the system prompt and whatever else never shrinks.
         """
-        return min(self.tail_tokens, int((self.limit - fixed) * 0.4))
+        return min(self.tail_tokens, int((self.limit - fixed) * self.tail_share))
 
     def record(self, fixed: int) -> int:
         """Tokens the record of folded messages may fill; `fixed` as in `tail`."""
