@@ -66,8 +66,24 @@ def test_a_share_that_was_edited_leaves_the_other_shares_as_they_are() -> None:
 
 def test_a_missing_share_is_not_sent() -> None:
     """The whole object would bring it back."""
-    _, second, said = _read(ANSWERED)
-    [written] = WIRE.write([second, said])
+    first, second, said = _read(ANSWERED)
+    [without_first] = WIRE.write([second, said])
+    [without_last] = WIRE.write([first, second])
+    assert [block["type"] for block in without_first["content"]] == ["tool_result", "text"]
+    assert [block["type"] for block in without_last["content"]] == ["tool_result", "tool_result"]
+
+
+def test_shares_in_another_order_are_sent_in_that_order() -> None:
+    """The whole object would undo it."""
+    first, second, said = _read(ANSWERED)
+    [written] = WIRE.write([second, first, said])
+    assert [block.get("tool_use_id") for block in written["content"]] == ["b", "a", None]
+
+
+def test_results_stand_before_what_the_user_said_meanwhile() -> None:
+    """Anthropic demands it, whenever the words came."""
+    said, result = Message("user", (Text("hurry"),)), Message("tool", (Text("ok"),), answers="a")
+    [written] = WIRE.write([said, result])
     assert [block["type"] for block in written["content"]] == ["tool_result", "text"]
 
 
