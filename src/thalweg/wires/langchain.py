@@ -246,16 +246,16 @@ def _write_ai(message: Message, given: dict[str, Any]) -> "BaseMessage | None":
     return _built(AIMessage, {**given, "additional_kwargs": kwargs})
 
 
-_ESSENTIAL = (
-    "content",
-    "tool_calls",
-    "invalid_tool_calls",
-    "tool_call_id",
-    "status",
-    "role",
-    "name",
-    "id",
-)
+_ESSENTIAL: dict[str, tuple[type, ...]] = {
+    "content": (str, list),
+    "tool_calls": (list,),
+    "invalid_tool_calls": (list,),
+    "tool_call_id": (str,),
+    "status": (str,),
+    "role": (str,),
+    "name": (str,),
+    "id": (str,),
+}
 
 
 def _built(kind: "type[BaseMessage]", given: Mapping[str, Any]) -> "BaseMessage":
@@ -263,5 +263,9 @@ def _built(kind: "type[BaseMessage]", given: Mapping[str, Any]) -> "BaseMessage"
     try:
         return kind(**given)
     except ValueError:
-        essential = {name: given[name] for name in _ESSENTIAL if name in given}
-        return kind(**{n: v for n, v in essential.items() if isinstance(v, (str, list))})
+        essential = {
+            name: given[name]
+            for name, kinds in _ESSENTIAL.items()
+            if isinstance(given.get(name), kinds)
+        }
+        return kind(**essential)

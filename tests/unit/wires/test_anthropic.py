@@ -66,8 +66,25 @@ def test_a_share_that_was_edited_leaves_the_other_shares_as_they_are() -> None:
 
 def test_a_missing_share_is_not_sent() -> None:
     """The whole object would bring it back."""
-    _, second, said = _read(ANSWERED)
-    [written] = WIRE.write([second, said])
+    first, second, said = _read(ANSWERED)
+    [without_first] = WIRE.write([second, said])
+    [without_last] = WIRE.write([first, second])
+    assert [block["type"] for block in without_first["content"]] == ["tool_result", "text"]
+    assert [block["type"] for block in without_last["content"]] == ["tool_result", "tool_result"]
+
+
+def test_shares_in_another_order_are_sent_in_that_order() -> None:
+    """The whole object would undo it."""
+    first, second, said = _read(ANSWERED)
+    last = replace(said, parts=second.parts, role="tool", answers="c")
+    [written] = WIRE.write([first, last, second])
+    assert [block.get("tool_use_id") for block in written["content"]] == ["a", "c", "b"]
+
+
+def test_results_stand_before_what_the_user_said_meanwhile() -> None:
+    """Anthropic demands it, whenever the words came."""
+    said, result = Message("user", (Text("hurry"),)), Message("tool", (Text("ok"),), answers="a")
+    [written] = WIRE.write([said, result])
     assert [block["type"] for block in written["content"]] == ["tool_result", "text"]
 
 
@@ -80,6 +97,15 @@ def test_thinking_is_signed_and_only_ours_is_sent() -> None:
     assert WIRE.write(_stripped(ASKED)) == [ASKED]
     assert WIRE.write([foreign]) == [{"role": "assistant", "content": "ok"}]
     assert WIRE.write([unsigned]) == []
+    never_signed = {"type": "thinking", "thinking": "hm"}
+    assert WIRE.write(_stripped({"role": "assistant", "content": [never_signed]})) == []
+
+
+def test_blank_text_is_not_sent() -> None:
+    """Anthropic refuses it."""
+    assert WIRE.write([Message("user", (Text(" "), Text("hi")))]) == [
+        {"role": "user", "content": "hi"}
+    ]
 
 
 def test_an_untouched_message_joins_a_new_neighbour_block_by_block() -> None:

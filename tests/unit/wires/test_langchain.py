@@ -200,3 +200,10 @@ def test_every_form_that_messages_are_kept_in_is_read_alike() -> None:
         assert messages == expected
         assert notes == []
         assert WIRE.write(messages) == items
+
+
+def test_fields_that_langchain_refuses_are_left_out_of_what_is_built() -> None:
+    """A request must be made of an odd recording, too."""
+    odd = {"type": "system", "content": "Be brief.", "name": [None], "response_metadata": "x"}
+    messages, _ = read_dumped([odd])
+    assert WIRE.write(messages) == [SystemMessage("Be brief.")]
