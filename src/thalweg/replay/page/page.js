@@ -95,7 +95,7 @@ function drawLegend() {
 }
 
 function explain() {
-  const { tariff, window: size, limit } = state.recording.runs[0] || {};
+  const { tariff } = state.recording.runs[0];
   byId("tokens-about").textContent =
     `Input tokens of every request. The window is what the model accepts; the limit leaves room for its answer. `
     + `A mark is an edit made for that call; point at it, or press Page Down in the chart, to read why.`;
@@ -104,12 +104,11 @@ function explain() {
     : "";
   byId("cost-about").textContent =
     `One unit is the price of one input token outside the cache.${priced} The agent's own answers are the same under every policy and are not counted.`;
-  const cold = state.recording.runs[0] ? state.recording.runs[0].cold.size : 0;
+  const cold = state.recording.runs[0].cold.size;
   const pause = tariff && tariff.lifetime_s ? ` (a pause of more than ${duration(tariff.lifetime_s)})` : "";
   byId("cache-about").textContent =
     "Share of each request that the provider's cache already held. An edit of earlier messages empties what stands behind it."
     + (cold ? ` A dotted line marks one of ${plural(cold, "call")} before which the cache had expired${pause}.` : "");
-  void size, limit;
 }
 
 function duration(seconds) {
@@ -125,8 +124,6 @@ function notes(all) {
     html("summary", {}, `${number(all.length - NOTES_SHOWN)} more`), list(all.slice(NOTES_SHOWN)))];
 }
 
-const OVERVIEWS_OPEN = 3;
-
 function drawOverview() {
   if (RECORDINGS.length < 2) {
     byId("overview").hidden = true;
@@ -139,12 +136,12 @@ function drawOverview() {
   const rows = [...byPolicy].map(([label, runs]) => ({ run: runs[0], label, totals: together(runs) }));
   fill("overview-body",
     totalsTable("Totals of all recordings", rows),
-    html("details", { class: "each", open: RECORDINGS.length <= OVERVIEWS_OPEN },
-      html("summary", {}, "Each recording"),
+    matrixTable([...byPolicy.keys()], openRecording),
+    html("p", { class: "quiet" }, "A triangle marks a problem: a request over the window or invalid, or something lost. A name leads to the recording."),
+    html("details", { class: "each" },
+      html("summary", {}, "All figures of each recording"),
       RECORDINGS.map((recording) => [
-        html("h3", { class: "each-name" }, html("button", { type: "button", class: "link", on: {
-          click: () => { openRecording(recording); byId("recording").scrollIntoView(); },
-        } }, recording.name)),
+        html("h3", { class: "each-name" }, recording.name),
         totalsTable(`Totals of ${recording.name}`, recording.runs.map((run) =>
           ({ run, label: run.label, totals: run.totals }))),
       ])));
@@ -153,6 +150,7 @@ function drawOverview() {
 function openRecording(recording) {
   byId("recording-select").value = String(RECORDINGS.indexOf(recording));
   chooseRecording(recording);
+  byId("recording").scrollIntoView();
 }
 
 function listen() {
@@ -188,7 +186,7 @@ function begin() {
   byId("title").textContent = RECORDINGS.length === 1 ? RECORDINGS[0].name
     : plural(RECORDINGS.length, "recording");
   byId("subtitle").textContent =
-    `${policies.size === 1 ? "One policy" : `${policies.size} policies`}, a window of ${windows} tokens, prices of ${prices}.`;
+    `${policies.size === 1 ? "One policy" : `${policies.size} policies`}, a window of ${windows} tokens, ${prices} prices.`;
   document.title = `${byId("title").textContent} – Thalweg replay`;
   byId("recording-chooser").hidden = RECORDINGS.length < 2;
   byId("recording-title").hidden = RECORDINGS.length < 2;
