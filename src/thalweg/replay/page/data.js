@@ -79,7 +79,7 @@ function number(value) {
 
 // 950, 12,345, 1.24 M: what a person can take in at a glance.
 function short(value) {
-  if (value >= 1e6) return `${trimmed(value / 1e6, value >= 1e7 ? 1 : 2)} M`;
+  if (value >= 1e6) return `${(value / 1e6).toFixed(value >= 1e7 ? 1 : 2)} M`;
   return number(value);
 }
 

@@ -94,15 +94,15 @@ function totalsCell(column, totals, most) {
 function matrixTable(labels, open) {
   const caption = "Cost with faults, compared with sending every call whole";
   const samples = labels.map((label) => RECORDINGS.flatMap((one) => one.runs).find((run) => run.label === label));
-  return html("div", { class: "scroll tall free", tabindex: "0", role: "region", "aria-label": caption },
+  return [html("h3", { class: "each-name" }, caption), html("div", { class: "scroll tall free", tabindex: "0", role: "region", "aria-label": caption },
     html("table", { class: "totals matrix" },
-      html("caption", {}, caption),
+      html("caption", { class: "unseen" }, caption),
       html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "Recording"),
         samples.map((run) => html("th", { scope: "col" }, run.label)))),
       html("tbody", {}, RECORDINGS.map((recording) => html("tr", {},
         html("th", { scope: "row" }, html("button", { type: "button", class: "link",
           on: { click: () => open(recording) } }, recording.name)),
-        labels.map((label) => matrixCell(recording.runs.find((run) => run.label === label))))))));
+        labels.map((label) => matrixCell(recording.runs.find((run) => run.label === label))))))))];
 }
 
 function matrixCell(run) {
@@ -153,13 +153,17 @@ function editRows(run, edit, k) {
   return [row, text];
 }
 
+function isLong(text) {
+  return text.length > 900 || text.split("\n", 15).length > 12;
+}
+
 function openEdit(button, row, edit, open) {
   if (!row.firstChild) {
     row.append(html("td", { role: "cell", colspan: EDIT_HEADS.length },
       edit.remark && html("p", { class: "quiet" }, `${edit.remark[0].toUpperCase()}${edit.remark.slice(1)}.`),
       html("pre", { dir: "auto", tabindex: "0", "aria-label": "What stands there now" },
         edit.text || "[nothing]"),
-      html("p", { class: "paper quiet" }, "On paper, long texts end here; the page has them whole.")));
+      isLong(edit.text) && html("p", { class: "paper quiet" }, "On paper, long texts end here; the page has them whole.")));
   }
   row.hidden = !open;
   button.setAttribute("aria-expanded", String(open));
