@@ -1,12 +1,14 @@
 """The report in a real browser: it works, by keyboard too, on a phone, and asks for nothing."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.unit.replay.runs import HOSTILE, a_run
 from thalweg.replay.report import write_report
+from thalweg.replay.results import Run
 
 api = pytest.importorskip("playwright.sync_api", reason="the Python package playwright is absent")
 CHROMIUM = Path("/usr/bin/chromium")
@@ -135,6 +137,35 @@ def test_paper_shows_what_the_page_folds_away(page: Page) -> None:
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     expect(page.locator("pre:visible")).to_have_count(0)
     expect(page.locator("details[open]")).to_have_count(0)
+
+
+ODD = {
+    "no call": [replace(a_run(), calls=(), outlines=((),))],
+    "one call": [replace(a_run(), calls=a_run().calls[:1])],
+    "two windows": [a_run(), replace(a_run(), window=16_000, limit=14_000)],
+    "unknown prices": [replace(a_run(), tariff="of my own")],
+    "many policies": [a_run(f"policy {k}") for k in range(12)],
+}
+
+
+@pytest.mark.parametrize("runs", ODD.values(), ids=ODD)
+def test_an_odd_report_is_drawn_without_complaint(
+    browser: Browser, tmp_path: Path, runs: list[Run]
+) -> None:
+    """Whatever was replayed, every section of the page says something."""
+    write_report(runs, path := tmp_path / "odd.html")
+    page = browser.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(path.as_uri())
+
+    expect(page.locator("#notes-body")).to_contain_text("line 3")
+    page.locator("#cost-chart").hover()
+    assert complaints == []
+    assert "NaN" not in page.content()
+    assert "undefined" not in page.locator("main").inner_text()
+    page.close()
 
 
 def test_an_empty_report_says_so(browser: Browser, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 
 const CHARTS = [];
 const LABELS_FROM = 640;
+const NO_CALL = "No model call is recorded here.";
 
 function makeChart(id, name, draw, tell) {
   const holder = byId(id);
@@ -25,8 +26,12 @@ function makeChart(id, name, draw, tell) {
 
 function drawChart(chart, width) {
   chart.width = width || chart.holder.clientWidth;
-  if (!chart.width || !state.count) return;
   chart.marks = [];
+  chart.x = chart.cursor = null;
+  if (!state.count) {
+    chart.holder.replaceChildren(html("p", { class: "quiet" }, NO_CALL));
+  }
+  if (!chart.width || !state.count) return;
   const picture = chart.draw(chart, Math.max(240, chart.width));
   chart.cursor = svg("line", { class: "cursor", y1: chart.top, y2: chart.bottom });
   picture.append(chart.cursor);
@@ -97,6 +102,7 @@ function onPointer(chart, event) {
 }
 
 function showTip(chart, call, only) {
+  if (!chart.x) return;
   const runs = only ? [only] : shownRuns();
   const tip = fill("tip",
     html("p", { class: "tip-head" }, `Call ${number(call + 1)}`),
@@ -193,17 +199,14 @@ function drawTokens(chart, width) {
         into.append(svg("rect", { class: "beyond", x: left, y: chart.top, width: right - left,
           height: Math.max(0, at(widest) - chart.top) }));
       }
-      const first = runs[0];
-      if (!first) return [];
       const line = (name, tokens) => svg("line", { class: name, x1: left, x2: right,
         y1: at(tokens), y2: at(tokens) });
-      into.append(line("window", first.window), line("limit", first.limit));
-      return [
-        svg("text", { class: "window", x: left + 6, y: at(first.window) - 6 },
-          `window ${number(first.window)}`),
-        svg("text", { class: "limit", x: left + 6, y: at(first.limit) + 15 },
-          `limit ${number(first.limit)}`),
-      ];
+      const limits = new Map(runs.map((run) => [run.window, run.limit]));
+      for (const [size, limit] of limits) into.append(line("window", size), line("limit", limit));
+      return [...limits].flatMap(([size, limit]) => [
+        svg("text", { class: "window", x: left + 6, y: at(size) - 6 }, `window ${number(size)}`),
+        svg("text", { class: "limit", x: left + 6, y: at(limit) + 15 }, `limit ${number(limit)}`),
+      ]);
     },
   });
   const size = width >= LABELS_FROM ? 1 : 0.72;

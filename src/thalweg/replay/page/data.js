@@ -2,6 +2,7 @@
 
 const PAYLOAD = JSON.parse(document.getElementById("data").textContent);
 const TEXTS = PAYLOAD.texts;
+const WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
 const KINDS = {
   fold: { name: "Fold", about: "older messages become one record" },
@@ -70,8 +71,6 @@ function requestOf(run, call) {
   const lines = run.requests[run.calls.outline[call]] || [];
   return lines.slice(0, run.calls.length[call]).map(readLine);
 }
-
-const WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
 function number(value) {
   return WHOLE.format(value);

@@ -36,7 +36,7 @@ function showRequest() {
   byId("call-number").value = String(call + 1);
   byId("call-range").value = String(call + 1);
   if (!run || !run.count) {
-    fill("request-facts", html("p", { class: "quiet" }, "No model call is recorded here."));
+    fill("request-facts", html("p", { class: "quiet" }, NO_CALL));
     fill("request-outline");
     return;
   }
@@ -55,6 +55,7 @@ function chooseRecording(recording) {
     `${plural(messages, "message")}, ${plural(state.count, "model call")}.`;
   fill("recording-totals", totalsTable(`Totals of ${recording.name}`,
     recording.runs.map((run) => ({ run, label: run.label, totals: run.totals }))));
+  document.querySelector(".controls").hidden = !state.count;
   fill("policy-select", recording.runs.map((run) => html("option", { value: run.index }, run.label)));
   for (const id of ["call-number", "call-range"]) byId(id).max = String(Math.max(1, state.count));
   byId("call-last").textContent = `of ${number(state.count)}`;
