@@ -30,6 +30,7 @@ class _Pool:
     numbers: dict[Hashable, int] = field(default_factory=dict)
 
     def number(self, value: Hashable) -> int:
+        """Number a value: its place among those seen."""
         return self.numbers.setdefault(value, len(self.numbers))
 
 
@@ -39,6 +40,7 @@ class _Pools:
     lines: _Pool = field(default_factory=_Pool)
 
     def text(self, text: str) -> int:
+        """Number a text."""
         return self.texts.number(text)
 
     def line(self, line: Line) -> int:
@@ -130,8 +132,10 @@ def _edit(call: int, edit: Edit, pools: _Pools) -> _Row:
 def _place(edit: Edit) -> tuple[int, int, str, str]:
     match edit:
         case Fold():
-            kept = f"{len(edit.kept)} messages stay word for word" if edit.kept else ""
-            wrote = f"a model reads {edit.summary_input:,} tokens and writes {edit.summary_output:,}"
+            kept = _kept(edit.kept)
+            wrote = (
+                f"a model reads {edit.summary_input:,} tokens and writes {edit.summary_output:,}"
+            )
             remarks = (kept, wrote if edit.summary_output else "")
             return 0, edit.last, edit.record, "; ".join(filter(None, remarks))
         case Pin() | Unpin():
@@ -143,8 +147,20 @@ def _place(edit: Edit) -> tuple[int, int, str, str]:
             return edit.position, edit.position, as_text(Message("tool", edit.parts)), ""
 
 
+KEPT_NAMED = 20
+"""How many kept positions are named one by one."""
+
+
+def _kept(positions: Sequence[int]) -> str:
+    if not positions:
+        return ""
+    named = ", ".join(f"#{position}" for position in positions[:KEPT_NAMED])
+    more = f" and {len(positions) - KEPT_NAMED:,} more" if len(positions) > KEPT_NAMED else ""
+    return f"kept word for word: {named}{more}"
+
+
 def _shortened(text: str) -> str:
-    text = _FILLER.sub(lambda m: f" summary × {len(m[0]) // 8:,}", text)
+    text = _FILLER.sub(lambda m: f" summary and so on, {len(m[0]) // 8:,} times", text)
     over = len(text) - TEXT_CHARS
     return text if over <= 0 else f"{text[:TEXT_CHARS]}\n[{over:,} more characters]"
 

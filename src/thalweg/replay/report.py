@@ -34,8 +34,9 @@ def write_report(runs: Sequence[Run], path: Path) -> None:
     try:
         _replace(path, page)
     except OSError as error:
+        what, mend = f"--html {path}", "name a file that can be written"
         problem = f"the report cannot be written: {error.strerror or error}"
-        raise ConfigError(f"--html {path}", problem, "name a file that can be written") from error
+        raise ConfigError(what, problem, mend) from error
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -3,6 +3,7 @@
 
 const CHARTS = [];
 const LABELS_FROM = 640;
+const NO_CALL = "No model call is recorded here.";
 
 function makeChart(id, name, draw, tell) {
   const holder = byId(id);
@@ -25,8 +26,12 @@ function makeChart(id, name, draw, tell) {
 
 function drawChart(chart, width) {
   chart.width = width || chart.holder.clientWidth;
-  if (!chart.width || !state.count) return;
   chart.marks = [];
+  chart.x = chart.cursor = null;
+  if (!state.count) {
+    chart.holder.replaceChildren(html("p", { class: "quiet" }, NO_CALL));
+  }
+  if (!chart.width || !state.count) return;
   const picture = chart.draw(chart, Math.max(240, chart.width));
   chart.cursor = svg("line", { class: "cursor", y1: chart.top, y2: chart.bottom });
   picture.append(chart.cursor);
@@ -97,6 +102,7 @@ function onPointer(chart, event) {
 }
 
 function showTip(chart, call, only) {
+  if (!chart.x) return;
   const runs = only ? [only] : shownRuns();
   const tip = fill("tip",
     html("p", { class: "tip-head" }, `Call ${number(call + 1)}`),
@@ -127,7 +133,7 @@ function hideTip() {
 // The frame all charts have: a scale of calls, and room for labels where the page is wide.
 function frame(chart, width, height, label) {
   const wide = width >= LABELS_FROM;
-  const [left, right] = [wide ? 56 : 46, width - (wide ? 132 : 12)];
+  const [left, right] = [wide ? 56 : 46, width - (wide ? 152 : 12)];
   const span = Math.max(1, state.count - 1);
   chart.top = 16;
   chart.bottom = height - 34;
@@ -159,7 +165,7 @@ function drawLines(chart, width, { value, top, ending, references }) {
   const clip = `${chart.holder.id}-clip`;
   picture.append(svg("clipPath", { id: clip }, svg("rect", { x: left - 8, y: chart.top - 8,
     width: right - left + 16, height: chart.bottom - chart.top + 10 })));
-  references(picture, { y, left, right });
+  const words = references(picture, { y, left, right });
   const lines = svg("g", { "clip-path": `url(#${clip})` });
   const labels = [];
   for (const run of [...shownRuns()].reverse()) {
@@ -167,7 +173,7 @@ function drawLines(chart, width, { value, top, ending, references }) {
     lines.append(svg("path", { class: styleOf(run), d: path(points) }));
     if (points.length) labels.push({ run, y: Math.max(chart.top, points.at(-1)[1]) });
   }
-  picture.append(lines);
+  picture.append(lines, ...words);
   if (wide) {
     for (const label of spread(labels, 15, chart.top, chart.bottom)) {
       picture.append(svg("text", { class: `name ${styleOf(label.run)}`, x: right + 10,
@@ -193,24 +199,24 @@ function drawTokens(chart, width) {
         into.append(svg("rect", { class: "beyond", x: left, y: chart.top, width: right - left,
           height: Math.max(0, at(widest) - chart.top) }));
       }
-      const first = runs[0];
-      if (!first) return;
-      into.append(
-        svg("line", { class: "window", x1: left, x2: right, y1: at(first.window), y2: at(first.window) }),
-        svg("text", { class: "window", x: left + 6, y: at(first.window) - 6 },
-          `window ${number(first.window)}`),
-        svg("line", { class: "limit", x1: left, x2: right, y1: at(first.limit), y2: at(first.limit) }),
-        svg("text", { class: "limit", x: left + 6, y: at(first.limit) + 15 },
-          `limit ${number(first.limit)}`));
+      const line = (name, tokens) => svg("line", { class: name, x1: left, x2: right,
+        y1: at(tokens), y2: at(tokens) });
+      const limits = new Map(runs.map((run) => [run.window, run.limit]));
+      for (const [size, limit] of limits) into.append(line("window", size), line("limit", limit));
+      return [...limits].flatMap(([size, limit]) => [
+        svg("text", { class: "window", x: left + 6, y: at(size) - 6 }, `window ${number(size)}`),
+        svg("text", { class: "limit", x: left + 6, y: at(limit) + 15 }, `limit ${number(limit)}`),
+      ]);
     },
   });
+  const size = width >= LABELS_FROM ? 1 : 0.72;
   for (const run of [...runs].reverse()) {
     for (const [call, edits] of run.byCall) {
       [...new Set(edits.map((edit) => edit.kind))].forEach((kind, k) => {
-        const [px, py] = [chart.x(call), y(run.calls.tokens[call]) - 11 * k];
+        const [px, py] = [chart.x(call), y(run.calls.tokens[call]) - 11 * size * k];
         chart.marks.push({ x: px, y: py, call, run });
         picture.append(mark(kind, { class: `mark ${styleOf(run)}`,
-          transform: `translate(${px.toFixed(1)} ${py.toFixed(1)})` }));
+          transform: `translate(${px.toFixed(1)} ${py.toFixed(1)}) scale(${size})` }));
       });
     }
   }
@@ -225,11 +231,10 @@ function drawCost(chart, width) {
     value: (run, call) => run.sums[call], top,
     ending: (run) => `${run.label} ${short(run.sums.at(-1))}`,
     references: (into, { y, left, right }) => {
-      if (!whole) return;
-      into.append(
-        svg("line", { class: "limit", x1: left, x2: right, y1: y(whole), y2: y(whole) }),
-        svg("text", { class: "limit", x: left + 6, y: y(whole) + 15 },
-          `every call sent whole ${short(whole)}`));
+      if (!whole) return [];
+      into.append(svg("line", { class: "limit", x1: left, x2: right, y1: y(whole), y2: y(whole) }));
+      return [svg("text", { class: "limit", x: left + 6, y: y(whole) + 15 },
+        `every call sent whole ${short(whole)}`)];
     },
   }).picture;
 }
@@ -242,13 +247,14 @@ function hitShare(run, call) {
 function drawCache(chart, width) {
   const runs = shownRuns();
   const [row, gap] = [46, 30];
-  const height = 50 + runs.length * (row + gap);
+  const height = 68 + runs.length * (row + gap);
   const { picture, left, right } = frame(chart, width, height, "model call");
   chart.bottom = height - 34;
   const cold = new Set(runs.flatMap((run) => [...run.cold]));
   const step = (right - left) / Math.max(1, state.count - 1);
+  const labels = [];
   runs.forEach((run, k) => {
-    const [ceiling, floor] = [chart.top + k * (row + gap) + 18, chart.top + k * (row + gap) + 18 + row];
+    const [ceiling, floor] = [chart.top + k * (row + gap) + 32, chart.top + k * (row + gap) + 32 + row];
     const y = (share) => floor - row * share;
     const points = run.calls.tokens.flatMap((_, call) => {
       const x = chart.x(call);
@@ -260,7 +266,8 @@ function drawCache(chart, width) {
     picture.append(
       svg("rect", { class: "strip", x: left, y: ceiling, width: right - left, height: row }),
       svg("path", { class: `area ${styleOf(run)}`, d: area }),
-      svg("path", { class: `edge ${styleOf(run)}`, d: path(points) }),
+      svg("path", { class: `edge ${styleOf(run)}`, d: path(points) }));
+    labels.push(
       svg("text", { class: `name ${styleOf(run)}`, x: left, y: ceiling - 6 }, run.label),
       svg("text", { x: right, y: ceiling - 6, "text-anchor": "end" }, `${percent(share)} of all input`),
       svg("text", { x: left - 8, y: ceiling + 9, "text-anchor": "end" }, "100 %"),
@@ -272,5 +279,6 @@ function drawCache(chart, width) {
       svg("line", { class: "cold", x1: x, x2: x, y1: chart.top, y2: chart.bottom }),
       svg("path", { class: "cold-mark", d: "M-4,-6H4L0,1Z", transform: `translate(${x} ${chart.top})` }));
   }
+  picture.append(...labels);
   return picture;
 }

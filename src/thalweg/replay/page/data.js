@@ -2,6 +2,7 @@
 
 const PAYLOAD = JSON.parse(document.getElementById("data").textContent);
 const TEXTS = PAYLOAD.texts;
+const WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
 const KINDS = {
   fold: { name: "Fold", about: "older messages become one record" },
@@ -71,15 +72,13 @@ function requestOf(run, call) {
   return lines.slice(0, run.calls.length[call]).map(readLine);
 }
 
-const WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-
 function number(value) {
   return WHOLE.format(value);
 }
 
 // 950, 12,345, 1.24 M: what a person can take in at a glance.
 function short(value) {
-  if (value >= 1e6) return `${trimmed(value / 1e6, value >= 1e7 ? 1 : 2)} M`;
+  if (value >= 1e6) return `${(value / 1e6).toFixed(value >= 1e7 ? 1 : 2)} M`;
   return number(value);
 }
 

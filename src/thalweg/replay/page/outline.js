@@ -14,6 +14,7 @@ function requestFacts(run, call) {
   const cold = run.cold.has(call) ? ", as the cache had expired" : "";
   const room = calls.tokens[call] / run.window;
   const facts = [
+    ["Request", `call ${number(call + 1)} under ${run.label}`],
     ["Tokens", `${number(calls.tokens[call])}, ${percent(room)} of the window`],
     ["Messages", number(calls.length[call])],
     ["Read from the cache", `${number(calls.cached[call])}, ${percent(hitShare(run, call))}${cold}`],

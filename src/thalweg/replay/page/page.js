@@ -36,7 +36,7 @@ function showRequest() {
   byId("call-number").value = String(call + 1);
   byId("call-range").value = String(call + 1);
   if (!run || !run.count) {
-    fill("request-facts", html("p", { class: "quiet" }, "No model call is recorded here."));
+    fill("request-facts", html("p", { class: "quiet" }, NO_CALL));
     fill("request-outline");
     return;
   }
@@ -55,6 +55,7 @@ function chooseRecording(recording) {
     `${plural(messages, "message")}, ${plural(state.count, "model call")}.`;
   fill("recording-totals", totalsTable(`Totals of ${recording.name}`,
     recording.runs.map((run) => ({ run, label: run.label, totals: run.totals }))));
+  document.querySelector(".controls").hidden = !state.count;
   fill("policy-select", recording.runs.map((run) => html("option", { value: run.index }, run.label)));
   for (const id of ["call-number", "call-range"]) byId(id).max = String(Math.max(1, state.count));
   byId("call-last").textContent = `of ${number(state.count)}`;
@@ -95,7 +96,7 @@ function drawLegend() {
 }
 
 function explain() {
-  const { tariff, window: size, limit } = state.recording.runs[0] || {};
+  const { tariff } = state.recording.runs[0];
   byId("tokens-about").textContent =
     `Input tokens of every request. The window is what the model accepts; the limit leaves room for its answer. `
     + `A mark is an edit made for that call; point at it, or press Page Down in the chart, to read why.`;
@@ -104,12 +105,11 @@ function explain() {
     : "";
   byId("cost-about").textContent =
     `One unit is the price of one input token outside the cache.${priced} The agent's own answers are the same under every policy and are not counted.`;
-  const cold = state.recording.runs[0] ? state.recording.runs[0].cold.size : 0;
+  const cold = state.recording.runs[0].cold.size;
   const pause = tariff && tariff.lifetime_s ? ` (a pause of more than ${duration(tariff.lifetime_s)})` : "";
   byId("cache-about").textContent =
     "Share of each request that the provider's cache already held. An edit of earlier messages empties what stands behind it."
     + (cold ? ` A dotted line marks one of ${plural(cold, "call")} before which the cache had expired${pause}.` : "");
-  void size, limit;
 }
 
 function duration(seconds) {
@@ -125,8 +125,6 @@ function notes(all) {
     html("summary", {}, `${number(all.length - NOTES_SHOWN)} more`), list(all.slice(NOTES_SHOWN)))];
 }
 
-const OVERVIEWS_OPEN = 3;
-
 function drawOverview() {
   if (RECORDINGS.length < 2) {
     byId("overview").hidden = true;
@@ -139,12 +137,12 @@ function drawOverview() {
   const rows = [...byPolicy].map(([label, runs]) => ({ run: runs[0], label, totals: together(runs) }));
   fill("overview-body",
     totalsTable("Totals of all recordings", rows),
-    html("details", { class: "each", open: RECORDINGS.length <= OVERVIEWS_OPEN },
-      html("summary", {}, "Each recording"),
+    matrixTable([...byPolicy.keys()], openRecording),
+    html("p", { class: "quiet" }, "A triangle marks a problem: a request over the window or invalid, or something lost. A name leads to the recording."),
+    html("details", { class: "each" },
+      html("summary", {}, "All figures of each recording"),
       RECORDINGS.map((recording) => [
-        html("h3", { class: "each-name" }, html("button", { type: "button", class: "link", on: {
-          click: () => { openRecording(recording); byId("recording").scrollIntoView(); },
-        } }, recording.name)),
+        html("h3", { class: "each-name" }, recording.name),
         totalsTable(`Totals of ${recording.name}`, recording.runs.map((run) =>
           ({ run, label: run.label, totals: run.totals }))),
       ])));
@@ -153,6 +151,7 @@ function drawOverview() {
 function openRecording(recording) {
   byId("recording-select").value = String(RECORDINGS.indexOf(recording));
   chooseRecording(recording);
+  byId("recording").scrollIntoView();
 }
 
 function listen() {
@@ -167,13 +166,31 @@ function listen() {
   window.addEventListener("scroll", hideTip, { passive: true });
   window.addEventListener("beforeprint", () => {
     drawCharts(PAPER_WIDTH);
-    document.querySelectorAll("details").forEach((element) => { element.open = true; });
-    document.querySelectorAll(".opener[aria-expanded=false]").forEach((button) => button.click());
+    expand();
   });
-  window.addEventListener("afterprint", () => drawCharts());
+  window.addEventListener("afterprint", () => {
+    fold();
+    drawCharts();
+  });
 }
 
 const PAPER_WIDTH = 760;
+let closed = [];
+
+// On paper nothing can be opened, so everything is; afterwards the page is as it was.
+function expand() {
+  const details = [...document.querySelectorAll("details:not([open])")];
+  const buttons = [...document.querySelectorAll(".opener[aria-expanded=false]")];
+  details.forEach((element) => { element.open = true; });
+  buttons.forEach((button) => button.click());
+  closed = [...details.map((element) => () => { element.open = false; }),
+    ...buttons.map((button) => () => button.click())];
+}
+
+function fold() {
+  closed.forEach((close) => close());
+  closed = [];
+}
 
 function begin() {
   const runs = RECORDINGS.flatMap((recording) => recording.runs);
@@ -188,7 +205,7 @@ function begin() {
   byId("title").textContent = RECORDINGS.length === 1 ? RECORDINGS[0].name
     : plural(RECORDINGS.length, "recording");
   byId("subtitle").textContent =
-    `${policies.size === 1 ? "One policy" : `${policies.size} policies`}, a window of ${windows} tokens, prices of ${prices}.`;
+    `${policies.size === 1 ? "One policy" : `${policies.size} policies`}, a window of ${windows} tokens, ${prices} prices.`;
   document.title = `${byId("title").textContent} – Thalweg replay`;
   byId("recording-chooser").hidden = RECORDINGS.length < 2;
   byId("recording-title").hidden = RECORDINGS.length < 2;

@@ -28,7 +28,7 @@ const COLUMNS = [
     about: "Requests larger than the window. A provider refuses them." },
   { head: "Invalid", of: (t) => number(t.invalid_requests), bad: (t) => t.invalid_requests > 0,
     about: "Requests a provider would refuse for their form, for example a tool result without its call." },
-  { head: "Recall", of: (t) => recall(t.recall), bad: (t) => t.recall.lost > 0,
+  { head: "Recall: inline / search / lost", of: (t) => recall(t.recall), bad: (t) => t.recall.lost > 0,
     about: "Questions about the recording: answered by the final context itself, by one search from it, or lost." },
   { head: "Goals lost", of: (t) => goals(t.goals), bad: (t) => t.goals.lost > 0,
     about: "Goals and constraints whose words are no longer in the final context." },
@@ -42,7 +42,7 @@ function faults({ recoverable, lost }) {
 
 function recall({ inline, search, lost }) {
   if (!(inline + search + lost)) return "–";
-  return `${number(inline)} inline, ${number(search)} search, ${number(lost)} lost`;
+  return `${number(inline)} / ${number(search)} / ${number(lost)}`;
 }
 
 function goals({ verbatim, lost }) {
@@ -90,6 +90,31 @@ function totalsCell(column, totals, most) {
       html("i", { css: { width: `${(100 * column.bar(totals)) / most}%` } })));
 }
 
+// Recordings by policies: what each costs, compared with sending all.
+function matrixTable(labels, open) {
+  const caption = "Cost with faults, compared with sending every call whole";
+  const samples = labels.map((label) => RECORDINGS.flatMap((one) => one.runs).find((run) => run.label === label));
+  return [html("h3", { class: "each-name" }, caption), html("div", { class: "scroll tall free", tabindex: "0", role: "region", "aria-label": caption },
+    html("table", { class: "totals matrix" },
+      html("caption", { class: "unseen" }, caption),
+      html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "Recording"),
+        samples.map((run) => html("th", { scope: "col" }, run.label)))),
+      html("tbody", {}, RECORDINGS.map((recording) => html("tr", {},
+        html("th", { scope: "row" }, html("button", { type: "button", class: "link",
+          on: { click: () => open(recording) } }, recording.name)),
+        labels.map((label) => matrixCell(recording.runs.find((run) => run.label === label))))))))];
+}
+
+function matrixCell(run) {
+  if (!run) return html("td", {}, "–");
+  const { totals } = run;
+  const wrong = COLUMNS.filter((column) => column.bad && column.bad(totals))
+    .map((column) => column.head.split(":")[0].toLowerCase());
+  return html("td", { class: wrong.length ? "bad" : null, title: wrong.join(", ") || null },
+    totals.cost_unmanaged ? percent(totals.cost_with_faults / totals.cost_unmanaged) : "–",
+    wrong.length > 0 && html("span", { class: "unseen" }, ` (a problem: ${wrong.join(", ")})`));
+}
+
 const EDITS_SHOWN = 200;
 const EDIT_HEADS = ["Call", "Edit", "Why", "Position", "Before", "After", "Freed", "Stands there now"];
 
@@ -128,13 +153,17 @@ function editRows(run, edit, k) {
   return [row, text];
 }
 
+function isLong(text) {
+  return text.length > 900 || text.split("\n", 15).length > 12;
+}
+
 function openEdit(button, row, edit, open) {
   if (!row.firstChild) {
     row.append(html("td", { role: "cell", colspan: EDIT_HEADS.length },
       edit.remark && html("p", { class: "quiet" }, `${edit.remark[0].toUpperCase()}${edit.remark.slice(1)}.`),
       html("pre", { dir: "auto", tabindex: "0", "aria-label": "What stands there now" },
         edit.text || "[nothing]"),
-      html("p", { class: "paper quiet" }, "On paper, long texts end here; the page has them whole.")));
+      isLong(edit.text) && html("p", { class: "paper quiet" }, "On paper, long texts end here; the page has them whole.")));
   }
   row.hidden = !open;
   button.setAttribute("aria-expanded", String(open));
