@@ -288,7 +288,7 @@ def _open_errors(runs: Sequence[Outcome]) -> list[Outcome]:
 def _file_line(path: str, state: FileState) -> str:
     changed = f"changed {state.changes}x, last #{state.changed_at}" if state.changes else ""
     read = f"read #{state.read_at}" if state.read_at >= 0 else ""
-    return f"{path}: {'; '.join(filter(None, (changed, read)))}"
+    return f"{' '.join(path.split())}: {'; '.join(filter(None, (changed, read)))}"
 
 
 def _index_lines(names: Sequence[Quote]) -> list[str]:

@@ -159,7 +159,7 @@ def _brief(call: ToolCall, arguments: dict[str, object]) -> str:
     else:
         order = sorted(arguments, key=lambda k: (k not in _TARGET_KEYS, k not in _SCOPE_KEYS))
         shown = ", ".join(f"{k}={_short(arguments[k])}" for k in order)
-    line = f"{call.name}({shown})"
+    line = " ".join(f"{call.name}({shown})".split())
     return line if len(line) <= BRIEF_CHARS else line[: BRIEF_CHARS - 2] + "…)"
 
 
