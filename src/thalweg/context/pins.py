@@ -63,17 +63,26 @@ def excerpt(text: str, head: int, tail: int, pinned: tuple[str, ...], pointer: s
         keep.append((len(text) - tail, len(text)))
     shown: list[str] = []
     done = 0
-    for start, end in sorted(keep):
-        if end <= done:
-            continue
+    for start, end in _joined(text, keep):
         if start > done:
             shown.append(f"[… {start - done} characters: {pointer}]")
-        shown.append(text[max(start, done) : end].strip("\n"))
+        shown.append(text[start:end].strip("\n"))
         done = end
     if done < len(text):
         shown.append(f"[… {len(text) - done} characters: {pointer}]")
     result = "\n".join(shown)
     return result if len(result) < len(text) else text
+
+
+def _joined(text: str, keep: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join stretches that overlap or have only a line end between them, so that none is split."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(keep):
+        if joined and not text[joined[-1][1] : start].strip("\r\n"):
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def _line_end(text: str, at: int) -> int:
