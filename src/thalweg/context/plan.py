@@ -135,9 +135,8 @@ def evict(scene: Scene, entry: Entry, tokens: int, reason: Reason) -> Evict:
     """Show a preview of at most `tokens` tokens instead of a message. Calls and thinking stay."""
     window, message = scene.window, entry.message
     pointer = scene.pointer(entry.position)
-    stays = tuple(p for p in message.parts if isinstance(p, ToolCall | Thinking))
-    rest = replace(message, parts=tuple(p for p in message.parts if p not in stays))
-    text = as_text(rest)
+    goes = [k for k, p in enumerate(message.parts) if not isinstance(p, ToolCall | Thinking)]
+    text = as_text(replace(message, parts=tuple(message.parts[k] for k in goes)))
     if entry.is_request:
         quotes = tuple(pin.text for pin in window.pins if pin.position == entry.position)
         shown = excerpt(text, tokens * 2, tokens // 2, quotes, pointer)
@@ -145,7 +144,11 @@ def evict(scene: Scene, entry: Entry, tokens: int, reason: Reason) -> Evict:
             shown = preview(text, tokens, window.count, pointer)
     else:
         shown = preview(text, tokens, window.count, pointer)
-    parts = (Text(shown), *stays)
+    parts = tuple(
+        Text(shown) if k in goes else part
+        for k, part in enumerate(message.parts)
+        if k not in goes[1:]
+    )
     return Evict(
         reason=reason,
         turn=scene.turn,
