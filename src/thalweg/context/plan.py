@@ -144,6 +144,7 @@ def evict(scene: Scene, entry: Entry, tokens: int, reason: Reason) -> Evict:
             shown = preview(text, tokens, window.count, pointer)
     else:
         shown = preview(text, tokens, window.count, pointer)
+    now = window.rewrites.get(entry.position)
     parts = tuple(
         Text(shown) if k in goes else part
         for k, part in enumerate(message.parts)
@@ -152,7 +153,7 @@ def evict(scene: Scene, entry: Entry, tokens: int, reason: Reason) -> Evict:
     return Evict(
         reason=reason,
         turn=scene.turn,
-        tokens_before=entry.tokens,
+        tokens_before=entry.tokens if now is None else now.tokens_after,
         tokens_after=measure(replace(message, parts=parts), window.count).tokens,
         position=entry.position,
         parts=parts,
