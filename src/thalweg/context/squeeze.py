@@ -35,7 +35,7 @@ def squeeze(scene: Scene) -> Iterator[Sequence[Edit]]:
         return
     budget = scene.budget
     tail, record = budget.tail(scene.fixed), budget.record(scene.fixed)
-    for divisor in (1, 2, 4, tail):
+    for divisor in (1, 2, 4, max(1, tail)):
         fold = plan_fold(scene, tail=tail // divisor, record=record, reason=WHY)
         if fold is not None and (fold.last > scene.window.record.last or fold.freed > 0):
             yield (fold, *plan_supersede(scene, after=fold.last))
