@@ -1,6 +1,7 @@
 """Constraints: the sentences of a request that must not be lost when it is shortened."""
 
 import re
+from itertools import accumulate
 
 _ENGLISH = (
     r"must|never|always|don'?t|do not|does not|should|shouldn'?t|cannot|can'?t|only|ensure"
@@ -39,7 +40,15 @@ def constraint_lines(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def excerpt(text: str, head: int, tail: int, pinned: tuple[str, ...], pointer: str) -> str:
+def excerpt(
+    text: str,
+    head: int,
+    tail: int,
+    pinned: tuple[str, ...],
+    pointer: str,
+    *,
+    constraints: int | None = None,
+) -> str:
     """Shorten a request: its beginning, its constraints and pins, its end, in order.
 
     Args:
@@ -48,13 +57,14 @@ def excerpt(text: str, head: int, tail: int, pinned: tuple[str, ...], pointer: s
         tail: Characters to keep from the end.
         pinned: Quotes that must stay verbatim.
         pointer: How to read the whole; stands where something was left out.
+        constraints: Most characters of lines that set a constraint; `None` keeps all.
 
     Returns:
         The text itself when nothing would be gained.
     """
     if len(text) <= head + tail + 200:
         return text
-    keep = [(0, _line_end(text, head)), *constraint_lines(text)]
+    keep = [(0, _line_end(text, head)), *_first(constraint_lines(text), constraints)]
     for quote in pinned:
         at = text.find(quote)
         if at >= 0:
@@ -72,6 +82,13 @@ def excerpt(text: str, head: int, tail: int, pinned: tuple[str, ...], pointer: s
         shown.append(f"[… {len(text) - done} characters: {pointer}]")
     result = "\n".join(shown)
     return result if len(result) < len(text) else text
+
+
+def _first(lines: list[tuple[int, int]], most: int | None) -> list[tuple[int, int]]:
+    if most is None:
+        return lines
+    ends = accumulate(end - start for start, end in lines)
+    return [line for line, total in zip(lines, ends, strict=True) if total <= most]
 
 
 def _joined(text: str, keep: list[tuple[int, int]]) -> list[tuple[int, int]]:

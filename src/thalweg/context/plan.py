@@ -140,8 +140,12 @@ def evict(scene: Scene, entry: Entry, tokens: int, reason: Reason) -> Evict:
     if entry.is_request:
         quotes = tuple(pin.text for pin in window.pins if pin.position == entry.position)
         shown = excerpt(text, tokens * 2, tokens // 2, quotes, pointer)
-        if window.count(shown) > tokens:
+        if window.count(shown) > tokens and quotes:
+            shown = excerpt(text, tokens // 2, 0, quotes, pointer, constraints=0)
+        elif window.count(shown) > tokens:
             shown = preview(text, tokens, window.count, pointer)
+        if pointer not in shown:
+            shown = f"{shown}\n[in full: {pointer}]"
     else:
         shown = preview(text, tokens, window.count, pointer)
     now = window.rewrites.get(entry.position)
