@@ -13,6 +13,7 @@ from thalweg.context.identifiers import identifiers
 from thalweg.context.pins import excerpt
 from thalweg.entries import Entry, ToolUse
 from thalweg.tokens import Counter
+from thalweg.transcript import as_text
 
 REQUESTS, FILES, RUNS, NOTES, NAMES = 2_000, 400, 200, 200, 1_500
 """How many of each are remembered between folds; the newest stay, and the goal."""
@@ -82,7 +83,7 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
         count += 1
         last = max(last, entry.position)
         if entry.is_request:
-            requests.append(Quote(entry.position, entry.message.text))
+            requests.append(Quote(entry.position, as_text(entry.message)))
         elif entry.message.role == "assistant":
             if text := " ".join(entry.message.text[: 4 * NOTE_CHARS].split()):
                 notes.append(Quote(entry.position, _clip(text, NOTE_CHARS)))
