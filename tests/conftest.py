@@ -1,12 +1,13 @@
 """Settings of every test run."""
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
     "ci",
     deadline=None,
     derandomize=True,
     max_examples=60,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.target, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.register_profile("deep", parent=settings.get_profile("ci"), max_examples=1_000)

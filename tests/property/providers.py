@@ -177,14 +177,10 @@ def _anthropic_blocks(blocks: list[Any], role: str) -> Iterator[str]:
             yield "input must be an object"
     if blocks and blocks[-1]["type"] in {"thinking", "redacted_thinking"}:
         yield "the final block in an assistant message cannot be thinking"
-    kinds = [block["type"] for block in blocks]
     asked = [b["id"] for b in blocks if b["type"] == "server_tool_use"]
     given = [b["tool_use_id"] for b in blocks if b["type"] == "web_search_tool_result"]
     if asked != given:
         yield "a server tool's result without its use, or the reverse"
-    thoughts = [k for k, kind in enumerate(kinds) if kind in {"thinking", "redacted_thinking"}]
-    if thoughts and "tool_use" in kinds and thoughts[0] != 0:
-        yield f"expected thinking, found {kinds[0]} first"
 
 
 def gemini(body: Body) -> list[str]:

@@ -14,6 +14,7 @@ from thalweg.context.identifiers import identifiers
 from thalweg.context.pins import excerpt
 from thalweg.entries import Entry, ToolUse
 from thalweg.tokens import Counter
+from thalweg.transcript import as_text
 
 REQUESTS, FILES, RUNS, NOTES, NAMES = 2_000, 400, 200, 200, 1_500
 """How many of each are remembered between folds; the newest stay, and the goal."""
@@ -86,7 +87,7 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
         count += 1
         last = max(last, entry.position)
         if entry.is_request:
-            requests.append(Quote(entry.position, entry.message.text))
+            requests.append(Quote(entry.position, as_text(entry.message)))
         elif entry.message.role == "assistant":
             if text := " ".join(entry.message.text[: 4 * NOTE_CHARS].split()):
                 notes.append(Quote(entry.position, _clip(text, NOTE_CHARS)))
@@ -255,6 +256,8 @@ def fenced(text: str) -> str:
 
 LEVELS = ((6_000, 400), (2_400, 300), (1_200, 200), (800, 100), (450, 0), (160, 0))
 """How much of each end of a long request is quoted, in characters, most generous first."""
+SHORTEST = (1_600, 400, 0)
+"""Characters of constraints that a request keeps which alone is more than the record holds."""
 OPENING_REQUESTS = 2
 """How many of the first requests are quoted two levels more generously: they hold the goal."""
 
@@ -271,13 +274,7 @@ def _requests(
         lines = []
         for k, quote in enumerate(record.requests):
             ends = LEVELS[max(0, level - 2)] if k < OPENING_REQUESTS else (head, tail)
-            text = excerpt(
-                quote.text,
-                *ends,
-                pinned.get(quote.position, ()),
-                f'recall(handle="{handle}#{quote.position}")',
-            )
-            lines.append(f"#{quote.position} {text}")
+            lines.append(_request(quote, handle, ends, pinned.get(quote.position, ())))
         sizes = [count(line) + 1 for line in lines]
         if sum(sizes) <= room:
             break
@@ -290,10 +287,29 @@ def _requests(
             keep[k] = False
             over -= sizes[k]
             dropped += 1
+    for k, quote in enumerate(record.requests):
+        for most in SHORTEST if keep[k] else ():
+            if over <= 0:
+                break
+            lines[k] = _request(quote, handle, LEVELS[-1], pinned.get(quote.position, ()), most)
+            over -= sizes[k] - (size := count(lines[k]) + 1)
+            sizes[k] = size
     shown = [line for line, kept in zip(lines, keep, strict=True) if kept]
     if dropped:
         shown.insert(1, f"({dropped} older requests: recall)")
     return shown
+
+
+def _request(
+    quote: Quote,
+    handle: str,
+    ends: tuple[int, int],
+    pinned: tuple[str, ...],
+    constraints: int | None = None,
+) -> str:
+    pointer = f'recall(handle="{handle}#{quote.position}")'
+    text = excerpt(quote.text, *ends, pinned, pointer, constraints=constraints)
+    return f"#{quote.position} {text}"
 
 
 def _sections(record: Record) -> list[tuple[str, float, list[str]]]:
@@ -323,7 +339,7 @@ def _open_errors(runs: Sequence[Outcome]) -> list[Outcome]:
 def _file_line(path: str, state: FileState) -> str:
     changed = f"changed {state.changes}x, last #{state.changed_at}" if state.changes else ""
     read = f"read #{state.read_at}" if state.read_at >= 0 else ""
-    return f"{path}: {'; '.join(filter(None, (changed, read)))}"
+    return f"{' '.join(path.split())}: {'; '.join(filter(None, (changed, read)))}"
 
 
 def _index_lines(names: Sequence[Quote]) -> list[str]:

@@ -1,6 +1,7 @@
 """Constraints: the sentences of a request that must not be lost when it is shortened."""
 
 import re
+from itertools import accumulate
 
 _ENGLISH = (
     r"must|never|always|don'?t|do not|does not|should|shouldn'?t|cannot|can'?t|only|ensure"
@@ -41,7 +42,15 @@ def constraint_lines(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def excerpt(text: str, head: int, tail: int, pinned: tuple[str, ...], pointer: str) -> str:
+def excerpt(
+    text: str,
+    head: int,
+    tail: int,
+    pinned: tuple[str, ...],
+    pointer: str,
+    *,
+    constraints: int | None = None,
+) -> str:
     """Shorten a request: its beginning, its constraints and pins, its end, in order.
 
     Args:
@@ -50,13 +59,14 @@ def excerpt(text: str, head: int, tail: int, pinned: tuple[str, ...], pointer: s
         tail: Characters to keep from the end.
         pinned: Quotes that must stay verbatim.
         pointer: How to read the whole; stands where something was left out.
+        constraints: Most characters of lines that set a constraint; `None` keeps all.
 
     Returns:
         The text itself when nothing would be gained.
     """
     if len(text) <= head + tail + 200:
         return text
-    keep = [(0, _line_end(text, head)), *constraint_lines(text)]
+    keep = [(0, _line_end(text, head)), *_first(constraint_lines(text), constraints)]
     for quote in pinned:
         at = text.find(quote)
         if at >= 0:
@@ -65,17 +75,33 @@ def excerpt(text: str, head: int, tail: int, pinned: tuple[str, ...], pointer: s
         keep.append((len(text) - tail, len(text)))
     shown: list[str] = []
     done = 0
-    for start, end in sorted(keep):
-        if end <= done:
-            continue
+    for start, end in _joined(text, keep):
         if start > done:
             shown.append(f"[… {start - done} characters: {pointer}]")
-        shown.append(text[max(start, done) : end].strip("\n"))
+        shown.append(text[start:end].strip("\n"))
         done = end
     if done < len(text):
         shown.append(f"[… {len(text) - done} characters: {pointer}]")
     result = "\n".join(shown)
     return result if len(result) < len(text) else text
+
+
+def _first(lines: list[tuple[int, int]], most: int | None) -> list[tuple[int, int]]:
+    if most is None:
+        return lines
+    ends = accumulate(end - start for start, end in lines)
+    return [line for line, total in zip(lines, ends, strict=True) if total <= most]
+
+
+def _joined(text: str, keep: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join stretches that overlap or have only a line end between them, so that none is split."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(keep):
+        if joined and not text[joined[-1][1] : start].strip("\r\n"):
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def _line_end(text: str, at: int) -> int:

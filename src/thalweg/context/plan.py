@@ -171,21 +171,29 @@ def evict(scene: Scene, entry: Entry, tokens: int, reason: Reason) -> Evict:
     """Show a preview of at most `tokens` tokens instead of a message. Calls and thinking stay."""
     window, message = scene.window, entry.message
     pointer = scene.pointer(entry.position)
-    stays = tuple(p for p in message.parts if isinstance(p, ToolCall | Thinking))
-    rest = replace(message, parts=tuple(p for p in message.parts if p not in stays))
-    text = as_text(rest)
+    goes = [k for k, p in enumerate(message.parts) if not isinstance(p, ToolCall | Thinking)]
+    text = as_text(replace(message, parts=tuple(message.parts[k] for k in goes)))
     if entry.is_request:
         quotes = tuple(pin.text for pin in window.pins if pin.position == entry.position)
         shown = excerpt(text, tokens * 2, tokens // 2, quotes, pointer)
-        if window.count(shown) > tokens:
+        if window.count(shown) > tokens and quotes:
+            shown = excerpt(text, tokens // 2, 0, quotes, pointer, constraints=0)
+        elif window.count(shown) > tokens:
             shown = preview(text, tokens, window.count, pointer)
+        if pointer not in shown:
+            shown = f"{shown}\n[in full: {pointer}]"
     else:
         shown = preview(text, tokens, window.count, pointer)
-    parts = (Text(shown), *stays)
+    now = window.rewrites.get(entry.position)
+    parts = tuple(
+        Text(shown) if k in goes else part
+        for k, part in enumerate(message.parts)
+        if k not in goes[1:]
+    )
     return Evict(
         reason=reason,
         turn=scene.turn,
-        tokens_before=entry.tokens,
+        tokens_before=entry.tokens if now is None else now.tokens_after,
         tokens_after=measure(replace(message, parts=parts), window.count).tokens,
         position=entry.position,
         parts=parts,

@@ -160,7 +160,7 @@ def _brief(call: ToolCall, arguments: dict[str, object]) -> str:
         order = sorted(arguments, key=lambda k: (k not in _TARGET_KEYS, k not in _SCOPE_KEYS))
         values = [(k, _short(arguments[k])) for k in order]
         shown = ", ".join(v if k == order[0] else f"{k}={v}" for k, v in values)
-    line = f"{call.name}({shown})"
+    line = " ".join(f"{call.name}({shown})".split())
     return line if len(line) <= BRIEF_CHARS else line[: BRIEF_CHARS - 2] + "…)"
 
 

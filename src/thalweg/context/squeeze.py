@@ -44,7 +44,7 @@ def squeeze(scene: Scene) -> Iterator[Sequence[Edit]]:
 def _folds(scene: Scene) -> Iterator[Sequence[Edit]]:
     """Fold, leaving a smaller and smaller tail."""
     tail, record = scene.budget.tail(scene.fixed), scene.budget.record(scene.fixed)
-    for divisor in (1, 2, 4, tail):
+    for divisor in (1, 2, 4, max(1, tail)):
         fold = plan_fold(scene, tail=tail // divisor, record=record, reason=WHY)
         if fold is not None and (fold.last > scene.window.record.last or fold.freed > 0):
             yield (fold, *plan_tail(scene, fold))

@@ -74,7 +74,7 @@ class Window:
         """Take in the thread's next entry."""
         leads = entry.position == len(self._system) and self.fold is None
         if entry.message.role == "system" and leads:
-            self._unlay()
+            self.epoch += bool(self._unlay())
             self._system.append(entry)
             self._push(self._item(entry, "system"))
             self.head = self._sealed = len(self.items)
@@ -111,11 +111,17 @@ class Window:
         return taken
 
     def _laid_out(self, entries: Sequence[Entry]) -> Iterator[Item]:
-        """Lay out one turn: its assistant message, the results of its calls, then the rest."""
-        empty = self.fold is None and len(self.items) == len(self._system)
+        """Lay out one turn; the first message behind system prompts must be a user's."""
+        laid = list(self._turn(entries))
+        began = any(item.message.role != "system" for item in self.items)
+        first = next((item for item in laid if item.message.role != "system"), None)
+        if not began and (first is None or first.message.role != "user"):
+            yield self._note(Message("user", (Text(BEGINS),), kind="injected"))
+        yield from laid
+
+    def _turn(self, entries: Sequence[Entry]) -> Iterator[Item]:
+        """Lay out an assistant message, the results of its calls, then the rest."""
         if not entries:
-            if empty:
-                yield self._note(Message("user", (Text(BEGINS),), kind="injected"))
             return
         first = entries[0]
         speaks = first.message.role == "assistant" and not self._is_silent(first)
@@ -123,8 +129,6 @@ class Window:
         ids = {use.id for use in uses}
         results = {e.answers.id: e for e in entries if e.answers and e.answers.id in ids}
         if speaks:
-            if empty:
-                yield self._note(Message("user", (Text(BEGINS),), kind="injected"))
             yield self._item(first)
         for use in uses:
             if use.id in results:
