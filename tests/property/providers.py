@@ -41,7 +41,11 @@ def _openai_chat(body: Body) -> Iterator[str]:
             yield f"{n}: tool_calls of {role}"
         if not calls and _is_blank(content):
             yield f"{n}: empty content of {role}"
-        if role != "user" and isinstance(content, list) and any(p["type"] != "text" for p in content):
+        if (
+            role != "user"
+            and isinstance(content, list)
+            and any(p["type"] != "text" for p in content)
+        ):
             yield f"{n}: only text in a message of {role}"
         for call in calls:
             if not 1 <= len(call["id"]) <= 40:
@@ -219,7 +223,9 @@ def _gemini(body: Body) -> Iterator[str]:
         calls = [(c.get("id", ""), c["name"]) for c in asked]
         if calls and role != "model":
             yield f"{n}: a function call of {role}"
-        if len({i for i, _ in calls}) < len(calls) or any(not isinstance(c["args"], dict) for c in asked):
+        if len({i for i, _ in calls}) < len(calls) or any(
+            not isinstance(c["args"], dict) for c in asked
+        ):
             yield f"{n}: function calls need ids of their own and objects as arguments"
     if calls:
         yield "the end: function calls without responses"

@@ -54,7 +54,9 @@ def _shown_whole(driven: Drive, request: Request) -> set[int]:
         recorded = driven.entries[item.position].message
         shown = all(_bare(p) in parts for p in recorded.parts)
         late = recorded.role == "tool" and item.message.role == "user"
-        whole |= {item.position} if shown or (late and recorded.text in item.message.text) else set()
+        whole |= (
+            {item.position} if shown or (late and recorded.text in item.message.text) else set()
+        )
     return whole
 
 
@@ -190,7 +192,14 @@ def test_i28_handles_open_nothing_for_strangers(
             driven.archive.read(key, handle)
     assume(secret != b"x")
     forged = make_handle(secret, KEY, Span(0, 0))
-    odd = ("../../etc/passwd", "/etc/passwd", f"{handle}#99999", f"{handle}#-1", f" {handle}", guess)
+    odd = (
+        "../../etc/passwd",
+        "/etc/passwd",
+        f"{handle}#99999",
+        f"{handle}#-1",
+        f" {handle}",
+        guess,
+    )
     for name in (forged, f"{handle}/../x", handle.upper(), *odd):
         with pytest.raises(HandleError):
             driven.archive.read(KEY, name)
@@ -259,4 +268,6 @@ def test_i24_messages_are_never_changed_in_place(scenario: Scenario) -> None:
     assert [message_to_json(m) for m in scenario.messages] == before
     assert all(e.message is scenario.messages[e.position] for e in driven.entries)
     assert all(isinstance(m, Message) for m in scenario.messages)
-    assert all(p.signature or p.text for m in scenario.messages for p in m.parts if isinstance(p, Thinking))
+    assert all(
+        p.signature or p.text for m in scenario.messages for p in m.parts if isinstance(p, Thinking)
+    )

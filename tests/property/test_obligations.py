@@ -32,7 +32,11 @@ def test_i8_the_latest_request_is_verbatim_in_every_view(scenario: Scenario) -> 
         assert large or any(e.position == position for e in evicted)
 
 
-PINS = ("Never push to origin without asking me.", "绝对不要删除\n第二行 of it\n\n也是", "x<y && z>1")
+PINS = (
+    "Never push to origin without asking me.",
+    "绝对不要删除\n第二行 of it\n\n也是",
+    "x<y && z>1",
+)
 
 
 @given(scenarios(hostile=False), st.sampled_from(PINS), st.integers(0, 900), st.integers(0, 900))

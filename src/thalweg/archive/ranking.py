@@ -192,9 +192,7 @@ def rank(
     rare = {trait: rarity(count, len(shown)) for trait, count in traits.items()}
     last = max((one.row.position for one in shown), default=0) or 1
     found = [
-        Candidate(
-            one.row, one.first, one.last, _features(question, scale, hits, one, rare, last)
-        )
+        Candidate(one.row, one.first, one.last, _features(question, scale, hits, one, rare, last))
         for one in shown
     ]
     return sorted(found, key=lambda one: (-one.features.score, -one.row.id))

@@ -1,6 +1,8 @@
 """Constraints: the sentences of a request that must not be lost when it is shortened."""
 
 import re
+
+from thalweg.prompts import prompt
 from itertools import accumulate
 
 _ENGLISH = (
@@ -77,11 +79,11 @@ def excerpt(
     done = 0
     for start, end in _joined(text, keep):
         if start > done:
-            shown.append(f"[… {start - done} characters: {pointer}]")
+            shown.append(prompt("left_out").render(chars=start - done, pointer=pointer))
         shown.append(text[start:end].strip("\n"))
         done = end
     if done < len(text):
-        shown.append(f"[… {len(text) - done} characters: {pointer}]")
+        shown.append(prompt("left_out").render(chars=len(text) - done, pointer=pointer))
     result = "\n".join(shown)
     return result if len(result) < len(text) else text
 

@@ -14,6 +14,7 @@ from thalweg.context.pins import excerpt
 from thalweg.context.preview import preview
 from thalweg.context.window import Window, record_message
 from thalweg.entries import Entry, Text, Thinking, ToolCall, ToolUse
+from thalweg.prompts import prompt
 from thalweg.tokens import measure
 from thalweg.transcript import as_text
 
@@ -43,7 +44,7 @@ class Scene:
 
     def pointer(self, position: int) -> str:
         """Say how the model reads one message in full."""
-        return f'recall(handle="{self.name_span(position, position)}")'
+        return prompt("pointer").render(handle=self.name_span(position, position))
 
 
 def plan_arrivals(scene: Scene) -> list[Rewrite]:
@@ -122,8 +123,9 @@ def plan_supersede(scene: Scene, after: int) -> Iterator[Supersede]:
             if by is None:
                 newest[use.target, use.scope] = entry.position
             elif entry.tokens > STALE_TOKENS and _unedited(scene, entry):
-                line = f"[stale: {use.target} was read or written again in #{by}; "
-                parts = (Text(f"{line}{scene.pointer(entry.position)}]"),)
+                pointer = scene.pointer(entry.position)
+                line = prompt("stale").render(target=use.target[:200], by=by, pointer=pointer)
+                parts = (Text(line),)
                 shown = measure(replace(entry.message, parts=parts), scene.window.count)
                 yield Supersede(
                     reason="a newer read or write made it stale",
@@ -225,8 +227,9 @@ ELIDED_CHARS = 400
 def _elided(call: ToolCall, use: ToolUse, pointer: str) -> ToolCall:
     if len(call.arguments) <= ELIDED_CHARS:
         return call
+    said = prompt("elided").render(brief=use.brief, chars=len(call.arguments), pointer=pointer)
     brief = json.dumps(
-        {"_elided": f"{use.brief} … {len(call.arguments)} characters of arguments: {pointer}"},
+        {"_elided": said},
         ensure_ascii=False,
     )
     return replace(call, arguments=brief)

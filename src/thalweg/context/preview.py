@@ -3,6 +3,7 @@
 import json
 import re
 
+from thalweg.prompts import prompt
 from thalweg.tokens import Counter
 
 LINES = 5
@@ -31,7 +32,7 @@ def preview(text: str, tokens: int, count: Counter, pointer: str) -> str:
     Returns:
         At most `tokens` tokens, always with the pointer; the pointer alone when no more fits.
     """
-    head = f"[{_size(text)} moved to the archive; {pointer}]"
+    head = prompt("moved").render(size=_size(text), pointer=pointer)
     room = tokens - count(head) - 2
     for width in (400, 200, 100, 50, 20):
         body = _body(text, width)
