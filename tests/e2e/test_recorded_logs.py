@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from thalweg.entries import Message
+from thalweg.recordings.base import Recording
+from thalweg.recordings.files import find_recordings, read_recording
 from thalweg.transcript import as_text
-from thalweg.wires.base import Recording
-from thalweg.wires.recordings import find_recordings, read_recording
 
 RECORDED = Path(
     os.environ.get("THALWEG_RECORDED")

@@ -12,12 +12,12 @@ import pytest
 from scripts.record_sample import QUESTIONS, record
 
 from thalweg.context.reading import Reader
+from thalweg.recordings.base import Recording
+from thalweg.recordings.files import find_recordings, read_recording
 from thalweg.replay.questions import Questions, questions_beside
 from thalweg.replay.sample import sample_path
 from thalweg.tokens import exact_counter
 from thalweg.transcript import as_text
-from thalweg.wires.base import Recording
-from thalweg.wires.recordings import find_recordings, read_recording
 
 FIRST_SHARE = 0.36
 """Where needles stand: early enough that a small window has folded them."""

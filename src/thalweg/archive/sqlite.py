@@ -11,8 +11,8 @@ from thalweg.archive import index
 from thalweg.archive.base import Handle, Logged, Passage, Reading, Span, ThreadKey
 from thalweg.archive.blobs import put_together, take_apart, unpack
 from thalweg.archive.handles import make_handle, parse_handle
-from thalweg.archive.ranking import choose, shortlist, surroundings
 from thalweg.archive.question import ask
+from thalweg.archive.ranking import choose, shortlist, surroundings
 from thalweg.archive.reading import read_piece
 from thalweg.archive.schema import MEMORY, as_storage_error, connect, prepare
 from thalweg.entries import Message

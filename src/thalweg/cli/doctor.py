@@ -12,8 +12,8 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from thalweg.recordings.sessions import coding_sessions
 from thalweg.tokens import exact_counter
-from thalweg.wires.sessions import coding_sessions
 
 LEAST_SQLITE = (3, 35)
 """The first SQLite with everything the archive uses (RETURNING, upserts, FTS5 in most builds)."""

@@ -13,13 +13,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from thalweg.context.budget import Budget
 from thalweg.context.pricing import TARIFFS
 from thalweg.errors import ConfigError
+from thalweg.recordings.files import find_recordings
+from thalweg.recordings.sessions import coding_sessions
 from thalweg.replay.fleet import Order, Outcome, replay_all
 from thalweg.replay.policies import POLICIES
 from thalweg.replay.report import write_report
 from thalweg.replay.sample import sample_path
 from thalweg.replay.table import LEGEND, as_table
-from thalweg.wires.recordings import find_recordings
-from thalweg.wires.sessions import coding_sessions
 
 
 def replay(

@@ -1,9 +1,9 @@
 """Constraints: the sentences of a request that must not be lost when it is shortened."""
 
 import re
+from itertools import accumulate
 
 from thalweg.prompts import prompt
-from itertools import accumulate
 
 _ENGLISH = (
     r"must|never|always|don'?t|do not|does not|should|shouldn'?t|cannot|can'?t|only|ensure"

@@ -11,10 +11,10 @@ from thalweg.archive import open_archive
 from thalweg.context.budget import Budget
 from thalweg.context.pricing import Tariff
 from thalweg.errors import ContextError, RecordingError
+from thalweg.recordings.files import read_recording
 from thalweg.replay.questions import Questions, questions_beside
 from thalweg.replay.results import Run
 from thalweg.replay.run import Replay, subject_of
-from thalweg.wires.recordings import read_recording
 
 SECRET = b"thalweg replay"
 """Handles of a replay are the same each time, so that its output is."""

@@ -14,6 +14,7 @@ from thalweg.context.pricing import Tariff
 from thalweg.context.reading import Reader
 from thalweg.context.window import Item, Window
 from thalweg.entries import Entry, Message
+from thalweg.recordings.base import Recording
 from thalweg.replay.cache import PrefixCache
 from thalweg.replay.policies import policy_named
 from thalweg.replay.questions import (
@@ -27,7 +28,6 @@ from thalweg.replay.results import Call, Line, Run
 from thalweg.replay.uses import Use, find_uses
 from thalweg.tokens import Counter, exact_counter
 from thalweg.transcript import speaker
-from thalweg.wires.base import Recording
 
 FETCH_TOKENS = 2_000
 """Most tokens that one recall brings back."""

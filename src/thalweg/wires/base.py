@@ -1,11 +1,11 @@
 """What a wire is: one dialect of messages, read into ours and written back.
 
 Two rules: what a wire does not understand it carries (`Opaque`, `extra`), and says so in
-`Recording.notes`; an untouched message goes out as the very object it came from.
+a `Note`; an untouched message goes out as the very object it came from.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from thalweg.entries import Message
@@ -20,19 +20,6 @@ class Note:
     code: str
     """Stable name of the oddity, like `glued_json` or `orphan_result`."""
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """A recorded thread, read."""
-
-    name: str
-    format: str
-    """Name of the wire or log format it was read with."""
-    messages: tuple[Message, ...]
-    notes: tuple[Note, ...] = ()
-    tools: tuple[dict[str, Any], ...] = field(default=())
-    """Tool schemas, when the recording carries them, in the wire's own form."""
 
 
 class Wire(Protocol):

@@ -8,10 +8,10 @@ from thalweg.archive import open_archive
 from thalweg.context.budget import Budget
 from thalweg.context.pricing import TARIFFS
 from thalweg.entries import Message, Text, ToolCall
+from thalweg.recordings.base import Recording
 from thalweg.replay.questions import Questions
 from thalweg.replay.results import Run
 from thalweg.replay.run import Replay, subject_of
-from thalweg.wires.base import Recording
 
 TURNS = 12
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tests.unit.wires.log_files import codes, read_lines, said
+from tests.unit.recordings.log_files import codes, read_lines, said
 from thalweg.entries import Thinking, Usage
 
 AT = "2026-02-01T10:00:00Z"

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tests.unit.wires.log_files import codes, read_document, read_lines, said
+from tests.unit.recordings.log_files import codes, read_document, read_lines, said
 from thalweg.entries import Thinking, Usage
 
 SESSION = {"sessionId": "s", "projectHash": "h", "startTime": "2026-01-01T00:00:00Z"}

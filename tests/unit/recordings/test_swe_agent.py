@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tests.unit.wires.log_files import read_document, said
+from tests.unit.recordings.log_files import read_document, said
 
 SYSTEM = {"role": "system", "content": "You are …", "agent": "main"}
 TASK = {"role": "user", "content": "fix it", "agent": "main", "message_type": "observation"}

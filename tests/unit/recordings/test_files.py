@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.wires.log_files import read_document, read_lines
+from tests.unit.recordings.log_files import read_document, read_lines
 from thalweg.errors import RecordingError
-from thalweg.wires.recordings import find_recordings, read_recording
+from thalweg.recordings.files import find_recordings, read_recording
 
 ROW = '{"role": "user", "content": "hi"}\n'
 

@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from thalweg.wires.base import Recording
-from thalweg.wires.langchain import read_dumped
-from thalweg.wires.logs import (
+from thalweg.recordings.base import Recording
+from thalweg.recordings.rows import (
     Item,
     LogFormat,
     as_str,
@@ -19,7 +18,8 @@ from thalweg.wires.logs import (
     pairing_notes,
     through_wire,
 )
-from thalweg.wires.source import Broken, Source
+from thalweg.recordings.source import Broken, Source
+from thalweg.wires.langchain import read_dumped
 
 NAME = "langgraph"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg.wires.times import iso_time
+from thalweg.recordings.times import iso_time
 
 
 @pytest.mark.parametrize(

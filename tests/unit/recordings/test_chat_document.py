@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.wires.log_files import codes, read_document, said
+from tests.unit.recordings.log_files import codes, read_document, said
 
 USER = {"role": "user", "content": "hi"}
 MODEL = {"role": "assistant", "content": "hello"}

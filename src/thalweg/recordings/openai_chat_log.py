@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from thalweg.wires.base import Note, Recording
-from thalweg.wires.fields import as_usage
-from thalweg.wires.logs import (
+from thalweg.recordings.base import Recording
+from thalweg.recordings.rows import (
     Item,
     LogFormat,
     as_str,
@@ -15,9 +14,11 @@ from thalweg.wires.logs import (
     through_wire,
     who_wrote,
 )
+from thalweg.recordings.source import Broken, JsonObject, Row, Source
+from thalweg.recordings.times import iso_time
+from thalweg.wires.base import Note
+from thalweg.wires.fields import as_usage
 from thalweg.wires.openai_chat import OpenAIChatWire
-from thalweg.wires.source import Broken, JsonObject, Row, Source
-from thalweg.wires.times import iso_time
 
 NAME = "openai-chat-log"
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})

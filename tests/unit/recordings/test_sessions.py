@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from thalweg.wires.sessions import coding_sessions
+from thalweg.recordings.sessions import coding_sessions
 
 SESSIONS = (
     ".claude/projects/-w/a.jsonl",

@@ -8,9 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from thalweg.entries import Usage
-from thalweg.wires.base import Note, Recording
-from thalweg.wires.fields import as_usage
-from thalweg.wires.logs import (
+from thalweg.recordings.base import Recording
+from thalweg.recordings.rows import (
     Item,
     LogFormat,
     as_str,
@@ -21,9 +20,11 @@ from thalweg.wires.logs import (
     through_wire,
     who_wrote,
 )
+from thalweg.recordings.source import Broken, JsonObject, Row, Source
+from thalweg.recordings.times import iso_time
+from thalweg.wires.base import Note
+from thalweg.wires.fields import as_usage
 from thalweg.wires.openai_responses import OpenAIResponsesWire
-from thalweg.wires.source import Broken, JsonObject, Row, Source
-from thalweg.wires.times import iso_time
 
 NAME = "codex"
 

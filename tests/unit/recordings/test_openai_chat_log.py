@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.unit.wires.log_files import codes, read_lines, said
+from tests.unit.recordings.log_files import codes, read_lines, said
 from thalweg.entries import Opaque, Usage
 
 

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from thalweg.wires.anthropic import AnthropicWire
-from thalweg.wires.base import Note, Recording
-from thalweg.wires.logs import (
+from thalweg.recordings.base import Recording
+from thalweg.recordings.rows import (
     Item,
     LogFormat,
     as_str,
@@ -23,7 +22,9 @@ from thalweg.wires.logs import (
     through_wire,
     who_wrote,
 )
-from thalweg.wires.source import Broken, JsonObject, Row, Source
+from thalweg.recordings.source import Broken, JsonObject, Row, Source
+from thalweg.wires.anthropic import AnthropicWire
+from thalweg.wires.base import Note
 
 NAME = "claude-code"
 

@@ -10,16 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from thalweg.recordings.base import Recording
+from thalweg.recordings.openai_chat_log import is_chat_message
+from thalweg.recordings.rows import Item, LogFormat, as_str, left_out, pairing_notes, through_wire
+from thalweg.recordings.source import JsonObject, Source
+from thalweg.recordings.times import iso_time
 from thalweg.wires.anthropic import AnthropicWire
-from thalweg.wires.base import Note, Recording, Wire
+from thalweg.wires.base import Note, Wire
 from thalweg.wires.fields import as_usage
 from thalweg.wires.gemini import GeminiWire
-from thalweg.wires.logs import Item, LogFormat, as_str, left_out, pairing_notes, through_wire
 from thalweg.wires.openai_chat import OpenAIChatWire
-from thalweg.wires.openai_chat_log import is_chat_message
 from thalweg.wires.openai_responses import OpenAIResponsesWire
-from thalweg.wires.source import JsonObject, Source
-from thalweg.wires.times import iso_time
 
 NAME = "chat-document"
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from thalweg.entries import Kind, Message, Opaque, Usage
-from thalweg.wires.base import Note, Recording
+from thalweg.recordings.base import Recording
+from thalweg.recordings.source import NOTED_CHARS, Broken, Source
+from thalweg.wires.base import Note
 from thalweg.wires.fields import to_json
-from thalweg.wires.source import NOTED_CHARS, Broken, Source
 
 RECORDED_SUMMARY = "recorded_summary"
 """Code of a note: the recorded agent's own summary of a compaction, left out."""

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thalweg.entries import Kind
-from thalweg.wires.base import Note, Recording
-from thalweg.wires.fields import as_usage
-from thalweg.wires.logs import (
+from thalweg.recordings.base import Recording
+from thalweg.recordings.rows import (
     Item,
     LogFormat,
     as_str,
@@ -23,9 +22,11 @@ from thalweg.wires.logs import (
     summary_note,
     through_wire,
 )
+from thalweg.recordings.source import Broken, JsonObject, Source
+from thalweg.recordings.times import iso_time
+from thalweg.wires.base import Note
+from thalweg.wires.fields import as_usage
 from thalweg.wires.openai_chat import OpenAIChatWire
-from thalweg.wires.source import Broken, JsonObject, Source
-from thalweg.wires.times import iso_time
 
 NAME = "openhands"
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from tests.unit.wires.log_files import codes, read_document, said
-from thalweg.wires.base import Recording
-from thalweg.wires.recordings import read_recording
+from tests.unit.recordings.log_files import codes, read_document, said
+from thalweg.recordings.base import Recording
+from thalweg.recordings.files import read_recording
 
 AIDER = """\
 

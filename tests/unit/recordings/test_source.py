@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from thalweg.errors import RecordingError
-from thalweg.wires.source import DEEPEST, Broken, Row, Source, open_source, take_apart
+from thalweg.recordings.source import DEEPEST, Broken, Row, Source, open_source, take_apart
 
 
 def _open(folder: Path, data: bytes, name: str = "a.jsonl") -> Source:

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from thalweg.entries import Kind
-from thalweg.wires.base import Recording
-from thalweg.wires.logs import Item, LogFormat, as_str, odd_row, pairing_notes, through_wire
+from thalweg.recordings.base import Recording
+from thalweg.recordings.rows import Item, LogFormat, as_str, odd_row, pairing_notes, through_wire
+from thalweg.recordings.source import Broken, JsonObject, Source
 from thalweg.wires.openai_chat import OpenAIChatWire
-from thalweg.wires.source import Broken, JsonObject, Source
 
 NAME = "swe-agent"
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from thalweg.wires.base import Recording
-from thalweg.wires.recordings import read_recording
+from thalweg.recordings.base import Recording
+from thalweg.recordings.files import read_recording
 
 
 def read_lines(folder: Path, lines: Iterable[dict[str, Any] | str]) -> Recording:

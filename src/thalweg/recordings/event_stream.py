@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from thalweg.wires.base import Note, Recording
-from thalweg.wires.logs import Item, LogFormat, as_str, pairing_notes, through_wire
+from thalweg.recordings.base import Recording
+from thalweg.recordings.rows import Item, LogFormat, as_str, pairing_notes, through_wire
+from thalweg.recordings.source import NOTED_CHARS, Broken, JsonObject, Source
+from thalweg.wires.base import Note
 from thalweg.wires.openai_chat import OpenAIChatWire
-from thalweg.wires.source import NOTED_CHARS, Broken, JsonObject, Source
 
 NAME = "event-stream"
 

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from thalweg.wires.base import Recording
-from thalweg.wires.logs import Item, LogFormat, as_str, through_wire
+from thalweg.recordings.base import Recording
+from thalweg.recordings.rows import Item, LogFormat, as_str, through_wire
+from thalweg.recordings.source import JsonObject, Source
+from thalweg.recordings.times import iso_time
 from thalweg.wires.openai_chat import OpenAIChatWire
-from thalweg.wires.source import JsonObject, Source
-from thalweg.wires.times import iso_time
 
 NAME = "dialogue"
 

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thalweg.entries import Kind
-from thalweg.wires.anthropic import AnthropicWire
-from thalweg.wires.base import Note, Recording
-from thalweg.wires.fields import as_usage
-from thalweg.wires.logs import (
+from thalweg.recordings.base import Recording
+from thalweg.recordings.rows import (
     Item,
     LogFormat,
     as_str,
@@ -22,8 +20,11 @@ from thalweg.wires.logs import (
     summary_note,
     through_wire,
 )
-from thalweg.wires.source import Broken, JsonObject, Row, Source
-from thalweg.wires.times import iso_time
+from thalweg.recordings.source import Broken, JsonObject, Row, Source
+from thalweg.recordings.times import iso_time
+from thalweg.wires.anthropic import AnthropicWire
+from thalweg.wires.base import Note
+from thalweg.wires.fields import as_usage
 
 NAME = "pi"
 

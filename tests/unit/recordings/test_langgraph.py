@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.wires.log_files import codes, read_document, read_lines, said
+from tests.unit.recordings.log_files import codes, read_document, read_lines, said
 from thalweg.entries import Opaque
 
 HUMAN: dict[str, Any] = {"type": "human", "content": [{"type": "text", "text": "hi"}], "id": "h1"}

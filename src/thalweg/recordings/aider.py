@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
-from thalweg.wires.base import Recording
-from thalweg.wires.logs import Item, LogFormat, through_wire
+from thalweg.recordings.base import Recording
+from thalweg.recordings.rows import Item, LogFormat, through_wire
+from thalweg.recordings.source import Source
+from thalweg.recordings.times import iso_time
 from thalweg.wires.openai_chat import OpenAIChatWire
-from thalweg.wires.source import Source
-from thalweg.wires.times import iso_time
 
 NAME = "aider"
 

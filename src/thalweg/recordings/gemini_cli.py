@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from thalweg.wires.base import Recording
-from thalweg.wires.fields import as_usage
-from thalweg.wires.gemini import GeminiWire
-from thalweg.wires.logs import (
+from thalweg.recordings.base import Recording
+from thalweg.recordings.rows import (
     Item,
     LogFormat,
     as_str,
@@ -19,8 +17,10 @@ from thalweg.wires.logs import (
     pairing_notes,
     through_wire,
 )
-from thalweg.wires.source import Broken, JsonObject, Row, Source
-from thalweg.wires.times import iso_time
+from thalweg.recordings.source import Broken, JsonObject, Row, Source
+from thalweg.recordings.times import iso_time
+from thalweg.wires.fields import as_usage
+from thalweg.wires.gemini import GeminiWire
 
 NAME = "gemini-cli"
 

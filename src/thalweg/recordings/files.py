@@ -9,7 +9,7 @@ from glob import glob, has_magic
 from pathlib import Path
 
 from thalweg.errors import RecordingError
-from thalweg.wires import (
+from thalweg.recordings import (
     aider,
     chat_document,
     claude_code,
@@ -23,9 +23,9 @@ from thalweg.wires import (
     pi,
     swe_agent,
 )
-from thalweg.wires.base import Recording
-from thalweg.wires.logs import LogFormat
-from thalweg.wires.source import SEEN_CHARS, Source, open_source
+from thalweg.recordings.base import Recording
+from thalweg.recordings.rows import LogFormat
+from thalweg.recordings.source import SEEN_CHARS, Source, open_source
 
 FORMATS: tuple[LogFormat, ...] = (
     claude_code.FORMAT,
