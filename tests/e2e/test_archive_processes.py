@@ -270,5 +270,3 @@ def test_the_log_itself_refuses_to_be_rewritten(tmp_path: Path, statement: str) 
             raw.execute(statement)
         raw.close()
         assert archive.messages(KEY)[0].text == "kept"
-
-

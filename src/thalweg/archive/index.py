@@ -19,9 +19,11 @@ _BITS = 32
 """Passages of one thread: at most 2**32."""
 BATCH_CHARS = 4_000_000
 """So much text is indexed in one transaction, so that other writers get their turn."""
-MAX_HITS = 1_500
+BATCH_PASSAGES = 5_000
+"""So many passages are taken out in one transaction."""
+MAX_HITS = 800
 """Passages that are looked at for one word, newest first."""
-MAX_GROUPS = 16
+MAX_GROUPS = 6
 """Groups of very common words that are looked up together."""
 
 
@@ -93,14 +95,34 @@ def _listed(text: str) -> str:
     return " ".join(dict.fromkeys(words(text)))
 
 
-def remove(connection: sqlite3.Connection, thread: int) -> None:
-    """Take a thread out of the index."""
-    for row in _select(connection, "id >= ? AND id < ?", _range(thread)):
+def last_batch(connection: sqlite3.Connection, thread: int) -> tuple[int, int]:
+    """Find where the newest messages begin that are taken out of the index in one go.
+
+    Returns:
+        The first of their positions, and how many passages stand before it.
+    """
+    start, _ = _range(thread)
+    (last,) = connection.execute(
+        "SELECT COALESCE(MAX(id), ?) FROM archive_passage WHERE id >= ? AND id < ?",
+        (start, *_range(thread)),
+    ).fetchone()
+    if last - start < BATCH_PASSAGES:
+        return 0, 0
+    (position,) = connection.execute(
+        "SELECT position FROM archive_passage WHERE id = ?", (last - BATCH_PASSAGES,)
+    ).fetchone()
+    return position, _id_of(connection, start, last, position) - start
+
+
+def remove(connection: sqlite3.Connection, thread: int, first: int) -> None:
+    """Take a thread's passages out of the index, from the `first` one on."""
+    start, end = _range(thread)
+    for row in _select(connection, "id >= ? AND id < ?", (start + first, end)):
         connection.execute(
             "INSERT INTO archive_words (archive_words, rowid, words) VALUES ('delete', ?, ?)",
             (row.id, _listed(row.text)),
         )
-    connection.execute("DELETE FROM archive_passage WHERE id >= ? AND id < ?", _range(thread))
+    connection.execute("DELETE FROM archive_passage WHERE id >= ? AND id < ?", (start + first, end))
 
 
 def _range(thread: int) -> tuple[int, int]:

@@ -18,10 +18,14 @@ from thalweg.archive.question import Question, looks_like
 from thalweg.archive.words import find_tokens, token_words
 from thalweg.tokens import Counter
 
-SHORTLIST = 120
-"""Passages that are read and looked at closely."""
-FOLLOWERS = 4
-"""Passages read after one that tells what its message is about."""
+SHORTLIST = 240
+"""Passages that are read."""
+CLOSE_LOOKS = 100
+"""Passages whose lines are looked at."""
+FOLLOWERS = 3
+"""Passages read after one that tells what its message is about, whatever is in them."""
+FOLLOWED = 30
+"""Passages after it that are read if a word of the question is in them."""
 NEIGHBOUR_SHARE = 0.25
 """What a word counts in the shortlist that stands in the passage before or after."""
 ABOUT_CHARS = 80
@@ -138,12 +142,15 @@ def shortlist(question: Question, hits: Hits) -> list[int]:
     return sorted(rows, key=score, reverse=True)[:SHORTLIST]
 
 
-def surroundings(rows: Iterable[Row]) -> set[int]:
+def surroundings(rows: Iterable[Row], hits: Hits) -> set[int]:
     """List the passages to read beside some: neighbours, calls answered, results of calls."""
     found: set[int] = set()
     for row in rows:
         if row.start < 0:
             found.update(range(row.id + 1, row.id + 1 + FOLLOWERS))
+            found.update(
+                near for near in range(row.id + 1, row.id + 1 + FOLLOWED) if near in hits.rows
+            )
         else:
             found.update((row.id - 1, row.id + 1))
             if row.about:
@@ -181,23 +188,48 @@ def rank(
 ) -> list[Candidate]:
     """Rank the passages in which words of the question stand, or in the calls they answer."""
     scale = Scale(question, hits)
-    shown = [
-        _Shown.of(row, scale, question)
+    possible = [
+        row
         for row in rows.values()
         if row.start >= 0
         and hits.rows.get(row.id, 0) | hits.rows.get(row.about, 0)
         and _is_within(row.position, within)
     ]
+    shown = [_Shown.of(row, scale, question) for row in _promising(question, scale, hits, possible)]
     traits = Counted(trait for one in shown for trait in one.traits)
     rare = {trait: rarity(count, len(shown)) for trait, count in traits.items()}
     last = max((one.row.position for one in shown), default=0) or 1
     found = [
-        Candidate(
-            one.row, one.first, one.last, _features(question, scale, hits, one, rare, last)
-        )
+        Candidate(one.row, one.first, one.last, _features(question, scale, hits, one, rare, last))
         for one in shown
     ]
     return sorted(found, key=lambda one: (-one.features.score, -one.row.id))
+
+
+def _promising(question: Question, scale: "Scale", hits: Hits, rows: Sequence[Row]) -> list[Row]:
+    """Pick the passages to look at closely, by what is known without reading their lines."""
+    speakers = Counted(_role(row) for row in rows)
+
+    def score(row: Row) -> tuple[float, int]:
+        own, about, near = _words(hits, row)
+        total = scale(own) + WEIGHTS.about * scale(about) + WEIGHTS.around * scale(near)
+        if _role(row) in question.speakers:
+            total += WEIGHTS.speaker * rarity(speakers[_role(row)], len(rows))
+        return total, row.id
+
+    return sorted(rows, key=score, reverse=True)[:CLOSE_LOOKS]
+
+
+def _role(row: Row) -> str:
+    return row.speaker.split(" ")[0]
+
+
+def _words(hits: Hits, row: Row) -> tuple[int, int, int]:
+    """Tell the words in a passage, those only in what it is about, those only beside it."""
+    own = hits.rows.get(row.id, 0)
+    about = hits.rows.get(row.about, 0) & ~own
+    near = hits.rows.get(row.id - 1, 0) | hits.rows.get(row.id + 1, 0)
+    return own, about, near & ~own & ~about
 
 
 def _is_within(position: int, within: Sequence[Span] | None) -> bool:
@@ -230,8 +262,7 @@ class _Shown:
             window |= words if first <= index <= last else 0
         stretch = row.text[slice(*widen(lines, first, last, WIDTHS[-1][1]))]
         traits = {shape for shape in question.shapes if looks_like(stretch, shape)}
-        role = row.speaker.split(" ")[0]
-        traits |= {role} if role in question.speakers else set()
+        traits |= {_role(row)} & set(question.speakers)
         return cls(row, first, last, window, whole, frozenset(traits))
 
 
@@ -313,7 +344,8 @@ def _excerpt(
     lines = [
         (a + piece.start - start, b + piece.start - start)
         for piece in (before, row, after)
-        if piece is not None and start <= piece.start < start + len(text)
+        if piece is not None
+        and start <= piece.start < start + len(text)
         and piece.position == row.position
         for a, b in segments(piece.text)
     ]
