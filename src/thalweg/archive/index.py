@@ -78,21 +78,28 @@ def add(connection: sqlite3.Connection, thread: int, first: int, entries: Iterab
     listed: list[tuple[int, str]] = []
     next_id = (thread << _BITS) + first
     for entry in entries:
-        who = encode(speaker(entry.message))
+        who = _speaker(entry.message)
         about = next_id if entry.about else 0
         pieces = [(-1, entry.about)] if entry.about else []
         pieces += [(piece.start, piece.text) for piece in cut(as_text(entry.message))]
         for start, text in pieces:
-            rows.append((next_id, entry.position, start, about, who, encode(text)))
-            listed.append((next_id, _listed(text)))
+            rows.append((next_id, entry.position, start, about, encode(who), encode(text)))
+            listed.append((next_id, _listed(who, text)))
             next_id += 1
     connection.executemany("INSERT INTO archive_passage VALUES (?, ?, ?, ?, ?, ?)", rows)
     connection.executemany("INSERT INTO archive_words (rowid, words) VALUES (?, ?)", listed)
     return next_id - (thread << _BITS)
 
 
-def _listed(text: str) -> str:
-    return " ".join(dict.fromkeys(words(text)))
+def _speaker(message: Message) -> str:
+    who = speaker(message)
+    return who if who.endswith(message.name) else f"{who} {message.name}"
+
+
+def _listed(who: str, text: str) -> str:
+    """List the words of a passage for the index; the name of its speaker is among them."""
+    _, _, name = who.partition(" ")
+    return " ".join(dict.fromkeys(words(f"{name}\n{text}")))
 
 
 def last_batch(connection: sqlite3.Connection, thread: int) -> tuple[int, int]:
@@ -120,7 +127,7 @@ def remove(connection: sqlite3.Connection, thread: int, first: int) -> None:
     for row in _select(connection, "id >= ? AND id < ?", (start + first, end)):
         connection.execute(
             "INSERT INTO archive_words (archive_words, rowid, words) VALUES ('delete', ?, ?)",
-            (row.id, _listed(row.text)),
+            (row.id, _listed(row.speaker, row.text)),
         )
     connection.execute("DELETE FROM archive_passage WHERE id >= ? AND id < ?", (start + first, end))
 

@@ -43,7 +43,7 @@ class Features:
     window: float = 1.0
     """Share of the words that stand together in a few lines."""
     passage: float = 0.5
-    """Share that stands elsewhere in the passage."""
+    """Share that stands elsewhere in the passage, or in its speaker's name."""
     about: float = 0.5
     """Share that stands only in the call which a tool result answers."""
     around: float = 0.25
@@ -195,7 +195,9 @@ def rank(
         and hits.rows.get(row.id, 0) | hits.rows.get(row.about, 0)
         and _is_within(row.position, within)
     ]
-    shown = [_Shown.of(row, scale, question) for row in _promising(question, scale, hits, possible)]
+    shown = [
+        _Shown.of(row, scale, question, hits) for row in _promising(question, scale, hits, possible)
+    ]
     traits = Counted(trait for one in shown for trait in one.traits)
     rare = {trait: rarity(count, len(shown)) for trait, count in traits.items()}
     last = max((one.row.position for one in shown), default=0) or 1
@@ -246,12 +248,12 @@ class _Shown:
     window: int
     """Words in those lines."""
     whole: int
-    """Words in the passage."""
+    """Words in the passage and its speaker's name."""
     traits: frozenset[str]
     """Shapes of an answer that it has, and its speaker if the question names that one."""
 
     @classmethod
-    def of(cls, row: Row, scale: "Scale", question: Question) -> "_Shown":
+    def of(cls, row: Row, scale: "Scale", question: Question, hits: Hits) -> "_Shown":
         """Find the lines of a passage to show."""
         lines = segments(row.text)
         found = [scale.words_in(row.text[start:end]) for start, end in lines]
@@ -261,6 +263,7 @@ class _Shown:
             whole |= words
             window |= words if first <= index <= last else 0
         stretch = row.text[slice(*widen(lines, first, last, WIDTHS[-1][1]))]
+        whole |= hits.rows.get(row.id, 0)
         traits = {shape for shape in question.shapes if looks_like(stretch, shape)}
         traits |= {_role(row)} & set(question.speakers)
         return cls(row, first, last, window, whole, frozenset(traits))
