@@ -104,7 +104,8 @@ _SHAPES = {
         r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|\w\(\)|--\w",
     ),
     "date": _Shape(
-        r"^\W*(?:since |until )?when\b|\bwhat time\b|\bdates?\b|\bday\b|\bmonth\b|\byear\b|什么时候|哪天|何时|日期",
+        r"^\W*(?:since |until )?when\b|\bwhat time\b|\bdates?\b|\bday\b|\bmonth\b|\byear\b"
+        r"|什么时候|哪天|何时|日期",
         r"\b(?:19|20)\d\d\b|\d{1,2}[:/.]\d\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
         r"|\b(?:january|february|march|april|june|july|august|september|october|november|december)"
         r"\b|\b(?:yesterday|today|tomorrow|tonight|ago|last|next)\b|[年月日周]",

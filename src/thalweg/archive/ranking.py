@@ -164,6 +164,7 @@ def choose(
     rows: Mapping[int, Row],
     max_tokens: int,
     count: Counter,
+    *,
     within: Sequence[Span] | None = None,
 ) -> list[Passage]:
     """Choose excerpts, best first, as many different ones as fit.
@@ -202,7 +203,12 @@ def rank(
     rare = {trait: rarity(count, len(shown)) for trait, count in traits.items()}
     last = max((one.row.position for one in shown), default=0) or 1
     found = [
-        Candidate(one.row, one.first, one.last, _features(question, scale, hits, one, rare, last))
+        Candidate(
+            one.row,
+            one.first,
+            one.last,
+            _features(question, scale, hits, one, rare=rare, last_position=last),
+        )
         for one in shown
     ]
     return sorted(found, key=lambda one: (-one.features.score, -one.row.id))
@@ -274,6 +280,7 @@ def _features(
     scale: Scale,
     hits: Hits,
     one: _Shown,
+    *,
     rare: Mapping[str, float],
     last_position: int,
 ) -> Features:
@@ -309,9 +316,13 @@ def _pack(
         core = _excerpt(candidate, rows, 0)
         if not _lines(core.text) - seen:
             continue
-        passage = _excerpt(candidate, rows, width, with_about=candidate.row.position not in told)
-        cost = count(render_passages([passage]) + "\n\n") + 1
-        if cost > left:
+        with_about = candidate.row.position not in told
+        for chars in (width, WIDTHS[-1][1], 0):
+            passage = _excerpt(candidate, rows, chars, with_about=with_about)
+            cost = count(render_passages([passage]) + "\n\n") + 1
+            if cost <= left:
+                break
+        else:
             continue
         left -= cost
         seen |= _lines(passage.text)

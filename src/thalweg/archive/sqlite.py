@@ -179,7 +179,7 @@ class SqliteArchive:
             hits = index.find(db, thread, total, question.words, within)
             rows = index.rows_of(db, shortlist(question, hits))
             rows |= index.rows_of(db, surroundings(rows.values(), hits))
-        return choose(question, hits, rows, max_tokens, exact_counter(), within)
+        return choose(question, hits, rows, max_tokens, exact_counter(), within=within)
 
     def threads(self, owner: str) -> list[str]:
         """See `Archive.threads`."""

@@ -56,9 +56,9 @@ def token_words(token: str) -> tuple[str, ...]:
         return tuple(map(_ascii, pairs))
     token = token.removesuffix("'s").removesuffix("\u2019s").replace("'", "").replace("\u2019", "")
     parts = [part for piece in _SEPARATORS.split(token) for part in _HUMP.split(piece) if part]
-    if parts == [token]:
-        return (fold(token),)
-    return (*map(fold, parts), fold("".join(parts)))
+    if not parts:
+        return ()
+    return tuple(dict.fromkeys((*map(fold, parts), fold("".join(parts)))))
 
 
 def fold(word: str) -> str:
