@@ -43,9 +43,8 @@ def find_tokens(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
-@lru_cache(maxsize=1 << 16)
 def token_words(token: str) -> tuple[str, ...]:
-    """List the words of one token of `tokens`.
+    """List the words of one token of `find_tokens`.
 
     Example:
         >>> token_words("user_ids")
@@ -54,11 +53,19 @@ def token_words(token: str) -> tuple[str, ...]:
     if _IS_UNSPACED.match(token):
         pairs = [token[i : i + 2] for i in range(len(token) - 1)] or [token]
         return tuple(map(_ascii, pairs))
+    return _remembered_words(token) if len(token) <= MAX_WORD_CHARS else _spaced_words(token)
+
+
+def _spaced_words(token: str) -> tuple[str, ...]:
     token = token.removesuffix("'s").removesuffix("\u2019s").replace("'", "").replace("\u2019", "")
     parts = [part for piece in _SEPARATORS.split(token) for part in _HUMP.split(piece) if part]
     if not parts:
         return ()
     return tuple(dict.fromkeys((*map(fold, parts), fold("".join(parts)))))
+
+
+# Bounded in number and, by the length of what is remembered, in bytes.
+_remembered_words = lru_cache(maxsize=1 << 16)(_spaced_words)
 
 
 def fold(word: str) -> str:
