@@ -74,11 +74,15 @@ def take_apart(message: Message) -> Stored:
         }
         holes += [(index, name, blob.hash.hex()) for name, blob in large.items()]
         blobs += large.values()
-        parts.append(replace(part, **dict.fromkeys(large, "")) if large else part)
+        parts.append(_with(part, dict.fromkeys(large, "")) if large else part)
     if not holes:
         return Stored(message_to_json(message), "")
     body = message_to_json(replace(message, parts=tuple(parts)))
     return Stored(body, json.dumps(holes, separators=(",", ":")), tuple(blobs))
+
+
+def _with(part: Part, texts: dict[str, str]) -> Part:
+    return replace(part, **texts)  # type: ignore[arg-type]  # every field of a part is a str
 
 
 def _is_large(value: object) -> bool:
@@ -98,5 +102,5 @@ def put_together(body: str, holes: str, fetch: Callable[[bytes], str]) -> Messag
         return message
     parts = list(message.parts)
     for index, name, digest in json.loads(holes):
-        parts[index] = replace(parts[index], **{name: fetch(bytes.fromhex(digest))})
+        parts[index] = _with(parts[index], {name: fetch(bytes.fromhex(digest))})
     return replace(message, parts=tuple(parts))

@@ -11,8 +11,8 @@ WINDOW_CHARS = 400
 SEGMENT_CHARS = 200
 """Longer lines are shown in pieces of about this length."""
 
-_LINE = re.compile(r"[^\n]*?(?:\\n|\n)|[^\n]+")
-"""A line with its end. JSON in one line has its line ends written out."""
+_LINE_END = re.compile(r"\n|\\n")
+"""JSON in one line has its line ends written out."""
 
 Stretch = tuple[int, int]
 """Characters of a text: the first, and the one after the last."""
@@ -26,14 +26,16 @@ def segments(text: str) -> list[Stretch]:
         ([(0, 4), (4, 7)], [(0, 200), (200, 450)])
     """
     found: list[Stretch] = []
-    for line in _LINE.finditer(text):
-        at, end = line.span()
+    at = 0
+    ends = [match.end() for match in _LINE_END.finditer(text)]
+    for end in ends if ends and ends[-1] == len(text) else [*ends, len(text)]:
         while end - at > SEGMENT_CHARS * 1.5:
             space = text.rfind(" ", at + SEGMENT_CHARS // 2, at + SEGMENT_CHARS)
             cut = space + 1 if space >= 0 else at + SEGMENT_CHARS
             found.append((at, cut))
             at = cut
         found.append((at, end))
+        at = end
     return found
 
 
@@ -76,7 +78,7 @@ def widen(lines: Sequence[Stretch], first: int, last: int, chars: int) -> Stretc
     while True:
         grown = False
         for before, after in ((first, last + 1), (first - 1, last)):
-            if 0 <= before and after < len(lines) and lines[after][1] - lines[before][0] <= chars:
+            if before >= 0 and after < len(lines) and lines[after][1] - lines[before][0] <= chars:
                 first, last, grown = before, after, True
         if not grown:
             return lines[first][0], lines[last][1]

@@ -19,9 +19,11 @@ _BITS = 32
 """Passages of one thread: at most 2**32."""
 BATCH_CHARS = 4_000_000
 """So much text is indexed in one transaction, so that other writers get their turn."""
-MAX_HITS = 1_500
+BATCH_PASSAGES = 5_000
+"""So many passages are taken out in one transaction."""
+MAX_HITS = 800
 """Passages that are looked at for one word, newest first."""
-MAX_GROUPS = 16
+MAX_GROUPS = 6
 """Groups of very common words that are looked up together."""
 
 
@@ -76,31 +78,58 @@ def add(connection: sqlite3.Connection, thread: int, first: int, entries: Iterab
     listed: list[tuple[int, str]] = []
     next_id = (thread << _BITS) + first
     for entry in entries:
-        who = encode(speaker(entry.message))
+        who = _speaker(entry.message)
         about = next_id if entry.about else 0
         pieces = [(-1, entry.about)] if entry.about else []
         pieces += [(piece.start, piece.text) for piece in cut(as_text(entry.message))]
         for start, text in pieces:
-            rows.append((next_id, entry.position, start, about, who, encode(text)))
-            listed.append((next_id, _listed(text)))
+            rows.append((next_id, entry.position, start, about, encode(who), encode(text)))
+            listed.append((next_id, _listed(who, text)))
             next_id += 1
     connection.executemany("INSERT INTO archive_passage VALUES (?, ?, ?, ?, ?, ?)", rows)
     connection.executemany("INSERT INTO archive_words (rowid, words) VALUES (?, ?)", listed)
     return next_id - (thread << _BITS)
 
 
-def _listed(text: str) -> str:
-    return " ".join(dict.fromkeys(words(text)))
+def _speaker(message: Message) -> str:
+    who = speaker(message)
+    return who if who.endswith(message.name) else f"{who} {message.name}"
 
 
-def remove(connection: sqlite3.Connection, thread: int) -> None:
-    """Take a thread out of the index."""
-    for row in _select(connection, "id >= ? AND id < ?", _range(thread)):
+def _listed(who: str, text: str) -> str:
+    """List the words of a passage for the index; the name of its speaker is among them."""
+    _, _, name = who.partition(" ")
+    return " ".join(dict.fromkeys(words(f"{name}\n{text}")))
+
+
+def last_batch(connection: sqlite3.Connection, thread: int) -> tuple[int, int]:
+    """Find where the newest messages begin that are taken out of the index in one go.
+
+    Returns:
+        The first of their positions, and how many passages stand before it.
+    """
+    start, _ = _range(thread)
+    (last,) = connection.execute(
+        "SELECT COALESCE(MAX(id), ?) FROM archive_passage WHERE id >= ? AND id < ?",
+        (start, *_range(thread)),
+    ).fetchone()
+    if last - start < BATCH_PASSAGES:
+        return 0, 0
+    (position,) = connection.execute(
+        "SELECT position FROM archive_passage WHERE id = ?", (last - BATCH_PASSAGES,)
+    ).fetchone()
+    return position, _id_of(connection, start, last, position) - start
+
+
+def remove(connection: sqlite3.Connection, thread: int, first: int) -> None:
+    """Take a thread's passages out of the index, from the `first` one on."""
+    start, end = _range(thread)
+    for row in _select(connection, "id >= ? AND id < ?", (start + first, end)):
         connection.execute(
             "INSERT INTO archive_words (archive_words, rowid, words) VALUES ('delete', ?, ?)",
-            (row.id, _listed(row.text)),
+            (row.id, _listed(row.speaker, row.text)),
         )
-    connection.execute("DELETE FROM archive_passage WHERE id >= ? AND id < ?", _range(thread))
+    connection.execute("DELETE FROM archive_passage WHERE id >= ? AND id < ?", (start + first, end))
 
 
 def _range(thread: int) -> tuple[int, int]:

@@ -33,8 +33,9 @@ def open_archive(url_or_path: str | PathLike[str], *, secret: bytes | None = Non
     scheme, separator, _ = address.partition("://")
     if not separator:
         return SqliteArchive(address, secret=secret)
+    kind = f"{scheme}://"
     if scheme in {"postgres", "postgresql"}:
         problem = "an archive on PostgreSQL is not there yet"
-        raise ConfigError(f"{scheme}://", problem, "give a path to a SQLite file")
+        raise ConfigError(kind, problem, "give a path to a SQLite file")
     problem = "there is no such kind of archive"
-    raise ConfigError(f"{scheme}://", problem, "give a path to a SQLite file")
+    raise ConfigError(kind, problem, "give a path to a SQLite file")

@@ -36,60 +36,85 @@ _WEAK_WORDS = frozenset(
 _STOP_PAIRS = frozenset(
     pair
     for phrase in (
-        "什么 哪里 哪个 哪些 哪一 多少 怎么 怎样 如何 为何 为什么 是否 是不是 有没有 吗 呢 的 了 我们"
-        " 你们 他们 她们 这个 那个 这些 那些 一个 曾经 记得 告诉 请问 以及 还有 因为 所以 可以"
-        " 何 どこ どれ です ます した する こと"
-    ).split()
+        *("什么", "哪里", "哪个", "哪些", "哪一", "多少", "怎么", "怎样", "如何", "为何", "为什么"),
+        *(
+            "是否",
+            "是不是",
+            "有没有",
+            "吗",
+            "呢",
+            "的",
+            "了",
+            "我们",
+            "你们",
+            "他们",
+            "她们",
+            "这个",
+        ),
+        *("那个", "这些", "那些", "一个", "曾经", "记得", "告诉", "请问", "以及", "还有", "因为"),
+        *("所以", "可以", "何", "どこ", "どれ", "です", "ます", "した", "する", "こと"),
+    )
     for pair in words(phrase)
 )
 
-_SHAPES: dict[str, tuple[str, str]] = {
-    # name: (what a question with such an answer says, what such an answer looks like)
-    "number": (
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A kind of answer."""
+
+    asks: str
+    """What a question with such an answer says; case does not matter."""
+    looks: str
+    """What such an answer looks like."""
+
+
+_SHAPES = {
+    "number": _Shape(
         r"\bhow (?:many|much)\b|\bnumbers?\b|\bcount\b|\btotal\b|多少|几个|几次|数量",
         r"\d",
     ),
-    "duration": (
+    "duration": _Shape(
         r"\bhow long\b|\bduration\b|\bseconds?\b|\bminutes?\b|多久|多长时间",
         r"\d\s?(?:ms|s|sec|seconds?|m|min|minutes?|h|hours?|days?|weeks?|months?|years?)\b"
         r"|[天年月周秒时分]",
     ),
-    "size": (
+    "size": _Shape(
         r"\bhow (?:large|big)\b|\bsizes?\b|\bbytes\b|多大",
         r"\d\s?(?:[kmgt]i?b|bytes)\b|\d{3}",
     ),
-    "id": (
+    "id": _Shape(
         r"\bids?\b|_id\b|(?-i:[a-z]Id\b)|\bhash(?:es)?\b|\bsha\b|\bcommit\b|\buuid\b|\btoken\b",
         r"\b(?=[0-9a-f-]*\d)[0-9a-f]{6,}(?:-[0-9a-f]{4,})*\b|\b[A-Z]+-\d+\b|#\d+",
     ),
-    "path": (
+    "path": _Shape(
         r"\bpaths?\b|\bfolders?\b|\bdirector(?:y|ies)\b|\bdocuments?\b|\bfiles?\b|\btemplate\b"
         r"|\bwhere\b|文件|路径|目录",
-        r"[\w~.-]*/[\w.-]+|\b[\w-]+\.[a-z]{1,5}\b",
+        r"[\w~.]/|/\w|\w\.[a-z]{1,5}\b",
     ),
-    "line": (r"\blines?\b|行", r":\d+\b|\blines? \d+|\d+-\d+|\(\d+,\d+\)"),
-    "version": (r"\bversions?\b|\breleases?\b|版本", r"\d+\.\d+"),
-    "address": (
+    "line": _Shape(r"\blines?\b|行", r":\d+\b|\blines? \d+|\d+-\d+|\(\d+,\d+\)"),
+    "version": _Shape(r"\bversions?\b|\breleases?\b|版本", r"\d+\.\d+"),
+    "address": _Shape(
         r"\burls?\b|\blinks?\b|\baddress\b|\bhost\b|\bport\b|\bproxy\b|\bwebsite\b|网址|链接",
-        r"https?://|\b[\w.-]+\.[a-z]{2,}(?::\d+)?\b|:\d{2,5}\b",
+        r"https?://|\w\.[a-z]{2,}\b|:\d{2,5}\b",
     ),
-    "name": (
+    "name": _Shape(
         r"\bfunctions?\b|\bhelpers?\b|\bmethods?\b|\bclass(?:es)?\b|\binterfaces?\b|\btests?\b"
         r"|\bvariables?\b|\bfields?\b|\blabels?\b|\bflags?\b|\boptions?\b|\btypes?\b|\bactions?\b"
         r"|\bname\b|函数|方法|变量",
         r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|\w\(\)|--\w",
     ),
-    "date": (
-        r"\bwhen\b|\bdates?\b|\bday\b|\bmonth\b|\byear\b|什么时候|哪天|何时|日期",
+    "date": _Shape(
+        r"^\W*(?:since |until )?when\b|\bwhat time\b|\bdates?\b|\bday\b|\bmonth\b|\byear\b"
+        r"|什么时候|哪天|何时|日期",
         r"\b(?:19|20)\d\d\b|\d{1,2}[:/.]\d\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
         r"|\b(?:january|february|march|april|june|july|august|september|october|november|december)"
         r"\b|\b(?:yesterday|today|tomorrow|tonight|ago|last|next)\b|[年月日周]",
     ),
 }
-_ASKS = {name: re.compile(asks, re.IGNORECASE) for name, (asks, _) in _SHAPES.items()}
+_ASKS = {name: re.compile(shape.asks, re.IGNORECASE) for name, shape in _SHAPES.items()}
 _LOOKS = {
-    name: re.compile(looks, re.IGNORECASE if name != "name" else 0)
-    for name, (_, looks) in _SHAPES.items()
+    name: re.compile(shape.looks, re.IGNORECASE if name != "name" else 0)
+    for name, shape in _SHAPES.items()
 }
 _SPEAKERS = {
     "user": re.compile(r"\buser(?:'s)?\b|用户", re.IGNORECASE),
@@ -97,14 +122,16 @@ _SPEAKERS = {
     "tool": re.compile(r"\btool\b|\boutput\b|\breport(?:ed)?\b|\bcommand\b", re.IGNORECASE),
 }
 _BEGINNING = re.compile(
-    r"\bfirst\b|\binitial(?:ly)?\b|\bat the (?:start|beginning)\b|\boriginal(?:ly)?\b|最初|一开始|首先",
+    r"\bfirst\b|\binitial(?:ly)?\b|\bat the (?:start|beginning)\b|\boriginal(?:ly)?\b"
+    r"|最初|一开始|首先",
     re.IGNORECASE,
 )
 _NEWEST = re.compile(
-    r"\blast\b|\blatest\b|\bmost recent(?:ly)?\b|\bfinal(?:ly)?\b|\bcurrent(?:ly)?\b|最后|最新|最近",
+    r"\blast\b|\blatest\b|\bmost recent(?:ly)?\b|\bfinal(?:ly)?\b|\bcurrent(?:ly)?\b"
+    r"|最后|最新|最近",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"(?<!\w)['\"`‘“「『](.{3,120}?)['\"`’”」』](?!\w)")
+_QUOTED = re.compile(r"(?<!\w)['\"`\u2018“「『](.{3,120}?)['\"`\u2019”」』](?!\w)")
 WEAK = 0.3
 
 

@@ -18,10 +18,14 @@ from thalweg.archive.question import Question, looks_like
 from thalweg.archive.words import find_tokens, token_words
 from thalweg.tokens import Counter
 
-SHORTLIST = 120
-"""Passages that are read and looked at closely."""
-FOLLOWERS = 4
-"""Passages read after one that tells what its message is about."""
+SHORTLIST = 240
+"""Passages that are read."""
+CLOSE_LOOKS = 100
+"""Passages whose lines are looked at."""
+FOLLOWERS = 3
+"""Passages read after one that tells what its message is about, whatever is in them."""
+FOLLOWED = 30
+"""Passages after it that are read if a word of the question is in them."""
 NEIGHBOUR_SHARE = 0.25
 """What a word counts in the shortlist that stands in the passage before or after."""
 ABOUT_CHARS = 80
@@ -39,7 +43,7 @@ class Features:
     window: float = 1.0
     """Share of the words that stand together in a few lines."""
     passage: float = 0.5
-    """Share that stands elsewhere in the passage."""
+    """Share that stands elsewhere in the passage, or in its speaker's name."""
     about: float = 0.5
     """Share that stands only in the call which a tool result answers."""
     around: float = 0.25
@@ -138,12 +142,15 @@ def shortlist(question: Question, hits: Hits) -> list[int]:
     return sorted(rows, key=score, reverse=True)[:SHORTLIST]
 
 
-def surroundings(rows: Iterable[Row]) -> set[int]:
+def surroundings(rows: Iterable[Row], hits: Hits) -> set[int]:
     """List the passages to read beside some: neighbours, calls answered, results of calls."""
     found: set[int] = set()
     for row in rows:
         if row.start < 0:
             found.update(range(row.id + 1, row.id + 1 + FOLLOWERS))
+            found.update(
+                near for near in range(row.id + 1, row.id + 1 + FOLLOWED) if near in hits.rows
+            )
         else:
             found.update((row.id - 1, row.id + 1))
             if row.about:
@@ -157,6 +164,7 @@ def choose(
     rows: Mapping[int, Row],
     max_tokens: int,
     count: Counter,
+    *,
     within: Sequence[Span] | None = None,
 ) -> list[Passage]:
     """Choose excerpts, best first, as many different ones as fit.
@@ -181,21 +189,55 @@ def rank(
 ) -> list[Candidate]:
     """Rank the passages in which words of the question stand, or in the calls they answer."""
     scale = Scale(question, hits)
-    shown = [
-        _Shown.of(row, scale, question)
+    possible = [
+        row
         for row in rows.values()
         if row.start >= 0
         and hits.rows.get(row.id, 0) | hits.rows.get(row.about, 0)
         and _is_within(row.position, within)
     ]
+    shown = [
+        _Shown.of(row, scale, question, hits) for row in _promising(question, scale, hits, possible)
+    ]
     traits = Counted(trait for one in shown for trait in one.traits)
     rare = {trait: rarity(count, len(shown)) for trait, count in traits.items()}
     last = max((one.row.position for one in shown), default=0) or 1
     found = [
-        Candidate(one.row, one.first, one.last, _features(question, scale, hits, one, rare, last))
+        Candidate(
+            one.row,
+            one.first,
+            one.last,
+            _features(question, scale, hits, one, rare=rare, last_position=last),
+        )
         for one in shown
     ]
     return sorted(found, key=lambda one: (-one.features.score, -one.row.id))
+
+
+def _promising(question: Question, scale: "Scale", hits: Hits, rows: Sequence[Row]) -> list[Row]:
+    """Pick the passages to look at closely, by what is known without reading their lines."""
+    speakers = Counted(_role(row) for row in rows)
+
+    def score(row: Row) -> tuple[float, int]:
+        own, about, near = _words(hits, row)
+        total = scale(own) + WEIGHTS.about * scale(about) + WEIGHTS.around * scale(near)
+        if _role(row) in question.speakers:
+            total += WEIGHTS.speaker * rarity(speakers[_role(row)], len(rows))
+        return total, row.id
+
+    return sorted(rows, key=score, reverse=True)[:CLOSE_LOOKS]
+
+
+def _role(row: Row) -> str:
+    return row.speaker.split(" ")[0]
+
+
+def _words(hits: Hits, row: Row) -> tuple[int, int, int]:
+    """Tell the words in a passage, those only in what it is about, those only beside it."""
+    own = hits.rows.get(row.id, 0)
+    about = hits.rows.get(row.about, 0) & ~own
+    near = hits.rows.get(row.id - 1, 0) | hits.rows.get(row.id + 1, 0)
+    return own, about, near & ~own & ~about
 
 
 def _is_within(position: int, within: Sequence[Span] | None) -> bool:
@@ -212,12 +254,12 @@ class _Shown:
     window: int
     """Words in those lines."""
     whole: int
-    """Words in the passage."""
+    """Words in the passage and its speaker's name."""
     traits: frozenset[str]
     """Shapes of an answer that it has, and its speaker if the question names that one."""
 
     @classmethod
-    def of(cls, row: Row, scale: "Scale", question: Question) -> "_Shown":
+    def of(cls, row: Row, scale: "Scale", question: Question, hits: Hits) -> "_Shown":
         """Find the lines of a passage to show."""
         lines = segments(row.text)
         found = [scale.words_in(row.text[start:end]) for start, end in lines]
@@ -227,9 +269,9 @@ class _Shown:
             whole |= words
             window |= words if first <= index <= last else 0
         stretch = row.text[slice(*widen(lines, first, last, WIDTHS[-1][1]))]
+        whole |= hits.rows.get(row.id, 0)
         traits = {shape for shape in question.shapes if looks_like(stretch, shape)}
-        role = row.speaker.split(" ")[0]
-        traits |= {role} if role in question.speakers else set()
+        traits |= {_role(row)} & set(question.speakers)
         return cls(row, first, last, window, whole, frozenset(traits))
 
 
@@ -238,6 +280,7 @@ def _features(
     scale: Scale,
     hits: Hits,
     one: _Shown,
+    *,
     rare: Mapping[str, float],
     last_position: int,
 ) -> Features:
@@ -273,9 +316,13 @@ def _pack(
         core = _excerpt(candidate, rows, 0)
         if not _lines(core.text) - seen:
             continue
-        passage = _excerpt(candidate, rows, width, with_about=candidate.row.position not in told)
-        cost = count(render_passages([passage]) + "\n\n") + 1
-        if cost > left:
+        with_about = candidate.row.position not in told
+        for chars in (width, WIDTHS[-1][1], 0):
+            passage = _excerpt(candidate, rows, chars, with_about=with_about)
+            cost = count(render_passages([passage]) + "\n\n") + 1
+            if cost <= left:
+                break
+        else:
             continue
         left -= cost
         seen |= _lines(passage.text)

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from os import PathLike, fspath
 from threading import RLock
 from types import TracebackType
+from typing import Self
 
 from thalweg.archive import index
 from thalweg.archive.base import Handle, Logged, Passage, Reading, Span, ThreadKey
@@ -45,7 +46,7 @@ class SqliteArchive:
             self._connection.close()
             raise
 
-    def __enter__(self) -> "SqliteArchive":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -177,8 +178,8 @@ class SqliteArchive:
             ).fetchone()
             hits = index.find(db, thread, total, question.words, within)
             rows = index.rows_of(db, shortlist(question, hits))
-            rows |= index.rows_of(db, surroundings(rows.values()))
-        return choose(question, hits, rows, max_tokens, exact_counter(), within)
+            rows |= index.rows_of(db, surroundings(rows.values(), hits))
+        return choose(question, hits, rows, max_tokens, exact_counter(), within=within)
 
     def threads(self, owner: str) -> list[str]:
         """See `Archive.threads`."""
@@ -191,11 +192,14 @@ class SqliteArchive:
 
     def delete(self, key: ThreadKey) -> None:
         """See `Archive.delete`."""
+        # The index goes first, a batch at a time: it is as long to undo as it was to build.
+        while self._unindex_batch(key):
+            pass
         with self._write() as db:
             thread, _ = self._thread(db, key)
             if thread is None:
                 return
-            index.remove(db, thread)
+            index.remove(db, thread, 0)
             # The thread's row goes first: while it stands, its log cannot be deleted.
             db.execute("DELETE FROM archive_thread WHERE id = ?", (thread,))
             for table in ("archive_log", "archive_holding", "archive_handle"):
@@ -249,6 +253,19 @@ class SqliteArchive:
                 (indexed + len(batch), passages, thread),
             )
         return True
+
+    def _unindex_batch(self, key: ThreadKey) -> bool:
+        with self._write() as db:
+            thread, _ = self._thread(db, key)
+            if thread is None:
+                return False
+            first, passages = index.last_batch(db, thread)
+            index.remove(db, thread, passages)
+            db.execute(
+                "UPDATE archive_thread SET indexed = ?, passages = ? WHERE id = ?",
+                (first, passages, thread),
+            )
+        return passages > 0
 
     @contextmanager
     def _use(self) -> Iterator[sqlite3.Connection]:
@@ -308,8 +325,7 @@ def _new_thread(db: sqlite3.Connection, key: ThreadKey) -> int:
         "INSERT INTO archive_thread (owner, thread) VALUES (?, ?)",
         (index.encode(key.owner), index.encode(key.thread)),
     )
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
+    return int(cursor.lastrowid or 0)
 
 
 def _unindexed(db: sqlite3.Connection, key: ThreadKey) -> tuple[int, int, int] | None:

@@ -16,7 +16,7 @@ _UNSPACED = (
 )
 """Scripts written without spaces (Thai, Lao, Burmese, Khmer, Kana, Han), and Hangul, whose
 spaced words carry their particles: all are compared by pairs of letters."""
-_TOKEN = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+(?:[.\-'’][^\W{_UNSPACED}]+)*")
+_TOKEN = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+(?:[.\-'\u2019][^\W{_UNSPACED}]+)*")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _SEPARATORS = re.compile(r"[._\-]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -43,9 +43,8 @@ def find_tokens(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
-@lru_cache(maxsize=1 << 16)
 def token_words(token: str) -> tuple[str, ...]:
-    """List the words of one token of `tokens`.
+    """List the words of one token of `find_tokens`.
 
     Example:
         >>> token_words("user_ids")
@@ -54,11 +53,19 @@ def token_words(token: str) -> tuple[str, ...]:
     if _IS_UNSPACED.match(token):
         pairs = [token[i : i + 2] for i in range(len(token) - 1)] or [token]
         return tuple(map(_ascii, pairs))
-    token = token.removesuffix("'s").removesuffix("’s").replace("'", "").replace("’", "")
+    return _remembered_words(token) if len(token) <= MAX_WORD_CHARS else _spaced_words(token)
+
+
+def _spaced_words(token: str) -> tuple[str, ...]:
+    token = token.removesuffix("'s").removesuffix("\u2019s").replace("'", "").replace("\u2019", "")
     parts = [part for piece in _SEPARATORS.split(token) for part in _HUMP.split(piece) if part]
-    if len(parts) < 2:
-        return tuple(fold(part) for part in parts)
-    return (*map(fold, parts), fold("".join(parts)))
+    if not parts:
+        return ()
+    return tuple(dict.fromkeys((*map(fold, parts), fold("".join(parts)))))
+
+
+# Bounded in number and, by the length of what is remembered, in bytes.
+_remembered_words = lru_cache(maxsize=1 << 16)(_spaced_words)
 
 
 def fold(word: str) -> str:

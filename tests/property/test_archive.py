@@ -1,0 +1,140 @@
+"""Laws of the archive's pure parts, for any text."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from thalweg.archive.blobs import pack, put_together, take_apart, unpack
+from thalweg.archive.excerpts import best_window, segments, widen
+from thalweg.archive.passages import MAX_CHARS, MAX_LINE_CHARS, cut
+from thalweg.archive.question import ask, looks_like
+from thalweg.archive.reading import read_piece
+from thalweg.archive.words import find_tokens, token_words, words
+from thalweg.entries import Message, Opaque, Part, Text, Thinking, ToolCall
+
+any_text = st.text(st.characters(), max_size=400)
+"""Every character there is, lone surrogates included."""
+texts = st.one_of(
+    any_text,
+    st.builds(str.__mul__, st.sampled_from(["a", "word ", "漢", "line\n", "\n", "\\n", "\ud800"]),
+              st.integers(0, 3_000)),
+)  # fmt: skip
+parts: st.SearchStrategy[Part] = st.one_of(
+    st.builds(Text, texts),
+    st.builds(Thinking, texts, signature=texts),
+    st.builds(ToolCall, any_text, any_text, texts),
+    st.builds(Opaque, any_text, texts),
+)
+
+
+@given(st.lists(parts, max_size=4))
+def test_a_message_taken_apart_is_put_together_equal(drawn: list[Part]) -> None:
+    """Whatever its parts hold, and what is stored of it is ASCII."""
+    message = Message("assistant", tuple(drawn))
+    stored = take_apart(message)
+    kept = {blob.hash: unpack(blob.data, packed=blob.packed) for blob in stored.blobs}
+
+    assert stored.body.isascii()
+    assert put_together(stored.body, stored.holes, kept.__getitem__) == message
+
+
+@given(texts)
+def test_the_same_text_is_the_same_blob(text: str) -> None:
+    """Stored once, however often it is held."""
+    assert pack(text) == pack(text)
+    assert unpack(pack(text).data, packed=pack(text).packed) == text
+
+
+@given(texts)
+def test_passages_add_up_to_their_text(text: str) -> None:
+    """None is empty, none is much too large, and each stands where it says."""
+    pieces = cut(text)
+
+    assert "".join(piece.text for piece in pieces) == text
+    assert all(text.startswith(piece.text, piece.start) for piece in pieces)
+    assert all(0 < len(piece.text) <= max(MAX_CHARS, MAX_LINE_CHARS) for piece in pieces)
+
+
+def passages(text: str) -> list[tuple[int, int]]:
+    """Tell where the passages of a text begin and end."""
+    return [(piece.start, piece.start + len(piece.text)) for piece in cut(text)]
+
+
+@pytest.mark.parametrize("pieces", [segments, passages])
+@given(text=texts)
+def test_pieces_of_a_text_join_without_gaps(
+    pieces: Callable[[str], list[tuple[int, int]]], text: str
+) -> None:
+    """From the first character to the last."""
+    found = pieces(text)
+
+    assert [start for start, _ in found] == [0, *(end for _, end in found)][: len(found)]
+    assert (found[-1][1] if found else 0) == len(text)
+
+
+@given(texts.filter(bool), st.lists(st.integers(0, 7), min_size=200, max_size=200))
+def test_an_excerpt_holds_its_window_and_only_whole_lines(text: str, masks: list[int]) -> None:
+    """Widening takes nothing away."""
+    lines = segments(text)[:200]
+    first, last = best_window(lines, masks[: len(lines)], int.bit_count)
+    start, end = widen(lines, first, last, 500)
+
+    assert start <= lines[first][0] < lines[last][1] <= end
+    assert start in {a for a, _ in lines}
+    assert end in {b for _, b in lines}
+
+
+@given(texts)
+@example("ﬀ İstanbul ǅ x_y.z-w A.B's O'Neill’s")
+def test_every_word_is_plain_ascii_and_short(text: str) -> None:
+    """So that no version of SQLite takes it apart differently."""
+    for word in words(text):
+        assert word.isascii()
+        assert word.isalnum()
+        assert 0 < len(word) <= 64
+
+
+@given(texts)
+def test_a_text_is_found_by_any_of_its_tokens(text: str) -> None:
+    """A question and a text go through the same function."""
+    have = set(words(text))
+
+    assert all(set(token_words(token)) <= have for token in find_tokens(text))
+
+
+@given(texts)
+def test_any_text_can_be_asked(text: str) -> None:
+    """And compared with any shape of an answer."""
+    question = ask(text)
+
+    assert len(set(question.words)) == len(question.words) <= 48
+    assert all(looks_like(text, shape) in {True, False} for shape in question.shapes)
+
+
+@given(texts, st.integers(1, 900), st.data())
+def test_what_is_read_by_characters_is_what_stands_there(
+    text: str, max_chars: int, data: st.DataObject
+) -> None:
+    """And reading on from its end comes to the end."""
+    start = data.draw(st.integers(0, max(0, len(text) - 1)))
+    end = data.draw(st.integers(start + 1, start + 2_000))
+    reading = read_piece("h", text, chars=(start, end), max_chars=max_chars)
+
+    assert reading.text == text[start : min(end, start + max_chars)]
+    assert bool(reading.next) == (start + len(reading.text) < len(text))
+
+
+@given(texts.filter(bool), st.data())
+def test_lines_read_one_by_one_add_up(text: str, data: st.DataObject) -> None:
+    """Numbered as an editor numbers them."""
+    total = read_piece("h", text).total_lines
+    lines = [
+        read_piece("h", text, lines=(n, n), max_chars=99_999).text
+        for n in range(1, min(total, 50) + 1)
+    ]
+    stop = data.draw(st.integers(1, len(lines)))
+
+    assert lines[: total - 1] == text.split("\n")[: min(total - 1, 50)]
+    assert read_piece("h", text, lines=(1, stop), max_chars=99_999).text == "\n".join(lines[:stop])
