@@ -68,14 +68,14 @@ OUTLINE_CHARS = 120
 
 
 def as_outline(messages: Iterable[Message], first: int = 0) -> str:
-    """Write a stretch of a thread as one line a message: where to look, not what it says.
+    r"""Write a stretch of a thread as one line a message: where to look, not what it says.
 
     Args:
         messages: Oldest first.
         first: Position of the first one in its thread.
 
     Example:
-        >>> print(as_outline([Message("user", (Text("Fix the\\nbuild"),))], first=7))
+        >>> print(as_outline([Message("user", (Text("Fix the\nbuild"),))], first=7))
         #7 user (13 characters): Fix the build
     """
     return "\n".join(
