@@ -35,6 +35,7 @@ def report(tmp_path: Path) -> str:
     policies = ("thalweg", "deepagents", "none")
     runs = [a_run(policy) for policy in policies]
     runs += [a_run(policy, trajectory=HOSTILE, text=HOSTILE * 3) for policy in policies]
+    runs = [replace(run, unrecoverable_bytes=9_000) for run in runs]
     write_report(runs, path := tmp_path / "report.html")
     return path.as_uri()
 

@@ -41,8 +41,6 @@ def write_report(runs: Sequence[Run], path: Path) -> None:
 
 def _replace(path: Path, content: bytes) -> None:
     path = path.resolve()
-    if path.is_dir():
-        raise IsADirectoryError(None, "it is a folder")
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         unfinished.write_bytes(content)
