@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from deepagents.backends import StateBackend
+from deepagents.middleware.filesystem import FilesystemMiddleware
 from deepagents.middleware.summarization import create_summarization_middleware
-from langchain.agents.middleware import ModelRequest, ModelResponse
+from langchain.agents.middleware import ModelRequest, ModelResponse, TodoListMiddleware
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage
 
@@ -20,12 +21,21 @@ WINDOW = 10**12
 class Peer:
     """The hook, and the history it is given at each call."""
 
-    def __init__(self, messages: Sequence[Message]) -> None:
+    def __init__(self, messages: Sequence[Message], *, with_tools: bool) -> None:
+        """Make a hook.
+
+        Args:
+            messages: The thread.
+            with_tools: Whether requests carry the tools every deep agent has; the hook counts
+                their schemas at each call.
+        """
         self.model = FakeListChatModel(responses=["ok"], profile={"max_input_tokens": WINDOW})
         self.hook = create_summarization_middleware(self.model, StateBackend())
         system, *history = LangChainWire().write(list(messages))
         self.system = system
         self.history = history
+        tools = (TodoListMiddleware(), FilesystemMiddleware(backend=StateBackend()))
+        self.tools = [tool for each in tools for tool in each.tools] if with_tools else []
         self.answer = ModelResponse(result=[AIMessage("ok")])
 
     def call_s(self, seen: int) -> float:
@@ -35,7 +45,7 @@ class Peer:
             model=self.model,
             messages=history,
             system_message=self.system,
-            tools=[],
+            tools=[*self.tools],
             state={"messages": history},
         )
         sent: list[int] = []

@@ -7,6 +7,7 @@ are whole files; a user speaks now and then; about a third of the turns call sev
 import json
 import random
 from collections.abc import Iterator
+from itertools import islice
 
 from thalweg.entries import Message, Text, ToolCall
 
@@ -17,18 +18,13 @@ _TOOLS = (
     ("edit_file", "path", 2),
     ("list_files", "path", 1),
 )
-_SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo zu".split()
+_SYLLABLES = ("ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "qui", "ro")
 _VOCABULARY = 4_000
 
 
 def made_up_thread(messages: int, seed: int = 1) -> Iterator[Message]:
     """Make the first messages of an endless thread, turn by turn."""
-    made = 0
-    for message in _endless(random.Random(seed)):  # noqa: S311 (not a secret)
-        if made == messages:
-            return
-        yield message
-        made += 1
+    yield from islice(_endless(random.Random(seed)), messages)  # noqa: S311 (not a secret)
 
 
 def _endless(dice: random.Random) -> Iterator[Message]:
