@@ -12,7 +12,7 @@ from tests.property.test_requests import witness
 from thalweg.archive import Span, ThreadKey
 from thalweg.archive.handles import make_handle
 from thalweg.context.edits import Fold
-from thalweg.context.fold import Record, absorb, render
+from thalweg.context.fold import Record, absorb, fenced, render
 from thalweg.context.window import is_blank
 from thalweg.entries import Message, Thinking, ToolCall, message_to_json
 from thalweg.errors import HandleError, StorageError
@@ -54,9 +54,14 @@ def _shown_whole(driven: Drive, request: Request) -> set[int]:
         recorded = driven.entries[item.position].message
         shown = all(_bare(p) in parts for p in recorded.parts)
         late = recorded.role == "tool" and item.message.role == "user"
+<<<<<<< HEAD
         whole |= (
             {item.position} if shown or (late and recorded.text in item.message.text) else set()
         )
+=======
+        told = late and fenced(recorded.text) in item.message.text
+        whole |= {item.position} if shown or told else set()
+>>>>>>> laws
     return whole
 
 

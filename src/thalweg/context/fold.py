@@ -165,7 +165,8 @@ def _plan(arguments: str) -> str:
             return ""
         words = [todo.get(key) for key in ("content", "step", "title", "description", "task")]
         text = next((word for word in words if isinstance(word, str)), "")
-        lines.append(f"- {todo.get('status', '?')}: {_clip(text, NOTE_CHARS)}")
+        line = " ".join(f"{todo.get('status', '?')}: {text}".split())
+        lines.append(f"- {_clip(line, NOTE_CHARS)}")
     return "\n".join(["", *lines]) if lines else ""
 
 

@@ -12,7 +12,7 @@ from thalweg.context.edits import Elide, Evict, Fold, Reason, Rewrite, Supersede
 from thalweg.context.fold import absorb, render
 from thalweg.context.pins import excerpt
 from thalweg.context.preview import preview
-from thalweg.context.window import Window, record_message
+from thalweg.context.window import Window, is_blank, record_message
 from thalweg.entries import Entry, Text, Thinking, ToolCall, ToolUse
 from thalweg.prompts import prompt
 from thalweg.tokens import measure
@@ -147,7 +147,8 @@ def plan_unthink(scene: Scene, after: int) -> Iterator[Elide]:
     entries = [e for p, e in scene.window.entries.items() if p > after]
     spoken = max((e.position for e in entries if e.is_request), default=-1)
     for entry in entries:
-        if entry.position < spoken and entry.thinking and _unedited(scene, entry):
+        shown = entry.position < spoken and not is_blank(entry.message)
+        if shown and entry.thinking and _unedited(scene, entry):
             parts = tuple(p for p in entry.message.parts if not isinstance(p, Thinking))
             yield Elide(
                 reason="reasoning of a finished tool loop",

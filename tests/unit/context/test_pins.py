@@ -1,0 +1,40 @@
+"""A request is shortened around what must not be lost."""
+
+from thalweg.context.pins import constraint_lines, excerpt
+
+PASTE = "\n".join(f"line {n} of a long paste" for n in range(400))
+POINTER = 'recall(handle="h#3")'
+
+
+def test_lines_that_set_a_constraint_are_found_in_several_languages() -> None:
+    """One line each; a paste without line ends is not a sentence."""
+    lines = ["Never push.", "绝对不要删除", "nicht löschen", "- no mocks", "fine", "must " * 300]
+    text = "\r\n".join(lines)
+
+    assert [text[a:b] for a, b in constraint_lines(text)] == lines[:4]
+
+
+def test_neighbouring_constraints_stand_together_without_a_marker_between_them() -> None:
+    """A line end is nothing that was left out."""
+    text = f"{PASTE}\nNever push.\nAlways test.\n\nOnly then stop.\n{PASTE}"
+
+    shown = excerpt(text, 160, 0, (), POINTER)
+
+    assert "Never push.\nAlways test.\n\nOnly then stop." in shown
+    assert shown.count(POINTER) == 2
+
+
+def test_a_pin_is_whole_where_it_overlaps_the_head_a_constraint_or_the_tail() -> None:
+    """No line end, no marker is put into it."""
+    for at in range(0, 700, 7):
+        quote = "the quote: never\nsplit\n\nthis"
+        text = f"{'x' * at}{quote}{'y' * 900}"
+        assert excerpt(text, 160, 100, (quote,), POINTER).count(quote) == 1
+
+
+def test_constraints_can_be_bounded() -> None:
+    """A log in which every line says `cannot` is a paste, not a list of constraints."""
+    text = "\n".join(f"{n} cannot connect" for n in range(2_000))
+
+    assert excerpt(text, 160, 0, (), POINTER) == text
+    assert len(excerpt(text, 160, 0, (), POINTER, constraints=400)) < 900
