@@ -54,14 +54,8 @@ def _shown_whole(driven: Drive, request: Request) -> set[int]:
         recorded = driven.entries[item.position].message
         shown = all(_bare(p) in parts for p in recorded.parts)
         late = recorded.role == "tool" and item.message.role == "user"
-<<<<<<< HEAD
-        whole |= (
-            {item.position} if shown or (late and recorded.text in item.message.text) else set()
-        )
-=======
         told = late and fenced(recorded.text) in item.message.text
         whole |= {item.position} if shown or told else set()
->>>>>>> laws
     return whole
 
 

@@ -17,7 +17,11 @@ def test_a_system_prompt_that_fills_the_window_is_an_error_in_words(spare: int) 
     prompt = "x" * (4 * (limit - 4 - spare))
 
     with pytest.raises(WindowExceededError) as caught:
-        for edits in squeeze(s := scene(system(prompt), user("Hello there, please help me."), *[says("Hm. " * 40)] * 3)):
+        for edits in squeeze(
+            s := scene(
+                system(prompt), user("Hello there, please help me."), *[says("Hm. " * 40)] * 3
+            )
+        ):
             s.window.apply(edits)
 
     assert caught.value.needed > caught.value.window == limit
