@@ -172,7 +172,7 @@ def _plan(arguments: str) -> str:
 
 _EXIT = re.compile(r"exit(?:ed with)?(?: code| status)?[:= ]+(-?\d+)", re.IGNORECASE)
 _FAILURE = re.compile(
-    r"^.*(?:\berror\b|exception|traceback|\bfail(?:ed|ure)?\b|\bfatal\b|panic:|--- FAIL).*$",
+    r"^.*(?:error\b|exception|traceback|\bfail(?:ed|ure)?\b|\bfatal\b|panic:|--- FAIL).*$",
     re.IGNORECASE | re.MULTILINE,
 )
 

@@ -9,14 +9,14 @@ _ENGLISH = (
     r"must|never|always|don'?t|do not|does not|should|shouldn'?t|cannot|can'?t|only|ensure"
     r"|make sure|without|instead of|rather than|required?|forbid|forbidden|avoid|prefer|exactly"
     r"|at (?:most|least)|no more than|no less than|remember|important|note|please"
-    r"|(?:^|[-*•]\s*)no\b|not allowed|keep|stay in|until"
+    r"|not allowed|keep|stay in|until"
 )
 _CHINESE = (
     "必须|不要|不能|不得|不可|禁止|一定|务必|只能|仅|至少|至多|不超过|以上|以下|请勿|避免|记住"
 )
 _GERMAN_ETC = "muss|nicht|niemals|immer|nur|debe|nunca|siempre|doit|jamais|toujours"
 _CONSTRAINT = re.compile(
-    rf"\b(?:{_ENGLISH}|{_GERMAN_ETC})\b|{_CHINESE}", re.IGNORECASE | re.MULTILINE
+    rf"\b(?:{_ENGLISH}|{_GERMAN_ETC})\b|(?:^|[-*•])\s*no\b|{_CHINESE}", re.IGNORECASE | re.MULTILINE
 )
 
 MAX_LINE = 600
