@@ -12,7 +12,8 @@ from tests.property.test_requests import witness
 from thalweg.archive import Span, ThreadKey
 from thalweg.archive.handles import make_handle
 from thalweg.context.edits import Fold
-from thalweg.context.fold import Record, absorb, fenced, render
+from thalweg.context.fold import Record, absorb
+from thalweg.context.record import fenced, render
 from thalweg.context.window import is_blank
 from thalweg.entries import Message, Thinking, ToolCall, message_to_json
 from thalweg.errors import HandleError, StorageError

@@ -3,9 +3,6 @@
 import re
 from collections.abc import Iterator
 
-SCANNED = 20_000
-"""Characters at each end of a text in which identifiers are looked for."""
-
 _KINDS: tuple[tuple[int, str], ...] = (
     (6, r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"),
     (6, r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b"),
@@ -24,18 +21,21 @@ _PATTERN = re.compile("|".join(f"({pattern})" for _, pattern in _KINDS))
 _WEIGHTS = tuple(weight for weight, _ in _KINDS)
 
 
-def identifiers(text: str) -> Iterator[tuple[int, str]]:
+def identifiers(text: str, scanned: int = 20_000) -> Iterator[tuple[int, str]]:
     """Find identifiers: ids, hashes, addresses, paths, versions, amounts, long names.
 
+    Args:
+        text: Any text.
+        scanned: Characters at each end that are read.
+
     Returns:
-        Weight (more is less guessable) and identifier, in order of appearance. Of a long text
-        only the two ends are read.
+        Weight (more is less guessable) and identifier, in order of appearance.
 
     Example:
         >>> list(identifiers("fixed in 4f9d2c1 (3.2 s), see src/app.py:40"))
         [(6, '4f9d2c1'), (3, '3.2 s'), (5, 'src/app.py:40')]
     """
-    ends = text if len(text) <= 2 * SCANNED else f"{text[:SCANNED]}\n{text[-SCANNED:]}"
+    ends = text if len(text) <= 2 * scanned else f"{text[:scanned]}\n{text[-scanned:]}"
     for match in _PATTERN.finditer(ends):
         if match.lastindex:
             yield _WEIGHTS[match.lastindex - 1], match[0]

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Elide, Evict, Fold, Reason, Rewrite, Supersede
-from thalweg.context.fold import absorb, render
+from thalweg.context.fold import absorb
 from thalweg.context.pins import excerpt
 from thalweg.context.preview import preview
+from thalweg.context.record import render
 from thalweg.context.window import Window, is_blank, record_message
 from thalweg.entries import Entry, Text, Thinking, ToolCall, ToolUse
 from thalweg.prompts import prompt
@@ -47,8 +48,15 @@ class Scene:
         return prompt("pointer").render(handle=self.name_span(position, position))
 
 
+RECALL = "recall"
+"""The tool that reads back what left the context. What it brings is bounded already."""
+
+
 def plan_arrivals(scene: Scene) -> list[Rewrite]:
-    """Bound the tool results that came since the last call. They were never sent: it is free."""
+    """Bound the tool results that came since the last call. They were never sent: it is free.
+
+    What was read back stays as it is, else reading would be a loop (I27).
+    """
     budget = scene.budget
     return [
         evict(scene, entry, budget.preview, "arrived too large")

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from thalweg.context.edits import Edit, Fold, Pin, Rewrite, Unpin
-from thalweg.context.fold import Quote, Record, absorb, fenced
+from thalweg.context.fold import Quote, Record, absorb
+from thalweg.context.record import fenced
 from thalweg.entries import Entry, Message, Part, Text, Thinking, ToolCall, ToolUse
 from thalweg.prompts import prompt
 from thalweg.tokens import Counter, Ledger, measure

@@ -4,7 +4,8 @@ import json
 
 from tests.property.driving import quick_count
 from tests.unit.context.threads import call, entries, result, says, user
-from thalweg.context.fold import Quote, Record, absorb, outcome, render
+from thalweg.context.fold import Quote, Record, absorb, outcome
+from thalweg.context.record import render
 from thalweg.entries import Media, Message, Text
 
 HANDLE = "a" * 16

@@ -6,7 +6,7 @@ from tests.property.driving import Drive
 from tests.property.strategies import Scenario
 from tests.unit.context.threads import call, result, says, steps, system, user
 from thalweg.context.budget import MIN_LIMIT, Budget
-from thalweg.context.identifiers import SCANNED, identifiers
+from thalweg.context.identifiers import identifiers
 from thalweg.context.validity import DIALECTS, check
 from thalweg.entries import Message, ToolCall
 from thalweg.tokens import Calibration
@@ -65,7 +65,7 @@ def test_dialects_that_take_a_prefill_let_it_pass() -> None:
 
 def test_identifiers_are_found_at_both_ends_of_a_long_text() -> None:
     """Hashes, addresses, paths, amounts and names; dull words are not."""
-    text = f"4f9d2c1 at src/app.py:40 {'dull ' * SCANNED} see https://e.org/x v1.2.3 ISSUE-77 12 kB"
+    text = f"4f9d2c1 at src/app.py:40 {'dull ' * 20_000} see https://e.org/x v1.2.3 ISSUE-77 12 kB"
     found = [name for _, name in identifiers(text)]
 
     assert found == ["4f9d2c1", "src/app.py:40", "https://e.org/x", "v1.2.3", "ISSUE-77", "12 kB"]

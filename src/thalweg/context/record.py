@@ -1,0 +1,191 @@
+"""The record of a fold as text: what was absorbed, written within a budget."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from thalweg.context.fold import FileState, Outcome, Quote, Record
+from thalweg.context.pins import excerpt
+from thalweg.prompts import prompt
+from thalweg.tokens import Counter
+
+
+def render(
+    record: Record,
+    *,
+    handle: str,
+    budget: int,
+    count: Counter,
+    pins: Sequence[Quote] = (),
+) -> str:
+    """Write the record of everything folded so far.
+
+    Args:
+        record: What was absorbed.
+        handle: Names the folded span; `handle#position` names a message in it.
+        budget: Most tokens the record may have, unless the goal and the pins alone need more.
+        count: Counter of tokens.
+        pins: Quotes that must stay verbatim, each with the position of its request.
+
+    Returns:
+        A fenced text. Requests come first and verbatim as far as the budget goes, then todos,
+        open errors, files, delegated tasks, commands, notes and an index of identifiers.
+    """
+    opening = prompt("record").render(last=record.last, handle=handle)
+    room = budget - count(opening) - 24
+    requests = _requests(record, handle, int(room * 0.8), count, pins)
+    sections = [("Requests", requests)] if requests else []
+    room -= sum(count(line) + 1 for line in requests)
+    for title, share, lines in _sections(record):
+        fitting = _newest(lines, int(room * share), count)
+        room -= sum(tokens for _, tokens in fitting)
+        if fitting:
+            sections.append((title, [line for line, _ in fitting]))
+    body = "\n\n".join(f"## {title}\n" + "\n".join(lines) for title, lines in sections)
+    return f"<thread-record>\n{opening}\n\n{fenced(body)}\n</thread-record>"
+
+
+def fenced(text: str) -> str:
+    """Escape whatever looks like the fence of a record, so that no text can forge or end one."""
+    return re.sub(r"<(?=\s*/?\s*thread-record)", r"<\\", text, flags=re.IGNORECASE)
+
+
+LEVELS = ((6_000, 400), (2_400, 300), (1_200, 200), (800, 100), (450, 0), (160, 0))
+"""How much of each end of a long request is quoted, in characters, most generous first."""
+SHORTEST = (1_600, 400, 0)
+"""Characters of constraints that a request keeps which alone is more than the record holds."""
+OPENING_REQUESTS = 2
+"""How many of the first requests are quoted two levels more generously: they hold the goal."""
+
+
+CHARS_PER_TOKEN = 8
+"""More than a token of any language is long on the average."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """A request as the record quotes it."""
+
+    quote: Quote
+    text: str
+    tokens: int
+    pinned: tuple[str, ...]
+
+
+def _requests(
+    record: Record, handle: str, room: int, count: Counter, pins: Sequence[Quote]
+) -> list[str]:
+    pinned: dict[int, tuple[str, ...]] = {}
+    for pin in pins:
+        pinned[pin.position] = (*pinned.get(pin.position, ()), pin.text)
+    lines = [_Line(q, "", 0, pinned.get(q.position, ())) for q in record.requests]
+    _quote(lines, handle, room, count)
+    kept = _without_oldest(lines, room)
+    _shorten(kept, handle, room, count)
+    shown = [line.text for line in kept]
+    if dropped := record.requests_dropped + len(lines) - len(kept):
+        shown.insert(1, prompt("older_requests").render(count=dropped))
+    return shown
+
+
+def _quote(lines: Sequence[_Line], handle: str, room: int, count: Counter) -> None:
+    """Quote every request at the most generous level at which all of them fit."""
+    for level, ends in enumerate(LEVELS):
+        last = level == len(LEVELS) - 1
+        if not last and _least_tokens(lines, ends) > room:
+            continue
+        for k, line in enumerate(lines):
+            more = LEVELS[max(0, level - 2)] if k < OPENING_REQUESTS else ends
+            line.text = _request(line.quote, handle, more, line.pinned)
+            line.tokens = count(line.text) + 1
+        if sum(line.tokens for line in lines) <= room:
+            return
+
+
+def _least_tokens(lines: Sequence[_Line], ends: tuple[int, int]) -> int:
+    """Bound from below, without counting, what requests shortened to their ends need."""
+    return sum(min(len(line.quote.text), sum(ends)) for line in lines) // CHARS_PER_TOKEN
+
+
+def _without_oldest(lines: Sequence[_Line], room: int) -> list[_Line]:
+    """Leave out the oldest requests, the goal and the pinned ones excepted, until it fits."""
+    over = sum(line.tokens for line in lines) - room
+    kept: list[_Line] = []
+    for k, line in enumerate(lines):
+        if k and over > 0 and not line.pinned:
+            over -= line.tokens
+        else:
+            kept.append(line)
+    return kept
+
+
+def _shorten(lines: Sequence[_Line], handle: str, room: int, count: Counter) -> None:
+    """Give up constraints of what is left, from the oldest on, until it fits."""
+    over = sum(line.tokens for line in lines) - room
+    for line in lines:
+        for most in SHORTEST:
+            if over <= 0:
+                return
+            line.text = _request(line.quote, handle, LEVELS[-1], line.pinned, most)
+            over += (tokens := count(line.text) + 1) - line.tokens
+            line.tokens = tokens
+
+
+def _request(
+    quote: Quote,
+    handle: str,
+    ends: tuple[int, int],
+    pinned: tuple[str, ...],
+    constraints: int | None = None,
+) -> str:
+    pointer = prompt("pointer").render(handle=f"{handle}#{quote.position}")
+    text = excerpt(quote.text, *ends, pinned, pointer, constraints=constraints)
+    return f"#{quote.position} {text}"
+
+
+def _sections(record: Record) -> list[tuple[str, float, list[str]]]:
+    failing = _open_errors(record.runs)
+    return [
+        ("Plan", 0.3, [f"#{record.todos.position} {record.todos.text}"] if record.todos else []),
+        ("Unanswered tasks", 0.5, [_told(task) for task in record.tasks if not task.text]),
+        ("Open errors", 0.25, [_told(run) for run in failing]),
+        ("Files", 0.3, [_file_line(path, state) for path, state in record.files.items()]),
+        ("Tasks", 0.3, [_told(task) for task in record.tasks if task.text]),
+        ("Commands", 0.4, [_told(run) for run in record.runs if run not in failing]),
+        ("Notes of the assistant", 0.5, [f"#{n.position} {n.text}" for n in record.notes]),
+        ("Index", 1.0, _index_lines(record.names)),
+    ]  # fmt: skip
+
+
+def _told(done: Outcome) -> str:
+    came = f" → {'FAILED: ' if done.failed else ''}{done.text}" if done.text else ""
+    return f"#{done.position} {done.use.brief}{came}"
+
+
+def _open_errors(runs: Sequence[Outcome]) -> list[Outcome]:
+    latest = {(run.use.name, run.use.target, run.use.scope): run for run in runs}
+    return [run for run in latest.values() if run.failed][-8:]
+
+
+def _file_line(path: str, state: FileState) -> str:
+    changed = f"changed {state.changes}x, last #{state.changed_at}" if state.changes else ""
+    read = f"read #{state.read_at}" if state.read_at >= 0 else ""
+    return f"{' '.join(path.split())}: {'; '.join(filter(None, (changed, read)))}"
+
+
+def _index_lines(names: Sequence[Quote]) -> list[str]:
+    by_position: dict[int, list[str]] = {}
+    for name in names:
+        by_position.setdefault(name.position, []).append(name.text)
+    return [f"#{position} {' '.join(texts)}" for position, texts in by_position.items()]
+
+
+def _newest(lines: Sequence[str], room: int, count: Counter) -> list[tuple[str, int]]:
+    kept: list[tuple[str, int]] = []
+    for line in reversed(lines):
+        tokens = count(line) + 1
+        if tokens > room:
+            break
+        room -= tokens
+        kept.append((line, tokens))
+    return kept[::-1]
