@@ -266,9 +266,7 @@ OPENING_REQUESTS = 2
 def _requests(
     record: Record, handle: str, room: int, count: Counter, pins: Sequence[Quote]
 ) -> list[str]:
-    pinned: dict[int, tuple[str, ...]] = {}
-    for pin in pins:
-        pinned[pin.position] = (*pinned.get(pin.position, ()), pin.text)
+    pinned = _by_position(pins)
     lines: list[str] = []
     sizes: list[int] = []
     for level, (head, tail) in enumerate(LEVELS):
@@ -289,16 +287,21 @@ def _requests(
             over -= sizes[k]
             dropped += 1
     for k, quote in enumerate(record.requests):
-        for most in SHORTEST if keep[k] else ():
-            if over <= 0:
-                break
-            lines[k] = _request(quote, handle, LEVELS[-1], pinned.get(quote.position, ()), most)
-            over -= sizes[k] - (size := count(lines[k]) + 1)
-            sizes[k] = size
+        pins_of = pinned.get(quote.position, ())
+        if over > 0 and keep[k]:
+            lines[k] = _shortest(quote, handle, pins_of, count, sizes[k] - over)
+            over -= sizes[k] - count(lines[k]) - 1
     shown = [line for line, kept in zip(lines, keep, strict=True) if kept]
     if dropped:
         shown.insert(1, f"({dropped} older requests: recall)")
     return shown
+
+
+def _by_position(pins: Sequence[Quote]) -> dict[int, tuple[str, ...]]:
+    found: dict[int, tuple[str, ...]] = {}
+    for pin in pins:
+        found[pin.position] = (*found.get(pin.position, ()), pin.text)
+    return found
 
 
 def _request(
@@ -311,6 +314,13 @@ def _request(
     pointer = f'recall(handle="{handle}#{quote.position}")'
     text = excerpt(quote.text, *ends, pinned, pointer, constraints=constraints)
     return f"#{quote.position} {text}"
+
+
+def _shortest(quote: Quote, handle: str, pinned: tuple[str, ...], count: Counter, room: int) -> str:
+    """Quote a request that alone is more than the record holds: its beginning and its pins."""
+    lines = (_request(quote, handle, LEVELS[-1], pinned, most) for most in SHORTEST)
+    *_, last = quoted = list(lines)
+    return next((line for line in quoted if count(line) < room), last)
 
 
 def _sections(record: Record) -> list[tuple[str, float, list[str]]]:
