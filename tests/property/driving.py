@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from tests.property.strategies import Scenario
 from thalweg.archive import Archive, Logged, Span, ThreadKey, open_archive
 from thalweg.context.edits import Edit
 from thalweg.context.engine import Engine
@@ -12,7 +13,6 @@ from thalweg.context.window import Item
 from thalweg.entries import Entry, Message
 from thalweg.errors import WindowExceededError
 from thalweg.tokens import Counter
-from tests.property.strategies import Scenario
 
 KEY = ThreadKey("ada", "t1")
 
@@ -68,7 +68,7 @@ class Drive:
             name_span=lambda first, last: self.archive.handle(KEY, Span(first, last)),
         )
 
-    def run(self, before: Callable[["Drive"], None] | None = None) -> "Drive":
+    def run(self, before: Callable[["Drive"], object] | None = None) -> "Drive":
         """Drive the thread to its end, or to the first request that cannot be made.
 
         Args:

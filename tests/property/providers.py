@@ -17,7 +17,7 @@ def openai_chat(body: Body) -> list[str]:
     return list(_openai_chat(body))
 
 
-def _openai_chat(body: Body) -> Iterator[str]:
+def _openai_chat(body: Body) -> Iterator[str]:  # noqa: C901, PLR0912 (a list of rules)
     waiting: set[str] = set()
     seen: set[str] = set()
     if not any(m["role"] != "system" for m in body):
@@ -41,7 +41,11 @@ def _openai_chat(body: Body) -> Iterator[str]:
             yield f"{n}: tool_calls of {role}"
         if not calls and _is_blank(content):
             yield f"{n}: empty content of {role}"
-        if role != "user" and isinstance(content, list) and any(p["type"] != "text" for p in content):
+        if (
+            role != "user"
+            and isinstance(content, list)
+            and any(p["type"] != "text" for p in content)
+        ):
             yield f"{n}: only text in a message of {role}"
         for call in calls:
             if not 1 <= len(call["id"]) <= 40:
@@ -67,7 +71,7 @@ def openai_responses(body: Body) -> list[str]:
     return list(_openai_responses(body))
 
 
-def _openai_responses(body: Body) -> Iterator[str]:
+def _openai_responses(body: Body) -> Iterator[str]:  # noqa: C901, PLR0912 (a list of rules)
     open_calls: set[str] = set()
     seen: set[str] = set()
     for n, item in enumerate(body):
@@ -115,7 +119,7 @@ def anthropic(body: Body) -> list[str]:
     return list(_anthropic(body))
 
 
-def _anthropic(body: Body) -> Iterator[str]:
+def _anthropic(body: Body) -> Iterator[str]:  # noqa: C901 (a list of rules)
     at = next((k for k, m in enumerate(body) if m["role"] != "system"), len(body))
     for message in body[:at]:
         if _blocks(message) == [] or any(not b["text"].strip() for b in _blocks(message)):
@@ -188,7 +192,7 @@ def gemini(body: Body) -> list[str]:
     return list(_gemini(body))
 
 
-def _gemini(body: Body) -> Iterator[str]:
+def _gemini(body: Body) -> Iterator[str]:  # noqa: C901 (a list of rules)
     at = next((k for k, m in enumerate(body) if m["role"] != "system"), len(body))
     contents = body[at:]
     if not contents or contents[0]["role"] != "user":
@@ -219,7 +223,9 @@ def _gemini(body: Body) -> Iterator[str]:
         calls = [(c.get("id", ""), c["name"]) for c in asked]
         if calls and role != "model":
             yield f"{n}: a function call of {role}"
-        if len({i for i, _ in calls}) < len(calls) or any(not isinstance(c["args"], dict) for c in asked):
+        if len({i for i, _ in calls}) < len(calls) or any(
+            not isinstance(c["args"], dict) for c in asked
+        ):
             yield f"{n}: function calls need ids of their own and objects as arguments"
     if calls:
         yield "the end: function calls without responses"

@@ -75,7 +75,9 @@ def test_i37_orderly_turns_are_exact_prefixes_on_every_wire(wire: str, scenario:
     """A call that the model answers with a message of its own leaves every sent byte in place."""
     driven = drive(scenario)
     for before, after in _unbroken(driven):
-        if after.items[len(before.items) :] and _spoken(after.items[len(before.items)].message.parts, wire):
+        if after.items[len(before.items) :] and _spoken(
+            after.items[len(before.items)].message.parts, wire
+        ):
             sent = as_bytes(WIRES[wire].write(before.messages))
             assert as_bytes(WIRES[wire].write(after.messages))[: len(sent)] == sent
 

@@ -1,6 +1,7 @@
 """Nothing is lost, and nothing is readable by a stranger (I24 to I29, I31, I32)."""
 
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import assume, event, given
@@ -91,7 +92,7 @@ def test_i25_and_i27_reading_is_bounded_and_reads_on_to_the_end(
     for index, spans in _spans(driven, driven.requests[-1]).items():
         for span in spans:
             event("read")
-            handle = driven.archive.handle(KEY, span)
+            handle: str = driven.archive.handle(KEY, span)
             text = as_text(driven.entries[span.first].message)
             if span.first != span.last or index < 0:
                 handle, text = _named(handle, span), as_text(driven.entries[span.last].message)
@@ -150,7 +151,7 @@ def test_i26_and_i32_a_failing_archive_leaves_the_view_as_it_was(
                 assert window.items == before
             shown = [make_handle(b"x", KEY, s) for s in driven.archive.handles(KEY).values()]
             told = "\n".join(i.message.text for i in window.items if i.position < 0)
-            assert all(h in shown for h, _ in HANDLE.findall(told) if h[0] not in "a")
+            assert all(h in shown for h, _ in HANDLE.findall(told) if h[0] != "a")
             failing.left = 10**9
         assert done >= 0
         driven.stopped = None
@@ -191,7 +192,14 @@ def test_i28_handles_open_nothing_for_strangers(
             driven.archive.read(key, handle)
     assume(secret != b"x")
     forged = make_handle(secret, KEY, Span(0, 0))
-    odd = ("../../etc/passwd", "/etc/passwd", f"{handle}#99999", f"{handle}#-1", f" {handle}", guess)
+    odd = (
+        "../../etc/passwd",
+        "/etc/passwd",
+        f"{handle}#99999",
+        f"{handle}#-1",
+        f" {handle}",
+        guess,
+    )
     for name in (forged, f"{handle}/../x", handle.upper(), *odd):
         with pytest.raises(HandleError):
             driven.archive.read(KEY, name)
@@ -206,7 +214,7 @@ def test_i29_a_record_is_made_from_originals_however_often_it_is_made(
     entries = driven.entries
     record = Record()
     bounds = sorted({0, *(c for c in cuts if c < len(entries)), len(entries)})
-    for first, last in zip(bounds, bounds[1:], strict=False):
+    for first, last in pairwise(bounds):
         record = absorb(record, entries[first:last])
 
     assert record == absorb(Record(), entries)
@@ -260,4 +268,6 @@ def test_i24_messages_are_never_changed_in_place(scenario: Scenario) -> None:
     assert [message_to_json(m) for m in scenario.messages] == before
     assert all(e.message is scenario.messages[e.position] for e in driven.entries)
     assert all(isinstance(m, Message) for m in scenario.messages)
-    assert all(p.signature or p.text for m in scenario.messages for p in m.parts if isinstance(p, Thinking))
+    assert all(
+        p.signature or p.text for m in scenario.messages for p in m.parts if isinstance(p, Thinking)
+    )

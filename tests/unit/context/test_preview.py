@@ -16,7 +16,10 @@ LOG = "\n".join(f"{n} ok" for n in range(900)) + "\nTypeError: boom\n" + "tail\n
 @pytest.mark.parametrize(
     ("text", "sign"),
     [
-        (json.dumps({"items": [{"id": 7}] * 900, "next": None}), "JSON: {items: [dict of 1, … 900 items]"),
+        (
+            json.dumps({"items": [{"id": 7}] * 900, "next": None}),
+            "JSON: {items: [dict of 1, … 900 items]",
+        ),
         (LOG, "… TypeError: boom"),
         ("x" * 50_000, "[…"),
         ("上下文" * 9_000, "[…"),

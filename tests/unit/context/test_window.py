@@ -80,7 +80,9 @@ def test_a_system_prompt_after_an_empty_request_starts_a_new_prefix() -> None:
 def test_a_cut_never_parts_a_call_from_its_result() -> None:
     """Every cut lies before an item that begins an exchange."""
     window = Window(quick_count)
-    for entry in entries(user("Go"), *[m for n in range(9) for m in (call(f"c{n}"), result(f"c{n}", "x" * 400))]):
+    for entry in entries(
+        user("Go"), *[m for n in range(9) for m in (call(f"c{n}"), result(f"c{n}", "x" * 400))]
+    ):
         window.add(entry)
     window.settle()
     for tail in range(0, window.tokens + 50, 7):
