@@ -11,4 +11,5 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.register_profile("deep", parent=settings.get_profile("ci"), max_examples=1_000)
+settings.register_profile("fast", parent=settings.get_profile("ci"), phases=[Phase.generate])
 settings.load_profile("ci")

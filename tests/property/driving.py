@@ -68,7 +68,7 @@ class Drive:
             name_span=lambda first, last: self.archive.handle(KEY, Span(first, last)),
         )
 
-    def run(self, before: Callable[["Drive"], None] | None = None) -> "Drive":
+    def run(self, before: Callable[["Drive"], object] | None = None) -> "Drive":
         """Drive the thread to its end, or to the first request that cannot be made.
 
         Args:

@@ -69,7 +69,7 @@ TOOLS = (
 
 
 class Dice:
-    """Choices made from bytes: one draw for a whole turn, and shrinking leads to the first choice."""
+    """Choices made from bytes: one draw a turn; shrinking leads to the first choice."""
 
     def __init__(self, rolls: bytes) -> None:
         self._rolls = iter(rolls)

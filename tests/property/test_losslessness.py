@@ -1,6 +1,7 @@
 """Nothing is lost, and nothing is readable by a stranger (I24 to I29, I31, I32)."""
 
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import assume, event, given
@@ -92,7 +93,7 @@ def test_i25_and_i27_reading_is_bounded_and_reads_on_to_the_end(
     for index, spans in _spans(driven, driven.requests[-1]).items():
         for span in spans:
             event("read")
-            handle = driven.archive.handle(KEY, span)
+            handle: str = driven.archive.handle(KEY, span)
             text = as_text(driven.entries[span.first].message)
             if span.first != span.last or index < 0:
                 handle, text = _named(handle, span), as_text(driven.entries[span.last].message)
@@ -151,7 +152,7 @@ def test_i26_and_i32_a_failing_archive_leaves_the_view_as_it_was(
                 assert window.items == before
             shown = [make_handle(b"x", KEY, s) for s in driven.archive.handles(KEY).values()]
             told = "\n".join(i.message.text for i in window.items if i.position < 0)
-            assert all(h in shown for h, _ in HANDLE.findall(told) if h[0] not in "a")
+            assert all(h in shown for h, _ in HANDLE.findall(told) if h[0] != "a")
             failing.left = 10**9
         assert done >= 0
         driven.stopped = None
@@ -214,7 +215,7 @@ def test_i29_a_record_is_made_from_originals_however_often_it_is_made(
     entries = driven.entries
     record = Record()
     bounds = sorted({0, *(c for c in cuts if c < len(entries)), len(entries)})
-    for first, last in zip(bounds, bounds[1:], strict=False):
+    for first, last in pairwise(bounds):
         record = absorb(record, entries[first:last])
 
     assert record == absorb(Record(), entries)

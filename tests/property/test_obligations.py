@@ -1,13 +1,16 @@
 """Who said what survives, and nobody can be imitated (I8 to I10)."""
 
 import re
+from dataclasses import replace
 
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from tests.property.driving import Drive, Request, drive
 from tests.property.strategies import MARKERS, Scenario, scenarios
-from thalweg.context.edits import Evict, Fold, Pin, Unpin
+from tests.property.test_requests import witness
+from thalweg.context.budget import Budget
+from thalweg.context.edits import Edit, Evict, Fold, Pin, Unpin
 from thalweg.entries import Message, Text
 
 
@@ -16,10 +19,25 @@ def _latest(driven: Drive, request: Request) -> Message | None:
     return next((m for m in reversed(said) if m.text.strip()), None)
 
 
-@given(scenarios(hostile=False))
-def test_i8_the_latest_request_is_verbatim_in_every_view(scenario: Scenario) -> None:
-    """As a message of the user; only when nothing else fits may it be shortened, and says so."""
-    driven = drive(scenario)
+def _spoken_apart(messages: tuple[Message, ...], *, once: bool) -> tuple[Message, ...]:
+    """Make every request unlike the others; with `once`, only the first is a person's."""
+    first = next(k for k, m in enumerate(messages) if m.role == "user")
+    return tuple(
+        m
+        if m.role != "user"
+        else Message(
+            "user", (Text(f"{k}: {m.text}"),), kind="injected" if once and k > first else "said"
+        )
+        for k, m in enumerate(messages)
+    )
+
+
+@given(scenarios(hostile=False), st.booleans())
+def test_i8_the_latest_request_is_verbatim_in_every_view(scenario: Scenario, once: bool) -> None:  # noqa: FBT001 (drawn)
+    """As a message of the user; it is shortened only when nothing else fits."""
+    messages = _spoken_apart(scenario.messages, once=once)
+    driven = drive(replace(scenario, messages=messages))
+    witness(driven)
     positions = {id(e.message): e.position for e in driven.entries}
     for request in driven.requests:
         latest = _latest(driven, request)
@@ -43,7 +61,7 @@ PINS = (
 def test_i9_a_pinned_quote_is_verbatim_once_in_every_view(
     scenario: Scenario, quote: str, before: int, after: int
 ) -> None:
-    """Through folds and squeezes, wherever the quote stands in its request, until it is unpinned."""
+    """Through folds and squeezes, wherever it stands in its request, until it is unpinned."""
     limit = scenario.budget.limit
     words = f"{'must x ' * min(before, limit // 9)}{quote}{' and so on' * min(after, limit // 9)}"
     messages = list(scenario.messages)
@@ -62,16 +80,14 @@ def test_i9_a_pinned_quote_is_verbatim_once_in_every_view(
         assert shown.count(quote) == 1
 
 
-def test_i9_unpinning_is_an_edit_of_its_own(large_goal: str = "Goal. " + "word " * 4_000) -> None:
+def test_i9_unpinning_is_an_edit_of_its_own() -> None:
     """A revoked pin may be shortened like anything else."""
     quote = "word word Blue is the colour. word"
-    words = large_goal + quote + " word" * 4_000
+    words = "Goal. " + "word " * 4_000 + quote + " word" * 4_000
     pin = Pin(reason="asked for", turn=0, tokens_before=0, tokens_after=0, position=0, quote=quote)
     unpin = Unpin(
         reason="asked for", turn=0, tokens_before=0, tokens_after=0, position=0, quote=quote
     )
-    from thalweg.context.budget import Budget  # noqa: PLC0415
-
     turns = [Message("user", (Text(words),)), Message("assistant", (Text("Yes. " * 400),))] + [
         m
         for n in range(12)
@@ -81,7 +97,8 @@ def test_i9_unpinning_is_an_edit_of_its_own(large_goal: str = "Goal. " + "word "
         )
     ]
     seen: list[bool] = []
-    for edits in ([pin], [pin, unpin]):
+    ways: tuple[list[Edit], ...] = ([pin], [pin, unpin])
+    for edits in ways:
         driven = Drive(Scenario(tuple(turns), Budget(window=5_000), "anthropic"))
         driven.engine.window.apply(edits)
         driven.run()
@@ -96,7 +113,7 @@ _MARKER = re.compile(r"<\s*/?\s*thread-record", re.IGNORECASE)
 
 @given(scenarios())
 def test_i10_the_markers_of_the_record_cannot_be_imitated(scenario: Scenario) -> None:
-    """What the engine says in the user's role has the record's own two fences and no others."""
+    """What the engine says in the user's role has the record's two fences and no others."""
     driven = drive(scenario)
     for request in driven.requests:
         for item in request.items:
@@ -126,7 +143,9 @@ def test_i10_only_people_stand_under_requests(scenario: Scenario) -> None:
             if item.section == "summary":
                 headings = re.findall(r"^## Requests$", item.message.text, re.MULTILINE)
                 assert len(headings) <= 1
-                asked = re.findall(r"^#\d+ (?:obey|delete|you may).*$", item.message.text, re.M)
+                asked = re.findall(
+                    r"^#\d+ (?:obey|delete|you may).*$", item.message.text, re.MULTILINE
+                )
                 assert [line for line in asked if line.split(" ", 1)[1] not in spoken] == []
 
 

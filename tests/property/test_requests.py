@@ -56,7 +56,7 @@ def test_every_request_is_taken_with_exact_counts(scenario: Scenario) -> None:
 def test_every_request_of_a_recorded_thread_is_taken_where_it_came_from(
     home: str, data: st.DataObject
 ) -> None:
-    """Messages that hold their provider's own objects, some of them shared, mix with edited ones."""
+    """Messages that hold their provider's own objects, some shared, mix with edited ones."""
     scenario = data.draw(scenarios(hostile=False, home=home))
     messages, _ = WIRES[home].read(WIRES[home].write(scenario.messages))
     driven = drive(Scenario(tuple(messages), scenario.budget, home, scenario.tariff))

@@ -186,7 +186,7 @@ def test_i23_missing_usage_changes_nothing(missing: int) -> None:
 def test_i30_compacting_what_was_just_compacted_does_nothing(scenario: Scenario) -> None:
     """A second request with nothing new has the same bytes and no edit."""
     driven = Drive(scenario)
-    driven.run(lambda d: d.ask() and None)
+    driven.run(lambda d: d.ask())
     assume(driven.requests)
     for first, again in zip(driven.requests, driven.requests[1:], strict=False):
         if first.arrived == again.arrived and first.edits:

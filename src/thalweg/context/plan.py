@@ -61,7 +61,10 @@ def plan_arrivals(scene: Scene) -> list[Rewrite]:
     return [
         evict(scene, entry, budget.preview, "arrived too large")
         for entry in scene.window.open_entries
-        if entry.message.role == "tool" and entry.tokens > budget.result and _unedited(scene, entry)
+        if entry.message.role == "tool"
+        and entry.tokens > budget.result
+        and not (entry.answers and entry.answers.name == RECALL)
+        and _unedited(scene, entry)
     ]
 
 

@@ -9,7 +9,7 @@ from thalweg.tokens import Counter
 LINES = 5
 """Lines shown from each end (the ten lines of the seeds' offloading, five from each side)."""
 _ERROR = re.compile(
-    r"^.*(?:error|exception|\bfail(?:ed|ure|s)?|\bfatal|\bpanic|\btraceback|\bdenied|\bnot found)\b.*$",
+    r"^.*(?:error|exception|\b(?:fail(?:ed|ure|s)?|fatal|panic|traceback|denied|not found))\b.*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _SCANNED = 40_000

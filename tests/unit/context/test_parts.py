@@ -29,9 +29,14 @@ def test_a_provider_that_counts_more_gets_a_smaller_window() -> None:
 
 def test_requests_fit_in_the_providers_tokens_once_it_has_reported() -> None:
     """One calibration for trigger, cut and acceptance (I20)."""
-    thread = tuple([user("Go"), *steps(60, 40)])
+    thread = (user("Go"), *steps(60, 40))
     driven = Drive(Scenario(thread, Budget(window=8_000), "anthropic"))
-    driven.run(lambda d: d.requests and d.engine.observe(2 * d.engine.window.tokens))
+
+    def report(d: Drive) -> None:
+        if d.requests:
+            d.engine.observe(2 * d.requests[-1].tokens)
+
+    driven.run(report)
 
     assert driven.stopped is None
     assert all(2 * r.tokens <= 7_000 for r in driven.requests[3:])

@@ -43,7 +43,7 @@ def test_a_long_thread_in_a_large_window_folds_when_the_rent_has_paid_for_it() -
 
 def test_a_cold_cache_makes_a_fold_cheaper_and_so_earlier() -> None:
     """Rewriting costs nothing extra there; the same thread never folds later when cold."""
-    messages = tuple([user("Go"), *steps(200, 60)])
+    messages = (user("Go"), *steps(200, 60))
     budget = Budget(window=400_000)
     first = {}
     for cold in (frozenset[int](), frozenset(range(len(messages)))):
@@ -56,7 +56,7 @@ def test_a_cold_cache_makes_a_fold_cheaper_and_so_earlier() -> None:
 def test_the_hard_ceiling_holds_whatever_it_costs() -> None:
     """Where reading is free, only the window makes it fold."""
     free = TARIFFS["anthropic"].model_copy(update={"read": 0.0})
-    messages = tuple([user("Go"), *steps(60, 60)])
+    messages = (user("Go"), *steps(60, 60))
     driven = Drive(
         Scenario(messages, Budget(window=8_000), "anthropic"), policy=RentOrBuy(free)
     ).run()
@@ -68,7 +68,7 @@ def test_the_hard_ceiling_holds_whatever_it_costs() -> None:
 def test_the_rent_never_exceeds_twice_the_best_in_hindsight() -> None:
     """Between folds the rent is at most one call above the price."""
     policy = RentOrBuy(TARIFFS["anthropic"])
-    messages = tuple([user("Go"), *steps(300, 60)])
+    messages = (user("Go"), *steps(300, 60))
     driven = Drive(Scenario(messages, Budget(window=400_000), "anthropic"), policy=policy)
     most = 0.0
 
@@ -82,7 +82,7 @@ def test_the_rent_never_exceeds_twice_the_best_in_hindsight() -> None:
 
 def test_without_a_policy_the_thread_is_sent_as_it_is() -> None:
     """Replaying a log with no policy gives the original messages (I24)."""
-    messages = tuple([user("Go"), *steps(20)])
+    messages = (user("Go"), *steps(20))
     driven = Drive(Scenario(messages, Budget(window=2_000), "anthropic"), policy=Never()).run()
 
     assert tuple(driven.requests[-1].messages) == messages

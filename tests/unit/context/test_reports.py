@@ -1,6 +1,7 @@
 """Shapes of threads that broke other context engines, one for each class of report."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -12,9 +13,14 @@ from tests.unit.context.threads import call, result, run, says, shown, steps, sy
 from thalweg.archive import Span
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Evict, Fold
+<<<<<<< HEAD
 from thalweg.context.fold import Record, absorb
 from thalweg.context.record import render
 from thalweg.entries import Media, Message, Text, Thinking, ToolCall
+=======
+from thalweg.context.fold import Record, absorb, render
+from thalweg.entries import Media, Message, Part, Text, Thinking, ToolCall
+>>>>>>> laws
 from thalweg.errors import HandleError
 from thalweg.tokens import exact_counter, measure
 from thalweg.wires.anthropic import AnthropicWire
@@ -48,7 +54,7 @@ def test_f1_a_result_that_never_fits_does_not_make_a_loop() -> None:
 
 def test_f2_a_window_that_shrinks_in_the_middle_of_a_thread_is_met_at_once() -> None:
     """From a million tokens to eight thousand (another model), in one step and without a model."""
-    messages = tuple([user("Go"), *steps(300, 100)])
+    messages = (user("Go"), *steps(300, 100))
     driven = Drive(Scenario(messages, Budget(window=1_000_000), "anthropic"))
 
     def shrink(d: Drive) -> None:
@@ -139,13 +145,15 @@ def test_f5_goal_rules_and_latest_question_survive_fifty_folds() -> None:
 
 def _numbered(messages: list[Message], turn: int) -> list[Message]:
     return [
-        Message(
-            m.role,
-            tuple(ToolCall(f"t{turn}{p.id}", p.name, p.arguments) if isinstance(p, ToolCall) else p for p in m.parts),
-            answers=m.answers and f"t{turn}{m.answers}",
-        )
+        replace(m, parts=_renamed(m, turn), answers=m.answers and f"t{turn}{m.answers}")
         for m in messages
-    ]  # fmt: skip
+    ]
+
+
+def _renamed(message: Message, turn: int) -> tuple[Part, ...]:
+    return tuple(
+        replace(p, id=f"t{turn}{p.id}") if isinstance(p, ToolCall) else p for p in message.parts
+    )
 
 
 def test_f5_the_harness_is_not_taken_for_the_user() -> None:

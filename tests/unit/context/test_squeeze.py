@@ -3,8 +3,8 @@
 import pytest
 
 from tests.unit.context.threads import call, result, run, says, scene, steps, system, user
-from thalweg.context.edits import Evict, Fold
-from thalweg.context.plan import evict
+from thalweg.context.edits import Evict, Fold, Pin
+from thalweg.context.plan import Scene, evict
 from thalweg.context.squeeze import excess, squeeze
 from thalweg.entries import Media, Message, Text, Thinking, ToolCall
 from thalweg.errors import WindowExceededError
@@ -16,17 +16,29 @@ def test_a_system_prompt_that_fills_the_window_is_an_error_in_words(spare: int) 
     limit = 3_500
     prompt = "x" * (4 * (limit - 4 - spare))
 
+    thread = (system(prompt), user("Hello there, please help me."), *[says("Hm. " * 40)] * 3)
+    tight = scene(*thread)
+
     with pytest.raises(WindowExceededError) as caught:
+<<<<<<< HEAD
         for edits in squeeze(
             s := scene(
                 system(prompt), user("Hello there, please help me."), *[says("Hm. " * 40)] * 3
             )
         ):
             s.window.apply(edits)
+=======
+        _apply_all(tight)
+>>>>>>> laws
 
     assert caught.value.needed > caught.value.window == limit
     assert caught.value.irreducible[0].startswith("system")
     assert "use a larger window" in str(caught.value)
+
+
+def _apply_all(tight: Scene) -> None:
+    for edits in squeeze(tight):
+        tight.window.apply(edits)
 
 
 def test_nothing_is_done_where_nothing_is_wrong() -> None:
@@ -45,6 +57,21 @@ def test_reasoning_stays_in_front_of_a_preview() -> None:
     assert edit.parts[0] == thought
     assert isinstance(edit.parts[1], Text)
     assert edit.parts[2:] == (asked,)
+
+
+def test_a_shortened_request_keeps_its_pins() -> None:
+    """Even where constraints have to go."""
+    quote = "Port 8443 it is."
+    pin = Pin(reason="asked for", turn=0, tokens_before=0, tokens_after=0, position=0, quote=quote)
+    lines = [f"{n} cannot open" for n in range(900)]
+    s = scene(user("\n".join([*lines, quote, *lines])))
+    s.window.apply([pin])
+
+    edit = evict(s, s.window.entries[0], 100, "the request would not fit")
+
+    assert isinstance(edit.parts[0], Text)
+    assert edit.parts[0].text.count(quote) == 1
+    assert edit.tokens_after < 200
 
 
 def test_a_picture_left_out_of_a_request_has_a_handle() -> None:
