@@ -53,7 +53,7 @@ def _cells(runs: Sequence[Run]) -> list[str | Text]:
     rows = [run.to_json(timing=False) for run in runs]
 
     def total(field: str) -> float:
-        return sum(row[field] for row in rows)
+        return float(sum(row[field] for row in rows))
 
     def of(field: str, key: str) -> int:
         return sum(row[field][key] for row in rows)

@@ -13,14 +13,9 @@ from tests.unit.context.threads import call, result, run, says, shown, steps, sy
 from thalweg.archive import Span
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Evict, Fold
-<<<<<<< HEAD
 from thalweg.context.fold import Record, absorb
 from thalweg.context.record import render
-from thalweg.entries import Media, Message, Text, Thinking, ToolCall
-=======
-from thalweg.context.fold import Record, absorb, render
 from thalweg.entries import Media, Message, Part, Text, Thinking, ToolCall
->>>>>>> laws
 from thalweg.errors import HandleError
 from thalweg.tokens import exact_counter, measure
 from thalweg.wires.anthropic import AnthropicWire

@@ -20,16 +20,7 @@ def test_a_system_prompt_that_fills_the_window_is_an_error_in_words(spare: int) 
     tight = scene(*thread)
 
     with pytest.raises(WindowExceededError) as caught:
-<<<<<<< HEAD
-        for edits in squeeze(
-            s := scene(
-                system(prompt), user("Hello there, please help me."), *[says("Hm. " * 40)] * 3
-            )
-        ):
-            s.window.apply(edits)
-=======
         _apply_all(tight)
->>>>>>> laws
 
     assert caught.value.needed > caught.value.window == limit
     assert caught.value.irreducible[0].startswith("system")
