@@ -4,21 +4,26 @@ import re
 from collections.abc import Iterator
 
 _KINDS: tuple[tuple[int, str], ...] = (
-    (6, r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"),
-    (6, r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b"),
-    (5, r"https?://[^\s\"'<>)\]}]{4,120}"),
-    (5, r"(?<![\w/])(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}\b(?::\d+)?"),
-    (5, r"\b[\w.-]+/[\w./-]+\.[a-z]{1,5}\b(?::\d+)?"),
-    (4, r"\b[\w-]+\.(?:py|go|ts|js|tsx|rs|md|json|ya?ml|toml|sh|txt|css|html)\b(?::\d+)?"),
-    (4, r"\bv?\d+\.\d+\.\d+(?:[-+][\w.]+)?\b"),
-    (4, r"#\d{2,}\b|\b[A-Z]{2,10}-\d+\b"),
-    (3, r"\b\d+(?:\.\d+)?\s?(?:ms|s|min|h|kB|KB|MB|GB|KiB|MiB|%|tokens|lines|files)\b"),
-    (3, r"\b[A-Z][A-Z0-9]+_[A-Z0-9_]{2,}\b"),
-    (2, r"\b[a-z]+(?:_[a-z0-9]+){2,}\b"),
-    (2, r"\b(?:[A-Z][a-z0-9]+){3,}\b"),
+    (6, r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    (6, r"(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}"),
+    (5, r"https?://.{4,120}"),
+    (5, r"(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}(?::\d+)?"),
+    (5, r"[\w.-]+/[\w./-]+\.[a-z]{1,5}(?::\d+)?"),
+    (4, r"[\w-]+\.(?:py|go|ts|js|tsx|rs|md|json|ya?ml|toml|sh|txt|css|html)(?::\d+)?"),
+    (4, r"v?\d+\.\d+\.\d+(?:[-+][\w.]+)?"),
+    (4, r"#\d{2,}|[A-Z]{2,10}-\d+"),
+    (3, r"[A-Z][A-Z0-9]+_[A-Z0-9_]{2,}"),
+    (2, r"[a-z]+(?:_[a-z0-9]+){2,}"),
+    (2, r"(?:[A-Z][a-z0-9]+){3,}"),
 )
-_PATTERN = re.compile("|".join(f"({pattern})" for _, pattern in _KINDS))
+_KIND = re.compile("|".join(f"({pattern})" for _, pattern in _KINDS))
 _WEIGHTS = tuple(weight for weight, _ in _KINDS)
+_TOKEN = re.compile(r"https?://[^\s\"'<>)\]}]{4,120}|[~#]?[\w./@+-]+(?::\d+)?")
+_PROMISING = re.compile(r"[\d_/]|\.\w|[a-z][A-Z]")
+_AMOUNT = re.compile(
+    r"(?<![\w.])\d+(?:\.\d+)?\s?(?:ms|s|min|h|kB|KB|MB|GB|KiB|MiB|%|tokens|lines|files)(?!\w)"
+)
+_AMOUNT_WEIGHT = 3
 
 
 def identifiers(text: str, scanned: int = 20_000) -> Iterator[tuple[int, str]]:
@@ -29,13 +34,18 @@ def identifiers(text: str, scanned: int = 20_000) -> Iterator[tuple[int, str]]:
         scanned: Characters at each end that are read.
 
     Returns:
-        Weight (more is less guessable) and identifier, in order of appearance.
+        Weight (more is less guessable) and identifier, each once: tokens in order of
+        appearance, then amounts with their unit.
 
     Example:
-        >>> list(identifiers("fixed in 4f9d2c1 (3.2 s), see src/app.py:40"))
-        [(6, '4f9d2c1'), (3, '3.2 s'), (5, 'src/app.py:40')]
+        >>> list(identifiers("fixed in 4f9d2c1 (3.2 s), see src/app.py:40."))
+        [(6, '4f9d2c1'), (5, 'src/app.py:40'), (3, '3.2 s')]
     """
     ends = text if len(text) <= 2 * scanned else f"{text[:scanned]}\n{text[-scanned:]}"
-    for match in _PATTERN.finditer(ends):
-        if match.lastindex:
-            yield _WEIGHTS[match.lastindex - 1], match[0]
+    for token in dict.fromkeys(_TOKEN.findall(ends)):
+        if _PROMISING.search(token):
+            bare = token.rstrip(".-/+")
+            if (match := _KIND.fullmatch(bare)) and match.lastindex:
+                yield _WEIGHTS[match.lastindex - 1], bare
+    for amount in dict.fromkeys(_AMOUNT.findall(ends)):
+        yield _AMOUNT_WEIGHT, amount
