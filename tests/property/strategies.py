@@ -99,7 +99,7 @@ def media(dice: Dice) -> Media:
     """Choose an image by value or by address."""
     if dice.rarely(3):
         return Media("image/*", url="https://example.org/a.png")
-    return Media("image/png", data="iVBORw0KGgo" * (1 + dice.below(256)))
+    return Media("image/png", data="iVBORw0KGgo" * (1 + 4 * dice.below(256)))
 
 
 def arguments(dice: Dice, name: str) -> str:
@@ -151,6 +151,8 @@ class Shape:
     """Lines of a large text."""
     hostile: bool
     """Whether calls stay open, ids are odd, results come late or answer nothing."""
+    pictures: int = 12
+    """One message in so many holds a picture."""
 
 
 def assistant(dice: Dice, shape: Shape, ids: Sequence[str]) -> Message:
@@ -177,7 +179,7 @@ def assistant(dice: Dice, shape: Shape, ids: Sequence[str]) -> Message:
 def result(dice: Dice, shape: Shape, answers: str, name: str) -> Message:
     """Choose a tool result: most are short, some are large, some hold an image."""
     parts: list[Part] = [Text(text(dice, dice.one((2, 2, 8, shape.lines))))]
-    if dice.rarely(12):
+    if dice.rarely(shape.pictures):
         parts.append(media(dice))
     if dice.rarely(15):
         parts = []
@@ -188,7 +190,7 @@ def user(dice: Dice, shape: Shape) -> Message:
     """Choose a message of a person or the harness."""
     lines = dice.one((1, 1, 3, shape.lines if shape.hostile else 6))
     parts: list[Part] = [Text(text(dice, lines, blank=shape.hostile))]
-    if dice.rarely(9):
+    if dice.rarely(shape.pictures):
         parts.append(media(dice))
     return Message("user", tuple(parts), kind="injected" if dice.rarely(5) else "said")
 
@@ -291,6 +293,7 @@ def scenarios(
         home or dice.one(HOMES),
         window // dice.one((12, 40)),
         dice.rarely(2) if hostile is None else hostile,
+        dice.one((12, 12, 2)),
     )
     history = draw(histories(shape, most))
     budget = Budget(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.property.driving import KEY, Drive, Request, drive, quick_count
 from tests.property.strategies import Scenario, scenarios
 from tests.property.test_requests import witness
-from thalweg.archive import Span, ThreadKey
+from thalweg.archive import Logged, Span, ThreadKey
 from thalweg.archive.handles import make_handle
 from thalweg.context.edits import Fold
 from thalweg.context.fold import Record, absorb
@@ -189,6 +189,7 @@ def test_i28_handles_open_nothing_for_strangers(
     driven.log()
     handle = driven.archive.handle(KEY, Span(0, 0))
     for key in (ThreadKey("bob", "t1"), ThreadKey("ada", "t2"), ThreadKey("ada\0t1", "")):
+        driven.archive.append(key, [Logged(scenario.messages[0])])
         with pytest.raises(HandleError):
             driven.archive.read(key, handle)
     assume(secret != b"x")

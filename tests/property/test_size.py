@@ -1,6 +1,7 @@
 """Every request fits, and making it fit comes to an end (I17 to I20, I22, I23, I30)."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, event, given, settings, target
@@ -12,6 +13,8 @@ from tests.property.strategies import Scenario, scenarios
 from tests.property.test_requests import witness
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Elide, Evict, Fold, Supersede
+from thalweg.context.policy import RentOrBuy
+from thalweg.context.pricing import TARIFFS
 from thalweg.tokens import Calibration, exact_counter, measure
 from thalweg.wires.registry import WIRES
 
@@ -43,7 +46,8 @@ def test_i17_holds_with_exact_counts(scenario: Scenario) -> None:
 @given(scenarios())
 def test_i18_every_compaction_makes_the_request_smaller(scenario: Scenario) -> None:
     """No edit is committed that frees nothing; a fold by choice frees at least the minimum."""
-    driven = drive(scenario)
+    eager = RentOrBuy(TARIFFS["openai"].model_copy(update={"read": 50.0}))
+    driven = Drive(scenario, policy=eager if scenario.tariff == "openai" else None).run()
     for edit in driven.engine.history:
         event(type(edit).__name__)
         assert edit.freed > 0
@@ -128,11 +132,12 @@ def test_i20_a_calibrated_count_is_an_upper_bound(calls: list[tuple[int, float]]
 @given(scenarios())
 def test_i22_bytes_and_media_are_bounded_too(scenario: Scenario) -> None:
     """Whatever the tokens are; the body is measured as each wire writes it, without escapes."""
-    driven = drive(scenario)
+    budget = Budget(window=40_000, max_bytes=12_000, max_media=1)
+    driven = drive(replace(scenario, budget=budget))
     witness(driven)
     for request in driven.requests:
-        assert sum(i.size_bytes for i in request.items) <= scenario.budget.max_bytes
-        assert sum(i.media for i in request.items) <= scenario.budget.max_media
+        assert sum(i.size_bytes for i in request.items) <= budget.max_bytes
+        assert sum(i.media for i in request.items) <= budget.max_media
         for name in ("openai-chat", "anthropic"):
             body = WIRES[name].write(request.messages)
             strings = sum(len(s.encode("utf-8", "surrogatepass")) for s in _strings(body))
@@ -142,7 +147,7 @@ def test_i22_bytes_and_media_are_bounded_too(scenario: Scenario) -> None:
                 for p in i.message.parts
                 if hasattr(p, "signature")
             )
-            assert strings <= scenario.budget.max_bytes + framing
+            assert strings <= budget.max_bytes + framing
 
 
 def _strings(value: object) -> list[str]:
