@@ -1,7 +1,7 @@
 """What the engine costs per model call: on a thread without end, and beside a peer.
 
     python -m benchmarks.engine growth [--messages 50000]
-    uv run --group bench python -m benchmarks.engine beside [--turns 120] [--block 1]
+    uv run --group bench python -m benchmarks.engine beside [--turns 120] [--block 20]
 
 `growth`: time of the engine per call (taking in what is new, and making the request), early and
 late in one thread. `beside`: CPU time per call of the engine and of the summarization hook of
@@ -191,7 +191,7 @@ def main() -> int:
     parser.add_argument("what", choices=("growth", "beside"))
     parser.add_argument("--messages", type=int, default=50_000)
     parser.add_argument("--turns", type=int, default=120)
-    parser.add_argument("--block", type=int, default=1, help="calls in a row by each (beside)")
+    parser.add_argument("--block", type=int, default=20, help="calls in a row by each (beside)")
     options = parser.parse_args()
     if options.what == "growth":
         good = growth(options.messages)
