@@ -28,8 +28,9 @@ class Budget(BaseModel):
     """Share of the limit that the tail may fill where the window is small."""
     result_tokens: PositiveInt = 20_000
     """A tool result above this leaves a preview at arrival (a quarter of the limit if smaller)."""
-    max_bytes: PositiveInt = 20_000_000
-    """Bytes of text and base64 in one request (Anthropic refuses bodies over 32 MB)."""
+    max_bytes: PositiveInt = 15_000_000
+    """Bytes of text and base64 in one request. Anthropic refuses bodies over 32 MB, and JSON may
+    write a byte of text as two."""
     max_media: PositiveInt = 100
     """Images and documents in one request (Anthropic: 100)."""
     record_tokens: PositiveInt = 8_000

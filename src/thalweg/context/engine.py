@@ -83,5 +83,5 @@ class Engine:
         if epoch != self._epoch:
             self._gate, self._checked, self._epoch = Gate(), 0, epoch
         self._gate.feed(item.message for item in items[self._checked :])
-        self._checked = len(items)
+        self._checked = self.window.sent = len(items)
         self.problems = self._gate.verdict()

@@ -46,7 +46,7 @@ def _folds(scene: Scene) -> Iterator[Sequence[Edit]]:
     tail, record = scene.budget.tail(scene.fixed), scene.budget.record(scene.fixed)
     for divisor in (1, 2, 4, max(1, tail)):
         fold = plan_fold(scene, tail=tail // divisor, record=record, reason=WHY)
-        if fold is not None and (fold.last > scene.window.record.last or fold.freed > 0):
+        if fold is not None and fold.freed > 0:
             yield (fold, *plan_tail(scene, fold))
 
 

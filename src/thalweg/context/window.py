@@ -19,8 +19,8 @@ from thalweg.entries import Entry, Message, Part, Text, Thinking, ToolCall, Tool
 from thalweg.prompts import prompt
 from thalweg.tokens import Counter, Ledger, measure
 
-NO_RESULT, NO_ANSWER, BEGINS = (
-    prompt(name).render() for name in ("no_result", "no_answer", "begins")
+NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
+    prompt(name).render() for name in ("no_result", "no_answer", "no_words", "begins")
 )
 
 
@@ -57,8 +57,10 @@ class Window:
     record: Record = field(default_factory=Record)
     """What the fold knows of the folded messages."""
     pins: tuple[Quote, ...] = ()
+    sent: int = 0
+    """How many leading items the last request had; whoever sends it says so."""
     epoch: int = 0
-    """Grows whenever an item that was laid out before changes: the prefix is not the same."""
+    """Grows whenever an item that was sent changes: the prefix is not the same."""
     head: int = 0
     """How many leading items no cut may touch: system prompt, record, kept messages."""
     _system: list[Entry] = field(default_factory=list)
@@ -102,7 +104,8 @@ class Window:
         for item in self._laid_out(self._open):
             self._push(item)
         self._dirty = False
-        if any(a != b for a, b in zip(before, self.items[self._sealed :], strict=False)):
+        was_sent = before[: max(0, self.sent - self._sealed)]
+        if any(a != b for a, b in zip(was_sent, self.items[self._sealed :], strict=False)):
             self.epoch += 1
 
     def _unlay(self) -> list[Item]:
@@ -149,7 +152,9 @@ class Window:
     def _is_silent(self, entry: Entry) -> bool:
         """Whether nothing of a message is left to send."""
         edit = self.rewrites.get(entry.position)
-        return is_blank(replace(entry.message, parts=edit.parts) if edit else entry.message)
+        parts = edit.parts if edit else entry.message.parts
+        thinks = any(isinstance(p, Thinking) and (p.text or p.signature) for p in parts)
+        return not thinks and is_blank(replace(entry.message, parts=parts))
 
     def _item(self, entry: Entry, section: str = "history", *, opens: bool = True) -> Item:
         message = self._shown(entry, is_result=not opens)
@@ -164,6 +169,9 @@ class Window:
         message = entry.message
         if edit := self.rewrites.get(entry.position):
             message = replace(message, parts=edit.parts, origin=None)
+        if is_blank(message):
+            thinking = tuple(p for p in message.parts if isinstance(p, Thinking))
+            message = replace(message, parts=(*thinking, Text(NO_WORDS)), origin=None)
         if message.role == "tool":
             use = entry.answers
             if not is_result or use is None:

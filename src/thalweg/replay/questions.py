@@ -9,7 +9,7 @@ from pathlib import Path
 
 from thalweg.archive import Archive, Passage, Span, ThreadKey, render_passages
 from thalweg.context.window import Item
-from thalweg.entries import Entry, Part, ToolCall
+from thalweg.entries import Entry, Part, Text, ToolCall
 from thalweg.errors import HandleError
 from thalweg.replay.results import Recall
 from thalweg.tokens import Counter
@@ -133,7 +133,11 @@ def _shows(item: Item, entries: Sequence[Entry]) -> bool:
         return False
     parts = entries[item.position - first].message.parts
     sent = {_without_id(part) for part in item.message.parts}
-    return all(_without_id(part) in sent for part in parts)
+    return all(_without_id(part) in sent or _is_space(part) for part in parts)
+
+
+def _is_space(part: Part) -> bool:
+    return isinstance(part, Text) and not part.text.strip()
 
 
 def _without_id(part: Part) -> Part:

@@ -57,11 +57,11 @@ def test_a_thread_begins_with_the_user_whatever_it_begins_with() -> None:
     assert laid_out(user(""), system("Late."), says("Hi."))[0] == begun
 
 
-def test_reasoning_alone_is_not_sent() -> None:
-    """No provider takes it as a message."""
+def test_reasoning_alone_is_sent_with_a_word_beside_it() -> None:
+    """No provider takes it as a message, and none of it may be lost."""
     thought = Message("assistant", (Thinking("hm", "sig"), Text(" ")))
 
-    assert laid_out(user("Go"), thought) == [("user", "Go")]
+    assert laid_out(user("Go"), thought)[1] == ("assistant", "[no words]")
 
 
 def test_a_system_prompt_after_an_empty_request_starts_a_new_prefix() -> None:
