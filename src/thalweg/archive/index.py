@@ -159,7 +159,8 @@ def find(
             rows[row] = rows.get(row, 0) | 1 << bit
     common = [bit for bit, count in enumerate(counts) if count >= MAX_HITS]
     pairs = [(a, b) for i, a in enumerate(common) for b in common[i + 1 :]]
-    for group in [common, *pairs][:MAX_GROUPS] if pairs else []:
+    groups: list[Sequence[int]] = [common, *pairs] if pairs else []
+    for group in groups[:MAX_GROUPS]:
         mask = sum(1 << bit for bit in group)
         for row in _matches(connection, [query[bit] for bit in group], ranges):
             rows[row] = rows.get(row, 0) | mask

@@ -150,7 +150,10 @@ def _action(name: str, arguments: dict[str, object]) -> Action:
     words = {word.lower() for word in _WORDS.findall(tells)}
     if "view" in words and verb == "view":
         return "read"
-    return next((action for action, names in _ACTIONS.items() if words & names), "other")
+    for action, names in _ACTIONS.items():
+        if words & names:
+            return action
+    return "other"
 
 
 def _brief(call: ToolCall, arguments: dict[str, object]) -> str:

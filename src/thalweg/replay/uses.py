@@ -71,10 +71,7 @@ def _identifier_uses(
 ) -> Iterator[Use]:
     found: dict[int, Use] = {}
     for name in sorted(names):
-        before = said.get(name, ())
-        if not 0 < len(before) <= RARE:
-            continue
-        source = next((p for p in before if entries[p].message.role == "tool"), None)
-        if source == before[0]:
+        before = said.get(name, [])
+        if 0 < len(before) <= RARE and entries[source := before[0]].message.role == "tool":
             found.setdefault(source, Use(entry.position, source, name, tuple(before)))
     yield from (found[source] for source in sorted(found))
