@@ -1,5 +1,5 @@
 """The command line: one file a command, no logic."""
 
-from thalweg.cli.app import main
+from thalweg.cli.entry import main
 
 __all__ = ["main"]

@@ -1,29 +1,42 @@
-"""The commands, put together, and how an error ends one."""
+"""The commands, put together."""
 
-import sys
+from importlib.metadata import version as installed_version
+from typing import Annotated
 
 import typer
 
 from thalweg.cli.doctor import doctor
 from thalweg.cli.replay import replay
-from thalweg.errors import ThalwegError
 
 app = typer.Typer(
     name="thalweg",
-    help="Conversations and tasks of any length inside a model's window, with nothing lost.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     rich_markup_mode=None,
 )
-app.command()(replay)
-app.command()(doctor)
+app.command(short_help="See what a policy does to recorded threads.")(replay)
+app.command(short_help="Check this installation.")(doctor)
 
 
-def main() -> None:
-    """Run a command; an error that Thalweg raises on purpose is one sentence and exit code 2."""
-    try:
-        app()
-    except ThalwegError as error:
-        sys.stderr.write(f"thalweg: {error}\n")
-        raise SystemExit(2) from None
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 (typer calls it so)
+    if wanted:
+        typer.echo(f"thalweg {installed_version('thalweg')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _thalweg(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and exit.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Conversations and tasks of any length inside a model's window, with nothing lost.
+
+    Start with `thalweg replay`: it needs no model, no key and no network.
+    """
+    del version

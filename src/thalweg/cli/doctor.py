@@ -6,12 +6,13 @@ import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
+from thalweg.cli.home import home_folder
 from thalweg.recordings.sessions import coding_sessions
 from thalweg.tokens import exact_counter
 
@@ -37,12 +38,11 @@ def doctor() -> None:
     Exit code 2 when something that is needed is missing.
     """
     findings = [check() for check in _CHECKS]
-    console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
     for finding in findings:
         mark = "ok  " if not finding.mend else ("FAIL" if finding.needed else "--  ")
-        console.print(f"{mark} {finding.what}: {finding.seen}", soft_wrap=True)
+        typer.echo(f"{mark} {finding.what}: {finding.seen}")
         if finding.mend:
-            console.print(f"     {finding.mend}", soft_wrap=True)
+            typer.echo(f"     {finding.mend}")
     if any(finding.mend and finding.needed for finding in findings):
         raise typer.Exit(2)
 
@@ -70,7 +70,7 @@ def _sqlite() -> Finding:
         needed = ".".join(map(str, LEAST_SQLITE))
         return Finding("SQLite", version, f"use a Python with SQLite {needed} or newer")
     try:
-        with sqlite3.connect(":memory:") as connection:
+        with closing(sqlite3.connect(":memory:")) as connection:
             connection.execute("CREATE VIRTUAL TABLE t USING fts5(x)")
     except sqlite3.OperationalError:
         return Finding(
@@ -80,23 +80,25 @@ def _sqlite() -> Finding:
 
 
 def _home() -> Finding:
-    home = Path(os.environ.get("THALWEG_HOME") or ".thalweg")
-    nearest = next(folder for folder in (home, *home.resolve().parents) if folder.exists())
+    home = Path(os.environ.get("THALWEG_HOME") or ".thalweg").absolute()
     try:
+        nearest = next(folder for folder in (home, *home.parents) if folder.exists())
         with tempfile.TemporaryFile(dir=nearest):
             pass
     except OSError as error:
         return Finding(
             "home",
             f"{home} cannot be written ({error.strerror})",
-            "make it writable, or set THALWEG_HOME to a folder that is",
+            "make it a folder that can be, or set THALWEG_HOME to one",
         )
-    return Finding("home", f"{home} {'is' if home.exists() else 'can be made and'} writable")
+    can = "can be written" if nearest == home else "can be made and written"
+    return Finding("home", f"{home} {can}")
 
 
 def _sessions() -> Finding:
-    found = coding_sessions(Path.home())
-    seen = f"{len(found)} of coding agents in {Path.home()}" if found else "none on this machine"
+    found = coding_sessions(home_folder())
+    none = f"none in {home_folder()} (thalweg replay has a sample)"
+    seen = f"{len(found)} of coding agents in {home_folder()}" if found else none
     return Finding("recorded sessions", seen)
 
 

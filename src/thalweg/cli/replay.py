@@ -8,8 +8,16 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
+from thalweg.cli.home import home_folder
 from thalweg.context.budget import Budget
 from thalweg.context.pricing import TARIFFS
 from thalweg.errors import ConfigError
@@ -17,60 +25,67 @@ from thalweg.recordings.files import find_recordings
 from thalweg.recordings.sessions import coding_sessions
 from thalweg.replay.fleet import Order, Outcome, replay_all
 from thalweg.replay.policies import POLICIES
-from thalweg.replay.report import write_report
+from thalweg.replay.report import check_place, write_report
 from thalweg.replay.sample import sample_path
-from thalweg.replay.table import LEGEND, as_table
+from thalweg.replay.table import as_table
 
 
 def replay(
     paths: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[PATH]...",
-            help="Recordings: files, folders or globs; the format is detected. Without one, the "
-            "sessions that coding agents keep on this machine, or a sample.",
+            metavar="PATH",
+            help="Recorded threads: files, folders or globs; the format is detected. Without "
+            "one: the sessions that coding agents keep on this machine, or else a sample.",
         ),
     ] = None,
     *,
-    window: Annotated[int, typer.Option(help="Tokens the model accepts.")] = 128_000,
+    window: Annotated[
+        int, typer.Option(metavar="TOKENS", help="What the model accepts, its answer included.")
+    ] = 128_000,
     policy: Annotated[
-        str, typer.Option(help=f"One or more of {', '.join(POLICIES)}, separated by commas.")
+        str,
+        typer.Option(
+            metavar="NAMES", help=f"One or more of {', '.join(POLICIES)}, separated by commas."
+        ),
     ] = "thalweg,deepagents",
-    prices: Annotated[str, typer.Option(help=f"One of {', '.join(TARIFFS)}.")] = "anthropic",
+    prices: Annotated[
+        str, typer.Option(metavar="NAME", help=f"Whose prices: {', '.join(TARIFFS)}.")
+    ] = "anthropic",
     newest: Annotated[
-        int, typer.Option(help="Without PATH: how many sessions, newest first.", min=1)
+        int,
+        typer.Option(metavar="N", help="Without PATH: how many sessions, newest first.", min=1),
     ] = 5,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object with every figure.")
     ] = False,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a report to look at.")
+        Path | None, typer.Option(metavar="FILE", help="Write a report to look at in a browser.")
     ] = None,
     timing: Annotated[
-        bool, typer.Option(help="With --json: measured times, all that differs between two runs.")
+        bool,
+        typer.Option(help="With --json: measured times, all that differs between two runs."),
     ] = True,
 ) -> None:
-    """Replay recorded threads under one or more policies and report what it did to them.
+    """Replay recorded threads under one or more policies; report cost and what was lost.
 
-    Nothing is sent anywhere and no model is needed. Exit code 2 when something could not be
+    Nothing is sent anywhere and no model is needed. Exit code 2 when a PATH could not be
     replayed; what could be is reported all the same.
     """
     order = _order(paths, window, policy, prices, newest)
+    if html is not None:
+        check_place(html, order.paths)
     outcome = _run(order)
     for failure in outcome.failures:
         sys.stderr.write(f"thalweg: {failure}\n")
     if not outcome.runs:
         raise typer.Exit(2)
-    if as_json:
-        runs = [run.to_json(timing=timing) for run in outcome.runs]
-        sys.stdout.write(json.dumps({"runs": runs}, indent=1) + "\n")
-    else:
-        console = Console(width=None if sys.stdout.isatty() else 160)
-        console.print(as_table(outcome.runs))
-        console.print(f"\n{LEGEND}", style="dim", width=100)
     if html is not None:
-        _report(outcome, html, quiet=as_json)
-    if outcome.failures:
+        write_report(outcome.runs, html)
+    _print(outcome, as_json=as_json, timing=timing)
+    if html is not None:
+        (sys.stderr if as_json else sys.stdout).write(f"\nReport: {html}\n")
+    if outcome.failures and paths:
         raise typer.Exit(2)
 
 
@@ -83,28 +98,31 @@ def _order(paths: list[str] | None, window: int, policy: str, prices: str, newes
     if not names:
         raise ConfigError("--policy", "no policy is named", f"use {', '.join(POLICIES)}")
     if prices not in TARIFFS:
-        raise ConfigError("--prices", f"there are none of {prices!r}", f"use {', '.join(TARIFFS)}")
+        known = ", ".join(TARIFFS)
+        raise ConfigError("--prices", f"there are no prices of {prices!r}", f"use {known}")
     try:
         budget = Budget(window=window)
     except ValidationError as error:
         problem = error.errors()[0]["msg"].removeprefix("Value error, ")
+        problem = problem.replace("Input", f"{window}")
         raise ConfigError("--window", problem, "use a larger window") from None
     found = find_recordings(paths) if paths else _without_path(newest)
     return Order(tuple(found), names, budget, TARIFFS[prices])
 
 
 def _without_path(newest: int) -> list[Path]:
-    sessions = coding_sessions(Path.home())
+    home = home_folder()
+    sessions = coding_sessions(home)
     if not sessions:
         sys.stderr.write(
-            "No PATH given, and no sessions of Claude Code, Codex, Gemini CLI or pi in "
-            f"{Path.home()}: replaying the sample that ships with Thalweg.\n"
+            f"No PATH given, and no sessions of Claude Code, Codex, Gemini CLI or pi in {home}: "
+            "replaying the sample that ships with Thalweg.\n"
         )
         return [sample_path()]
     chosen = sessions[:newest]
+    which = f"the newest {len(chosen)} (--newest)" if chosen != sessions else "all"
     sys.stderr.write(
-        f"No PATH given: found {len(sessions)} sessions of coding agents on this machine; "
-        f"replaying the newest {len(chosen)} (--newest):\n"
+        f"No PATH given, sessions of coding agents in {home}: {len(sessions)}; replaying {which}:\n"
     )
     sys.stderr.writelines(f"  {path}\n" for path in chosen)
     return chosen
@@ -113,10 +131,12 @@ def _without_path(newest: int) -> list[Path]:
 def _run(order: Order) -> Outcome:
     console = Console(stderr=True)
     with Progress(
+        SpinnerColumn("line"),
         TextColumn("replaying"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
         console=console,
         transient=True,
         disable=not console.is_terminal,
@@ -128,7 +148,14 @@ def _run(order: Order) -> Outcome:
         )
 
 
-def _report(outcome: Outcome, html: Path, *, quiet: bool) -> None:
-    write_report(outcome.runs, html)
-    line = f"Report: {html}\n"
-    (sys.stderr if quiet else sys.stdout).write(line)
+def _print(outcome: Outcome, *, as_json: bool, timing: bool) -> None:
+    if as_json:
+        runs = [run.to_json(timing=timing) for run in outcome.runs]
+        sys.stdout.write(json.dumps({"runs": runs}, indent=1) + "\n")
+        return
+    columns = Console().width if sys.stdout.isatty() else None
+    table, legend = as_table(outcome.runs, columns)
+    width = max(columns or 0, table.width or 0)
+    console = Console(width=width, highlight=False, markup=False, emoji=False)
+    console.print(table)
+    console.print(f"\n{legend}", soft_wrap=True)

@@ -1,16 +1,20 @@
 """Many recordings under many policies, side by side over the cores."""
 
 import os
-from collections.abc import Callable, Sequence
+import signal
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
-from multiprocessing import get_context
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from thalweg.archive import open_archive
 from thalweg.context.budget import Budget
 from thalweg.context.pricing import Tariff
-from thalweg.errors import ContextError, RecordingError
+from thalweg.errors import RecordingError, ThalwegError
 from thalweg.recordings.files import read_recording
 from thalweg.replay.questions import Questions, questions_beside
 from thalweg.replay.results import Run
@@ -44,19 +48,23 @@ def replay_one(path: Path, order: Order) -> tuple[list[Run], list[str]]:
     Returns:
         The runs, and a sentence for each policy or recording that could not be replayed.
     """
+    runs: list[Run] = []
+    failures: list[str] = []
     try:
         recording = read_recording(path)
     except RecordingError as error:
         return [], [str(error)]
-    questions = questions_beside(path).get(recording.name, Questions())
+    try:
+        questions = questions_beside(path).get(recording.name, Questions())
+    except RecordingError as error:
+        failures.append(f"{error}; replayed without questions")
+        questions = Questions()
     subject = subject_of(recording, questions, order.tariff)
-    runs: list[Run] = []
-    failures: list[str] = []
     for policy in order.policies:
         archive = open_archive(":memory:", secret=SECRET)
         try:
             runs.append(Replay(subject, policy, order.budget, order.tariff, archive).run())
-        except ContextError as error:
+        except ThalwegError as error:
             failures.append(f"{path} under {policy}: {error}")
         finally:
             archive.close()
@@ -67,6 +75,8 @@ def replay_all(
     order: Order, *, workers: int | None = None, tell: Callable[[Path], None] | None = None
 ) -> Outcome:
     """Replay every recording of an order; the result is in the order's own order.
+
+    Recordings of one name are told apart by the folders they lie in.
 
     Args:
         order: What to replay.
@@ -82,26 +92,83 @@ def replay_all(
                 tell(path)
     else:
         done = _over_processes(order, workers, tell)
+    names = _told_apart({path: done[path][0][0].trajectory for path in done if done[path][0]})
     return Outcome(
-        runs=tuple(run for path in order.paths for run in done[path][0]),
-        failures=tuple(failure for path in order.paths for failure in done[path][1]),
+        runs=tuple(
+            replace(run, trajectory=names[path]) for path in order.paths for run in done[path][0]
+        ),
+        failures=tuple(dict.fromkeys(failure for path in order.paths for failure in done[path][1])),
     )
+
+
+def _told_apart(names: Mapping[Path, str]) -> dict[Path, str]:
+    """Put as many folders before a name as tell it from its like; the whole path at worst."""
+    told: dict[Path, str] = {}
+    alike: dict[str, list[Path]] = defaultdict(list)
+    for path, name in names.items():
+        alike[name].append(path)
+    for name, paths in alike.items():
+        deepest = max(len(path.parent.parts) for path in paths) if len(paths) > 1 else 0
+        for depth in range(deepest + 1):
+            said = ["/".join((*p.parent.parts[-depth:][:depth], name)) for p in paths]
+            if len(set(said)) == len(paths):
+                break
+        else:
+            said = list(map(str, paths))
+        told.update(zip(paths, said, strict=True))
+    return told
 
 
 def _over_processes(
     order: Order, workers: int, tell: Callable[[Path], None] | None
 ) -> dict[Path, tuple[list[Run], list[str]]]:
     done: dict[Path, tuple[list[Run], list[str]]] = {}
-    largest_first = sorted(order.paths, key=lambda path: -path.stat().st_size)
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        asked: dict[Future[tuple[list[Run], list[str]]], Path] = {
-            pool.submit(replay_one, path, order): path for path in largest_first
-        }
+    largest_first = sorted(order.paths, key=lambda path: -_size(path))
+    ours = set(active_children())
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    try:
+        with _no_interrupt():
+            asked: dict[Future[tuple[list[Run], list[str]]], Path] = {
+                pool.submit(replay_one, path, order): path for path in largest_first
+            }
         for future in as_completed(asked):
-            done[asked[future]] = future.result()
+            path = asked[future]
+            try:
+                done[path] = future.result()
+            except BrokenProcessPool:
+                done[path] = [], [f"{path}: {WORKER_DIED}"]
             if tell:
-                tell(asked[future])
+                tell(path)
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in set(active_children()) - ours:
+            child.terminate()
+        raise
+    pool.shutdown()
     return done
+
+
+WORKER_DIED = "a process died under it, most often for want of memory; replay fewer at once"
+
+
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """Start processes that a Ctrl-C does not reach: who started them ends them, in silence."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def totals(runs: Sequence[Run]) -> dict[str, list[Run]]:

@@ -6,11 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 
 from thalweg.archive import Archive, Passage, Span, ThreadKey, render_passages
 from thalweg.context.window import Item
 from thalweg.entries import Entry, Part, Text, ToolCall
-from thalweg.errors import HandleError
+from thalweg.errors import HandleError, RecordingError
 from thalweg.replay.results import Recall
 from thalweg.tokens import Counter
 from thalweg.transcript import as_outline, as_text
@@ -48,19 +51,36 @@ class Questions:
     goals: tuple[Goal, ...] = ()
 
 
+class _NeedleRow(BaseModel):
+    trajectory: str
+    question: str
+    answer: Annotated[str, Field(min_length=1)]
+    message_index: NonNegativeInt
+
+
+class _GoalRow(BaseModel):
+    trajectory: str
+    quote: Annotated[str, Field(min_length=1)]
+    kind: str
+    message_index: NonNegativeInt
+
+
 def questions_beside(path: Path) -> dict[str, Questions]:
     """Read `needles.jsonl` and `goals.jsonl` beside a recording or in a folder above it.
 
     Returns:
         Questions by the name of the recording they are about.
+
+    Raises:
+        RecordingError: A file of questions cannot be read; it is named, with the line.
     """
     needles: dict[str, list[Needle]] = defaultdict(list)
     goals: dict[str, list[Goal]] = defaultdict(list)
-    for row in _rows(path, "needles.jsonl"):
-        needle = Needle(row["question"], row["answer"], int(row["message_index"]))
-        needles[row["trajectory"]].append(needle)
-    for row in _rows(path, "goals.jsonl"):
-        goals[row["trajectory"]].append(Goal(row["quote"], row["kind"], int(row["message_index"])))
+    for needle in _rows(path, "needles.jsonl", _NeedleRow):
+        asked = Needle(needle.question, needle.answer, needle.message_index)
+        needles[needle.trajectory].append(asked)
+    for goal in _rows(path, "goals.jsonl", _GoalRow):
+        goals[goal.trajectory].append(Goal(goal.quote, goal.kind, goal.message_index))
     return {
         name: Questions(tuple(needles[name]), tuple(goals[name])) for name in {*needles, *goals}
     }
@@ -68,14 +88,37 @@ def questions_beside(path: Path) -> dict[str, Questions]:
 
 ABOVE = 3
 """How many folders above a recording are looked into."""
+_AnyRow = TypeVar("_AnyRow", _NeedleRow, _GoalRow)
 
 
-def _rows(path: Path, name: str) -> list[dict[str, str]]:
+def _rows(path: Path, name: str, row: type[_AnyRow]) -> list[_AnyRow]:
+    """Read the nearest file of that name; fields that nobody asks for are passed over."""
     for folder in [*path.resolve().parents][:ABOVE]:
-        if (file := folder / name).is_file():
-            lines = file.read_text(encoding="utf-8").splitlines()
-            return [json.loads(line) for line in lines if line.strip()]
+        file = folder / name
+        try:
+            if file.is_file():
+                # A line ends with a line feed only: a quote may hold any other separator.
+                lines = enumerate(file.read_text(encoding="utf-8").split("\n"), 1)
+                return [_row(file, n, line, row) for n, line in lines if line.strip()]
+        except (OSError, UnicodeDecodeError) as error:
+            problem = f"cannot be read ({error})"
+            raise RecordingError(str(file), problem, "mend it or move it away") from error
     return []
+
+
+def _row(file: Path, number: int, line: str, row: type[_AnyRow]) -> _AnyRow:
+    try:
+        value = json.loads(line)
+        if isinstance(value, dict):
+            return row.model_validate(value)
+        problem = "is no JSON object"
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem = f"has no good {first['loc'][0]} ({first['msg'].lower()})"
+    except (ValueError, RecursionError) as error:
+        problem = f"is no JSON ({error})"
+    told = f"line {number} {problem}"
+    raise RecordingError(str(file), told, "mend it or move it away")
 
 
 def goals_in(goals: Iterable[Goal], items: Sequence[Item]) -> tuple[int, int]:
@@ -120,9 +163,8 @@ def unreachable_bytes(
     lost = 0
     for entry in hidden:
         p = entry.position
-        if not any(s.first <= p <= s.last for s in spans):
-            lost += entry.size_bytes
-        elif archive.messages(key, p, p) != [entry.message]:
+        named = any(s.first <= p <= s.last for s in spans)
+        if not named or archive.messages(key, p, p) != [entry.message]:
             lost += entry.size_bytes
     return lost
 

@@ -8,11 +8,13 @@ import json
 import os
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from tempfile import TemporaryFile
 
 from thalweg.errors import ConfigError
 from thalweg.replay.payload import payload
@@ -24,30 +26,58 @@ _PAGE = files("thalweg.replay") / "page"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+def check_place(path: Path, recordings: Iterable[Path] = ()) -> None:
+    """Check that a report can be written there, before a long replay begins.
+
+    Args:
+        path: Where the report shall go.
+        recordings: Files that it must not replace.
+
+    Raises:
+        ConfigError: It cannot, or it would take the place of something else.
+    """
+    with _told(path):
+        place = path.resolve()
+        if place.is_dir():
+            raise IsADirectoryError(None, "it is a folder")
+        if place.exists() and not place.is_file():
+            raise OSError(None, "it is no ordinary file")
+        if place in {recording.resolve() for recording in recordings}:
+            raise OSError(None, "it is one of the recordings")
+        with TemporaryFile(dir=place.parent):
+            pass
+
+
 def write_report(runs: Sequence[Run], path: Path) -> None:
     """Write the report of these runs to a file, whole or not at all.
 
     Raises:
         ConfigError: The file cannot be written.
     """
+    check_place(path)
     page = render_report(runs).encode()
+    with _told(path):
+        _replace(path.resolve(), page)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
     try:
-        _replace(path, page)
+        yield
     except OSError as error:
         what, mend = f"--html {path}", "name a file that can be written"
-        problem = f"the report cannot be written: {error.strerror or error}"
+        problem = f"the report cannot be written: {(error.strerror or str(error)).lower()}"
         raise ConfigError(what, problem, mend) from error
 
 
 def _replace(path: Path, content: bytes) -> None:
     path = path.resolve()
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished = path.with_name(f".thalweg-report.{os.getpid()}")
     try:
         unfinished.write_bytes(content)
         unfinished.replace(path)
-    except OSError:
+    finally:
         unfinished.unlink(missing_ok=True)
-        raise
 
 
 def render_report(runs: Sequence[Run]) -> str:

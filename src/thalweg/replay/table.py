@@ -1,83 +1,159 @@
-"""Replays as a table on a terminal."""
+"""Replays as a table on a terminal, or as lines in a pipe."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
 from thalweg.replay.fleet import totals
 from thalweg.replay.results import Run
 
-LEGEND = (
-    "cost: input of all calls and summaries, in units of one uncached input token; ÷whole: "
-    "against sending every call whole; faults: later uses of what was removed (+lost ones), "
-    "each paid as one more turn that fetches it; edits: folds/evictions/elisions/superseded; "
-    "needles: in the context/by one recall/lost; wrong: requests over the window/invalid/"
-    "bytes out of reach."
-)
-"""What the columns mean, in one paragraph."""
+LEGEND: dict[str, str] = {
+    "calls": "model calls",
+    "peak": "tokens of the largest request",
+    "cost": "input of all calls and summaries, in uncached input tokens",
+    "of whole": "cost, divided by that of sending every call whole",
+    "cached": "share of the input that the provider's cache held",
+    "faults": "later uses of what was removed: a handle reaches it/none does",
+    "with faults": "cost, with each fault paid as one more turn that fetches it",
+    "edits": "folds/evictions/elisions/superseded reads",
+    "needles": "answers in the final context/one recall away/neither",
+    "goals lost": "quotes of goals and constraints not in the final context",
+    "wrong": "requests over the window/invalid/bytes no handle reaches",
+}
+"""The columns behind thread and policy, in order, and what they mean."""
+DROPPED_FIRST = ("edits", "cached", "calls", "with faults", "cost", "peak", "faults", "needles")
+"""What a narrow terminal goes without, the first first; `--json` has everything."""
+SHORT_NAME = 14
+"""Cells of a thread's name before a column is dropped for it."""
+LONG_NAME = 36
+"""Most cells of a thread's name on a terminal: an id of 36 characters is whole."""
+GAP = 2
+"""Cells between two columns."""
 
 
-def as_table(runs: Sequence[Run]) -> Table:
-    """Lay out runs, one line each, with a line of totals per policy when there are several."""
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    table.add_column("thread", overflow="ellipsis", no_wrap=True, max_width=34)
-    table.add_column("policy", no_wrap=True)
-    for title in (
-        "calls",
-        "peak",
-        "cost",
-        "÷whole",
-        "cached",
-        "faults",
-        "with faults",
-        "edits",
-        "needles",
-        "goals lost",
-        "wrong",
-    ):
-        table.add_column(title, justify="right", no_wrap=True)
-    last = ""
-    for run in runs:
-        table.add_row(run.trajectory if run.trajectory != last else "", *_cells([run]))
-        last = run.trajectory
+@dataclass(frozen=True, slots=True)
+class _Row:
+    name: str
+    policy: str
+    cells: dict[str, Text]
+    is_total: bool = False
+
+
+def as_table(runs: Sequence[Run], width: int | None = None) -> tuple[Table, str]:
+    """Lay out runs, one line each, with a line of totals per policy when there are several.
+
+    Args:
+        runs: What to show.
+        width: Cells of the terminal: names are shortened and columns dropped until the table
+            fits. Without it nothing is, and every line names its thread.
+
+    Returns:
+        The table, of known width, and what its columns mean, one line each.
+    """
+    rows = [_Row(_printable(run.trajectory), run.policy, _cells([run])) for run in runs]
     if len({run.trajectory for run in runs}) > 1:
-        table.add_section()
-        for k, group in enumerate(totals(runs).values()):
-            title = f"all {len(group)} threads" if k == 0 else ""
-            table.add_row(title, *_cells(group), style="bold")
-    return table
+        for policy, group in totals(runs).items():
+            rows.append(_Row(f"all {len(group)} threads", policy, _cells(group), is_total=True))
+    room, titles = _fitting(rows, width)
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
+    table.add_column("thread", no_wrap=True)
+    table.add_column("policy", no_wrap=True)
+    for title in titles:
+        table.add_column(title, justify="right", no_wrap=True)
+    above = ""
+    for row in rows:
+        name = "" if width and row.name == above else _shortened(row.name, room)
+        cells = (row.cells[title] for title in titles)
+        style = "bold" if row.is_total else ""
+        table.add_row(Text(name), Text(row.policy), *cells, style=style)
+        above = row.name
+    table.width = _width(rows, room, titles)
+    return table, _legend(titles)
 
 
-def _cells(runs: Sequence[Run]) -> list[str | Text]:
+def _fitting(rows: Sequence[_Row], width: int | None) -> tuple[int, list[str]]:
+    """Choose how long a name may be, and which columns are shown."""
+    titles = list(LEGEND)
+    longest = max((cell_len(row.name) for row in rows), default=0)
+    if width is None:
+        return longest, titles
+    longest = min(longest, LONG_NAME)
+    unwanted = iter(DROPPED_FIRST)
+    while _width(rows, min(longest, SHORT_NAME), titles) > width:
+        if (title := next(unwanted, "")) == "":
+            break
+        titles.remove(title)
+    spare = width - _width(rows, 0, titles)
+    return min(longest, max(SHORT_NAME, spare)), titles
+
+
+def _width(rows: Sequence[_Row], room: int, titles: Sequence[str]) -> int:
+    policy = max(cell_len("policy"), *(cell_len(row.policy) for row in rows))
+    widths = [
+        max(cell_len(title), *(row.cells[title].cell_len for row in rows)) for title in titles
+    ]
+    return max(room, cell_len("thread")) + policy + sum(widths) + GAP * (1 + len(titles))
+
+
+def _legend(titles: Sequence[str]) -> str:
+    longest = max(map(len, titles))
+    lines = [f"{title:<{longest}}  {LEGEND[title]}" for title in titles]
+    if left_out := [title for title in LEGEND if title not in titles]:
+        lines.append(f"Not shown, for want of width: {', '.join(left_out)}.")
+    return "\n".join(lines)
+
+
+def _printable(name: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in name)
+
+
+def _shortened(name: str, room: int) -> str:
+    """Leave the middle out: logs are told apart by how their names begin or how they end."""
+    if cell_len(name) <= room:
+        return name
+    head, tail = list(name), list[str]()
+    while head and cell_len("".join((*head, "..", *tail))) > room:
+        if len(head) > len(tail) + 1 and len(tail) < room // 2 - 1:
+            tail = list(name[-len(tail) - 1 :])
+        else:
+            head.pop()
+    return "".join((*head, "..", *tail))
+
+
+def _cells(runs: Sequence[Run]) -> dict[str, Text]:
     rows = [run.to_json(timing=False) for run in runs]
 
     def total(field: str) -> float:
-        return float(sum(row[field] for row in rows))
+        return sum(float(row[field]) for row in rows)
 
-    def of(field: str, key: str) -> int:
-        return sum(row[field][key] for row in rows)
+    def of(field: str, *keys: str) -> list[int]:
+        return [sum(row[field][key] for row in rows) for key in keys]
 
     whole, read = total("cost_unmanaged"), total("input_tokens")
-    kinds = (of("edits", kind) for kind in ("fold", "evict", "elide", "supersede"))
     wrong = [total(f) for f in ("over_window", "invalid_requests", "unrecoverable_bytes")]
-    lost_faults = of("faults", "lost")
-    goals = of("goals", "lost")
-    return [
-        runs[0].policy,
-        f"{total('calls'):,.0f}",
-        f"{max(row['peak_tokens'] for row in rows):,}",
-        f"{total('cost'):,.0f}",
-        f"{total('cost') / whole:.2f}" if whole else "-",
-        f"{total('cached_tokens') / read:.0%}" if read else "-",
-        f"{of('faults', 'recoverable') + lost_faults}" + (f" +{lost_faults}" * (lost_faults > 0)),
-        f"{total('cost_with_faults'):,.0f}",
-        "/".join(map(str, kinds)),
-        "/".join(str(of("recall", key)) for key in ("inline", "search", "lost")),
-        Text(f"{goals}", style="red" if goals else "green"),
-        Text(_wrong(wrong), style="red" if any(wrong) else "green"),
-    ]
+    needles = of("recall", "inline", "search", "lost")
+    verbatim, lost = of("goals", "verbatim", "lost")
+    return {
+        "calls": Text(f"{total('calls'):,.0f}"),
+        "peak": Text(f"{max(row['peak_tokens'] for row in rows):,}"),
+        "cost": Text(f"{total('cost'):,.0f}"),
+        "of whole": Text(f"{total('cost') / whole:.2f}" if whole else "-"),
+        "cached": Text(f"{total('cached_tokens') / read:.0%}" if read else "-"),
+        "faults": Text(_each(of("faults", "recoverable", "lost"))),
+        "with faults": Text(f"{total('cost_with_faults'):,.0f}"),
+        "edits": Text(_each(of("edits", "fold", "evict", "elide", "supersede"))),
+        "needles": Text(_each(needles) if any(needles) else "-"),
+        "goals lost": _good_or_bad(f"{lost}", bad=lost > 0) if verbatim + lost else Text("-"),
+        "wrong": _good_or_bad(_each(wrong) if any(wrong) else "0", bad=any(wrong)),
+    }
 
 
-def _wrong(wrong: Sequence[float]) -> str:
-    return "/".join(f"{n:,.0f}" for n in wrong) if any(wrong) else "0"
+def _each(numbers: Sequence[float]) -> str:
+    return "/".join(f"{n:,.0f}" for n in numbers)
+
+
+def _good_or_bad(text: str, *, bad: bool) -> Text:
+    return Text(text, style="red" if bad else "green")

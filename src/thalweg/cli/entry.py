@@ -1,0 +1,43 @@
+"""The way in: streams that take any text, and how whatever went wrong ends a command."""
+
+import os
+import sys
+from typing import TextIO
+
+from thalweg.errors import ThalwegError
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+
+def main() -> None:
+    """Run a command; what goes wrong is one sentence on stderr and exit code 2."""
+    sys.stdout, sys.stderr = _takes_any_text(sys.stdout), _takes_any_text(sys.stderr)
+    try:
+        # Loading takes most of a second: a Ctrl-C may come while it lasts.
+        from thalweg.cli.app import app  # noqa: PLC0415
+
+        app()
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
+    except ThalwegError as error:
+        _end(str(error))
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        _end(f"{place}{(error.strerror or str(error)).lower()}; check the place and the disk")
+
+
+def _takes_any_text(stream: TextIO | None) -> TextIO:
+    """Let a stream write what its encoding lacks as escapes; a closed one takes it in silence."""
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 (of `os`)
+    if reconfigure := getattr(stream, "reconfigure", None):
+        reconfigure(errors="backslashreplace")
+    return stream
+
+
+def _end(sentence: str) -> None:
+    sys.stderr.write(f"thalweg: {sentence}\n")
+    # What a full disk did not take would be written again, and fail again, on the way out.
+    sys.stdout = None
+    raise SystemExit(2) from None
