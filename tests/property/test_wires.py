@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.property.wire_strategies import JUNK, TELL, Story, spoiled, stories
-from thalweg.entries import Media, Message, Thinking, message_to_json
+from thalweg.entries import Media, Message, Thinking, ToolCall, message_to_json
 from thalweg.wires.registry import WIRES
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -49,6 +49,26 @@ def test_a_message_built_from_its_parts_says_what_the_original_said(
     """What an edit leaves alone in a message must survive the edit."""
     items = TELL[name](story)
     assert WIRES[name].write(_stripped(WIRES[name].read(items)[0])) == items
+
+
+@each_wire
+@few
+@given(story=stories())
+def test_a_call_goes_out_under_the_id_it_was_given_since(name: str, story: Story) -> None:
+    """The engine gives ids of its own where the recorded ones are missing, reused or too long."""
+    messages = _stripped(WIRES[name].read(TELL[name](story))[0])
+    renamed = [
+        replace(
+            message,
+            parts=tuple(
+                replace(part, id=f"view_{k}_{n}") if isinstance(part, ToolCall) else part
+                for n, part in enumerate(message.parts)
+            ),
+        )
+        for k, message in enumerate(messages)
+    ]
+    again, _ = WIRES[name].read(WIRES[name].write(renamed))
+    assert [c.id for m in again for c in m.calls] == [c.id for m in renamed for c in m.calls]
 
 
 @pytest.mark.parametrize("name", ["anthropic", "gemini", "langchain", "openai-responses"])

@@ -159,10 +159,10 @@ def _read_call(source: Mapping[str, Any], aside: Mapping[str, Any]) -> ToolCall:
         del fields.left["type"]
     body, payload = ("function", "arguments") if "function" in source else ("custom", "input")
     inner = Fields(plain(fields.left.pop(body)) or {})
-    name, arguments = inner.text("name"), arguments_text(inner.left.pop(payload, None))
+    call_id, name = fields.text("id"), inner.text("name")
+    arguments = arguments_text(inner.left.pop(payload, None))
     kept = {body: inner.left} if inner.left else {}
-    extra = pack(_WIRE, {**fields.left, **kept, **aside})
-    return ToolCall(fields.text("id"), name, arguments, extra)
+    return ToolCall(call_id, name, arguments, pack(_WIRE, {**fields.left, **kept, **aside}))
 
 
 def _says_anything(message: Message) -> bool:
@@ -251,7 +251,7 @@ def _calls(calls: Iterable[ToolCall]) -> dict[str, Any]:
         if legacy and not call.id:
             body["function_call"] = function
         else:
-            written = {"id": call.id, "type": kind, kind: function, **left}
+            written = {**left, "id": call.id, "type": kind, kind: function}
             body.setdefault("tool_calls", []).append(written)
     return body
 

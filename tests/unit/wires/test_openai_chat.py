@@ -29,6 +29,13 @@ def test_parallel_calls_keep_their_arguments_to_the_byte() -> None:
     assert WIRE.write([replace(message, origin=None)])[0]["tool_calls"] == calls
 
 
+def test_a_call_whose_recorded_id_is_null_goes_out_under_the_id_it_was_given() -> None:
+    """Some servers send null where there is no id."""
+    [message] = _read({"role": "assistant", "tool_calls": [{**_call("", "{}"), "id": None}]})
+    named = replace(message, parts=(replace(message.calls[0], id="c1"),), origin=None)
+    assert WIRE.write([named])[0]["tool_calls"] == [_call("c1", "{}")]
+
+
 def test_the_developer_is_a_system_that_stays_a_developer() -> None:
     """Newer models know the role by that name only."""
     item = {"role": "developer", "content": "Be brief."}
