@@ -223,7 +223,7 @@ class ToolUse:
     target: str
     """What it acts on: a path, a command, a query, an address; empty when it cannot be told."""
     scope: str
-    """Which part of the target (a range of lines, an offset); empty for all of it."""
+    """The other arguments, as JSON: which part of the target, and how; empty for all of it."""
     brief: str
     """The call on one line: its name and its arguments, shortened."""
     position: int

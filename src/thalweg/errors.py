@@ -5,6 +5,7 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 ├── ConfigError                 an argument or a setting cannot be used as given
 ├── RecordingError              a file cannot be read as a recorded thread
 ├── ContextError
+│   ├── PinError                words to pin are not where they were said to be
 │   └── WindowExceededError     what must stay is larger than the window
 └── ArchiveError
     ├── HandleError             a handle names nothing this reader may read
@@ -68,6 +69,28 @@ class ContextError(ThalwegError):
     """A context cannot be built."""
 
     code = "context"
+
+
+class PinError(ContextError):
+    """Words to pin are not in a request at the position that was named.
+
+    Attributes:
+        position: The position that was named.
+        quote: The words.
+    """
+
+    code = "context.pin"
+
+    def __init__(self, position: int, quote: str) -> None:
+        super().__init__(position, quote)
+        self.position = position
+        self.quote = quote
+
+    def __str__(self) -> str:
+        return (
+            f"no request at position {self.position} says {self.quote[:80]!r}; "
+            "copy the words exactly, from a message of the user"
+        )
 
 
 class WindowExceededError(ContextError):

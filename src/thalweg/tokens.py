@@ -119,8 +119,8 @@ class Calibration:
     `upper` stays above what the provider counts (I20).
 
     Example:
-        >>> seen = Calibration().observe(estimated=1_000, reported=1_300)
-        >>> seen.upper(1_000) >= 1_300
+        >>> seen = Calibration().observe(estimated=10_000, reported=13_000)
+        >>> seen.upper(10_000) >= 13_000
         True
     """
 
@@ -130,12 +130,18 @@ class Calibration:
 
     MARGIN = 0.02
     """Kept above the factor once it was observed."""
+    LEAST = 2_000
+    """Tokens of the smallest request that is learned from."""
     DECAY = 0.9
     """How much of the distance to a smaller factor is kept at each observation."""
 
     def observe(self, *, estimated: int, reported: int) -> "Calibration":
-        """Fold in one reported count. Missing or zero counts change nothing (I23)."""
-        if estimated <= 0 or reported <= 0:
+        """Fold in one reported count.
+
+        Missing counts change nothing (I23), nor do those of requests so small that what a
+        provider adds to every request weighs more than how it counts.
+        """
+        if estimated < self.LEAST or reported <= 0:
             return self
         ratio = min(8.0, max(0.5, reported / estimated))
         if ratio >= self.factor or self.observations == 0:

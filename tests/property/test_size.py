@@ -118,7 +118,7 @@ def test_i20_one_counter_for_trigger_cut_and_acceptance(scenario: Scenario) -> N
     assert window.ledger.media == sum(i.media for i in window.items)
 
 
-@given(st.lists(st.tuples(st.integers(1, 10**6), st.floats(0.6, 7.5)), min_size=1, max_size=30))
+@given(st.lists(st.tuples(st.integers(2_000, 10**6), st.floats(0.6, 7.5)), min_size=1, max_size=30))
 def test_i20_a_calibrated_count_is_an_upper_bound(calls: list[tuple[int, float]]) -> None:
     """What a provider reported is never above the bound of the same text afterwards."""
     calibration = Calibration()

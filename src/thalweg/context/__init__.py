@@ -1,1 +1,13 @@
-"""The engine: decide what one model call sends. Pure."""
+"""The engine: decide what one model call sends. Pure.
+
+Two rules: nothing here reads a clock, a file or a network, what it needs comes in as an
+argument; nothing leaves a view before an edit says why.
+"""
+
+from thalweg.context.budget import Budget
+from thalweg.context.engine import Engine
+from thalweg.context.policy import Policy, RentOrBuy
+from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.window import Item
+
+__all__ = ["TARIFFS", "Budget", "Engine", "Item", "Policy", "RentOrBuy", "Tariff"]

@@ -84,12 +84,9 @@ class Budget(BaseModel):
         """Restate the window in our tokens, for a provider that counts otherwise."""
         if not calibration.observations:
             return self
-        return self.model_copy(
-            update={
-                "window": calibration.lower(self.window),
-                "max_output": calibration.lower(self.output),
-            }
-        )
+        output = calibration.lower(self.output)
+        window = max(calibration.lower(self.window), output + MIN_LIMIT)
+        return self.model_copy(update={"window": window, "max_output": output})
 
     @property
     def progress(self) -> int:

@@ -12,7 +12,6 @@ from thalweg.entries import Part
 Reason = Literal[
     "arrived too large",
     "a newer read or write made it stale",
-    "the record is being rewritten anyway",
     "re-reading it has cost as much as dropping it",
     "the request would not fit",
     "reasoning of a finished tool loop",

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from thalweg.context.edits import Edit, Reason
-from thalweg.context.plan import Scene, plan_arrivals, plan_fold, plan_tail
+from thalweg.context.plan import plan_arrivals, plan_fold, plan_tail
 from thalweg.context.pricing import Tariff
+from thalweg.context.scene import Scene
 from thalweg.context.squeeze import squeeze
 
 

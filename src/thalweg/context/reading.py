@@ -9,7 +9,7 @@ from thalweg.entries import Action, Entry, Message, ToolCall, ToolUse
 from thalweg.tokens import Counter, measure
 
 BRIEF_CHARS = 120
-"""Longest form of a call on one line (ECONOMICS: a card of a cleared call)."""
+"""Longest form of a call on one line."""
 OPEN_CALLS = 256
 """How many unanswered calls are remembered; older ones count as never answered."""
 PARSED_CHARS = 200_000
@@ -50,10 +50,8 @@ _TARGET_KEYS: tuple[str, ...] = (
     "absolute_path", "file_name", "url", "uri", "command", "cmd", "script", "code", "pattern",
     "query", "q", "queries", "subagent_type", "prompt", "description",
 )  # fmt: skip
-_SCOPE_KEYS: tuple[str, ...] = (
-    "offset", "limit", "view_range", "start_line", "end_line", "line_start", "line_end", "lines",
-    "pages", "page",
-)  # fmt: skip
+_REMARKS = frozenset({"description", "explanation", "reason", "thought", "timeout"})
+"""Arguments that do not change what is read."""
 
 
 @dataclass(slots=True)
@@ -61,8 +59,10 @@ class Reader:
     """Turn the messages of one thread into entries, in order.
 
     Ids that are missing, reused or not portable get a unique one made from the call's
-    position. A result without an id answers the oldest open call of its tool, or the oldest
-    open call. A result that answers nothing is an orphan, and kept.
+    position. A result answers an open call of its id; without an id, one of its tool, or any.
+    Of several, the newest turn's first: a call that was never answered, or an id that is used
+    again in every turn, does not shift what comes after. A result that answers nothing is an
+    orphan, and kept.
     """
 
     count: Counter
@@ -108,7 +108,9 @@ class Reader:
         return None if found is None else self._open.pop(found)[1]
 
     def _first_open(self, fits: Callable[[str, ToolUse], bool]) -> str | None:
-        return next((u for u, (recorded, use) in self._open.items() if fits(recorded, use)), None)
+        fitting = [(use.position, u) for u, (r, use) in self._open.items() if fits(r, use)]
+        newest = max((position for position, _ in fitting), default=-1)
+        return next((u for position, u in fitting if position == newest), None)
 
 
 def describe(call: ToolCall, unique_id: str, position: int) -> ToolUse:
@@ -117,17 +119,17 @@ def describe(call: ToolCall, unique_id: str, position: int) -> ToolUse:
     Example:
         >>> use = describe(ToolCall("c1", "Read", '{"file_path":"a.py","offset":10}'), "c1", 4)
         >>> use.action, use.target, use.scope
-        ('read', 'a.py', 'offset=10')
+        ('read', 'a.py', '{"offset": 10}')
     """
     arguments = _parsed(call.arguments)
-    target = next((str(arguments[k]) for k in _TARGET_KEYS if arguments.get(k)), "")
-    scope = " ".join(f"{k}={arguments[k]}" for k in _SCOPE_KEYS if k in arguments)
+    key = next((k for k in _TARGET_KEYS if arguments.get(k)), "")
+    rest = {k: v for k, v in arguments.items() if k != key and k not in _REMARKS}
     return ToolUse(
         id=unique_id,
         name=call.name,
         action=_action(call.name, arguments),
-        target=target[:1_000],
-        scope=scope,
+        target=str(arguments.get(key, ""))[:1_000],
+        scope=json.dumps(rest, ensure_ascii=False, sort_keys=True)[:1_000] if rest else "",
         brief=_brief(call, arguments),
         position=position,
     )
@@ -160,7 +162,7 @@ def _brief(call: ToolCall, arguments: dict[str, object]) -> str:
     if not arguments:
         shown = " ".join(call.arguments[: 2 * BRIEF_CHARS].split())
     else:
-        order = sorted(arguments, key=lambda k: (k not in _TARGET_KEYS, k not in _SCOPE_KEYS))
+        order = sorted(arguments, key=lambda k: k not in _TARGET_KEYS)
         values = [(k, _short(arguments[k])) for k in order]
         shown = ", ".join(v if k == order[0] else f"{k}={v}" for k, v in values)
     line = " ".join(f"{call.name}({shown})".split())

@@ -34,8 +34,10 @@ def render(
     opening = prompt("record").render(last=record.last, handle=handle)
     room = budget - count(opening) - 24
     requests = _requests(record, handle, int(room * 0.8), count, pins)
-    sections = [("Requests", requests)] if requests else []
-    room -= sum(count(line) + 1 for line in requests)
+    said = "\n".join(requests)
+    pinned = [f"#{pin.position} {pin.text}" for pin in pins if pin.text not in said]
+    sections = [(k, v) for k, v in (("Requests", requests), ("Pinned", pinned)) if v]
+    room -= sum(count(line) + 1 for line in (*requests, *pinned))
     for title, share, lines in _sections(record):
         fitting = _newest(lines, int(room * share), count)
         room -= sum(tokens for _, tokens in fitting)

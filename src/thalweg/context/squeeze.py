@@ -7,7 +7,9 @@ strictly smaller than the one before, so the ladder ends (I19).
 from collections.abc import Iterator, Sequence
 
 from thalweg.context.edits import Edit, Reason
-from thalweg.context.plan import Scene, elide, evict, plan_fold, plan_tail
+from thalweg.context.plan import plan_fold, plan_tail
+from thalweg.context.rewrites import ELIDED_CHARS, elide, evict
+from thalweg.context.scene import Scene
 from thalweg.entries import Entry, Media, ToolCall
 from thalweg.errors import WindowExceededError
 
@@ -74,12 +76,10 @@ def _largest(scene: Scene, *roles: str) -> list[Entry]:
 
 def _shrunk(scene: Scene, entries: Sequence[Entry], tokens: int) -> Iterator[Edit]:
     for entry in entries:
-        now = scene.window.rewrites.get(entry.position)
-        size = entry.tokens if now is None else now.tokens_after
-        heavy = now is None and any(isinstance(p, Media) for p in entry.message.parts)
-        if size > tokens * 3 // 2 or heavy:
+        heavy = any(isinstance(p, Media) for p in scene.shown(entry).parts)
+        if scene.shown_tokens(entry) > tokens * 3 // 2 or heavy:
             edit = evict(scene, entry, tokens, WHY)
-            if edit.tokens_after < size:
+            if edit.freed > 0:
                 yield edit
 
 
@@ -89,8 +89,11 @@ def _results(scene: Scene, tokens: int) -> Iterator[Edit]:
 
 def _arguments(scene: Scene, tokens: int) -> Iterator[Edit]:
     for entry in _largest(scene, "assistant"):
-        calls = [p for p in entry.message.parts if isinstance(p, ToolCall)]
-        if entry.position not in scene.window.rewrites and calls and entry.tokens > tokens:
+        long = any(
+            isinstance(p, ToolCall) and len(p.arguments) > ELIDED_CHARS
+            for p in scene.shown(entry).parts
+        )
+        if long and scene.shown_tokens(entry) > tokens:
             edit = elide(scene, entry, WHY)
             if edit.freed > 0:
                 yield edit

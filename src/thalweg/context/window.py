@@ -203,8 +203,8 @@ class Window:
 
     @property
     def tokens(self) -> int:
-        """Tokens of the whole view."""
-        return self._sums[-1]
+        """Tokens of the whole request, tools included."""
+        return self._sums[-1] + self.ledger.tokens["tools"]
 
     @property
     def open_entries(self) -> Sequence[Entry]:
@@ -272,7 +272,8 @@ class Window:
 
     def _rebuild(self) -> None:
         self.items, self._sums, self._cuts, self._open = [], [0], [], []
-        self.ledger = Ledger.empty()
+        tools, self.ledger = self.ledger.tokens["tools"], Ledger.empty()
+        self.ledger.add("tools", tools)
         self.epoch += 1
         self._sealed, self._dirty = 0, False
         for entry in self._system:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from thalweg.context.edits import Edit, Elide, Evict, Fold, Reason
-from thalweg.context.plan import Scene
+from thalweg.context.scene import Scene
 from thalweg.context.window import record_message
 from thalweg.entries import Entry, Text, ToolCall
 from thalweg.tokens import Counter, measure

@@ -21,7 +21,7 @@ def test_a_window_without_room_is_refused_with_the_figures() -> None:
 def test_a_provider_that_counts_more_gets_a_smaller_window() -> None:
     """In our tokens; one that never reported gets what it said."""
     budget = Budget(window=100_000)
-    seen = Calibration().observe(estimated=1_000, reported=2_000)
+    seen = Calibration().observe(estimated=10_000, reported=20_000)
 
     assert budget.calibrated(Calibration()) is budget
     assert budget.calibrated(seen).limit < budget.limit / 2

@@ -1,7 +1,8 @@
 """Decisions about a window, one by one."""
 
 from tests.unit.context.threads import call, result, says, scene, user
-from thalweg.context.plan import elide, plan_arrivals, plan_fold, plan_supersede, plan_unthink
+from thalweg.context.plan import plan_arrivals, plan_fold
+from thalweg.context.rewrites import elide, supersede, unthink
 from thalweg.entries import Message, Text, Thinking, ToolCall
 
 LONG = "a line of the file\n" * 80
@@ -22,9 +23,9 @@ def test_a_read_is_stale_when_the_same_was_read_or_written_whole_again() -> None
         window=40_000,
     )  # fmt: skip
 
-    assert [(e.position, e.by) for e in plan_supersede(s, -1)] == [(4, 10), (2, 10)]
-    assert [e.position for e in plan_supersede(s, 2)] == [4]
-    assert all(e.freed > 0 and "recall(" in str(e.parts) for e in plan_supersede(s, -1))
+    assert [(e.position, e.by) for e in supersede(s, -1)] == [(4, 10), (2, 10)]
+    assert [e.position for e in supersede(s, 2)] == [4]
+    assert all(e.freed > 0 and "recall(" in str(e.parts) for e in supersede(s, -1))
 
 
 def test_only_results_that_are_too_large_are_bounded_at_arrival() -> None:
@@ -45,7 +46,7 @@ def test_reasoning_goes_when_a_person_spoke_after_its_loop() -> None:
         Message("assistant", (thought, ToolCall("b", "Bash", "{}"))), result("b"),
     )  # fmt: skip
 
-    assert [e.position for e in plan_unthink(s, -1)] == [1]
+    assert [e.position for e in unthink(s, -1)] == [1]
 
 
 def test_large_arguments_become_what_they_act_on_and_a_handle() -> None:

@@ -9,9 +9,9 @@ from tests.property.strategies import Scenario
 from tests.unit.context.threads import run, steps, user
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Edit, Fold
-from thalweg.context.plan import Scene
 from thalweg.context.policy import RentOrBuy
 from thalweg.context.pricing import TARIFFS
+from thalweg.context.scene import Scene
 
 
 class Never:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.property.driving import quick_count
-from tests.unit.context.threads import call, entries, result
+from tests.unit.context.threads import call, entries, result, user
 from thalweg.context.reading import BRIEF_CHARS, OPEN_CALLS, Reader, describe
 from thalweg.entries import Message, Text, ToolCall
 
@@ -57,13 +57,22 @@ def test_a_brief_is_one_short_line_whatever_the_arguments_are() -> None:
 
 @pytest.mark.parametrize("odd", ["", " ", "c:1", "x" * 41, "日本", "../x"])
 def test_odd_and_reused_ids_get_unique_ones_and_results_still_find_their_call(odd: str) -> None:
-    """The oldest open call with the recorded id is answered first."""
+    """Of open calls with one id, the newest turn's is answered first."""
     read = entries(call(odd), call("good"), call(odd), result(odd), result("good"), result(odd))
     ids = [e.uses[0].id for e in read[:3]]
 
     assert len(set(ids)) == 3
     assert all(i and len(i) <= 40 for i in ids)
-    assert [e.answers and e.answers.position for e in read[3:]] == [0, 1, 2]
+    assert [e.answers and e.answers.position for e in read[3:]] == [2, 1, 0]
+
+
+@pytest.mark.parametrize("recorded", ["c", ""])
+def test_a_call_that_was_never_answered_shifts_nothing_behind_it(recorded: str) -> None:
+    """An aborted turn, then others that use its id again, or none at all."""
+    turns = [m for k in range(3) for m in (call(recorded), result(recorded, f"{k}"))]
+    read = entries(call(recorded), user("Go on"), *turns)
+
+    assert [e.answers and e.answers.position for e in read[3::2]] == [2, 4, 6]
 
 
 def test_a_reused_id_answers_its_own_call_and_overwrites_nothing() -> None:

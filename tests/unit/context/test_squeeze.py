@@ -4,7 +4,8 @@ import pytest
 
 from tests.unit.context.threads import call, result, run, says, scene, steps, system, user
 from thalweg.context.edits import Evict, Fold, Pin
-from thalweg.context.plan import Scene, evict
+from thalweg.context.rewrites import evict
+from thalweg.context.scene import Scene
 from thalweg.context.squeeze import excess, squeeze
 from thalweg.entries import Media, Message, Text, Thinking, ToolCall
 from thalweg.errors import WindowExceededError

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from tests.property.driving import Drive, quick_count
 from tests.property.strategies import Scenario
 from thalweg.context.budget import Budget
-from thalweg.context.plan import Scene
 from thalweg.context.reading import Reader
+from thalweg.context.scene import Scene
 from thalweg.context.window import Window
 from thalweg.entries import Entry, Message, Text, ToolCall
 

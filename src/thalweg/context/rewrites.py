@@ -1,0 +1,149 @@
+"""Ways to show one message otherwise. Each starts from what is shown now, so they add up."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TypedDict
+
+from thalweg.context.edits import Elide, Evict, Reason, Supersede
+from thalweg.context.pins import excerpt
+from thalweg.context.preview import preview
+from thalweg.context.scene import Scene
+from thalweg.context.window import is_blank
+from thalweg.entries import Entry, Part, Text, Thinking, ToolCall, ToolUse
+from thalweg.prompts import prompt
+from thalweg.transcript import as_text
+
+
+class _Common(TypedDict):
+    reason: Reason
+    turn: int
+    tokens_before: int
+    tokens_after: int
+    position: int
+    parts: tuple[Part, ...]
+
+
+def _common(scene: Scene, entry: Entry, parts: tuple[Part, ...], reason: Reason) -> _Common:
+    return {
+        "reason": reason,
+        "turn": scene.turn,
+        "tokens_before": scene.shown_tokens(entry),
+        "tokens_after": scene.tokens(replace(entry.message, parts=parts)),
+        "position": entry.position,
+        "parts": parts,
+    }
+
+
+def evict(scene: Scene, entry: Entry, tokens: int, reason: Reason) -> Evict:
+    """Show a preview of at most `tokens` tokens instead of a message. Calls and thinking stay.
+
+    The preview is of the original, even where another preview is shown now.
+    """
+    words = tuple(p for p in entry.message.parts if not isinstance(p, ToolCall | Thinking))
+    text = Text(_shortened(scene, entry, as_text(replace(entry.message, parts=words)), tokens))
+    shown = scene.shown(entry).parts
+    goes = [k for k, p in enumerate(shown) if not isinstance(p, ToolCall | Thinking)]
+    first = goes[0] if goes else 0
+    parts = (
+        *(p for k, p in enumerate(shown) if k < first),
+        text,
+        *(p for k, p in enumerate(shown) if k >= first and k not in goes),
+    )
+    return Evict(**_common(scene, entry, parts, reason))
+
+
+def _shortened(scene: Scene, entry: Entry, text: str, tokens: int) -> str:
+    count, pointer = scene.window.count, scene.pointer(entry.position)
+    if not entry.is_request:
+        return preview(text, tokens, count, pointer)
+    quotes = tuple(pin.text for pin in scene.window.pins if pin.position == entry.position)
+    shown = excerpt(text, tokens * 2, tokens // 2, quotes, pointer)
+    if count(shown) > tokens and quotes:
+        shown = excerpt(text, tokens // 2, 0, quotes, pointer, constraints=0)
+    elif count(shown) > tokens:
+        shown = preview(text, tokens, count, pointer)
+    return shown if pointer in shown else f"{shown}\n[in full: {pointer}]"
+
+
+ELIDED_CHARS = 400
+"""Arguments up to this length are left as they are."""
+
+
+def elide(scene: Scene, entry: Entry, reason: Reason) -> Elide:
+    """Replace the arguments of an assistant's large calls by what they act on and a handle."""
+    pointer = scene.pointer(entry.position)
+    uses = iter(entry.uses)
+    parts = tuple(
+        _elided(part, next(uses), pointer) if isinstance(part, ToolCall) else part
+        for part in scene.shown(entry).parts
+    )
+    return Elide(**_common(scene, entry, parts, reason))
+
+
+def _elided(call: ToolCall, use: ToolUse, pointer: str) -> ToolCall:
+    if len(call.arguments) <= ELIDED_CHARS:
+        return call
+    said = prompt("elided").render(brief=use.brief, chars=len(call.arguments), pointer=pointer)
+    return replace(call, arguments=json.dumps({"_elided": said}, ensure_ascii=False))
+
+
+STALE_TOKENS = 150
+"""A stale read smaller than this is not worth a line that says so."""
+
+
+def supersede(scene: Scene, after: int) -> Iterator[Supersede]:
+    """Find reads behind position `after` that a newer read or a whole write made stale.
+
+    A read is the same when every argument is. One that came back much smaller than before
+    ("unchanged since the last read") makes nothing stale.
+    """
+    newest: dict[tuple[str, str], Entry] = {}
+    for entry in reversed(scene.window.entries.values()):
+        use = entry.answers
+        if use is None or not use.target or entry.position <= after or entry.message.is_error:
+            continue
+        if use.action == "write" and _writes_whole(use):
+            newest.setdefault((use.target, ""), entry)
+        elif use.action == "read":
+            by = newest.get((use.target, use.scope), newest.get((use.target, "")))
+            if by is None:
+                newest[use.target, use.scope] = entry
+            elif _is_stale(scene, entry, by):
+                pointer = scene.pointer(entry.position)
+                line = prompt("stale").render(
+                    target=use.target[:200], by=by.position, pointer=pointer
+                )
+                reason: Reason = "a newer read or write made it stale"
+                common = _common(scene, entry, (Text(line),), reason)
+                yield Supersede(**common, by=by.position)
+
+
+def _is_stale(scene: Scene, entry: Entry, by: Entry) -> bool:
+    written = by.answers is not None and by.answers.action == "write"
+    as_much = written or by.tokens * 2 > entry.tokens
+    return as_much and entry.tokens > STALE_TOKENS and not _edited(scene, entry)
+
+
+def _writes_whole(use: ToolUse) -> bool:
+    return any(word in use.name.lower() for word in ("write", "create"))
+
+
+def unthink(scene: Scene, after: int) -> Iterator[Elide]:
+    """Leave out the reasoning of finished tool loops behind position `after`.
+
+    A loop is finished when a person spoke after it. Reasoning goes by whole loops, or not at
+    all: what is left is as it was signed (I5).
+    """
+    latest = scene.latest_request
+    for entry in scene.window.entries.values():
+        finished = latest is not None and after < entry.position < latest.position
+        if finished and entry.thinking and not is_blank(entry.message):
+            if _edited(scene, entry):
+                continue
+            parts = tuple(p for p in entry.message.parts if not isinstance(p, Thinking))
+            yield Elide(**_common(scene, entry, parts, "reasoning of a finished tool loop"))
+
+
+def _edited(scene: Scene, entry: Entry) -> bool:
+    return entry.position in scene.window.rewrites

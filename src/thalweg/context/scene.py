@@ -1,0 +1,58 @@
+"""What a decision may look at."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from thalweg.context.budget import Budget
+from thalweg.context.window import Window
+from thalweg.entries import Entry, Message
+from thalweg.prompts import prompt
+from thalweg.tokens import measure
+
+NameSpan = Callable[[int, int], str]
+"""The handle of the messages from one position to another, both included. What it names must
+be durable when it returns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A window before a model call, with the means to plan edits of it."""
+
+    window: Window
+    budget: Budget
+    name_span: NameSpan
+    turn: int
+    """The model call that is being prepared, from 1."""
+
+    @property
+    def newest(self) -> int:
+        """Position of the newest message."""
+        return next(reversed(self.window.entries), self.window.record.last)
+
+    @property
+    def fixed(self) -> int:
+        """Tokens that no edit can free: the system prompt and the tools."""
+        return self.window.ledger.tokens["system"] + self.window.ledger.tokens["tools"]
+
+    @property
+    def latest_request(self) -> Entry | None:
+        """The last thing a person said, if it is live."""
+        return next((e for e in reversed(self.window.entries.values()) if e.is_request), None)
+
+    def pointer(self, position: int) -> str:
+        """Say how the model reads one message in full."""
+        return prompt("pointer").render(handle=self.name_span(position, position))
+
+    def shown(self, entry: Entry) -> Message:
+        """Give a message as the edits so far show it."""
+        edit = self.window.rewrites.get(entry.position)
+        return replace(entry.message, parts=edit.parts, origin=None) if edit else entry.message
+
+    def shown_tokens(self, entry: Entry) -> int:
+        """Count a message as the edits so far show it."""
+        edit = self.window.rewrites.get(entry.position)
+        return edit.tokens_after if edit else entry.tokens
+
+    def tokens(self, message: Message) -> int:
+        """Count a message."""
+        return measure(message, self.window.count).tokens
