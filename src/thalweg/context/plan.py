@@ -80,7 +80,8 @@ def plan_fold(scene: Scene, *, tail: int, record: int, reason: Reason) -> Fold |
     window = scene.window
     cut = window.cut_for_tail(tail)
     tail_positions = {item.position for item in window.items[cut:]}
-    latest = next((e for e in reversed(window.entries.values()) if e.is_request), None)
+    spoken = (e for e in reversed(window.entries.values()) if e.is_request)
+    latest = next((e for e in spoken if not is_blank(e.message)), None)
     kept: set[int] = set()
     if latest and latest.position not in tail_positions:
         kept |= {latest.position} if latest.tokens <= scene.budget.limit // 4 else set()
