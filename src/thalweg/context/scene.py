@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from thalweg.context.budget import Budget
-from thalweg.context.window import Window
+from thalweg.context.window import Window, is_blank
 from thalweg.entries import Entry, Message
 from thalweg.prompts import prompt
 from thalweg.tokens import measure
@@ -36,8 +36,9 @@ class Scene:
 
     @property
     def latest_request(self) -> Entry | None:
-        """The last thing a person said, if it is live."""
-        return next((e for e in reversed(self.window.entries.values()) if e.is_request), None)
+        """The last thing a person said, if it is live and not empty."""
+        spoken = (e for e in reversed(self.window.entries.values()) if e.is_request)
+        return next((e for e in spoken if not is_blank(e.message)), None)
 
     def pointer(self, position: int) -> str:
         """Say how the model reads one message in full."""

@@ -1,6 +1,6 @@
 """Decisions about a window, one by one."""
 
-from tests.unit.context.threads import call, result, says, scene, user
+from tests.unit.context.threads import call, result, run, says, scene, steps, user
 from thalweg.context.plan import plan_arrivals, plan_fold
 from thalweg.context.rewrites import elide, supersede, unthink
 from thalweg.entries import Message, Text, Thinking, ToolCall
@@ -76,6 +76,21 @@ def test_a_fold_keeps_the_latest_request_where_it_is_small() -> None:
     assert large is not None
     assert small.kept == (0,)
     assert large.kept == ()
+
+
+def test_the_latest_request_that_a_fold_keeps_is_one_that_says_something() -> None:
+    """An empty one has no place in a request; kept, it would come out of nowhere behind a fold."""
+    work = [says("Step. " * 60) for _ in range(6)]
+    fold = plan_fold(scene(user("Go"), user(" "), *work), tail=200, record=600, reason="asked for")
+
+    assert fold is not None
+    assert fold.kept == (0,)
+
+
+def test_empty_requests_never_make_a_request_that_no_provider_takes() -> None:
+    """They come first, last, and between calls and their results."""
+    drive = run([m for _ in range(12) for m in (user(""), *steps(3), user(" "))])
+    assert [request.problems for request in drive.requests if request.problems] == []
 
 
 def test_there_is_nothing_to_fold_in_a_new_thread() -> None:
