@@ -7,7 +7,7 @@ from thalweg.prompts import prompt
 from thalweg.tokens import Counter
 
 LINES = 5
-"""Lines shown from each end (the ten lines of the seeds' offloading, five from each side)."""
+"""Lines shown from each end."""
 _ERROR = re.compile(
     r"^.*(?:error|exception|\b(?:fail(?:ed|ure|s)?|fatal|panic|traceback|denied|not found))\b.*$",
     re.IGNORECASE | re.MULTILINE,

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, NonNegativeFloat, PositiveInt
 class Tariff(BaseModel):
     """A provider's prices for one model, in units of its base input price.
 
-    Source of the numbers below: ECONOMICS, "Cache price facts", collected November 2026.
+    The numbers below are the providers' published prices of November 2026.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

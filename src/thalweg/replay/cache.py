@@ -34,6 +34,8 @@ class PrefixCache:
 
     tariff: Tariff
     _last: list[Item] = field(default_factory=list)
+    _tokens: int = 0
+    """Of the last request."""
 
     def send(self, items: Sequence[Item], *, cold: bool = False) -> Charge:
         """Charge a request, and remember it.
@@ -43,12 +45,15 @@ class PrefixCache:
             cold: Whether the cache has expired since the last request.
         """
         same = _common_prefix(self._last, items)
-        tokens = sum(item.tokens for item in items)
-        cached = 0 if cold else self._found(sum(item.tokens for item in items[:same]))
+        grown = same == len(self._last)
+        found = self._tokens if grown else sum(item.tokens for item in items[:same])
+        tokens = found + sum(item.tokens for item in items[same:])
+        cached = 0 if cold else self._found(found)
         written = tokens - cached if tokens >= self.tariff.minimum else 0
         plain = tokens - cached - written
-        broke = same if same < len(self._last) else -1
-        self._last = list(items)
+        broke = -1 if grown else same
+        self._last[same:] = items[same:]
+        self._tokens = tokens
         cost = cached * self.tariff.read + written * self.tariff.write + plain
         return Charge(tokens, cached, written, cost, broke)
 
@@ -59,6 +64,8 @@ class PrefixCache:
 
 def _common_prefix(old: Sequence[Item], new: Sequence[Item]) -> int:
     """Count leading items whose messages are equal; the very same object is equal at once."""
+    if new[: len(old)] == old:
+        return len(old)
     for k, (a, b) in enumerate(zip(old, new, strict=False)):
         if a.message is not b.message and a.message != b.message:
             return k

@@ -84,7 +84,7 @@ class Run:
     messages: int
     calls: tuple[Call, ...]
     outlines: tuple[tuple[Line, ...], ...] = field(repr=False)
-    """Requests just before each rewrite, and the last one: every call's request is the
+    """The longest request of each stretch between rewrites: every call's request is the
     beginning of one of them."""
     summary_input_tokens: int
     summary_output_tokens: int

@@ -18,6 +18,7 @@ from thalweg.recordings.base import Recording
 from thalweg.replay.cache import PrefixCache
 from thalweg.replay.policies import policy_named
 from thalweg.replay.questions import (
+    RECALL_TOKENS,
     Questions,
     ask,
     goals_in,
@@ -29,8 +30,6 @@ from thalweg.replay.uses import Use, find_uses
 from thalweg.tokens import Counter, exact_counter
 from thalweg.transcript import speaker
 
-FETCH_TOKENS = 2_000
-"""Most tokens that one recall brings back."""
 ASK_TOKENS = 60
 """Tokens of the call that asks for them."""
 HEAD_CHARS = 100
@@ -140,8 +139,7 @@ class Replay:
             self.entries.append(self.engine.receive(message))
             self._receiving_s += time.perf_counter() - started
         self._log()
-        self._outline(final := [*self.engine.prepare()])
-        return self._result(final)
+        return self._result([*self.engine.prepare()])
 
     def _log(self) -> None:
         """Put what arrived since the last call into the archive, before anything leaves."""
@@ -219,7 +217,7 @@ class Replay:
         if not self._reachable(use.source, items):
             self.lost += 1
         else:
-            size = min(size, FETCH_TOKENS)
+            size = min(size, RECALL_TOKENS)
         self.fault_cost += (
             self.tariff.read * tokens
             + self.tariff.write * (ASK_TOKENS + size)

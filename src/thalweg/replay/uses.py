@@ -3,7 +3,7 @@
 A tool result is *used* by a later model turn when the turn says an identifier that only the
 result (and at most a few other messages before it) had said, or asks for the same read again
 though nothing was written in between. Both are signs that the content mattered at that point;
-what a view no longer shows then is a *fault* (ECONOMICS, section 6).
+what a view no longer shows then is a *fault*.
 """
 
 from collections.abc import Iterator, Sequence
