@@ -35,9 +35,10 @@ class RentOrBuy:
     Every call pays rent on the tokens that a fold would free: they are read again, at the
     cached price. The price of a fold is rewriting what stands behind the cut, writing the
     record, and fetching back what will be missed. When the rent has added up to the price,
-    fold. The rule needs no forecast and is never worse than twice the best in hindsight
-    (Karlin et al., "Competitive snoopy caching", 1988). Where the cache is cold, rewriting costs
-    nothing extra and only the record and what will be missed have to pay.
+    fold. The rule needs no forecast; for one choice between renting and buying it costs at most
+    twice the best in hindsight (Karlin et al., "Competitive snoopy caching", 1988). Where the
+    cache is cold, rewriting costs nothing extra, and only the record and what will be missed
+    have to pay.
 
     Below it, hard ceilings: a request that would not fit is squeezed, whatever it costs.
     """
@@ -47,7 +48,8 @@ class RentOrBuy:
     """In tokens at the base price, since the last fold."""
 
     MISSED = 0.06
-    """Share of freed tokens that is fetched back later, at the price of writing them."""
+    """Share of freed tokens that is fetched back later, at the price of writing them. A guess:
+    on recorded sessions any value from 0 to 0.12 costs the same within 2 %."""
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""
