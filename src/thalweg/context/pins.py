@@ -27,7 +27,10 @@ _STRONG = re.compile(
 """What leaves no choice: kept before the rest where not all can be."""
 
 MAX_LINE = 600
-"""A line longer than this is a paste, not a sentence someone wrote."""
+"""A line longer than this is read sentence by sentence; a longer sentence is a paste."""
+MAX_PARAGRAPH = 20_000
+"""A line longer than this nobody wrote."""
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
 
 
 SCANNED_TEXTS = 256
@@ -36,7 +39,7 @@ SCANNED_TEXTS = 256
 
 @lru_cache(SCANNED_TEXTS)
 def constraint_lines(text: str) -> tuple[tuple[int, int], ...]:
-    r"""Find the lines of a request that set a constraint.
+    r"""Find the lines of a request that set a constraint; of a long line, the sentences.
 
     Returns:
         Start and end character of each line, ascending, line ends excluded.
@@ -50,10 +53,23 @@ def constraint_lines(text: str) -> tuple[tuple[int, int], ...]:
     start = 0
     for line in text.splitlines(keepends=True):
         bare = line.rstrip("\r\n")
-        if len(bare) <= MAX_LINE and _CONSTRAINT.search(bare):
-            found.append((start, start + len(bare)))
+        if len(bare) <= MAX_PARAGRAPH:
+            found += [
+                (start + first, start + last)
+                for first, last in _sentences(bare)
+                if last - first <= MAX_LINE and _CONSTRAINT.search(bare, first, last)
+            ]
         start += len(line)
     return tuple(found)
+
+
+def _sentences(line: str) -> list[tuple[int, int]]:
+    """Part a line that is long into sentences; a short one stays whole."""
+    if len(line) <= MAX_LINE:
+        return [(0, len(line))]
+    ends = [(match.start(), match.end()) for match in _SENTENCE_END.finditer(line)]
+    starts = [0, *(end for _, end in ends)]
+    return [*zip(starts, [*(start for start, _ in ends), len(line)], strict=True)]
 
 
 def excerpt(
