@@ -1,7 +1,7 @@
 """Constraints: the sentences of a request that must not be lost when it is shortened."""
 
 import re
-from itertools import accumulate
+from functools import lru_cache
 
 from thalweg.prompts import prompt
 
@@ -19,12 +19,27 @@ _CONSTRAINT = re.compile(
     rf"\b(?:{_ENGLISH}|{_GERMAN_ETC})\b|(?:^|[-*•])\s*no\b|{_CHINESE}", re.IGNORECASE | re.MULTILINE
 )
 
+_STRONG = re.compile(
+    r"\b(?:must|never|always|don'?t|do not|cannot|can'?t|not allowed|forbidden)\b"
+    "|必须|不要|不能|不得|不可|禁止|一定|务必|请勿",
+    re.IGNORECASE,
+)
+"""What leaves no choice: kept before the rest where not all can be."""
+
 MAX_LINE = 600
-"""A line longer than this is a paste, not a sentence someone wrote."""
+"""A line longer than this is read sentence by sentence; a longer sentence is a paste."""
+MAX_PARAGRAPH = 20_000
+"""A line longer than this nobody wrote."""
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
 
 
-def constraint_lines(text: str) -> list[tuple[int, int]]:
-    r"""Find the lines of a request that set a constraint.
+SCANNED_TEXTS = 256
+"""Long requests whose lines are remembered: every fold asks for them again, several times."""
+
+
+@lru_cache(SCANNED_TEXTS)
+def constraint_lines(text: str) -> tuple[tuple[int, int], ...]:
+    r"""Find the lines of a request that set a constraint; of a long line, the sentences.
 
     Returns:
         Start and end character of each line, ascending, line ends excluded.
@@ -38,10 +53,23 @@ def constraint_lines(text: str) -> list[tuple[int, int]]:
     start = 0
     for line in text.splitlines(keepends=True):
         bare = line.rstrip("\r\n")
-        if len(bare) <= MAX_LINE and _CONSTRAINT.search(bare):
-            found.append((start, start + len(bare)))
+        if len(bare) <= MAX_PARAGRAPH:
+            found += [
+                (start + first, start + last)
+                for first, last in _sentences(bare)
+                if last - first <= MAX_LINE and _CONSTRAINT.search(bare, first, last)
+            ]
         start += len(line)
-    return found
+    return tuple(found)
+
+
+def _sentences(line: str) -> list[tuple[int, int]]:
+    """Part a line that is long into sentences; a short one stays whole."""
+    if len(line) <= MAX_LINE:
+        return [(0, len(line))]
+    ends = [(match.start(), match.end()) for match in _SENTENCE_END.finditer(line)]
+    starts = [0, *(end for _, end in ends)]
+    return [*zip(starts, [*(start for start, _ in ends), len(line)], strict=True)]
 
 
 def excerpt(
@@ -61,14 +89,15 @@ def excerpt(
         tail: Characters to keep from the end.
         pinned: Quotes that must stay verbatim.
         pointer: How to read the whole; stands where something was left out.
-        constraints: Most characters of lines that set a constraint; `None` keeps all.
+        constraints: Most characters of lines that set a constraint, those that leave no choice
+            first; `None` keeps all.
 
     Returns:
         The text itself when nothing would be gained.
     """
     if len(text) <= head + tail + 200:
         return text
-    keep = [(0, _line_end(text, head)), *_first(constraint_lines(text), constraints)]
+    keep = [(0, _line_end(text, head)), *_most_telling(text, constraints)]
     for quote in pinned:
         at = text.find(quote)
         if at >= 0:
@@ -88,11 +117,16 @@ def excerpt(
     return result if len(result) < len(text) else text
 
 
-def _first(lines: list[tuple[int, int]], most: int | None) -> list[tuple[int, int]]:
+def _most_telling(text: str, most: int | None) -> list[tuple[int, int]]:
+    lines = constraint_lines(text)
     if most is None:
-        return lines
-    ends = accumulate(end - start for start, end in lines)
-    return [line for line, total in zip(lines, ends, strict=True) if total <= most]
+        return [*lines]
+    kept: list[tuple[int, int]] = []
+    for start, end in sorted(lines, key=lambda at: not _STRONG.search(text, *at)):
+        if end - start <= most:
+            most -= end - start
+            kept.append((start, end))
+    return kept
 
 
 def _joined(text: str, keep: list[tuple[int, int]]) -> list[tuple[int, int]]:

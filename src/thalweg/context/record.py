@@ -54,8 +54,11 @@ def fenced(text: str) -> str:
 
 LEVELS = ((6_000, 400), (2_400, 300), (1_200, 200), (800, 100), (450, 0), (160, 0))
 """How much of each end of a long request is quoted, in characters, most generous first."""
+CONSTRAINTS = (1_600, 800, 400)
+"""Characters of constraints that each request keeps where the record cannot hold them all: one
+that is full of them must not cost the others their place."""
 SHORTEST = (1_600, 400, 0)
-"""Characters of constraints that a request keeps which alone is more than the record holds."""
+"""The same, of the goal and the pinned, which alone are more than the record holds."""
 OPENING_REQUESTS = 2
 """How many of the first requests are quoted two levels more generously: they hold the goal."""
 
@@ -72,6 +75,7 @@ class _Line:
     text: str
     tokens: int
     pinned: tuple[str, ...]
+    ends: tuple[int, int] = LEVELS[0]
 
 
 def _requests(
@@ -82,8 +86,14 @@ def _requests(
         pinned[pin.position] = (*pinned.get(pin.position, ()), pin.text)
     lines = [_Line(q, "", 0, pinned.get(q.position, ())) for q in record.requests]
     _quote(lines, handle, room, count)
+    _shorten(lines, handle, room, count, CONSTRAINTS[0])
+    for most in CONSTRAINTS[1:]:
+        _shorten(lines[1:], handle, room - sum(line.tokens for line in lines[:1]), count, most)
     kept = _without_oldest(lines, room)
-    _shorten(kept, handle, room, count)
+    for line in kept:
+        line.ends = LEVELS[-1]
+    for most in SHORTEST:
+        _shorten(kept, handle, room, count, most)
     shown = [line.text for line in kept]
     if dropped := record.requests_dropped + len(lines) - len(kept):
         shown.insert(1, prompt("older_requests").render(count=dropped))
@@ -97,8 +107,8 @@ def _quote(lines: Sequence[_Line], handle: str, room: int, count: Counter) -> No
         if not last and _least_tokens(lines, ends) > room:
             continue
         for k, line in enumerate(lines):
-            more = LEVELS[max(0, level - 2)] if k < OPENING_REQUESTS else ends
-            line.text = _request(line.quote, handle, more, line.pinned)
+            line.ends = LEVELS[max(0, level - 2)] if k < OPENING_REQUESTS else ends
+            line.text = _request(line.quote, handle, line.ends, line.pinned)
             line.tokens = count(line.text) + 1
         if sum(line.tokens for line in lines) <= room:
             return
@@ -121,16 +131,16 @@ def _without_oldest(lines: Sequence[_Line], room: int) -> list[_Line]:
     return kept
 
 
-def _shorten(lines: Sequence[_Line], handle: str, room: int, count: Counter) -> None:
-    """Give up constraints of what is left, from the oldest on, until it fits."""
+def _shorten(lines: Sequence[_Line], handle: str, room: int, count: Counter, most: int) -> None:
+    """Give up constraints above `most` characters a request, from the oldest on, until it fits."""
     over = sum(line.tokens for line in lines) - room
     for line in lines:
-        for most in SHORTEST:
-            if over <= 0:
-                return
-            line.text = _request(line.quote, handle, LEVELS[-1], line.pinned, most)
-            over += (tokens := count(line.text) + 1) - line.tokens
-            line.tokens = tokens
+        if over <= 0:
+            return
+        text = _request(line.quote, handle, line.ends, line.pinned, most)
+        if (tokens := count(text) + 1) < line.tokens:
+            over -= line.tokens - tokens
+            line.text, line.tokens = text, tokens
 
 
 def _request(

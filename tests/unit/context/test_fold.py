@@ -45,6 +45,18 @@ def test_requests_are_verbatim_and_everything_else_is_told_by_section() -> None:
     assert f'recall(handle="{HANDLE}#POSITION")' in text
 
 
+def test_a_request_full_of_constraints_costs_the_others_neither_place_nor_constraints() -> None:
+    """A paste of a specification comes first; what was said behind it is short and matters."""
+    rules = "\n".join(f"The field f{n} should be kept as it is, please." for n in range(400))
+    paste = user(f"Build it by this text.\n{rules}\nYou must never drop a table.\n{rules}")
+    later = [user(f"Request {n}: don't rename part {n}.") for n in range(20)]
+    text = record_of(paste, *later, budget=1_000)
+
+    assert "Build it by this text." in text
+    assert "You must never drop a table." in text
+    assert all(f"Request {n}: don't rename part {n}." in text for n in range(20))
+
+
 def test_an_error_that_was_mended_is_open_no_more() -> None:
     """The latest run of the same command counts."""
     bash = '{"command": "pytest -q"}'

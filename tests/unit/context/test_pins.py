@@ -38,3 +38,13 @@ def test_constraints_can_be_bounded() -> None:
 
     assert excerpt(text, 160, 0, (), POINTER) == text
     assert len(excerpt(text, 160, 0, (), POINTER, constraints=400)) < 900
+
+
+def test_a_constraint_in_the_middle_of_a_long_paragraph_is_a_sentence_of_its_own() -> None:
+    """Who dictates a request makes no line ends."""
+    talk = "The page is slow when many orders are open. " * 40
+    rule = "You must never touch migration 0042.py by hand!"
+    text = f"{talk}{rule} {talk}"
+
+    assert [text[start:end] for start, end in constraint_lines(text)] == [rule]
+    assert rule in excerpt(text, 160, 0, (), "recall")
