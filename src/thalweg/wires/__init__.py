@@ -5,3 +5,9 @@ provider's response, what a request may hold of it); a field goes back only to t
 came from (an `extra` is `{wire: {field: value}}`), and so does reasoning, which every
 provider rejects from another.
 """
+
+from thalweg.wires.base import Note, Wire
+from thalweg.wires.registry import WIRES
+from thalweg.wires.system import split_system
+
+__all__ = ["WIRES", "Note", "Wire", "split_system"]
