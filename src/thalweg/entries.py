@@ -71,7 +71,8 @@ class Opaque:
     """A part that a wire passed through without understanding it."""
 
     wire: str
-    """Name of the wire it came from; it is sent nowhere else."""
+    """Name of the wire it came from; others send it as text where it is all of a message, and
+    else not at all."""
     json: str
 
 

@@ -229,15 +229,21 @@ def test_an_archive_has_one_secret(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
-    """Rather than read wrongly."""
+    """Rather than read wrongly; not a byte of it is changed."""
     path = tmp_path / "thalweg.db"
     SqliteArchive(path).close()
-    with sqlite3.connect(path) as raw:
+    with sqlite3.connect(path, isolation_level=None) as raw:
         raw.execute("UPDATE archive_meta SET value = 99 WHERE name = 'version'")
+        raw.execute("DROP TABLE archive_holding")
+        raw.execute("PRAGMA journal_mode = DELETE")
     raw.close()
+    before = path.read_bytes()
 
     with pytest.raises(ConfigError, match="archive format 99"):
         open_archive(path)
+
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("address", ["postgresql://host/db", "mysql://host/db"])

@@ -12,6 +12,13 @@ from typing import Any
 Body = Sequence[Any]
 
 
+_OPENAI_CHAT_FIELDS = {
+    "role", "content", "name", "tool_calls", "tool_call_id", "refusal", "audio",
+    "function_call", "reasoning_content",
+}  # fmt: skip
+"""Of a message; the last one is not OpenAI's own but of most who copied it."""
+
+
 def openai_chat(body: Body) -> list[str]:
     """Check `messages` of `POST /v1/chat/completions`."""
     return list(_openai_chat(body))
@@ -24,6 +31,8 @@ def _openai_chat(body: Body) -> Iterator[str]:  # noqa: C901, PLR0912 (a list of
         yield "no message beside the system prompt"
     for n, message in enumerate(body):
         role, content = message["role"], message.get("content")
+        if unknown := message.keys() - _OPENAI_CHAT_FIELDS:
+            yield f"{n}: unrecognized request argument {sorted(unknown)}"
         if role == "tool":
             if message["tool_call_id"] not in waiting:
                 yield f"{n}: a tool message must answer a preceding tool_calls entry"
@@ -119,7 +128,7 @@ def anthropic(body: Body) -> list[str]:
     return list(_anthropic(body))
 
 
-def _anthropic(body: Body) -> Iterator[str]:  # noqa: C901 (a list of rules)
+def _anthropic(body: Body) -> Iterator[str]:  # noqa: C901, PLR0912 (a list of rules)
     at = next((k for k, m in enumerate(body) if m["role"] != "system"), len(body))
     for message in body[:at]:
         if _blocks(message) == [] or any(not b["text"].strip() for b in _blocks(message)):
@@ -134,6 +143,8 @@ def _anthropic(body: Body) -> Iterator[str]:  # noqa: C901 (a list of rules)
     before = ""
     for n, message in enumerate(messages):
         blocks = _blocks(message)
+        if unknown := message.keys() - {"role", "content"}:
+            yield f"{n}: {sorted(unknown)}: extra inputs are not permitted"
         if message["role"] not in {"user", "assistant"} or message["role"] == before:
             yield f"{n}: roles must alternate, found {message['role']} again"
         before = message["role"]
@@ -206,6 +217,8 @@ def _gemini(body: Body) -> Iterator[str]:  # noqa: C901 (a list of rules)
         if role not in {"user", "model"} or role == before:
             yield f"{n}: a {role} turn after a {before} turn"
         before = role
+        if unknown := content.keys() - {"role", "parts"}:
+            yield f"{n}: unknown names {sorted(unknown)}"
         if not parts:
             yield f"{n}: parts must not be empty"
         if any("text" in part and not part["text"] for part in parts):

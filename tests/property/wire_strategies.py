@@ -134,7 +134,7 @@ def openai_chat(story: Story) -> list[Any]:
                 for c in step.calls
             ]
         if story.cached:
-            model |= {"refusal": None, "annotations": []}
+            model |= {"refusal": None}
         items.append(model)
         open_calls = step.calls
     return items

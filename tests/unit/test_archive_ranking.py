@@ -1,5 +1,8 @@
 """Ranking by named features, and packing: each feature decides when all else is equal."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 
 from thalweg.archive import Passage, render_passages
@@ -148,3 +151,30 @@ def test_results_of_a_call_that_was_found_are_read_too() -> None:
 
     assert surroundings([call], hits) == {20, 21, 22, 45}
     assert surroundings([row(3, "x", about=19)], hits) == {19, 29, 31}
+
+
+SCORES = """
+from tests.unit.test_archive_ranking import found, row
+from thalweg.archive.question import ask
+from thalweg.archive.ranking import rank
+question = ask("How many lines has it, which version, which url, what size, which commit?")
+looks = ["7", "line 3", "1.25", "https://x", "12 bytes", "abc1234"]
+rows = [row(n, "commit " + " ".join(looks[: n % 7] + looks[n % 5 :])) for n in range(1, 90)]
+ranked = rank(question, found(question, rows), {one.id: one for one in rows})
+print(*(one.features.shape.hex() for one in ranked))
+"""
+
+
+def test_every_process_gives_the_same_scores() -> None:
+    """Sets have another order in each, and floats another sum in another order."""
+    told = {
+        subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", SCORES],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed in range(4)
+    }
+
+    assert len(told) == 1

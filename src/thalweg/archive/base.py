@@ -6,7 +6,8 @@ only after what it names is durable.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NewType, Protocol
+from types import TracebackType
+from typing import NewType, Protocol, Self
 
 from thalweg.entries import Message
 
@@ -192,6 +193,17 @@ class Archive(Protocol):
 
     def close(self) -> None:
         """Release what the archive holds open. Closing twice is fine."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the archive."""
         ...
 
 

@@ -22,12 +22,12 @@ def open_archive(url_or_path: str | PathLike[str], *, secret: bytes | None = Non
     Example:
         >>> from thalweg.archive.base import Logged, Span, ThreadKey
         >>> from thalweg.entries import Message, Text
-        >>> archive, key = open_archive(":memory:"), ThreadKey("ada", "t1")
-        >>> archive.append(key, [Logged(Message("user", (Text("hello"),)))])
+        >>> key = ThreadKey("ada", "t1")
+        >>> with open_archive(":memory:") as archive:
+        ...     archive.append(key, [Logged(Message("user", (Text("hello"),)))])
+        ...     archive.read(key, archive.handle(key, Span(0, 0))).text
         1
-        >>> archive.read(key, archive.handle(key, Span(0, 0))).text
         'hello'
-        >>> archive.close()
     """
     address = fspath(url_or_path)
     scheme, separator, _ = address.partition("://")

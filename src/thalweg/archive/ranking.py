@@ -296,10 +296,15 @@ def _features(
         about=scale(about) / scale.all,
         around=scale(near & ~whole & ~about) / scale.all,
         phrase=sum(said) / len(said) if said else 0.0,
-        shape=sum(rare[trait] for trait in one.traits if trait in question.shapes) / scale.all,
-        speaker=sum(rare[trait] for trait in one.traits if trait in question.speakers) / scale.all,
+        shape=_weight(one.traits.intersection(question.shapes), rare) / scale.all,
+        speaker=_weight(one.traits.intersection(question.speakers), rare) / scale.all,
         end=(0.0, place, 1 - place)[question.end],
     )
+
+
+def _weight(traits: Iterable[str], rare: Mapping[str, float]) -> float:
+    # A set has another order in every process; `fsum` gives the same sum in any.
+    return math.fsum(rare[trait] for trait in traits)
 
 
 def _pack(

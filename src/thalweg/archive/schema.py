@@ -77,7 +77,8 @@ def connect(path: str, busy_timeout_s: float) -> sqlite3.Connection:
     """Open a database for the archive, safe against a power cut.
 
     Raises:
-        ConfigError: The file cannot be opened, cannot be written, or is no database.
+        ConfigError: The file cannot be opened, cannot be written, is no database, or was
+            written by a newer version; then it is left as it was.
         StorageError: Another process holds it for longer than `busy_timeout_s`.
     """
     if path != MEMORY and not Path(path).absolute().parent.is_dir():
@@ -89,11 +90,27 @@ def connect(path: str, busy_timeout_s: float) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise _unusable(path, error) from None
     try:
+        _refuse_newer(connection, path)
         _configure(connection, busy_timeout_s)
     except sqlite3.Error as error:
         connection.close()
         raise _unusable(path, error) from None
+    except ConfigError:
+        connection.close()
+        raise
     return connection
+
+
+def _refuse_newer(connection: sqlite3.Connection, path: str) -> None:
+    """Look at the version before anything is written: a newer archive is not ours to change."""
+    tables = "SELECT 1 FROM sqlite_master WHERE name = 'archive_meta'"
+    if connection.execute(tables).fetchone() is None:
+        return
+    found = connection.execute("SELECT value FROM archive_meta WHERE name = 'version'").fetchone()
+    version = VERSION if found is None else int(found[0])
+    if version > VERSION:
+        problem = f"it has archive format {version}, this version reads {VERSION}"
+        raise ConfigError(path, problem, "update thalweg")
 
 
 def _configure(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
@@ -126,10 +143,10 @@ def prepare(connection: sqlite3.Connection, path: str, secret: bytes | None) -> 
     """
     try:
         connection.execute("BEGIN IMMEDIATE")
+        _refuse_newer(connection, path)
         for statement in _statements():
             connection.execute(statement)
         found = dict(connection.execute("SELECT name, value FROM archive_meta"))
-        version = int(found.get("version", VERSION))
         kept = bytes(found.get("secret", secret or secrets.token_bytes(32)))
         if not found:
             rows = [("version", VERSION), ("secret", kept)]
@@ -139,9 +156,6 @@ def prepare(connection: sqlite3.Connection, path: str, secret: bytes | None) -> 
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise _unusable(path, error) from None
-    if version > VERSION:
-        problem = f"it has archive format {version}, this version reads {VERSION}"
-        raise ConfigError(path, problem, "update thalweg")
     if secret is not None and secret != kept:
         problem = "it was made with another secret"
         raise ConfigError(path, problem, "open it with that one, or with none")

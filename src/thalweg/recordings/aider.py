@@ -25,7 +25,7 @@ def detect(source: Source) -> bool:
 
 def read(source: Source) -> Recording:
     """Read what each spoke in a row as one message."""
-    messages, notes = through_wire(NAME, OpenAIChatWire().read, list(_items(source.text)))
+    messages, notes = through_wire(OpenAIChatWire().read, list(_items(source.text)))
     return Recording(source.name, NAME, tuple(messages), (*source.file_notes, *notes))
 
 

@@ -61,7 +61,7 @@ def read(source: Source) -> Recording:
         )
         for index, raw in enumerate(map(_object, chat.items))
     ]
-    messages, read_notes = through_wire(NAME, chat.wire.read, items)
+    messages, read_notes = through_wire(chat.wire.read, items)
     notes: list[Note] = [
         *source.notes,
         *left_out(chat.skipped or Counter()),

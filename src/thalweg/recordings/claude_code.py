@@ -48,7 +48,7 @@ def read(source: Source) -> Recording:
     session = _Session(notes=list(source.notes), of_subagent=_is_of_subagent(source))
     for row in source.lines:
         session.take(row)
-    messages, read_notes = through_wire(NAME, AnthropicWire().read, session.items)
+    messages, read_notes = through_wire(AnthropicWire().read, session.items)
     notes = [
         *session.notes,
         *left_out(session.skipped, {"subagents": "they are threads of their own"}),

@@ -65,7 +65,7 @@ def read(source: Source) -> Recording:
     session = _Session(notes=list(source.notes))
     for row in source.lines:
         session.take(row)
-    messages, read_notes = through_wire(NAME, OpenAIResponsesWire().read, session.items)
+    messages, read_notes = through_wire(OpenAIResponsesWire().read, session.items)
     notes = [
         *session.notes,
         *left_out(session.skipped),

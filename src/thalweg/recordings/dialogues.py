@@ -23,7 +23,7 @@ def detect(source: Source) -> bool:
 
 def read(source: Source) -> Recording:
     """Read every turn, the first speaker as the user."""
-    messages, notes = through_wire(NAME, OpenAIChatWire().read, list(_items(source.document)))
+    messages, notes = through_wire(OpenAIChatWire().read, list(_items(source.document)))
     return Recording(source.name, NAME, tuple(messages), (*source.notes, *notes))
 
 

@@ -35,7 +35,7 @@ def read(source: Source) -> Recording:
         key = f"{line} result" if name == _RESULT else message_id or f"{line}"
         growing.setdefault(key, _Growing(line, message_id)).grow(name, data)
     items: list[Item | Broken] = [message.item() for message in growing.values()]
-    messages, read_notes = through_wire(NAME, OpenAIChatWire().read, items)
+    messages, read_notes = through_wire(OpenAIChatWire().read, items)
     notes = [*source.file_notes, *notes, *read_notes, *pairing_notes(messages)]
     return Recording(source.name, NAME, tuple(messages), tuple(notes))
 

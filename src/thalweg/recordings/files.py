@@ -51,13 +51,14 @@ _SIDECARS = ("needles.jsonl", "goals.jsonl", "index.json")
 _SIDECAR_ENDINGS = ("_questions.jsonl", "_qa.jsonl")
 
 
-def read_recording(path: Path) -> Recording:
+def read_recording(path: str | Path) -> Recording:
     """Read a recorded thread, compressed or not, whatever its format.
 
     Raises:
         RecordingError: The file is missing, unreadable, empty or of no known format, or holds
             no message.
     """
+    path = Path(path)
     source = open_source(path)
     known = format_of(source)
     if known is None:
@@ -104,19 +105,20 @@ def find_recordings(places: Iterable[str | Path]) -> list[Path]:
     when they hold a thread.
 
     Returns:
-        Every file once, sorted by path.
+        Every file once, by the first path it was found under, sorted by path.
 
     Raises:
         RecordingError: A place does not exist, or holds no recording.
     """
-    found: set[Path] = set()
+    found: dict[Path, Path] = {}
     for place in places:
         files = list(_files(place))
         if not files:
             problem = "holds no recording (*.jsonl, *.json, *.traj, *.txt, *.md, also .gz)"
             raise RecordingError(str(place), problem, "check the path")
-        found.update(files)
-    return sorted(found)
+        for path in files:
+            found.setdefault(path.resolve(), path)
+    return sorted(found.values())
 
 
 def _files(place: str | Path) -> Iterator[Path]:

@@ -67,7 +67,7 @@ def read(source: Source) -> Recording:
         else:
             items[index] = [row if isinstance(row, Broken) else odd_row(index, row, notes)]
     told = [item for group in items.values() for item in group]
-    messages, read_notes = through_wire(NAME, GeminiWire().read, told)
+    messages, read_notes = through_wire(GeminiWire().read, told)
     notes += [
         *left_out(skipped, {"info": "notices of the program"}),
         *read_notes,

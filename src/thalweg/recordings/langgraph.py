@@ -43,7 +43,7 @@ def read(source: Source) -> Recording:
             items.append(Item(index, raw))
         else:
             items.append(raw if isinstance(raw, Broken) else odd_row(index, raw, notes))
-    messages, read_notes = through_wire(NAME, read_dumped, items)
+    messages, read_notes = through_wire(read_dumped, items)
     others = Counter({"other states": len(threads) - 1} if threads[1:] else {})
     notes += [
         *left_out(others, {"other states": "the one with the most messages was read"}),

@@ -53,7 +53,7 @@ def read(source: Source) -> Recording:
             notes.append(summary_note(row.line, len(str(row.value.get("content")))))
         else:
             items.append(_item(row, notes))
-    messages, read_notes = through_wire(NAME, OpenAIChatWire().read, items)
+    messages, read_notes = through_wire(OpenAIChatWire().read, items)
     notes += read_notes
     notes += pairing_notes(messages)
     return Recording(source.name, NAME, tuple(messages), tuple(notes))

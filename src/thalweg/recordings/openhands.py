@@ -58,7 +58,7 @@ def read(source: Source) -> Recording:
     stream = _Stream()
     for index, event in enumerate(_events(source.document)):
         stream.take(index, event)
-    messages, read_notes = through_wire(NAME, OpenAIChatWire().read, stream.items)
+    messages, read_notes = through_wire(OpenAIChatWire().read, stream.items)
     notes = [
         *source.notes,
         *stream.notes,

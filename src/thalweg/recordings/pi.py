@@ -50,7 +50,7 @@ def read(source: Source) -> Recording:
     session = _Session(notes=list(source.notes))
     for row in source.lines:
         session.take(row)
-    messages, read_notes = through_wire(NAME, AnthropicWire().read, session.items)
+    messages, read_notes = through_wire(AnthropicWire().read, session.items)
     notes = [
         *session.notes,
         *left_out(session.skipped),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from thalweg.entries import Kind, Message, Opaque, Usage
+from thalweg.entries import Kind, Message, Text, Usage
 from thalweg.recordings.base import Recording
 from thalweg.recordings.source import NOTED_CHARS, Broken, Source
 from thalweg.wires.base import Note
@@ -48,9 +48,7 @@ class Item:
     usage: Usage | None = None
 
 
-def through_wire(
-    format_name: str, read: Read, items: Sequence[Item | Broken]
-) -> tuple[list[Message], list[Note]]:
+def through_wire(read: Read, items: Sequence[Item | Broken]) -> tuple[list[Message], list[Note]]:
     """Read the provider objects of a log with their wire, in order.
 
     Results of calls are given the name of the tool where the wire does not tell it.
@@ -72,7 +70,7 @@ def through_wire(
             messages += parts.of[position]
             position += 1
         elif told:
-            messages.append(broken_message(format_name, item))
+            messages.append(broken_message(item))
     return _named(messages), notes
 
 
@@ -120,10 +118,9 @@ def _with_line(note: Note, items: Sequence[Item]) -> Note:
     return replace(note, line=items[note.line].line) if 0 <= note.line < len(items) else note
 
 
-def broken_message(format_name: str, broken: Broken) -> Message:
-    """Carry a line that is no JSON through the thread."""
-    part = Opaque(format_name, broken.text)
-    return Message("user", (part,), kind="injected", line=broken.line)
+def broken_message(broken: Broken) -> Message:
+    """Carry a line that is no JSON through the thread, as text that every provider takes."""
+    return Message("user", (Text(broken.text),), kind="injected", line=broken.line)
 
 
 def left_out(rows: Counter[str], why: Mapping[str, str] | None = None) -> list[Note]:

@@ -40,7 +40,7 @@ def read(source: Source) -> Recording:
             continue
         items.append(_item(index, entry, answered=answered))
         answered = answered or entry.get("role") == "assistant"
-    messages, read_notes = through_wire(NAME, OpenAIChatWire().read, items)
+    messages, read_notes = through_wire(OpenAIChatWire().read, items)
     notes += [*read_notes, *pairing_notes(messages)]
     return Recording(source.name, NAME, tuple(messages), tuple(notes))
 

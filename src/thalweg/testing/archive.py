@@ -8,7 +8,7 @@ import pytest
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey, render_passages
 from thalweg.entries import Media, Message, Opaque, Role, Text, Thinking, ToolCall, Usage
-from thalweg.errors import ConflictError, HandleError, RangeError
+from thalweg.errors import ArchiveError, ConflictError, HandleError, RangeError
 from thalweg.tokens import exact_counter
 from thalweg.transcript import as_text, as_transcript
 
@@ -469,3 +469,11 @@ class ArchiveContract:
         """As every exit path may do."""
         archive.close()
         archive.close()
+
+    def test_an_archive_is_closed_at_the_end_of_its_block(self, archive: Archive) -> None:
+        """Whatever kind it is."""
+        with archive as opened:
+            opened.append(KEY, [said("one")])
+
+        with pytest.raises(ArchiveError):
+            archive.length(KEY)

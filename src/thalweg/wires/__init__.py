@@ -1,6 +1,13 @@
 """The border: message dialects of providers and logs, in and out.
 
-Two rules: a message nobody touched is written as the very object it was read from; a field
-goes back only to the dialect it came from (an `extra` is `{wire: {field: value}}`), and so
-does reasoning, which every provider rejects from another.
+Two rules: a message nobody touched is written as the very object it was read from (of a
+provider's response, what a request may hold of it); a field goes back only to the dialect it
+came from (an `extra` is `{wire: {field: value}}`), and so does reasoning, which every
+provider rejects from another.
 """
+
+from thalweg.wires.base import Note, Wire
+from thalweg.wires.registry import WIRES
+from thalweg.wires.system import split_system
+
+__all__ = ["WIRES", "Note", "Wire", "split_system"]

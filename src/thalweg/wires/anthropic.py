@@ -12,11 +12,25 @@ from typing import Any
 from thalweg.entries import Message, Role
 from thalweg.wires.anthropic_blocks import WIRE, read_blocks, write_blocks
 from thalweg.wires.base import Note
-from thalweg.wires.fields import Fields, as_usage, pack, packed, plain, unpack
+from thalweg.wires.fields import Fields, as_usage, pack, packed, plain, sendable, unpack
 from thalweg.wires.origins import foreign_item, shared
 from thalweg.wires.turns import Turn, join, turns
 
 _RESULT = "anthropic:result"
+_RESPONSE_ONLY = frozenset(
+    {
+        "id",
+        "type",
+        "model",
+        "stop_reason",
+        "stop_sequence",
+        "stop_details",
+        "usage",
+        "container",
+        "context_management",
+    }
+)
+"""Fields of a message that a response brings and a request refuses."""
 _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}
 
 
@@ -34,7 +48,8 @@ class AnthropicWire:
     def write(self, messages: Sequence[Message]) -> list[Any]:
         """See `Wire.write`. Neighbours of one role are joined unless all came as they are."""
         drafted = turns(messages, WIRE, model="assistant", draft=_draft, build=_build)
-        return join(drafted, opened=_opened, build=_build, is_result=_is_result)
+        written = join(drafted, opened=_opened, build=_build, is_result=_is_result)
+        return [sendable(item, _RESPONSE_ONLY) if _role(item) else item for item in written]
 
 
 def split_system(items: Sequence[Any]) -> tuple[str | list[Any] | None, list[Any]]:
@@ -68,10 +83,15 @@ def _is_result(block: object) -> bool:
     return (plain(block) or {}).get("type") == "tool_result"
 
 
+def _role(item: object) -> str:
+    """Tell the role of a message; empty for an item that is none of this dialect."""
+    role = (plain(item) or {}).get("role")
+    return role if isinstance(role, str) and role in _ROLES else ""
+
+
 def _read(item: object, line: int, notes: list[Note]) -> list[Message]:
-    source = plain(item)
-    role = source.get("role") if source is not None else None
-    if source is None or not isinstance(role, str) or role not in _ROLES:
+    source, role = plain(item), _role(item)
+    if source is None or not role:
         return [foreign_item(WIRE, item, line, notes)]
     fields = Fields(source)
     del fields.left["role"]

@@ -39,7 +39,9 @@ class Wire(Protocol):
         """Write messages as the provider's objects.
 
         A message whose `origin` is of this wire and complete is written as the very object it
-        came from. Others are built from their parts; parts of another wire's `Opaque` and
-        foreign signatures are left out.
+        came from; where that is a provider's response, as a shallow copy without the fields
+        that a request refuses. Others are built from their parts; foreign
+        signatures are left out, and so is another wire's `Opaque` unless nothing else is in
+        the message: then its JSON goes out as text.
         """
         ...

@@ -94,6 +94,30 @@ def plain(item: object) -> dict[str, Any] | None:
     return dumped if isinstance(dumped, dict) else None
 
 
+def sendable(item: object, response_only: frozenset[str]) -> object:
+    """See an item without the fields that a provider tells and takes from nobody.
+
+    Args:
+        item: A message, as a request holds it or as a response brought it.
+        response_only: Names that a request refuses.
+
+    Returns:
+        The item itself where it has none of them; otherwise a shallow copy, its content the
+        very objects that were there.
+
+    Example:
+        >>> sendable({"id": "msg_1", "role": "user"}, frozenset({"id"}))
+        {'role': 'user'}
+    """
+    source = plain(item)
+    if source is None or response_only.isdisjoint(source):
+        return item
+    left = {name: value for name, value in source.items() if name not in response_only}
+    if isinstance(item, Mapping):
+        return left
+    return {name: getattr(item, name, value) for name, value in left.items()}
+
+
 class Fields:
     """An object on its way in: known fields are taken out, the others stay in `left`.
 

@@ -29,12 +29,15 @@ from thalweg.wires.fields import (
     pack,
     plain,
     reopen,
+    sendable,
     unpack,
 )
 from thalweg.wires.openai_media import read_media, write_media
 from thalweg.wires.origins import Whole, foreign_item, is_foreign_item, pieces, reopened
 
 _WIRE = "openai-chat"
+_RESPONSE_ONLY = frozenset({"annotations", "id", "parsed", "x"})
+"""Fields of a message that a response, an SDK or a recorder adds and a request does not have."""
 _ROLES: dict[str, Role] = {
     "system": "system",
     "developer": "system",
@@ -72,13 +75,20 @@ class OpenAIChatWire:
                 written.append(_write(piece))
                 if piece.role == "tool":
                     shown += [part for part in piece.parts if isinstance(part, Media)]
-        return [*written, _media_of_results(shown)] if shown else written
+        if shown:
+            written.append(_media_of_results(shown))
+        return [sendable(item, _RESPONSE_ONLY) if _role(item) else item for item in written]
+
+
+def _role(item: object) -> str:
+    """Tell the role of a message; empty for an item that is none of this dialect."""
+    role = (plain(item) or {}).get("role")
+    return role if isinstance(role, str) and role in _ROLES else ""
 
 
 def _read(item: object, line: int, notes: list[Note]) -> Message:
-    source = plain(item)
-    role = source.get("role") if source is not None else None
-    if source is None or not isinstance(role, str) or role not in _ROLES:
+    source, role = plain(item), _role(item)
+    if source is None or not role:
         return foreign_item(_WIRE, item, line, notes)
     fields = Fields(source)
     del fields.left["role"]

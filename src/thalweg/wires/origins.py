@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import assert_never
 
-from thalweg.entries import Message, Opaque, Origin
+from thalweg.entries import Media, Message, Opaque, Origin, Part, Text, Thinking, ToolCall
 from thalweg.wires.base import Note
-from thalweg.wires.fields import opaque, pack, reopen, unpack
+from thalweg.wires.fields import is_of, opaque, pack, reopen, unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +21,40 @@ def pieces(messages: Sequence[Message], wire: str) -> Iterator[Message | Whole]:
     """Part messages into those that go out as they came and those that must be built.
 
     A raw object that holds several messages goes out only when all of them are there, side by
-    side and in order; otherwise each is built from its parts.
+    side and in order; otherwise each is built from its parts. One that says nothing but in
+    parts of other wires comes with their JSON as text, so that it is still a message.
     """
     at = 0
     while at < len(messages):
         origin = messages[at].origin
         share = _share(messages, at, wire)
         if origin is None or not share:
-            yield messages[at]
+            yield _legible(messages[at], wire)
             at += 1
         else:
             yield Whole(origin.raws, tuple(messages[at : at + share]))
             at += share
+
+
+def _legible(message: Message, wire: str) -> Message:
+    foreign = [part for part in message.parts if isinstance(part, Opaque) and part.wire != wire]
+    if not foreign or any(_says_something(part, wire) for part in message.parts):
+        return message
+    return replace(message, parts=tuple(Text(part.json) for part in foreign))
+
+
+def _says_something(part: Part, wire: str) -> bool:
+    match part:
+        case Text(text):
+            return bool(text.strip())
+        case Thinking(extra=extra):
+            return is_of(extra, wire)
+        case Opaque(wire=home):
+            return home == wire
+        case Media() | ToolCall():
+            return True
+        case _:
+            assert_never(part)
 
 
 def _share(messages: Sequence[Message], at: int, wire: str) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 
+from thalweg.errors import ConfigError
 from thalweg.wires.base import Wire
 
 _PLACES = {
@@ -14,6 +15,10 @@ _PLACES = {
 }
 
 
+class UnknownWireError(ConfigError, KeyError):
+    """No wire has this name; a `KeyError`, too, as of any mapping."""
+
+
 class _Wires(Mapping[str, Wire]):
     """Wires that are imported when they are asked for."""
 
@@ -21,9 +26,15 @@ class _Wires(Mapping[str, Wire]):
         self._places = places
 
     def __getitem__(self, name: str) -> Wire:
+        if name not in self._places:
+            raise UnknownWireError(repr(name), "there is no such wire", f"known are {self._known}")
         module, _, kind = self._places[name].partition(":")
         make: Callable[[], Wire] = getattr(import_module(module), kind)
         return make()
+
+    @property
+    def _known(self) -> str:
+        return ", ".join(self._places)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -33,4 +44,7 @@ class _Wires(Mapping[str, Wire]):
 
 
 WIRES: Mapping[str, Wire] = _Wires(_PLACES)
-"""Name to wire; a wire is imported when it is asked for."""
+"""Name to wire; a wire is imported when it is asked for.
+
+An unknown name is a `ConfigError` that says which there are.
+"""

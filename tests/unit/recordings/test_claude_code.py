@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.unit.recordings.log_files import codes, read_lines, said
-from thalweg.entries import Media, Opaque, Text, Thinking, ToolCall, Usage
+from thalweg.entries import Media, Text, Thinking, ToolCall, Usage
 
 JsonRow = dict[str, Any]
 
@@ -221,7 +221,7 @@ def test_broken_and_glued_lines_lose_nothing(tmp_path: Path) -> None:
     recording = read_lines(tmp_path, [_user("u1", "one"), glued, '{"type":"user","message":{"ro'])
 
     assert said(recording)[:2] == [("user", "one"), ("user", "two")]
-    assert recording.messages[2].parts == (Opaque("claude-code", '{"type":"user","message":{"ro'),)
+    assert recording.messages[2].parts == (Text('{"type":"user","message":{"ro'),)
     assert codes(recording) == ["broken_json", "glued_json", "left_out"]
 
 

@@ -56,6 +56,25 @@ def test_a_pattern_is_expanded_and_each_file_is_found_once(tmp_path: Path) -> No
     assert _found(tmp_path, "*/*.jsonl", "**/t*.jsonl", "b") == ["a/one.jsonl", "b/two.jsonl"]
 
 
+def test_a_file_is_found_once_however_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under the name that came first."""
+    _write(tmp_path, "a/b.jsonl")
+    monkeypatch.chdir(tmp_path)
+
+    assert find_recordings(["a", tmp_path / "a", "a/../a/b.jsonl"]) == [Path("a/b.jsonl")]
+
+
+def test_a_recording_may_be_named_by_text(tmp_path: Path) -> None:
+    """As on a command line."""
+    _write(tmp_path, "a.jsonl")
+
+    assert read_recording(str(tmp_path / "a.jsonl")).messages[0].text == "hi"
+    with pytest.raises(RecordingError, match="no such file"):
+        read_recording(str(tmp_path / "b.jsonl"))
+
+
 @pytest.mark.parametrize("place", ["nothing", "no/*.jsonl", "empty"])
 def test_a_place_without_recordings_is_an_error_that_names_it(tmp_path: Path, place: str) -> None:
     (tmp_path / "empty").mkdir()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.unit.recordings.log_files import codes, read_document, read_lines, said
-from thalweg.entries import Opaque
+from thalweg.entries import Text
 
 HUMAN: dict[str, Any] = {"type": "human", "content": [{"type": "text", "text": "hi"}], "id": "h1"}
 CALL = {"name": "ls", "args": {"p": "."}, "id": "c1", "type": "tool_call"}
@@ -49,7 +49,7 @@ def test_messages_one_a_line_keep_their_line(tmp_path: Path) -> None:
     recording = read_lines(tmp_path, [HUMAN, "oops", {"type": "ai", "content": "hello"}])
 
     assert [message.line for message in recording.messages] == [0, 1, 2]
-    assert recording.messages[1].parts == (Opaque("langgraph", "oops"),)
+    assert recording.messages[1].parts == (Text("oops"),)
 
 
 def test_messages_that_were_serialised_as_constructors_are_read(tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.unit.recordings.log_files import codes, read_lines, said
-from thalweg.entries import Opaque, Usage
+from thalweg.entries import Text, Usage
+from thalweg.wires.registry import WIRES
 
 
 def _call(call_id: str) -> dict[str, object]:
@@ -92,9 +95,20 @@ def test_a_line_that_is_no_json_stays_in_the_thread_where_it_stood(tmp_path: Pat
     )
 
     broken = recording.messages[1]
-    assert broken.parts == (Opaque("openai-chat-log", "<<< not json"),)
+    assert broken.parts == (Text("<<< not json"),)
     assert (broken.role, broken.kind, broken.line) == ("user", "injected", 1)
     assert "<<< not json" in recording.notes[0].text
+
+
+@pytest.mark.parametrize("name", sorted(WIRES))
+def test_a_broken_line_at_the_end_is_a_message_to_every_provider(tmp_path: Path, name: str) -> None:
+    """Left out, it would let the request end with the assistant's message."""
+    recording = read_lines(tmp_path, [{"role": "assistant", "content": "hello"}, "<<< not json"])
+
+    written = WIRES[name].write(recording.messages)
+
+    assert len(written) == 2
+    assert "<<< not json" in str(written[-1])
 
 
 def test_a_row_that_is_no_message_stays_in_the_thread_and_is_noted(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from thalweg.entries import Media, Message, Opaque, Text, Thinking, ToolCall
+from thalweg.entries import Media, Message, Opaque, Text, Thinking, ToolCall, Usage
 from thalweg.wires.anthropic import AnthropicWire, split_system
 
 WIRE = AnthropicWire()
@@ -185,3 +185,42 @@ def test_an_error_without_a_word_still_says_so() -> None:
     """Anthropic refuses an empty error."""
     [written] = WIRE.write([Message("tool", (), answers="a", is_error=True)])
     assert written["content"][0]["content"] == "error"
+
+
+RESPONSE = {
+    "id": "msg_01",
+    "type": "message",
+    "role": "assistant",
+    "model": "claude",
+    "content": [{"type": "text", "text": "Done."}],
+    "stop_reason": "end_turn",
+    "stop_sequence": None,
+    "container": None,
+    "context_management": None,
+    "usage": {"input_tokens": 3, "output_tokens": 2},
+}
+
+
+def test_a_response_goes_out_as_a_message_a_request_may_hold() -> None:
+    """With the very content it came with; a request refuses every field but two."""
+    (written,) = WIRE.write(_read(RESPONSE))
+
+    assert written == {"role": "assistant", "content": RESPONSE["content"]}
+    assert written["content"] is RESPONSE["content"]
+    assert WIRE.write(_stripped(RESPONSE)) == [{"role": "assistant", "content": "Done."}]
+
+
+def test_responses_that_are_joined_keep_no_field_of_a_response() -> None:
+    """Neither those that came as they are nor those that were built."""
+    hello = {"role": "user", "content": "hi"}
+    messages = _read(RESPONSE)
+    for others in (_read(hello, hello, RESPONSE)[2:], _stripped(RESPONSE)):
+        (written,) = WIRE.write([*messages, *others])
+        assert written.keys() == {"role", "content"}
+
+
+def test_a_response_keeps_in_the_log_what_a_request_may_not_hold() -> None:
+    """Its id and its tokens, and the fields themselves."""
+    (message,) = _read(RESPONSE)
+    assert (message.uid, message.usage) == ("msg_01", Usage(3, output=2))
+    assert "stop_reason" in message.extra

@@ -70,7 +70,7 @@ def test_recorded_fields_tell_who_when_and_what_it_cost() -> None:
     [message] = _read(item)
     assert (message.uid, message.at, message.is_error) == ("u1", "2026-01-15T12:10:08Z", True)
     assert message.usage == Usage(100, 90, 0, 5)
-    assert _rewritten(item) == [item]
+    assert _rewritten(item) == [{"role": "tool", "tool_call_id": "a", "content": "no"}]
 
 
 def test_what_the_harness_wrote_is_injected() -> None:
@@ -143,3 +143,43 @@ def test_what_is_no_message_is_carried_and_noted() -> None:
         (0, "not_a_message"),
         (1, "not_a_message"),
     ]
+
+
+def test_a_response_and_a_record_go_out_as_messages_a_request_may_hold() -> None:
+    """Annotations are of responses, `x` is of who recorded them; the rest stays as it is."""
+    calls = [{"id": "c", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]
+    said = {"role": "assistant", "content": None, "refusal": None, "tool_calls": calls}
+    besides: list[dict[str, Any]] = [
+        {"annotations": []},
+        {"x": {"uuid": "u"}},
+        {"id": "1", "parsed": None},
+    ]
+    for beside in besides:
+        messages, _ = WIRE.read([{**said, **beside}])
+        (written,) = WIRE.write(messages)
+        assert written == said
+        assert written["tool_calls"] is calls
+        (built,) = WIRE.write([replace(messages[0], origin=None)])
+        assert not built.keys() & beside.keys()
+
+
+class _OfSdk:
+    """A response as an SDK gives it."""
+
+    role = "assistant"
+    annotations = ("a",)
+
+    def __init__(self) -> None:
+        self.content = ["the very part"]
+
+    def model_dump(self, **_: object) -> dict[str, object]:
+        """Give the fields."""
+        return {"role": self.role, "content": list(self.content), "annotations": []}
+
+
+def test_a_response_of_an_sdk_keeps_the_very_parts_it_came_with() -> None:
+    """They are the SDK's own to write."""
+    response = _OfSdk()
+    (written,) = WIRE.write(WIRE.read([response])[0])
+    assert written == {"role": "assistant", "content": ["the very part"]}
+    assert written["content"] is response.content
