@@ -68,7 +68,9 @@ class Budget(BaseModel):
 
     def record(self, fixed: int) -> int:
         """Tokens the record of folded messages may fill; `fixed` as in `tail`."""
-        return min(self.record_tokens, int((self.limit - fixed) * self.record_share))
+        room = self.limit - fixed
+        least = min(LEAST_RECORD, int(room * LEAST_RECORD_SHARE))
+        return min(self.record_tokens, max(least, int(room * self.record_share)))
 
     @property
     def result(self) -> int:
@@ -94,5 +96,7 @@ class Budget(BaseModel):
         return max(64, self.limit // 100)
 
 
+LEAST_RECORD, LEAST_RECORD_SHARE = 2_500, 0.38
+"""Tokens a record may fill even where that is more than its share, and how much more."""
 MIN_LIMIT = 1_000
 """The smallest request that can hold a goal, a record and one exchange."""
