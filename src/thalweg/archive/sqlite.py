@@ -243,10 +243,10 @@ class SqliteArchive:
             if state is None:
                 return False
             thread, indexed, passages = state
-            batch: list[index.Entry] = []
+            batch: list[index.Posting] = []
             chars = 0
             for message, about in _logged(db, thread, Span(indexed, 1 << 60)):
-                batch.append(index.Entry(indexed + len(batch), message, about))
+                batch.append(index.Posting(indexed + len(batch), message, about))
                 chars += len(message.text)
                 if chars > index.BATCH_CHARS:
                     break
