@@ -197,10 +197,9 @@ def main() -> int:
     parser.add_argument("--limit", type=int, default=10_000, help="questions of a trajectory")
     parser.add_argument("--only", default="", help="only the file whose name has this in it")
     options = parser.parse_args()
-    default = Path(__file__).parents[1] / "../shared/data/recorded"
-    recorded = Path(os.environ.get("THALWEG_RECORDED", default))
-    if not recorded.is_dir():
-        print(f"no recorded threads at {recorded}; set THALWEG_RECORDED", file=sys.stderr)
+    recorded = Path(os.environ.get("THALWEG_RECORDED", ""))
+    if not (recorded / "needles.jsonl").is_file():
+        print("set THALWEG_RECORDED to a folder of recorded threads", file=sys.stderr)
         return 0
     print(
         f"{'':28}{'questions':>10}{'ours':>9}{'plain':>9}{'cpu ms p50':>12}{'p95':>7}{'tokens':>8}"

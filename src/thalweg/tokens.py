@@ -1,7 +1,7 @@
 """Token counts: exact for OpenAI's vocabularies, calibrated upwards for every other.
 
 Two rules: a text is counted once, when its message arrives; the same count serves the
-trigger, the cut and the acceptance (I20).
+trigger, the cut and the acceptance, which would else disagree.
 """
 
 import json
@@ -116,7 +116,7 @@ class Calibration:
     """How a provider's count relates to ours, learned from the usage it reports.
 
     The bound is one-sided: it follows an undercount at once and forgets it slowly, so that
-    `upper` stays above what the provider counts (I20).
+    `upper` stays above what the provider counts.
 
     Example:
         >>> seen = Calibration().observe(estimated=10_000, reported=13_000)

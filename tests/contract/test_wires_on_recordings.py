@@ -2,24 +2,20 @@
 
 import gzip
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.recorded import RECORDED, WHY_SKIPPED
 from thalweg.entries import Message, message_from_json, message_to_json
 from thalweg.wires.fields import arguments_object
 from thalweg.wires.registry import WIRES
 
-RECORDED = Path(
-    os.environ.get("THALWEG_RECORDED", Path(__file__).parents[2] / "../shared/data/recorded")
-)
 TRAJECTORIES = sorted(RECORDED.glob("trajectories/*.jsonl*"))
 
-pytestmark = pytest.mark.skipif(not TRAJECTORIES, reason=f"no recordings in {RECORDED}")
+pytestmark = pytest.mark.skipif(not TRAJECTORIES, reason=WHY_SKIPPED)
 
 
 def _threads() -> Iterator[tuple[str, list[dict[str, Any]], list[Message]]]:

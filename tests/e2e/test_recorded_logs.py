@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -10,16 +9,12 @@ from typing import Any
 
 import pytest
 
+from tests.recorded import RECORDED, WHY_SKIPPED
 from thalweg.entries import Message
 from thalweg.recordings.base import Recording
 from thalweg.recordings.files import find_recordings, read_recording
 from thalweg.transcript import as_text
 
-RECORDED = Path(
-    os.environ.get("THALWEG_RECORDED")
-    or Path(__file__).parents[2].parent / "shared" / "data" / "recorded"
-)
-WHY_SKIPPED = f"no recorded sessions at {RECORDED} (set THALWEG_RECORDED)"
 PARTS = ("", "nc")
 """Folders of recordings, by licence."""
 

@@ -1,4 +1,4 @@
-"""What the provider's prefix cache may rely on (I37 to I39)."""
+"""What the provider's prefix cache may rely on."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Nothing is lost, and nothing is readable by a stranger (I24 to I29, I31, I32)."""
+"""Nothing is lost, and nothing is readable by a stranger."""
 
 import re
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Who said what survives, and nobody can be imitated (I8 to I10)."""
+"""Who said what survives, and nobody can be imitated."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Every request is one that every provider takes, whatever the thread (I1 to I5, I7)."""
+"""Every request is one that every provider takes, whatever the thread."""
 
 import pytest
 from hypothesis import event, given, settings

@@ -1,4 +1,4 @@
-"""Every request fits, and making it fit comes to an end (I17 to I20, I22, I23, I30)."""
+"""Every request fits, and making it fit comes to an end."""
 
 import json
 from dataclasses import replace

@@ -15,9 +15,11 @@ from thalweg.archive.base import (
     render_passages,
 )
 from thalweg.archive.opening import open_archive
+from thalweg.archive.recall import RECALL_TOOL, recall
 from thalweg.archive.sqlite import SqliteArchive
 
 __all__ = [
+    "RECALL_TOOL",
     "Archive",
     "Handle",
     "Logged",
@@ -27,5 +29,6 @@ __all__ = [
     "SqliteArchive",
     "ThreadKey",
     "open_archive",
+    "recall",
     "render_passages",
 ]

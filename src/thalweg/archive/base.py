@@ -14,7 +14,7 @@ from thalweg.entries import Message
 Handle = NewType("Handle", str)
 """Sixteen letters and digits that name a span of one thread. Unguessable; alone it opens
 nothing: it resolves only for the owner and thread it was made for. `HANDLE#12` names the
-message at position 12 inside the span."""
+message at position 12 inside the span, `HANDLE#12-15` those from 12 to 15."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,9 @@ class Reading:
     start: int
     """Character at which `text` begins in the whole."""
     total_chars: int
+    """Of the whole; -1 for an outline, whose messages were not all read."""
     total_lines: int
+    """Of the whole; an outline has one for each message of its span."""
     next: str = ""
     """How to read on, in words for the model; empty at the end."""
 
@@ -120,7 +122,7 @@ class Archive(Protocol):
         ...
 
     def span(self, key: ThreadKey, handle: str) -> Span:
-        """Resolve a handle (`HANDLE` or `HANDLE#position`).
+        """Resolve a handle (`HANDLE`, `HANDLE#position` or `HANDLE#first-last`).
 
         Raises:
             HandleError: It names nothing in this thread of this owner.
@@ -140,11 +142,13 @@ class Archive(Protocol):
         """Read what a handle names, bounded.
 
         A span of one message reads as that message's text, to the byte; a longer one as a
-        transcript (`transcript.as_transcript`).
+        transcript (`transcript.as_transcript`). A transcript that is longer than `max_chars`
+        and of which no range was asked gives an outline instead (`transcript.as_outline`), as
+        many lines as fit; only the messages shown are fetched.
 
         Args:
             key: The thread.
-            handle: `HANDLE` or `HANDLE#position`.
+            handle: `HANDLE`, `HANDLE#position` or `HANDLE#first-last`.
             lines: First and last line, from 1, both included.
             chars: Start and end character, from 0, end excluded.
             path: A JSONPath (RFC 9535) into a text that is JSON; what it finds is read.

@@ -8,7 +8,7 @@ from thalweg.archive.base import Handle, Span, ThreadKey
 from thalweg.errors import HandleError
 
 _LENGTH = 16
-_SHAPE = re.compile(r"([a-z2-7]{16})(?:#(0|[1-9][0-9]{0,8}))?")
+_SHAPE = re.compile(r"([a-z2-7]{16})(?:#(0|[1-9][0-9]{0,8})(?:-(0|[1-9][0-9]{0,8}))?)?")
 
 
 def make_handle(secret: bytes, key: ThreadKey, span: Span) -> Handle:
@@ -23,18 +23,20 @@ def make_handle(secret: bytes, key: ThreadKey, span: Span) -> Handle:
     return Handle(b32encode(digest)[:_LENGTH].decode().lower())
 
 
-def parse_handle(text: str) -> tuple[Handle, int | None]:
-    """Take `HANDLE` or `HANDLE#position` apart.
+def parse_handle(text: str) -> tuple[Handle, Span | None]:
+    """Take `HANDLE`, `HANDLE#position` or `HANDLE#first-last` apart.
 
     Raises:
         HandleError: The text has not the shape of a handle.
 
     Example:
         >>> parse_handle("abcdefghijklmnop#12")
-        ('abcdefghijklmnop', 12)
+        ('abcdefghijklmnop', Span(first=12, last=12))
     """
     match = _SHAPE.fullmatch(text)
     if match is None:
         raise HandleError(text)
-    handle, position = match.groups()
-    return Handle(handle), None if position is None else int(position)
+    handle, first, last = match.groups()
+    if first is None:
+        return Handle(handle), None
+    return Handle(handle), Span(int(first), int(first if last is None else last))

@@ -28,7 +28,7 @@ MAX_GROUPS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Posting:
     """A message on its way into the index."""
 
     position: int
@@ -62,14 +62,16 @@ class Hits:
     """Passages of the thread."""
 
 
-def add(connection: sqlite3.Connection, thread: int, first: int, entries: Iterable[Entry]) -> int:
+def add(
+    connection: sqlite3.Connection, thread: int, first: int, postings: Iterable[Posting]
+) -> int:
     """Index messages that follow those already indexed.
 
     Args:
         connection: In a transaction.
         thread: The thread's number.
         first: Passages of the thread so far.
-        entries: Oldest first.
+        postings: Oldest first.
 
     Returns:
         Passages of the thread now.
@@ -77,13 +79,13 @@ def add(connection: sqlite3.Connection, thread: int, first: int, entries: Iterab
     rows: list[tuple[int, int, int, int, bytes, bytes]] = []
     listed: list[tuple[int, str]] = []
     next_id = (thread << _BITS) + first
-    for entry in entries:
-        who = _speaker(entry.message)
-        about = next_id if entry.about else 0
-        pieces = [(-1, entry.about)] if entry.about else []
-        pieces += [(piece.start, piece.text) for piece in cut(as_text(entry.message))]
+    for posting in postings:
+        who = _speaker(posting.message)
+        about = next_id if posting.about else 0
+        pieces = [(-1, posting.about)] if posting.about else []
+        pieces += [(piece.start, piece.text) for piece in cut(as_text(posting.message))]
         for start, text in pieces:
-            rows.append((next_id, entry.position, start, about, encode(who), encode(text)))
+            rows.append((next_id, posting.position, start, about, encode(who), encode(text)))
             listed.append((next_id, _listed(who, text)))
             next_id += 1
     connection.executemany("INSERT INTO archive_passage VALUES (?, ?, ?, ?, ?, ?)", rows)

@@ -1,12 +1,16 @@
-"""Reading a bounded piece of a text: by lines, by characters, by JSONPath."""
+"""Reading a bounded piece of a text: by lines, by characters, by JSONPath, by outline."""
 
 import json
+from collections.abc import Iterable
 from itertools import islice
 
 from jsonpath import JSONPathEnvironment, JSONPathError
 
-from thalweg.archive.base import Reading
+from thalweg.archive.base import Reading, Span
+from thalweg.entries import Message
 from thalweg.errors import RangeError
+from thalweg.prompts import prompt
+from thalweg.transcript import as_outline, as_transcript
 
 MAX_PATH_CHARS = 1_000
 MAX_DESCENTS = 2
@@ -59,6 +63,54 @@ def read_piece(
             f"read on with chars [{stop}, {min(upto, stop + max_chars)}]"
         )
     return Reading(text[start:stop], start, len(text), _count_lines(text), more)
+
+
+def read_span(handle: str, span: Span, messages: Iterable[Message], *, max_chars: int) -> Reading:
+    """Read several messages: as a transcript if that fits, otherwise as a page of an outline.
+
+    Args:
+        handle: What the span is called.
+        span: Positions of the messages.
+        messages: Oldest first; no more are taken than the page shows, and one.
+        max_chars: At most so many characters come back.
+
+    Raises:
+        RangeError: `max_chars` is less than 1.
+
+    Example:
+        >>> from thalweg.entries import Text
+        >>> long = [Message("user", (Text(said),)) for said in ("one", "two", "x" * 400)]
+        >>> print(read_span("h", Span(0, 2), long, max_chars=60).text)
+        #0 user (3 characters): one
+        #1 user (3 characters): two
+    """
+    held: list[Message] = []
+    rows: list[str] = []
+    told = listed = -1
+    for position, message in enumerate(messages, span.first):
+        row = as_outline([message], position)
+        told += len(as_transcript([message], position)) + 1 + bool(held)
+        listed += len(row) + 1
+        if listed <= max_chars or not rows:
+            rows.append(row)
+        if told <= max_chars:
+            held.append(message)
+        elif listed > max_chars:
+            break
+    if told <= max_chars or max_chars < 1:
+        return read_piece(handle, as_transcript(held, span.first), max_chars=max_chars)
+    shown = "\n".join(rows)[:max_chars]
+    on = _how_to_read_on(handle.partition("#")[0], span, span.first + len(rows) - 1)
+    return Reading(shown, 0, -1, span.last - span.first + 1, on)
+
+
+def _how_to_read_on(handle: str, span: Span, last: int) -> str:
+    listed = prompt("outline").render(
+        handle=handle, listed=f"{span.first}-{last}", span=f"{span.first}-{span.last}"
+    )
+    if last == span.last:
+        return listed
+    return listed + prompt("outline_on").render(handle=handle, span=f"{last + 1}-{span.last}")
 
 
 def _first_of(found: str, max_chars: int) -> Reading:

@@ -14,7 +14,7 @@ from thalweg.archive.blobs import put_together, take_apart, unpack
 from thalweg.archive.handles import make_handle, parse_handle
 from thalweg.archive.question import ask
 from thalweg.archive.ranking import choose, shortlist, surroundings
-from thalweg.archive.reading import read_piece
+from thalweg.archive.reading import read_piece, read_span
 from thalweg.archive.schema import MEMORY, as_storage_error, connect, prepare
 from thalweg.entries import Message
 from thalweg.errors import ArchiveError, ConflictError, HandleError, RangeError
@@ -154,7 +154,10 @@ class SqliteArchive:
         """See `Archive.read`."""
         with self._read() as db:
             thread, span = self._resolve(db, key, handle)
-            messages = [message for message, _ in _logged(db, thread, span)]
+            logged = (message for message, _ in _logged(db, thread, span))
+            if span.first < span.last and lines is None and chars is None and not path:
+                return read_span(handle, span, logged, max_chars=max_chars)
+            messages = list(logged)
         whole = as_text(messages[0]) if len(messages) == 1 else as_transcript(messages, span.first)
         return read_piece(handle, whole, lines=lines, chars=chars, path=path, max_chars=max_chars)
 
@@ -240,10 +243,10 @@ class SqliteArchive:
             if state is None:
                 return False
             thread, indexed, passages = state
-            batch: list[index.Entry] = []
+            batch: list[index.Posting] = []
             chars = 0
             for message, about in _logged(db, thread, Span(indexed, 1 << 60)):
-                batch.append(index.Entry(indexed + len(batch), message, about))
+                batch.append(index.Posting(indexed + len(batch), message, about))
                 chars += len(message.text)
                 if chars > index.BATCH_CHARS:
                     break
@@ -304,7 +307,7 @@ class SqliteArchive:
         return (None, 0) if row is None else (int(row[0]), int(row[1]))
 
     def _resolve(self, db: sqlite3.Connection, key: ThreadKey, text: str) -> tuple[int, Span]:
-        handle, position = parse_handle(text)
+        handle, asked = parse_handle(text)
         thread, _ = self._thread(db, key)
         row = db.execute(
             "SELECT first, last FROM archive_handle WHERE thread = ? AND handle = ?",
@@ -313,11 +316,11 @@ class SqliteArchive:
         if thread is None or row is None:
             raise HandleError(text)
         span = Span(*row)
-        if position is None:
+        if asked is None:
             return thread, span
-        if not span.first <= position <= span.last:
+        if not span.first <= asked.first <= asked.last <= span.last:
             raise HandleError(text)
-        return thread, Span(position, position)
+        return thread, asked
 
 
 def _new_thread(db: sqlite3.Connection, key: ThreadKey) -> int:

@@ -69,8 +69,13 @@ class Budget(BaseModel):
     def record(self, fixed: int) -> int:
         """Tokens the record of folded messages may fill; `fixed` as in `tail`."""
         room = self.limit - fixed
-        least = min(LEAST_RECORD, int(room * LEAST_RECORD_SHARE))
+        least = min(LEAST_RECORD, int(room * MOST_RECORD_SHARE))
         return min(self.record_tokens, max(least, int(room * self.record_share)))
+
+    def widest_record(self, fixed: int) -> int:
+        """Tokens a record may fill where only so the user's constraints stay verbatim."""
+        most = min(3 * self.record_tokens, int((self.limit - fixed) * MOST_RECORD_SHARE))
+        return max(most, self.record(fixed))
 
     @property
     def result(self) -> int:
@@ -96,7 +101,7 @@ class Budget(BaseModel):
         return max(64, self.limit // 100)
 
 
-LEAST_RECORD, LEAST_RECORD_SHARE = 2_500, 0.38
-"""Tokens a record may fill even where that is more than its share, and how much more."""
+LEAST_RECORD, MOST_RECORD_SHARE = 2_500, 0.38
+"""Tokens a record may fill even where that is more than its share, and the largest share."""
 MIN_LIMIT = 1_000
 """The smallest request that can hold a goal, a record and one exchange."""

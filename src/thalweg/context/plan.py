@@ -30,7 +30,7 @@ def plan_arrivals(scene: Scene) -> list[Rewrite]:
 
 
 def plan_fold(scene: Scene, *, tail: int, record: int, reason: Reason) -> Fold | None:
-    """Plan to fold all but the newest `tail` tokens into a record of at most `record` tokens.
+    """Plan to fold all but the newest `tail` tokens into a record of about `record` tokens.
 
     The latest request stays the message it is, wherever it stands, unless it alone is more
     than a quarter of the limit.
@@ -50,10 +50,13 @@ def plan_fold(scene: Scene, *, tail: int, record: int, reason: Reason) -> Fold |
         return None
     last = max(window.record.last, *(e.position for e in folded), -1)
     gone = {e.position for e in folded}
+    budget = scene.budget
+    full = record >= budget.record(scene.fixed)
     text = render(
         absorb(window.record, folded),
         handle=scene.name_span(0, scene.newest),
         budget=record,
+        widest=budget.widest_record(scene.fixed) if full else record,
         count=window.count,
         pins=[p for p in window.pins if p.position in gone or p.position not in window.entries],
     )

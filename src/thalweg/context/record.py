@@ -17,6 +17,7 @@ def render(
     budget: int,
     count: Counter,
     pins: Sequence[Quote] = (),
+    widest: int = 0,
 ) -> str:
     """Write the record of everything folded so far.
 
@@ -26,14 +27,17 @@ def render(
         budget: Most tokens the record may have, unless the goal and the pins alone need more.
         count: Counter of tokens.
         pins: Quotes that must stay verbatim, each with the position of its request.
+        widest: Tokens it may have where the constraints of the requests need more than `budget`.
 
     Returns:
         A fenced text. Requests come first and verbatim as far as the budget goes, then todos,
         open errors, files, delegated tasks, commands, notes and an index of identifiers.
     """
     opening = prompt("record").render(last=record.last, handle=handle)
-    room = budget - count(opening) - 24
-    requests = _requests(record, handle, int(room * 0.8), count, pins)
+    frame = count(opening) + FRAME_TOKENS
+    room = budget - frame
+    rooms = int(room * REQUESTS_SHARE), max(room, widest - frame)
+    requests = _requests(record, handle, rooms, count, pins)
     said = "\n".join(requests)
     pinned = [f"#{pin.position} {pin.text}" for pin in pins if pin.text not in said]
     sections = [(k, v) for k, v in (("Requests", requests), ("Pinned", pinned)) if v]
@@ -52,6 +56,10 @@ def fenced(text: str) -> str:
     return re.sub(r"<(?=\s*/?\s*thread-record)", r"<\\", text, flags=re.IGNORECASE)
 
 
+FRAME_TOKENS = 24
+"""The fence and the headings."""
+REQUESTS_SHARE = 0.8
+"""Share of a record that the requests may fill, before the rest is looked at."""
 LEVELS = ((6_000, 400), (2_400, 300), (1_200, 200), (800, 100), (450, 0), (160, 0))
 """How much of each end of a long request is quoted, in characters, most generous first."""
 CONSTRAINTS = (1_600, 800, 400)
@@ -79,13 +87,15 @@ class _Line:
 
 
 def _requests(
-    record: Record, handle: str, room: int, count: Counter, pins: Sequence[Quote]
+    record: Record, handle: str, rooms: tuple[int, int], count: Counter, pins: Sequence[Quote]
 ) -> list[str]:
+    room, widest = rooms
     pinned: dict[int, tuple[str, ...]] = {}
     for pin in pins:
         pinned[pin.position] = (*pinned.get(pin.position, ()), pin.text)
     lines = [_Line(q, "", 0, pinned.get(q.position, ())) for q in record.requests]
     _quote(lines, handle, room, count)
+    room = min(widest, max(room, sum(line.tokens for line in lines)))
     _shorten(lines, handle, room, count, CONSTRAINTS[0])
     for most in CONSTRAINTS[1:]:
         _shorten(lines[1:], handle, room - sum(line.tokens for line in lines[:1]), count, most)

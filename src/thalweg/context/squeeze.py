@@ -56,8 +56,21 @@ def _rewrites(scene: Scene) -> Iterator[Sequence[Edit]]:
     """Shorten what is left, message by message: results, arguments, words, requests."""
     for step in (_results, _arguments, _words, _requests):
         for tokens in (scene.budget.preview, scene.budget.preview // 3):
-            for edit in step(scene, tokens):
-                yield (edit,)
+            yield from _batches(scene, step(scene, tokens))
+
+
+def _batches(scene: Scene, edits: Iterator[Edit]) -> Iterator[Sequence[Edit]]:
+    """Put together as many edits as free the tokens in excess: each batch is laid out once."""
+    batch: list[Edit] = []
+    over = scene.window.tokens - scene.budget.limit
+    for edit in edits:
+        batch.append(edit)
+        over -= edit.freed
+        if over <= 0:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
 def _smaller_records(scene: Scene) -> Iterator[Sequence[Edit]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from thalweg.recordings.base import Recording
-from thalweg.recordings.rows import Item, LogFormat, through_wire
+from thalweg.recordings.rows import LogFormat, Recorded, through_wire
 from thalweg.recordings.source import Source
 from thalweg.recordings.times import iso_time
 from thalweg.wires.openai_chat import OpenAIChatWire
@@ -32,7 +32,7 @@ def read(source: Source) -> Recording:
 _MARKS = {"user": "####", "aider": ">"}
 
 
-def _items(text: str) -> Iterator[Item]:
+def _items(text: str) -> Iterator[Recorded]:
     started = ""
     lines = enumerate(text.split("\n"))
     for speaker, spoken in groupby(_spoken(lines), key=lambda line: line[1]):
@@ -43,12 +43,12 @@ def _items(text: str) -> Iterator[Item]:
             times = [found[1] for *_, line in run if (found := _STARTED.match(line))]
             started = iso_time(times[-1])
         elif said.strip() and speaker == "model":
-            yield Item(run[0][0], {"role": "assistant", "content": said})
+            yield Recorded(run[0][0], {"role": "assistant", "content": said})
         elif said.strip() and speaker == "user":
-            yield Item(run[0][0], {"role": "user", "content": said}, at=started)
+            yield Recorded(run[0][0], {"role": "user", "content": said}, at=started)
         elif said.strip():
             raw = {"role": "user", "name": speaker, "content": said}
-            yield Item(run[0][0], raw, kind="injected")
+            yield Recorded(run[0][0], raw, kind="injected")
 
 
 def _spoken(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str, str]]:

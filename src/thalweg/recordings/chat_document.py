@@ -12,7 +12,14 @@ from typing import Any
 
 from thalweg.recordings.base import Recording
 from thalweg.recordings.openai_chat_log import is_chat_message
-from thalweg.recordings.rows import Item, LogFormat, as_str, left_out, pairing_notes, through_wire
+from thalweg.recordings.rows import (
+    LogFormat,
+    Recorded,
+    as_str,
+    left_out,
+    pairing_notes,
+    through_wire,
+)
 from thalweg.recordings.source import JsonObject, Source
 from thalweg.recordings.times import iso_time
 from thalweg.wires.anthropic import AnthropicWire
@@ -52,7 +59,7 @@ def read(source: Source) -> Recording:
     chat = _chat(source.document)
     assert chat is not None  # noqa: S101 (`detect` said so)
     items = [
-        Item(
+        Recorded(
             max(index - chat.ahead, 0),
             {key: value for key, value in raw.items() if key not in _BESIDE},
             uid=as_str(raw.get("id")),

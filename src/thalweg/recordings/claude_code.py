@@ -12,8 +12,8 @@ from typing import Any
 
 from thalweg.recordings.base import Recording
 from thalweg.recordings.rows import (
-    Item,
     LogFormat,
+    Recorded,
     as_str,
     left_out,
     odd_row,
@@ -70,7 +70,7 @@ class _Session:
 
     notes: list[Note]
     of_subagent: bool = False
-    items: list[Item | Broken] = field(default_factory=list)
+    items: list[Recorded | Broken] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     open_id: str = ""
     """Id of the model message that further rows may still continue."""
@@ -136,14 +136,14 @@ class _Session:
     def _take_assistant(self, line: int, row: JsonObject, message: JsonObject) -> None:
         message_id = as_str(message.get("id"))
         begun = self.items[self.open_at] if message_id and message_id == self.open_id else None
-        if isinstance(begun, Item):
+        if isinstance(begun, Recorded):
             self.items[self.open_at] = _continued(begun, message)
         else:
             self.open_id, self.open_at = message_id, len(self.items)
             self.items.append(self._item(line, row, message))
 
-    def _item(self, line: int, row: JsonObject, message: JsonObject) -> Item:
-        return Item(
+    def _item(self, line: int, row: JsonObject, message: JsonObject) -> Recorded:
+        return Recorded(
             line,
             message,
             uid=as_str(row.get("uuid")),
@@ -159,7 +159,7 @@ def _is_results(message: Mapping[str, Any]) -> bool:
     )
 
 
-def _continued(begun: Item, message: JsonObject) -> Item:
+def _continued(begun: Recorded, message: JsonObject) -> Recorded:
     """Join the next row of a model message to the rows before it."""
     content = [*_blocks(begun.raw), *_blocks(message)]
     return replace(begun, raw={**begun.raw, **message, "content": content})

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from thalweg.entries import Usage
 from thalweg.recordings.base import Recording
 from thalweg.recordings.rows import (
-    Item,
     LogFormat,
+    Recorded,
     as_str,
     left_out,
     odd_row,
@@ -80,7 +80,7 @@ class _Session:
     """The rows taken so far."""
 
     notes: list[Note]
-    items: list[Item | Broken] = field(default_factory=list)
+    items: list[Recorded | Broken] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     answer_at: int = -1
     """Where in `items` the model's last answer begins; -1 before one."""
@@ -121,7 +121,7 @@ class _Session:
         if text and not self.items:
             block = {"type": "input_text", "text": text}
             raw = {"type": "message", "role": "system", "content": [block]}
-            self.items.append(Item(line, raw, at=iso_time(row.get("timestamp"))))
+            self.items.append(Recorded(line, raw, at=iso_time(row.get("timestamp"))))
 
     def _take_item(self, line: int, item: JsonObject, at: str) -> None:
         kind = as_str(item.get("type"))
@@ -136,14 +136,14 @@ class _Session:
         if is_answer and not self.answering:
             self.answer_at = len(self.items)
         self.answering = is_answer
-        self.items.append(Item(line, item, as_str(item.get("id")), at, kind=who_wrote(item)))
+        self.items.append(Recorded(line, item, as_str(item.get("id")), at, kind=who_wrote(item)))
 
     def _take_usage(self, payload: JsonObject) -> None:
         self.skipped["event_msg token_count"] += 1
         info = payload.get("info")
         usage = _usage(info.get("last_token_usage")) if isinstance(info, dict) else None
         answer = self.items[self.answer_at] if self.answer_at >= 0 else None
-        if usage and isinstance(answer, Item):
+        if usage and isinstance(answer, Recorded):
             self.items[self.answer_at] = replace(answer, usage=usage)
 
 

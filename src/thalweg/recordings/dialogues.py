@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from thalweg.recordings.base import Recording
-from thalweg.recordings.rows import Item, LogFormat, as_str, through_wire
+from thalweg.recordings.rows import LogFormat, Recorded, as_str, through_wire
 from thalweg.recordings.source import JsonObject, Source
 from thalweg.recordings.times import iso_time
 from thalweg.wires.openai_chat import OpenAIChatWire
@@ -27,7 +27,7 @@ def read(source: Source) -> Recording:
     return Recording(source.name, NAME, tuple(messages), (*source.notes, *notes))
 
 
-def _items(document: object) -> Iterator[Item]:
+def _items(document: object) -> Iterator[Recorded]:
     if not isinstance(document, dict):
         return
     if isinstance(document.get("history"), dict):
@@ -41,7 +41,7 @@ def _items(document: object) -> Iterator[Item]:
     else:
         return
     for index, (raw, uid, at) in enumerate(turns):
-        yield Item(index, raw, uid=uid, at=iso_time(at))
+        yield Recorded(index, raw, uid=uid, at=iso_time(at))
 
 
 _Turn = tuple[JsonObject, str, object]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thalweg.recordings.base import Recording
-from thalweg.recordings.rows import Item, LogFormat, as_str, pairing_notes, through_wire
+from thalweg.recordings.rows import LogFormat, Recorded, as_str, pairing_notes, through_wire
 from thalweg.recordings.source import NOTED_CHARS, Broken, JsonObject, Source
 from thalweg.wires.base import Note
 from thalweg.wires.openai_chat import OpenAIChatWire
@@ -34,7 +34,7 @@ def read(source: Source) -> Recording:
         message_id = as_str(data.get("id"))
         key = f"{line} result" if name == _RESULT else message_id or f"{line}"
         growing.setdefault(key, _Growing(line, message_id)).grow(name, data)
-    items: list[Item | Broken] = [message.item() for message in growing.values()]
+    items: list[Recorded | Broken] = [message.item() for message in growing.values()]
     messages, read_notes = through_wire(OpenAIChatWire().read, items)
     notes = [*source.file_notes, *notes, *read_notes, *pairing_notes(messages)]
     return Recording(source.name, NAME, tuple(messages), tuple(notes))
@@ -97,7 +97,7 @@ class _Growing:
         call["name"] = call["name"] or as_str(told.get("name"))
         call["arguments"] += arguments
 
-    def item(self) -> Item:
+    def item(self) -> Recorded:
         raw: JsonObject = {"role": self.role, "content": "".join(self.content)}
         if thoughts := "".join(self.thoughts):
             raw["reasoning_content"] = thoughts
@@ -105,7 +105,7 @@ class _Growing:
             raw["tool_call_id"] = self.answers
         if self.calls:
             raw["tool_calls"] = [_tool_call(call) for call in self.calls.values()]
-        return Item(self.line, raw, uid=self.uid)
+        return Recorded(self.line, raw, uid=self.uid)
 
 
 def _list(value: object) -> list[JsonObject]:

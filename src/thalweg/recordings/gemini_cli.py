@@ -9,8 +9,8 @@ from typing import Any
 
 from thalweg.recordings.base import Recording
 from thalweg.recordings.rows import (
-    Item,
     LogFormat,
+    Recorded,
     as_str,
     left_out,
     odd_row,
@@ -56,7 +56,7 @@ def read(source: Source) -> Recording:
 
     A message that is written again, as it grows, stands where it stood first.
     """
-    items: dict[object, list[Item | Broken]] = {}
+    items: dict[object, list[Recorded | Broken]] = {}
     skipped: Counter[str] = Counter()
     notes = list(source.notes)
     for index, row in _rows(source):
@@ -76,10 +76,10 @@ def read(source: Source) -> Recording:
     return Recording(source.name, NAME, tuple(messages), tuple(notes))
 
 
-def _items(index: int, row: JsonObject) -> Iterator[Item]:
+def _items(index: int, row: JsonObject) -> Iterator[Recorded]:
     uid, at = as_str(row.get("id")), iso_time(row.get("timestamp"))
     if row["type"] == "user":
-        yield Item(index, {"role": "user", "parts": _parts(row.get("content"))}, uid, at)
+        yield Recorded(index, {"role": "user", "parts": _parts(row.get("content"))}, uid, at)
         return
     calls = [call for call in _list(row.get("toolCalls")) if isinstance(call, dict)]
     parts = [
@@ -88,13 +88,13 @@ def _items(index: int, row: JsonObject) -> Iterator[Item]:
         *map(_function_call, calls),
     ]
     usage = as_usage(row.get("tokens"))
-    yield Item(index, {"role": "model", "parts": parts}, uid, at, usage=usage)
+    yield Recorded(index, {"role": "model", "parts": parts}, uid, at, usage=usage)
     for call in calls:
         if results := _results(call):
             said_at = iso_time(call.get("timestamp")) or at
             failed = call.get("status") == "error"
             raw = {"role": "user", "parts": results}
-            yield Item(index, raw, at=said_at, is_error=failed)
+            yield Recorded(index, raw, at=said_at, is_error=failed)
 
 
 def _list(value: object) -> list[Any]:

@@ -10,8 +10,8 @@ from typing import Any
 
 from thalweg.recordings.base import Recording
 from thalweg.recordings.rows import (
-    Item,
     LogFormat,
+    Recorded,
     as_str,
     left_out,
     odd_row,
@@ -37,10 +37,10 @@ def read(source: Source) -> Recording:
     """Read the longest list of messages; `Message.line` is the index in it, or its line."""
     threads = _threads(source)
     notes = list(source.notes)
-    items: list[Item | Broken] = []
+    items: list[Recorded | Broken] = []
     for index, raw in max(threads, key=len):
         if isinstance(raw, dict):
-            items.append(Item(index, raw))
+            items.append(Recorded(index, raw))
         else:
             items.append(raw if isinstance(raw, Broken) else odd_row(index, raw, notes))
     messages, read_notes = through_wire(read_dumped, items)

@@ -5,8 +5,8 @@ from typing import Any
 
 from thalweg.recordings.base import Recording
 from thalweg.recordings.rows import (
-    Item,
     LogFormat,
+    Recorded,
     as_str,
     odd_row,
     pairing_notes,
@@ -45,7 +45,7 @@ def detect(source: Source) -> bool:
 def read(source: Source) -> Recording:
     """Read every line that is a message; summaries of the recorded agent are left out."""
     notes: list[Note] = list(source.notes)
-    items: list[Item | Broken] = []
+    items: list[Recorded | Broken] = []
     for row in source.lines:
         if isinstance(row, Broken):
             items.append(row)
@@ -69,14 +69,14 @@ def _is_summary(row: Row) -> bool:
     return bool(beside.get("is_compact_summary") or beside.get("compaction"))
 
 
-def _item(row: Row, notes: list[Note]) -> Item | Broken:
+def _item(row: Row, notes: list[Note]) -> Recorded | Broken:
     if not is_chat_message(row.value):
         return odd_row(row.line, row.value, notes)
     beside = _recorder_notes(row)
     raw: dict[str, Any] = {key: value for key, value in row.value.items() if key != "x"}
     if "microcompact_boundary" in beside:
         notes.append(Note(row.line, "recorded_eviction", "the recorded agent cleared results here"))
-    return Item(
+    return Recorded(
         row.line,
         raw,
         uid=_first(beside, _UIDS),

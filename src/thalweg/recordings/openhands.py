@@ -13,8 +13,8 @@ from typing import Any
 from thalweg.entries import Kind
 from thalweg.recordings.base import Recording
 from thalweg.recordings.rows import (
-    Item,
     LogFormat,
+    Recorded,
     as_str,
     left_out,
     odd_row,
@@ -74,7 +74,7 @@ class _Stream:
     """The events taken so far."""
 
     notes: list[Note] = field(default_factory=list)
-    items: list[Item | Broken] = field(default_factory=list)
+    items: list[Recorded | Broken] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     tools: tuple[JsonObject, ...] = ()
     responses: set[str] = field(default_factory=set)
@@ -153,7 +153,7 @@ class _Stream:
         harness = raw["role"] == "user" and ("observation" in event)
         kind: Kind = "injected" if harness else "said"
         self.items.append(
-            Item(
+            Recorded(
                 index,
                 raw,
                 uid=str(event.get("id", "")),

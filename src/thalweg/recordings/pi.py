@@ -11,8 +11,8 @@ from typing import Any
 from thalweg.entries import Kind
 from thalweg.recordings.base import Recording
 from thalweg.recordings.rows import (
-    Item,
     LogFormat,
+    Recorded,
     as_str,
     left_out,
     odd_row,
@@ -29,7 +29,6 @@ from thalweg.wires.fields import as_usage
 NAME = "pi"
 
 _ROLES = frozenset({"user", "assistant", "toolResult"})
-_INJECTED = frozenset({"custom", "hookMessage"})
 _SUMMARIES = frozenset({"compaction", "branch_summary", "compactionSummary", "branchSummary"})
 
 
@@ -65,7 +64,7 @@ class _Session:
     """The rows taken so far."""
 
     notes: list[Note]
-    items: list[Item | Broken] = field(default_factory=list)
+    items: list[Recorded | Broken] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     parents: set[str] = field(default_factory=set)
 
@@ -94,7 +93,7 @@ class _Session:
         self._note_branch(line, as_str(row.get("parentId")))
         injected: Kind = "said" if role in _ROLES else "injected"
         self.items.append(
-            Item(
+            Recorded(
                 line,
                 _as_anthropic(role, message),
                 uid=as_str(row.get("id")),

@@ -35,7 +35,7 @@ class LogFormat:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Recorded:
     """One provider object of a log, and what its row knows beside it."""
 
     line: int
@@ -48,7 +48,9 @@ class Item:
     usage: Usage | None = None
 
 
-def through_wire(read: Read, items: Sequence[Item | Broken]) -> tuple[list[Message], list[Note]]:
+def through_wire(
+    read: Read, items: Sequence[Recorded | Broken]
+) -> tuple[list[Message], list[Note]]:
     """Read the provider objects of a log with their wire, in order.
 
     Results of calls are given the name of the tool where the wire does not tell it.
@@ -56,7 +58,7 @@ def through_wire(read: Read, items: Sequence[Item | Broken]) -> tuple[list[Messa
     A broken line becomes an injected user message, so that its content stays in the thread;
     but broken lines alone make no thread.
     """
-    good = [item for item in items if isinstance(item, Item)]
+    good = [item for item in items if isinstance(item, Recorded)]
     told, wire_notes = read([item.raw for item in good])
     notes = [_with_line(note, good) for note in wire_notes]
     own = {id(item.raw): index for index, item in enumerate(good)}
@@ -66,7 +68,7 @@ def through_wire(read: Read, items: Sequence[Item | Broken]) -> tuple[list[Messa
     messages: list[Message] = []
     position = 0
     for item in items:
-        if isinstance(item, Item):
+        if isinstance(item, Recorded):
             messages += parts.of[position]
             position += 1
         elif told:
@@ -77,7 +79,7 @@ def through_wire(read: Read, items: Sequence[Item | Broken]) -> tuple[list[Messa
 class _Parted:
     """The messages that were read, by the item each came from."""
 
-    def __init__(self, items: Sequence[Item]) -> None:
+    def __init__(self, items: Sequence[Recorded]) -> None:
         self.of: list[list[Message]] = [[] for _ in items]
         self._items = items
         self._last = 0
@@ -90,7 +92,7 @@ class _Parted:
         self.of[index].append(_laid_over(message, self._items[index], first=first))
 
 
-def _laid_over(message: Message, item: Item, *, first: bool) -> Message:
+def _laid_over(message: Message, item: Recorded, *, first: bool) -> Message:
     usage = item.usage if first else None
     return replace(
         message,
@@ -114,7 +116,7 @@ def _named(messages: Iterable[Message]) -> list[Message]:
     return named
 
 
-def _with_line(note: Note, items: Sequence[Item]) -> Note:
+def _with_line(note: Note, items: Sequence[Recorded]) -> Note:
     return replace(note, line=items[note.line].line) if 0 <= note.line < len(items) else note
 
 

@@ -9,7 +9,14 @@ from typing import Any
 
 from thalweg.entries import Kind
 from thalweg.recordings.base import Recording
-from thalweg.recordings.rows import Item, LogFormat, as_str, odd_row, pairing_notes, through_wire
+from thalweg.recordings.rows import (
+    LogFormat,
+    Recorded,
+    as_str,
+    odd_row,
+    pairing_notes,
+    through_wire,
+)
 from thalweg.recordings.source import Broken, JsonObject, Source
 from thalweg.wires.openai_chat import OpenAIChatWire
 
@@ -31,7 +38,7 @@ def detect(source: Source) -> bool:
 
 def read(source: Source) -> Recording:
     """Read the chat; observations that came as user messages are the harness speaking."""
-    items: list[Item | Broken] = []
+    items: list[Recorded | Broken] = []
     notes = list(source.notes)
     answered = False
     for index, entry in enumerate(_history(source.document)):
@@ -66,14 +73,14 @@ def _told(steps: Iterable[Mapping[str, Any]]) -> Iterable[JsonObject]:
             yield {"role": "user", "content": seen}
 
 
-def _item(index: int, entry: JsonObject, *, answered: bool) -> Item:
+def _item(index: int, entry: JsonObject, *, answered: bool) -> Recorded:
     raw = {key: value for key, value in entry.items() if key in _CHAT_FIELDS}
     answers = entry.get("tool_call_ids")
     if isinstance(answers, list) and answers and isinstance(answers[0], str):
         raw.setdefault("tool_call_id", answers[0])
     harness = entry.get("role") == "user" and (answered or entry.get("is_demo") is True)
     kind: Kind = "injected" if harness else "said"
-    return Item(index, raw, kind=kind)
+    return Recorded(index, raw, kind=kind)
 
 
 FORMAT = LogFormat(NAME, "a SWE-agent trajectory (`trajectory`, `history`)", detect, read)

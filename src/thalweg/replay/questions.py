@@ -156,7 +156,7 @@ def unreachable_bytes(
     What a handle reaches is read back from the archive and compared with what arrived.
     """
     whole = {i.position for i in items if i.position >= 0 and _shows(i, entries)}
-    hidden = [e for e in entries if e.position not in whole and e.size_bytes]
+    hidden = [e for e in entries if e.position not in whole and not _is_empty(e)]
     if not hidden:
         return 0
     spans = spans_reached(archive, key, items)
@@ -176,6 +176,10 @@ def _shows(item: Item, entries: Sequence[Entry]) -> bool:
     parts = entries[item.position - first].message.parts
     sent = {_without_id(part) for part in item.message.parts}
     return all(_without_id(part) in sent or _is_space(part) for part in parts)
+
+
+def _is_empty(entry: Entry) -> bool:
+    return all(_is_space(part) for part in entry.message.parts)
 
 
 def _is_space(part: Part) -> bool:

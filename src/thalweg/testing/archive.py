@@ -10,7 +10,7 @@ from thalweg.archive import Archive, Logged, Span, ThreadKey, render_passages
 from thalweg.entries import Media, Message, Opaque, Role, Text, Thinking, ToolCall, Usage
 from thalweg.errors import ArchiveError, ConflictError, HandleError, RangeError
 from thalweg.tokens import exact_counter
-from thalweg.transcript import as_text, as_transcript
+from thalweg.transcript import as_outline, as_text, as_transcript
 
 Reopen = Callable[[], Archive]
 
@@ -220,6 +220,45 @@ class ArchiveContract:
         whole = archive.read(KEY, archive.handle(KEY, Span(1, 4)), max_chars=99_999)
         assert whole.text == as_transcript(ODD[1:5], 1)
         assert whole.next == ""
+
+    def test_a_handle_names_a_stretch_inside_its_span(self, archive: Archive) -> None:
+        """`HANDLE#4-5` is what stands at 4 and 5 of the thread, if the span has both."""
+        archive.append(KEY, [said(str(n)) for n in range(9)])
+        handle = archive.handle(KEY, Span(2, 6))
+
+        assert archive.span(KEY, f"{handle}#4-5") == Span(4, 5)
+        assert archive.read(KEY, f"{handle}#4-5").text == "#4 user\n4\n\n#5 user\n5"
+        assert archive.read(KEY, f"{handle}#2-6") == archive.read(KEY, handle)
+        assert archive.read(KEY, f"{handle}#3-3").text == "3"
+        for wrong in ("1-3", "5-7", "5-4", "4-", "-4", "4-5-6", "04-5", "4 -5"):
+            with pytest.raises(HandleError):
+                archive.read(KEY, f"{handle}#{wrong}")
+
+    @pytest.mark.parametrize("max_chars", [1, 200, 1_000, 8_000])
+    def test_a_long_span_is_read_as_an_outline_page_by_page(
+        self, archive: Archive, max_chars: int
+    ) -> None:
+        """Each page says where the next begins, and together they list every message."""
+        messages = [Message("user", (Text(f"{n} " + "x" * (n * 97 % 999)),)) for n in range(60)]
+        archive.append(KEY, [Logged(message) for message in messages])
+        name = handle = archive.handle(KEY, Span(5, 59))
+        rows: list[str] = []
+
+        while True:
+            page = archive.read(KEY, name, max_chars=max_chars)
+            assert len(page.text) <= max_chars
+            if page.total_chars >= 0:
+                break
+            rows += page.text.split("\n")
+            assert f'recall(handle="{handle}#POSITION")' in page.next
+            following = f"{handle}#{5 + len(rows)}-59"
+            if following not in page.next:
+                break
+            name = type(handle)(following)
+
+        outline = as_outline(messages[5:], 5).split("\n")
+        assert [row[:max_chars] for row in outline[: len(rows)]] == rows
+        assert 5 + len(rows) + (page.total_chars >= 0) * page.text.count("\n\n") >= 59
 
     def test_lines_are_read_by_number(self, archive: Archive) -> None:
         """From 1, both ends included; past the end there is no more to read."""

@@ -1,0 +1,160 @@
+"""What a model is promised that it can do: read a handle, or search by words, as one tool.
+
+Two rules: an answer is bounded whatever was asked; an error is a sentence for the model.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from thalweg.archive.base import Archive, ThreadKey, render_passages
+from thalweg.errors import ArchiveError, HandleError, RangeError
+from thalweg.prompts import prompt
+from thalweg.tokens import Counter, exact_counter
+
+CHARS_PER_TOKEN = 4
+"""How much is read at first for a token; less, when it turns out to be more tokens."""
+
+
+def _range(name: str) -> dict[str, Any]:
+    whole = {"type": "integer", "minimum": 0}
+    told = prompt(name).render()
+    return {"type": "array", "items": whole, "minItems": 2, "maxItems": 2, "description": told}
+
+
+def _text(name: str) -> dict[str, Any]:
+    return {"type": "string", "description": prompt(name).render()}
+
+
+RECALL_TOOL: dict[str, Any] = {
+    "name": "recall",
+    "description": prompt("recall_tool").render(),
+    "parameters": {
+        "type": "object",
+        "properties": {
+            "handle": _text("recall_handle"),
+            "query": _text("recall_query"),
+            "lines": _range("recall_lines"),
+            "chars": _range("recall_chars"),
+            "path": _text("recall_path"),
+        },
+        "additionalProperties": False,
+    },
+}
+"""The tool as a JSON schema; what `recall` takes beside it is the caller's."""
+
+
+def recall(
+    archive: Archive,
+    key: ThreadKey,
+    *,
+    handle: str = "",
+    query: str = "",
+    lines: Sequence[int] | None = None,
+    chars: Sequence[int] | None = None,
+    path: str = "",
+    max_tokens: int = 2_000,
+    count: Counter | None = None,
+) -> str:
+    """Answer a model that calls `recall`.
+
+    Args:
+        archive: Where the thread is.
+        key: The thread that asks; no other is read.
+        handle: What to read, or with a query where to search.
+        query: What to search for.
+        lines: See `Archive.read`.
+        chars: See `Archive.read`.
+        path: See `Archive.read`.
+        max_tokens: Bound on the answer.
+        count: Counts them; exactly, as OpenAI does, when it is not given.
+
+    Returns:
+        What was read or found; a sentence about what is wrong where nothing could be.
+
+    Example:
+        >>> from thalweg.archive import Logged, Span, open_archive
+        >>> from thalweg.entries import Message, Text
+        >>> key = ThreadKey("ada", "t1")
+        >>> with open_archive(":memory:") as archive:
+        ...     length = archive.append(key, [Logged(Message("user", (Text("hello"),)))])
+        ...     recall(archive, key, handle=archive.handle(key, Span(0, 0)))
+        'hello'
+    """
+    asked = _Asked(archive, key, max_tokens, count or exact_counter())
+    try:
+        if query:
+            ranged = lines is not None or chars is not None or path
+            told = prompt("recall_no_range").render() if ranged else asked.search(query, handle)
+        elif not handle:
+            told = prompt("recall_which").render()
+        elif problem := _odd_range("lines", lines) or _odd_range("chars", chars):
+            told = problem
+        else:
+            told = asked.read(handle, _pair(lines), _pair(chars), path)
+    except (HandleError, RangeError) as error:
+        told = str(error)
+    except ArchiveError:
+        told = prompt("recall_failed").render()
+    return asked.bounded(told)
+
+
+def _odd_range(name: str, given: Sequence[int] | None) -> str:
+    if given is None or _pair(given) is not None:
+        return ""
+    return prompt("recall_range").render(what=name)
+
+
+def _pair(given: Sequence[int] | None) -> tuple[int, int] | None:
+    match given:
+        case [int(first), int(last)]:
+            return first, last
+    return None
+
+
+class _Asked:
+    """One call of the tool."""
+
+    def __init__(self, archive: Archive, key: ThreadKey, max_tokens: int, count: Counter) -> None:
+        self._archive = archive
+        self._key = key
+        self._max_tokens = max(max_tokens, 0)
+        self._count = count
+
+    def search(self, query: str, handle: str) -> str:
+        within = [self._archive.span(self._key, handle)] if handle else None
+        found = self._archive.search(self._key, query, within=within, max_tokens=self._max_tokens)
+        while found and not self._fits(render_passages(found)):
+            found.pop()
+        return render_passages(found) or prompt("recall_nothing").render()
+
+    def read(
+        self,
+        handle: str,
+        lines: tuple[int, int] | None,
+        chars: tuple[int, int] | None,
+        path: str,
+    ) -> str:
+        most = max(self._max_tokens * CHARS_PER_TOKEN, 1)
+        while True:
+            reading = self._archive.read(
+                self._key, handle, lines=lines, chars=chars, path=path, max_chars=most
+            )
+            more = f"\n\n{prompt('recall_more').render(how=reading.next)}" if reading.next else ""
+            told = reading.text + more
+            if most == 1 or self._fits(told):
+                return told
+            spent = self._count(told)
+            most = max(1, min(most * 9 // 10, len(reading.text) * self._max_tokens // spent))
+
+    def bounded(self, told: str) -> str:
+        """Cut what is still too long: a name that was given, or an answer for which is no room."""
+        if self._fits(told):
+            return told
+        low, high = 0, min(len(told), self._max_tokens * CHARS_PER_TOKEN * 4)
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self._fits(told[:middle]) else (low, middle - 1)
+        return told[:low]
+
+    def _fits(self, told: str) -> bool:
+        return self._count(told) <= self._max_tokens

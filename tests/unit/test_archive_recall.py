@@ -1,0 +1,119 @@
+"""The tool that a record and its previews promise to a model."""
+
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thalweg.archive import RECALL_TOOL, Archive, Logged, Span, ThreadKey, open_archive, recall
+from thalweg.entries import Message, Text
+from thalweg.tokens import exact_counter
+
+KEY = ThreadKey("ada", "t1")
+TEXTS = [
+    f"message {n} about {'apples' if n % 7 else 'wombats'} 漢字 " + "y " * n for n in range(99)
+]
+
+
+@pytest.fixture(scope="module")
+def archive() -> Iterator[Archive]:
+    with open_archive(":memory:") as opened:
+        opened.append(KEY, [Logged(Message("user", (Text(text),))) for text in TEXTS])
+        yield opened
+
+
+def test_a_handle_is_read(archive: Archive) -> None:
+    handle = archive.handle(KEY, Span(3, 9))
+
+    assert recall(archive, KEY, handle=f"{handle}#4") == TEXTS[4]
+    assert recall(archive, KEY, handle=f"{handle}#4", chars=[0, 9]).startswith(TEXTS[4][:9])
+    assert recall(archive, KEY, handle=f"{handle}#4", lines=[1, 1]) == TEXTS[4]
+
+
+def test_following_what_an_answer_says_leads_to_the_end(archive: Archive) -> None:
+    """Every message of a long span is listed on the way."""
+    name: str = archive.handle(KEY, Span(0, 98))
+    seen: set[str] = set()
+
+    while True:
+        told = recall(archive, KEY, handle=name, max_tokens=400)
+        assert exact_counter()(told) <= 400
+        seen |= set(re.findall(r"^#(\d+) user", told, re.MULTILINE))
+        follows = re.search(r'what follows with recall\(handle="([^"]+)"\)', told)
+        if follows is None:
+            break
+        name = follows[1]
+
+    assert seen == {str(n) for n in range(99)}
+
+
+def test_words_are_found_in_the_thread_or_inside_a_handle(archive: Archive) -> None:
+    handle = archive.handle(KEY, Span(10, 15))
+
+    assert "#98 user" in recall(archive, KEY, query="wombats")
+    inside = recall(archive, KEY, query="wombats", handle=handle)
+    assert re.findall(r"^#(\d+) ", inside, re.MULTILINE) == ["14"]
+    assert recall(archive, KEY, query="quokka").startswith("Nothing was found")
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({}, "Give a handle"),
+        ({"handle": "nonsense"}, "no handle 'nonsense'"),
+        ({"query": "x", "handle": "nonsense"}, "no handle 'nonsense'"),
+        ({"handle": "HANDLE", "lines": [5, 9]}, "lines 5-9 asked for"),
+        ({"handle": "HANDLE", "lines": [5]}, "lines takes two whole numbers"),
+        ({"handle": "HANDLE", "chars": ["0", "9"]}, "chars takes two whole numbers"),
+        ({"handle": "HANDLE", "path": "$"}, "not JSON"),
+        ({"query": "x", "path": "$"}, "goes with a handle alone"),
+    ],
+)
+def test_what_is_wrong_is_told_and_not_raised(
+    archive: Archive, asked: dict[str, Any], told: str
+) -> None:
+    """The model can mend it; the run goes on."""
+    if asked.get("handle") == "HANDLE":
+        asked = {**asked, "handle": archive.handle(KEY, Span(1, 1))}
+    answer = recall(archive, KEY, **asked)
+    assert told in answer
+    assert "\n" not in answer
+
+
+def test_an_archive_that_fails_is_told_without_its_place() -> None:
+    """Paths of the machine are not the model's."""
+    archive = open_archive(":memory:")
+    archive.close()
+    assert recall(archive, KEY, query="x") == recall(archive, KEY, handle="x" * 16)
+
+
+@given(
+    max_tokens=st.integers(-1, 300),
+    span=st.integers(0, 98).map(lambda first: Span(first, min(98, first + first % 5 * 20))),
+    asked=st.sampled_from(
+        [{}, {"query": "apples wombats"}, {"chars": [0, 90]}, {"path": "$" * 99}]
+    ),
+)
+def test_an_answer_is_bounded_whatever_was_asked(
+    archive: Archive, max_tokens: int, span: Span, asked: dict[str, Any]
+) -> None:
+    for count in (exact_counter(), len):
+        handle = archive.handle(KEY, span)
+        told = recall(archive, KEY, handle=handle, max_tokens=max_tokens, count=count, **asked)
+        assert count(told) <= max(max_tokens, 0)
+        told = recall(archive, KEY, handle="h" * 9_999, max_tokens=max_tokens, count=count)
+        assert count(told) <= max(max_tokens, 0)
+
+
+def test_the_tool_is_data_and_names_what_recall_takes() -> None:
+    """A model's arguments go straight in."""
+    assert json.loads(json.dumps(RECALL_TOOL)) == RECALL_TOOL
+    takes = inspect.signature(recall).parameters
+    own = {"archive", "key", "max_tokens", "count"}
+    assert set(RECALL_TOOL["parameters"]["properties"]) == set(takes) - own
+    assert RECALL_TOOL["name"] == recall.__name__
