@@ -5,28 +5,32 @@ from collections.abc import Iterator
 from thalweg.context.edits import Fold, Reason, Rewrite
 from thalweg.context.fold import absorb
 from thalweg.context.record import render
-from thalweg.context.rewrites import evict, supersede, unthink
+from thalweg.context.rewrites import elide, evict, has_long_arguments, supersede, unthink
 from thalweg.context.scene import Scene
 from thalweg.context.window import record_message
+from thalweg.entries import Entry
 
 RECALL = "recall"
 """The tool that reads back what left the context. What it brings is bounded already."""
 
 
 def plan_arrivals(scene: Scene) -> list[Rewrite]:
-    """Bound the tool results that came since the last call. They were never sent: it is free.
+    """Bound what came since the last call: results, and arguments the model wrote itself.
 
-    What was read back stays as it is, else reading would be a loop (I27).
+    None of it was ever sent, so this costs no cache. What was read back stays as it is, else
+    reading would be a loop (I27).
     """
-    budget = scene.budget
-    return [
-        evict(scene, entry, budget.preview, "arrived too large")
-        for entry in scene.window.open_entries
-        if entry.message.role == "tool"
-        and entry.tokens > budget.result
-        and not (entry.answers and entry.answers.name == RECALL)
-        and entry.position not in scene.window.rewrites
-    ]
+    return [edit for entry in scene.window.open_entries for edit in _bounded(scene, entry)]
+
+
+def _bounded(scene: Scene, entry: Entry) -> Iterator[Rewrite]:
+    if entry.tokens <= scene.budget.result or entry.position in scene.window.rewrites:
+        return
+    recalled = entry.answers is not None and entry.answers.name == RECALL
+    if entry.message.role == "tool" and not recalled:
+        yield evict(scene, entry, scene.budget.preview, "arrived too large")
+    elif entry.message.role == "assistant" and has_long_arguments(entry.message):
+        yield elide(scene, entry, "arrived too large")
 
 
 def plan_fold(scene: Scene, *, tail: int, record: int, reason: Reason) -> Fold | None:

@@ -10,7 +10,7 @@ from thalweg.context.pins import excerpt
 from thalweg.context.preview import preview
 from thalweg.context.scene import Scene
 from thalweg.context.window import is_blank
-from thalweg.entries import Entry, Part, Text, Thinking, ToolCall, ToolUse
+from thalweg.entries import Entry, Message, Part, Text, Thinking, ToolCall, ToolUse
 from thalweg.prompts import prompt
 from thalweg.transcript import as_text
 
@@ -79,6 +79,13 @@ def elide(scene: Scene, entry: Entry, reason: Reason) -> Elide:
         for part in scene.shown(entry).parts
     )
     return Elide(**_common(scene, entry, parts, reason))
+
+
+def has_long_arguments(message: Message) -> bool:
+    """Tell whether `elide` would leave anything out."""
+    return any(
+        isinstance(part, ToolCall) and len(part.arguments) > ELIDED_CHARS for part in message.parts
+    )
 
 
 def _elided(call: ToolCall, use: ToolUse, pointer: str) -> ToolCall:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from thalweg.context.edits import Edit, Reason
 from thalweg.context.plan import plan_fold, plan_tail
-from thalweg.context.rewrites import ELIDED_CHARS, elide, evict
+from thalweg.context.rewrites import elide, evict, has_long_arguments
 from thalweg.context.scene import Scene
-from thalweg.entries import Entry, Media, ToolCall
+from thalweg.entries import Entry, Media
 from thalweg.errors import WindowExceededError
 
 WHY: Reason = "the request would not fit"
@@ -102,11 +102,7 @@ def _results(scene: Scene, tokens: int) -> Iterator[Edit]:
 
 def _arguments(scene: Scene, tokens: int) -> Iterator[Edit]:
     for entry in _largest(scene, "assistant"):
-        long = any(
-            isinstance(p, ToolCall) and len(p.arguments) > ELIDED_CHARS
-            for p in scene.shown(entry).parts
-        )
-        if long and scene.shown_tokens(entry) > tokens:
+        if has_long_arguments(scene.shown(entry)) and scene.shown_tokens(entry) > tokens:
             edit = elide(scene, entry, WHY)
             if edit.freed > 0:
                 yield edit
