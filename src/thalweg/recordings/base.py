@@ -1,7 +1,6 @@
 """What a recording is: a thread that someone else logged, read."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from thalweg.entries import Message
 from thalweg.wires.base import Note
@@ -16,5 +15,3 @@ class Recording:
     """Name of the wire or log format it was read with."""
     messages: tuple[Message, ...]
     notes: tuple[Note, ...] = ()
-    tools: tuple[dict[str, Any], ...] = field(default=())
-    """Tool schemas, when the recording carries them, in the wire's own form."""

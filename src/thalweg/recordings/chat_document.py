@@ -43,7 +43,6 @@ class _Chat:
 
     wire: Wire
     items: Sequence[Any]
-    tools: Sequence[Any] = ()
     ahead: int = 0
     """Items before the first of the list: a system prompt that stands beside it."""
     skipped: Counter[str] | None = None
@@ -75,8 +74,7 @@ def read(source: Source) -> Recording:
         *read_notes,
         *pairing_notes(messages),
     ]
-    tools = tuple(tool for tool in chat.tools if isinstance(tool, dict))
-    return Recording(source.name, NAME, tuple(messages), tuple(notes), tools)
+    return Recording(source.name, NAME, tuple(messages), tuple(notes))
 
 
 def _object(value: object) -> Mapping[str, Any]:
@@ -123,13 +121,11 @@ def _body(document: JsonObject) -> _Chat | None:
 
 
 def _with_system(document: JsonObject, chat: _Chat) -> _Chat:
-    listed = document.get("tools") or document.get("functions") or ()
-    tools = listed if isinstance(listed, list) else ()
     for name in ("system", "instructions", "systemInstruction", "system_instruction"):
         if told := document.get(name):
             wire = AnthropicWire() if name == "system" else chat.wire
-            return _Chat(wire, [_system(name, told), *chat.items], tools, ahead=1)
-    return _Chat(chat.wire, chat.items, tools)
+            return _Chat(wire, [_system(name, told), *chat.items], ahead=1)
+    return chat
 
 
 def _system(name: str, told: object) -> JsonObject:
@@ -145,8 +141,7 @@ def _toolbench(document: JsonObject) -> _Chat | None:
         return None
     last = tries[-1]
     chat = _of_list(last) if isinstance(last, list) else None
-    functions = answer.get("function")
-    return chat and _Chat(chat.wire, last, functions if isinstance(functions, list) else ())
+    return chat and _Chat(chat.wire, last)
 
 
 def _inspect(document: JsonObject) -> _Chat | None:

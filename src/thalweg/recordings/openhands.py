@@ -66,7 +66,7 @@ def read(source: Source) -> Recording:
         *read_notes,
         *pairing_notes(messages),
     ]
-    return Recording(source.name, NAME, tuple(messages), tuple(notes), stream.tools)
+    return Recording(source.name, NAME, tuple(messages), tuple(notes))
 
 
 @dataclass(slots=True)
@@ -76,7 +76,6 @@ class _Stream:
     notes: list[Note] = field(default_factory=list)
     items: list[Recorded | Broken] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
-    tools: tuple[JsonObject, ...] = ()
     responses: set[str] = field(default_factory=set)
     """Ids of the model messages taken."""
     calls: set[str] = field(default_factory=set)
@@ -104,8 +103,6 @@ class _Stream:
             role = "system" if action == "system" else event.get("source")
             role = {"agent": "assistant", "system": "system"}.get(str(role), "user")
             self._say(index, event, {"role": role, "content": arguments.get("content")})
-            if isinstance(tools := arguments.get("tools"), list):
-                self.tools = tuple(tool for tool in tools if isinstance(tool, dict))
         else:
             self._asked_in_text(index, event, action, arguments)
 

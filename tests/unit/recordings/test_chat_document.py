@@ -64,7 +64,6 @@ def test_a_request_is_read_with_its_system_prompt_and_tools(
     recording = read_document(tmp_path, {**body, "tools": [{"name": "ls"}]})
 
     assert said(recording) == [("system", "Be brief."), ("user", "hi")]
-    assert recording.tools == ({"name": "ls"},)
     assert [message.line for message in recording.messages] == [0, 0]
     assert all(message.origin and message.origin.wire == wire for message in recording.messages)
 
@@ -101,7 +100,6 @@ def test_the_last_try_of_toolbench_is_read_with_its_functions(tmp_path: Path) ->
 
     assert [message.role for message in recording.messages] == ["user", "assistant", "tool"]
     assert recording.messages[1].calls[0].name == "track"
-    assert recording.tools == ({"name": "track"},)
 
 
 def test_a_sample_of_inspect_is_read(tmp_path: Path) -> None:

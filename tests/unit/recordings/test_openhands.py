@@ -70,7 +70,6 @@ def test_a_model_message_with_two_calls_is_read_once(tmp_path: Path) -> None:
     turn = recording.messages[2]
     assert (turn.usage, turn.uid, turn.line) == (Usage(10, output=2), "2", 2)
     assert [message.answers for message in recording.messages[3:]] == ["c1", "c2"]
-    assert recording.tools == ({"type": "function"},)
 
 
 def test_actions_recorded_without_the_models_words_become_calls(tmp_path: Path) -> None:
