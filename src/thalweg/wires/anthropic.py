@@ -46,10 +46,25 @@ class AnthropicWire:
         return messages, notes
 
     def write(self, messages: Sequence[Message]) -> list[Any]:
-        """See `Wire.write`. Neighbours of one role are joined unless all came as they are."""
+        """See `Wire.write`. Neighbours of one role are joined."""
         drafted = turns(messages, WIRE, model="assistant", draft=_draft, build=_build)
         written = join(drafted, opened=_opened, build=_build, is_result=_is_result)
-        return [sendable(item, _RESPONSE_ONLY) if _role(item) else item for item in written]
+        return [_sendable(item) if _role(item) else item for item in written]
+
+
+def _sendable(item: object) -> object:
+    """See a message without what only a response has, and without blank text, which is refused."""
+    sent = sendable(item, _RESPONSE_ONLY)
+    content = (plain(sent) or {}).get("content")
+    if not isinstance(content, list | tuple) or not any(map(_is_blank, content)):
+        return sent
+    kept = [block for block in content if not _is_blank(block)]
+    return {**(plain(sent) or {}), "content": kept} if kept else sent
+
+
+def _is_blank(block: object) -> bool:
+    fields = plain(block) or {}
+    return fields.get("type") == "text" and not str(fields.get("text", "")).strip()
 
 
 def split_system(items: Sequence[Any]) -> tuple[str | list[Any] | None, list[Any]]:

@@ -46,7 +46,7 @@ class GeminiWire:
         return messages, notes
 
     def write(self, messages: Sequence[Message]) -> list[Any]:
-        """See `Wire.write`. Neighbours of one role are joined unless all came as they are."""
+        """See `Wire.write`. Neighbours of one role are joined."""
         names = {call.id: call.name for message in messages for call in message.calls if call.id}
         draft = partial(_draft, names)
         drafted = turns(messages, WIRE, model="model", draft=draft, build=_build)

@@ -125,14 +125,14 @@ def write_response(message: Message, tool: str) -> dict[str, Any]:
 
     Args:
         message: The result.
-        tool: Name of the tool it called for, when the message does not know it.
+        tool: Name in the call it answers, which is the one that counts; empty when unknown.
     """
     texts = [part.text for part in message.parts if isinstance(part, Text)]
     text = texts[0] if len(texts) == 1 else "\n".join(texts)
     body = unpack(message.extra, _BODY)
     if message.answers:
         body["id"] = message.answers
-    body["name"] = message.name or tool
+    body["name"] = tool or message.name
     key = unpack(message.extra, _RESPONSE).get("key", "error" if message.is_error else "output")
     whole = from_json(text) if key == "*" else None
     if isinstance(whole, dict):

@@ -1,12 +1,13 @@
 """Turns: for providers who demand that user and model alternate.
 
 All results of a batch go into one turn of the user, before anything else in it; neighbours of
-one role become one turn. What was given untouched, side by side, stays as it was given.
+one role become one turn, of the very same blocks. An untouched turn without neighbours of its
+role stays the object it was given as.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Any
 
 from thalweg.entries import Message
@@ -24,8 +25,6 @@ class Turn:
     """Fields beside role and content."""
     raws: tuple[object, ...] = ()
     """The untouched object, or nothing when the turn was built."""
-    line: int = -1
-    """Where the untouched object stood."""
 
 
 def turns(
@@ -60,7 +59,7 @@ def turns(
         if is_foreign_item(first, wire):
             yield Turn("", raws=raws or (reopened(first),))
         elif raws:
-            yield Turn(role, raws=raws, line=first.line)
+            yield Turn(role, raws=raws)
         else:
             yield draft(first, role)
 
@@ -87,19 +86,13 @@ def join(
     written: list[object] = []
     for role, neighbours in groupby(filled, key=lambda turn: turn.role):
         run = list(neighbours)
-        if not role or _stood_together(run):
+        if not role or (len(run) == 1 and run[0].raws):
             written += [raw for turn in run for raw in turn.raws]
             continue
         turn = _merged([opened(turn) if turn.raws else turn for turn in run], is_result)
         if turn.blocks:
             written.append(build(turn))
     return written
-
-
-def _stood_together(run: Sequence[Turn]) -> bool:
-    return all(turn.raws for turn in run) and all(
-        after.line == before.line + 1 for before, after in pairwise(run)
-    )
 
 
 def _merged(run: Sequence[Turn], is_result: Callable[[Any], bool]) -> Turn:

@@ -1,0 +1,49 @@
+"""Sessions as other programs logged them, kept in a small window, written for every provider."""
+
+import pytest
+
+from tests.property.providers import PROVIDERS
+from tests.recorded import RECORDED, WHY_SKIPPED
+from thalweg.archive import Logged, Span, ThreadKey, open_archive
+from thalweg.context import TARIFFS, Budget, Engine, RentOrBuy
+from thalweg.recordings import Recording, find_recordings, read_recording
+from thalweg.tokens import exact_counter
+from thalweg.wires import WIRES
+
+ORIGINALS = RECORDED / "originals"
+KEY = ThreadKey("examiner", "original")
+
+
+def one_of_each_format() -> list[Recording]:
+    """Pick of each log format the longest session that is still quick."""
+    chosen: dict[str, Recording] = {}
+    for path in find_recordings([ORIGINALS]) if ORIGINALS.is_dir() else ():
+        recording = read_recording(path)
+        best = chosen.get(recording.format)
+        if len(recording.messages) < 300 and (
+            best is None or len(recording.messages) > len(best.messages)
+        ):
+            chosen[recording.format] = recording
+    return list(chosen.values())
+
+
+@pytest.mark.skipif(not ORIGINALS.is_dir(), reason=WHY_SKIPPED)
+def test_every_log_format_goes_out_valid_through_every_wire() -> None:
+    """Rows that split a batch, response fields, blank blocks: no provider sees them."""
+    for recording in one_of_each_format():
+        archive = open_archive(":memory:")
+        engine = Engine(
+            Budget(window=16_000),
+            RentOrBuy(TARIFFS["anthropic"]),
+            exact_counter(),
+            lambda first, last, log=archive: log.handle(KEY, Span(first, last)),
+        )
+        for message in recording.messages:
+            if message.role == "assistant":
+                messages = [item.message for item in engine.prepare()]
+                assert engine.problems == ()
+                if engine.turn % 5 == 0:
+                    for wire, check in PROVIDERS.items():
+                        assert check(WIRES[wire].write(messages)) == [], (recording.name, wire)
+            entry = engine.receive(message)
+            archive.append(KEY, [Logged(entry.message)])
