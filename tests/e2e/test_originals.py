@@ -4,7 +4,7 @@ import pytest
 
 from tests.property.providers import PROVIDERS
 from tests.recorded import RECORDED, WHY_SKIPPED
-from thalweg.archive import Logged, Span, ThreadKey, open_archive
+from thalweg.archive import Archive, Logged, Span, ThreadKey, open_archive
 from thalweg.context import TARIFFS, Budget, Engine, RentOrBuy
 from thalweg.recordings import Recording, find_recordings, read_recording
 from thalweg.tokens import exact_counter
@@ -27,17 +27,22 @@ def one_of_each_format() -> list[Recording]:
     return list(chosen.values())
 
 
+def engine_over(archive: Archive) -> Engine:
+    """Make an engine in a small window, whose handles the archive gives."""
+    return Engine(
+        Budget(window=16_000),
+        RentOrBuy(TARIFFS["anthropic"]),
+        exact_counter(),
+        lambda first, last: archive.handle(KEY, Span(first, last)),
+    )
+
+
 @pytest.mark.skipif(not ORIGINALS.is_dir(), reason=WHY_SKIPPED)
 def test_every_log_format_goes_out_valid_through_every_wire() -> None:
     """Rows that split a batch, response fields, blank blocks: no provider sees them."""
     for recording in one_of_each_format():
         archive = open_archive(":memory:")
-        engine = Engine(
-            Budget(window=16_000),
-            RentOrBuy(TARIFFS["anthropic"]),
-            exact_counter(),
-            lambda first, last, log=archive: log.handle(KEY, Span(first, last)),
-        )
+        engine = engine_over(archive)
         for message in recording.messages:
             if message.role == "assistant":
                 messages = [item.message for item in engine.prepare()]
