@@ -134,8 +134,8 @@ def beside(turns: int, block: int) -> bool:
             f"{default:12.3f}{hook / default:7.1f}"
         )
         if length >= HISTORIES[1]:
-            enough &= hook / max(whole, default) >= LEAST_TIMES
-    print(f"wanted: at least {LEAST_TIMES} times from {HISTORIES[1]} messages on")
+            enough &= hook / default >= LEAST_TIMES
+    print(f"wanted of the default policy: {LEAST_TIMES} times from {HISTORIES[1]} messages on")
     return enough
 
 

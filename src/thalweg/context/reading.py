@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from thalweg.entries import Action, Entry, Message, ToolCall, ToolUse
 from thalweg.tokens import Counter, measure
@@ -149,13 +150,18 @@ def _parsed(arguments: str) -> dict[str, object]:
 def _action(name: str, arguments: dict[str, object]) -> Action:
     verb = arguments.get("command")
     tells = f"{name}_{verb}" if isinstance(verb, str) and _PORTABLE_ID.match(verb) else name
-    words = {word.lower() for word in _WORDS.findall(tells)}
+    words = _words(tells)
     if "view" in words and verb == "view":
         return "read"
     for action, names in _ACTIONS.items():
         if words & names:
             return action
     return "other"
+
+
+@lru_cache(maxsize=1_024)
+def _words(name: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORDS.findall(name))
 
 
 def _brief(call: ToolCall, arguments: dict[str, object]) -> str:

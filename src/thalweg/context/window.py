@@ -152,9 +152,10 @@ class Window:
     def _is_silent(self, entry: Entry) -> bool:
         """Whether nothing of a message is left to send."""
         edit = self.rewrites.get(entry.position)
-        parts = edit.parts if edit else entry.message.parts
-        thinks = any(isinstance(p, Thinking) and (p.text or p.signature) for p in parts)
-        return not thinks and is_blank(replace(entry.message, parts=parts))
+        message = replace(entry.message, parts=edit.parts) if edit else entry.message
+        return is_blank(message) and not any(
+            isinstance(p, Thinking) and (p.text or p.signature) for p in message.parts
+        )
 
     def _item(self, entry: Entry, section: str = "history", *, opens: bool = True) -> Item:
         message = self._shown(entry, is_result=not opens)
