@@ -15,15 +15,13 @@ from thalweg.recordings.openai_chat_log import is_chat_message
 from thalweg.recordings.rows import (
     LogFormat,
     Recorded,
+    as_recording,
     as_str,
-    left_out,
-    pairing_notes,
-    through_wire,
 )
 from thalweg.recordings.source import JsonObject, Source
 from thalweg.recordings.times import iso_time
 from thalweg.wires.anthropic import AnthropicWire
-from thalweg.wires.base import Note, Wire
+from thalweg.wires.base import Wire
 from thalweg.wires.fields import as_usage
 from thalweg.wires.gemini import GeminiWire
 from thalweg.wires.openai_chat import OpenAIChatWire
@@ -67,14 +65,9 @@ def read(source: Source) -> Recording:
         )
         for index, raw in enumerate(map(_object, chat.items))
     ]
-    messages, read_notes = through_wire(chat.wire.read, items)
-    notes: list[Note] = [
-        *source.notes,
-        *left_out(chat.skipped or Counter()),
-        *read_notes,
-        *pairing_notes(messages),
-    ]
-    return Recording(source.name, NAME, tuple(messages), tuple(notes))
+    return as_recording(
+        source.name, NAME, chat.wire.read, items, notes=source.notes, skipped=chat.skipped
+    )
 
 
 def _object(value: object) -> Mapping[str, Any]:

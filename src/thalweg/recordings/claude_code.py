@@ -14,12 +14,10 @@ from thalweg.recordings.base import Recording
 from thalweg.recordings.rows import (
     LogFormat,
     Recorded,
+    as_recording,
     as_str,
-    left_out,
     odd_row,
-    pairing_notes,
     summary_note,
-    through_wire,
     who_wrote,
 )
 from thalweg.recordings.source import Broken, JsonObject, Row, Source
@@ -48,14 +46,15 @@ def read(source: Source) -> Recording:
     session = _Session(notes=list(source.notes), of_subagent=_is_of_subagent(source))
     for row in source.lines:
         session.take(row)
-    messages, read_notes = through_wire(AnthropicWire().read, session.items)
-    notes = [
-        *session.notes,
-        *left_out(session.skipped, {"subagents": "they are threads of their own"}),
-        *read_notes,
-        *pairing_notes(messages),
-    ]
-    return Recording(source.name, NAME, tuple(messages), tuple(notes))
+    return as_recording(
+        source.name,
+        NAME,
+        AnthropicWire().read,
+        session.items,
+        notes=session.notes,
+        skipped=session.skipped,
+        why={"subagents": "they are threads of their own"},
+    )
 
 
 def _is_of_subagent(source: Source) -> bool:

@@ -11,11 +11,9 @@ from thalweg.recordings.base import Recording
 from thalweg.recordings.rows import (
     LogFormat,
     Recorded,
+    as_recording,
     as_str,
-    left_out,
     odd_row,
-    pairing_notes,
-    through_wire,
 )
 from thalweg.recordings.source import Broken, JsonObject, Row, Source
 from thalweg.recordings.times import iso_time
@@ -67,13 +65,15 @@ def read(source: Source) -> Recording:
         else:
             items[index] = [row if isinstance(row, Broken) else odd_row(index, row, notes)]
     told = [item for group in items.values() for item in group]
-    messages, read_notes = through_wire(GeminiWire().read, told)
-    notes += [
-        *left_out(skipped, {"info": "notices of the program"}),
-        *read_notes,
-        *pairing_notes(messages),
-    ]
-    return Recording(source.name, NAME, tuple(messages), tuple(notes))
+    return as_recording(
+        source.name,
+        NAME,
+        GeminiWire().read,
+        told,
+        notes=notes,
+        skipped=skipped,
+        why={"info": "notices of the program"},
+    )
 
 
 def _items(index: int, row: JsonObject) -> Iterator[Recorded]:

@@ -12,11 +12,9 @@ from thalweg.recordings.base import Recording
 from thalweg.recordings.rows import (
     LogFormat,
     Recorded,
+    as_recording,
     as_str,
-    left_out,
     odd_row,
-    pairing_notes,
-    through_wire,
 )
 from thalweg.recordings.source import Broken, Source
 from thalweg.wires.langchain import read_dumped
@@ -43,14 +41,16 @@ def read(source: Source) -> Recording:
             items.append(Recorded(index, raw))
         else:
             items.append(raw if isinstance(raw, Broken) else odd_row(index, raw, notes))
-    messages, read_notes = through_wire(read_dumped, items)
     others = Counter({"other states": len(threads) - 1} if threads[1:] else {})
-    notes += [
-        *left_out(others, {"other states": "the one with the most messages was read"}),
-        *read_notes,
-        *pairing_notes(messages),
-    ]
-    return Recording(source.name, NAME, tuple(messages), tuple(notes))
+    return as_recording(
+        source.name,
+        NAME,
+        read_dumped,
+        items,
+        notes=notes,
+        skipped=others,
+        why={"other states": "the one with the most messages was read"},
+    )
 
 
 _Thread = list[tuple[int, Any]]

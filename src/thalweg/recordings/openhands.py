@@ -15,12 +15,10 @@ from thalweg.recordings.base import Recording
 from thalweg.recordings.rows import (
     LogFormat,
     Recorded,
+    as_recording,
     as_str,
-    left_out,
     odd_row,
-    pairing_notes,
     summary_note,
-    through_wire,
 )
 from thalweg.recordings.source import Broken, JsonObject, Source
 from thalweg.recordings.times import iso_time
@@ -58,15 +56,14 @@ def read(source: Source) -> Recording:
     stream = _Stream()
     for index, event in enumerate(_events(source.document)):
         stream.take(index, event)
-    messages, read_notes = through_wire(OpenAIChatWire().read, stream.items)
-    notes = [
-        *source.notes,
-        *stream.notes,
-        *left_out(stream.skipped),
-        *read_notes,
-        *pairing_notes(messages),
-    ]
-    return Recording(source.name, NAME, tuple(messages), tuple(notes))
+    return as_recording(
+        source.name,
+        NAME,
+        OpenAIChatWire().read,
+        stream.items,
+        notes=[*source.notes, *stream.notes],
+        skipped=stream.skipped,
+    )
 
 
 @dataclass(slots=True)

@@ -13,12 +13,10 @@ from thalweg.recordings.base import Recording
 from thalweg.recordings.rows import (
     LogFormat,
     Recorded,
+    as_recording,
     as_str,
-    left_out,
     odd_row,
-    pairing_notes,
     summary_note,
-    through_wire,
 )
 from thalweg.recordings.source import Broken, JsonObject, Row, Source
 from thalweg.recordings.times import iso_time
@@ -49,14 +47,14 @@ def read(source: Source) -> Recording:
     session = _Session(notes=list(source.notes))
     for row in source.lines:
         session.take(row)
-    messages, read_notes = through_wire(AnthropicWire().read, session.items)
-    notes = [
-        *session.notes,
-        *left_out(session.skipped),
-        *read_notes,
-        *pairing_notes(messages),
-    ]
-    return Recording(source.name, NAME, tuple(messages), tuple(notes))
+    return as_recording(
+        source.name,
+        NAME,
+        AnthropicWire().read,
+        session.items,
+        notes=session.notes,
+        skipped=session.skipped,
+    )
 
 
 @dataclass(slots=True)

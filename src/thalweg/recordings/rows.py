@@ -48,6 +48,32 @@ class Recorded:
     usage: Usage | None = None
 
 
+def as_recording(
+    name: str,
+    log_format: str,
+    read: Read,
+    items: Sequence[Recorded | Broken],
+    *,
+    notes: Sequence[Note],
+    skipped: Counter[str] | None = None,
+    why: Mapping[str, str] | None = None,
+) -> Recording:
+    """Read the provider objects of a log with their wire, and say what was odd.
+
+    Args:
+        name: Of the recording.
+        log_format: Of the file.
+        read: How the wire reads its objects.
+        items: What the rows gave, in order.
+        notes: What was odd so far.
+        skipped: Rows that the format defines as no messages, by kind.
+        why: Why a kind of row is left out, where that is not plain.
+    """
+    messages, read_notes = through_wire(read, items)
+    told = (*notes, *left_out(skipped or Counter(), why), *read_notes, *pairing_notes(messages))
+    return Recording(name, log_format, tuple(messages), told)
+
+
 def through_wire(
     read: Read, items: Sequence[Recorded | Broken]
 ) -> tuple[list[Message], list[Note]]:
