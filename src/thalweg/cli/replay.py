@@ -24,7 +24,7 @@ from thalweg.errors import ConfigError
 from thalweg.recordings.files import find_recordings
 from thalweg.recordings.sessions import coding_sessions
 from thalweg.replay.fleet import Order, Outcome, replay_all
-from thalweg.replay.policies import POLICIES
+from thalweg.replay.policies import POLICIES, check_policy
 from thalweg.replay.report import check_place, write_report
 from thalweg.replay.sample import sample_path
 from thalweg.replay.table import as_table
@@ -92,9 +92,7 @@ def replay(
 def _order(paths: list[str] | None, window: int, policy: str, prices: str, newest: int) -> Order:
     names = tuple(dict.fromkeys(name.strip() for name in policy.split(",") if name.strip()))
     for name in names:
-        if name not in POLICIES:
-            known = ", ".join(POLICIES)
-            raise ConfigError("--policy", f"there is no policy {name!r}", f"use {known}")
+        check_policy(name)
     if not names:
         raise ConfigError("--policy", "no policy is named", f"use {', '.join(POLICIES)}")
     if prices not in TARIFFS:

@@ -80,8 +80,7 @@ class Engine:
             WindowExceededError: What must stay is larger than the window.
         """
         self.window.settle()
-        scene = self._scene()
-        if not self._is_new and not excess(scene):
+        if not self._is_new and not excess(self._scene()):
             return self.window.items
         self.turn += 1
         for edits in self.policy.prepare(self._scene(), cold=cold):

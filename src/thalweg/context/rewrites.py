@@ -15,7 +15,9 @@ from thalweg.prompts import prompt
 from thalweg.transcript import as_text
 
 
-class _Common(TypedDict):
+class Showing(TypedDict):
+    """The fields that every edit of one message has."""
+
     reason: Reason
     turn: int
     tokens_before: int
@@ -24,7 +26,8 @@ class _Common(TypedDict):
     parts: tuple[Part, ...]
 
 
-def _common(scene: Scene, entry: Entry, parts: tuple[Part, ...], reason: Reason) -> _Common:
+def showing(scene: Scene, entry: Entry, parts: tuple[Part, ...], reason: Reason) -> Showing:
+    """Say what is shown instead of a message: the fields of an edit, counted before and after."""
     return {
         "reason": reason,
         "turn": scene.turn,
@@ -50,7 +53,7 @@ def evict(scene: Scene, entry: Entry, tokens: int, reason: Reason) -> Evict:
         text,
         *(p for k, p in enumerate(shown) if k >= first and k not in goes),
     )
-    return Evict(**_common(scene, entry, parts, reason))
+    return Evict(**showing(scene, entry, parts, reason))
 
 
 def _shortened(scene: Scene, entry: Entry, text: str, tokens: int) -> str:
@@ -78,7 +81,7 @@ def elide(scene: Scene, entry: Entry, reason: Reason) -> Elide:
         _elided(part, next(uses), pointer) if isinstance(part, ToolCall) else part
         for part in scene.shown(entry).parts
     )
-    return Elide(**_common(scene, entry, parts, reason))
+    return Elide(**showing(scene, entry, parts, reason))
 
 
 def has_long_arguments(message: Message) -> bool:
@@ -122,7 +125,7 @@ def supersede(scene: Scene, after: int) -> Iterator[Supersede]:
                     target=use.target[:200], by=by.position, pointer=pointer
                 )
                 reason: Reason = "a newer read or write made it stale"
-                common = _common(scene, entry, (Text(line),), reason)
+                common = showing(scene, entry, (Text(line),), reason)
                 yield Supersede(**common, by=by.position)
 
 
@@ -149,7 +152,7 @@ def unthink(scene: Scene, after: int) -> Iterator[Elide]:
             if _edited(scene, entry):
                 continue
             parts = tuple(p for p in entry.message.parts if not isinstance(p, Thinking))
-            yield Elide(**_common(scene, entry, parts, "reasoning of a finished tool loop"))
+            yield Elide(**showing(scene, entry, parts, "reasoning of a finished tool loop"))
 
 
 def _edited(scene: Scene, entry: Entry) -> bool:

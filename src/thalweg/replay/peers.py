@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from thalweg.context.edits import Edit, Elide, Evict, Fold, Reason
+from thalweg.context.rewrites import showing
 from thalweg.context.scene import Scene
 from thalweg.context.window import record_message
 from thalweg.entries import Entry, Text, ToolCall
-from thalweg.tokens import Counter, measure
+from thalweg.tokens import Counter
 
 SUMMARY_TOKENS = 1_500
 """Size of the stand-in summary: between the 600 and 3,000 tokens that models write when asked
@@ -103,7 +104,7 @@ class FixedTrigger:
             reason=WHY,
             turn=scene.turn,
             tokens_before=before,
-            tokens_after=measure(record_message(record), window.count).tokens,
+            tokens_after=scene.tokens(record_message(record)),
             last=last,
             kept=tuple(sorted(p for p in after if 0 <= p <= last)),
             record=record,
@@ -119,16 +120,7 @@ class FixedTrigger:
                 shown = "\n".join(line[:1_000] for line in (*lines[:5], "…", *lines[-5:]))
                 handle = scene.name_span(entry.position, entry.position)
                 parts = (Text(f"Result too large, saved at {handle}\n{shown}"),)
-                yield Evict(
-                    reason="arrived too large",
-                    turn=scene.turn,
-                    tokens_before=entry.tokens,
-                    tokens_after=measure(
-                        replace(entry.message, parts=parts), scene.window.count
-                    ).tokens,
-                    position=entry.position,
-                    parts=parts,
-                )
+                yield Evict(**showing(scene, entry, parts, "arrived too large"))
 
     def _cut_arguments(self, scene: Scene, chars: int) -> Iterator[Elide]:
         window = scene.window
@@ -143,14 +135,7 @@ class FixedTrigger:
                 for p in entry.message.parts
             )
             if parts != entry.message.parts:
-                yield Elide(
-                    reason=WHY,
-                    turn=scene.turn,
-                    tokens_before=entry.tokens,
-                    tokens_after=measure(replace(entry.message, parts=parts), window.count).tokens,
-                    position=entry.position,
-                    parts=parts,
-                )
+                yield Elide(**showing(scene, entry, parts, WHY))
 
 
 def _is_long_write(entry: Entry, call: ToolCall, chars: int) -> bool:

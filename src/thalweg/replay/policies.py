@@ -17,13 +17,22 @@ POLICIES: dict[str, Callable[[Tariff], Policy]] = {
 """Makers of policies. One policy object serves one thread."""
 
 
-def policy_named(name: str, tariff: Tariff) -> Policy:
-    """Make the policy of that name.
+def check_policy(name: str) -> None:
+    """See that there is a policy of that name.
 
     Raises:
         ConfigError: There is none.
     """
     if name not in POLICIES:
         problem = f"there is no policy {name!r}"
-        raise ConfigError("policy", problem, f"use {', '.join(POLICIES)}")
+        raise ConfigError("--policy", problem, f"use {', '.join(POLICIES)}")
+
+
+def policy_named(name: str, tariff: Tariff) -> Policy:
+    """Make the policy of that name.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    check_policy(name)
     return POLICIES[name](tariff)
