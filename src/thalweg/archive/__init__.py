@@ -12,6 +12,7 @@ from thalweg.archive.base import (
     Reading,
     Span,
     ThreadKey,
+    Turn,
     render_passages,
 )
 from thalweg.archive.opening import open_archive
@@ -28,6 +29,7 @@ __all__ = [
     "Span",
     "SqliteArchive",
     "ThreadKey",
+    "Turn",
     "open_archive",
     "recall",
     "render_passages",

@@ -43,6 +43,17 @@ class Logged:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """What was decided before one model call: the journal that the archive keeps beside a log."""
+
+    body: str
+    """JSON of whoever drives the thread; the archive does not look into it."""
+    state: bytes = b""
+    """What it takes to go on from this turn without reading the log from its beginning; empty
+    on most turns."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """What a handle gave: a bounded piece of text and where it stands in the whole."""
 
@@ -101,6 +112,46 @@ class Archive(Protocol):
 
     def messages(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[Message]:
         """Read messages back, equal to what was appended (origins apart), `last` included."""
+        ...
+
+    def add_turn(self, key: ThreadKey, turn: Turn, *, length: int) -> int:
+        """Append a turn to the thread's journal.
+
+        Args:
+            key: The thread.
+            turn: What was decided.
+            length: Length of the log that it was decided on.
+
+        Returns:
+            The turn's number, from 0.
+
+        Raises:
+            ConflictError: The log is not `length` long any more.
+        """
+        ...
+
+    def turns(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[str]:
+        """Read the bodies of turns back, `last` included."""
+        ...
+
+    def turn_state(self, key: ThreadKey, turn: int) -> bytes:
+        """Read the state of one turn; empty where there is none."""
+        ...
+
+    def attach(self, key: ThreadKey, text: str) -> str:
+        """Keep a text that belongs to a thread and is in no message (a system prompt).
+
+        Returns:
+            Its SHA-256 as 64 hex digits; the same text is stored once.
+        """
+        ...
+
+    def attachment(self, key: ThreadKey, digest: str) -> str:
+        """Read a text back that was attached to this thread.
+
+        Raises:
+            HandleError: No such text was.
+        """
         ...
 
     def handle(self, key: ThreadKey, span: Span) -> Handle:

@@ -30,6 +30,13 @@ CREATE TABLE IF NOT EXISTS archive_log (
     about BLOB NOT NULL,
     PRIMARY KEY (thread, position)
 );
+CREATE TABLE IF NOT EXISTS archive_turn (
+    thread INTEGER NOT NULL,
+    turn INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    state BLOB NOT NULL,
+    PRIMARY KEY (thread, turn)
+);
 CREATE TABLE IF NOT EXISTS archive_blob (
     hash BLOB PRIMARY KEY,
     data BLOB NOT NULL,
@@ -70,6 +77,11 @@ BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
 CREATE TRIGGER IF NOT EXISTS archive_log_lasts BEFORE DELETE ON archive_log
 WHEN EXISTS (SELECT 1 FROM archive_thread WHERE id = OLD.thread)
 BEGIN SELECT RAISE(ABORT, 'the log goes only with its whole thread'); END;
+CREATE TRIGGER IF NOT EXISTS archive_turn_stays BEFORE UPDATE ON archive_turn
+BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
+CREATE TRIGGER IF NOT EXISTS archive_turn_lasts BEFORE DELETE ON archive_turn
+WHEN EXISTS (SELECT 1 FROM archive_thread WHERE id = OLD.thread)
+BEGIN SELECT RAISE(ABORT, 'the journal goes only with its whole thread'); END;
 """
 
 

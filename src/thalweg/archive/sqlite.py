@@ -1,6 +1,7 @@
 """The archive in one SQLite file, for any number of processes on one machine."""
 
 import sqlite3
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from os import PathLike, fspath
@@ -9,8 +10,8 @@ from types import TracebackType
 from typing import Self
 
 from thalweg.archive import index
-from thalweg.archive.base import Handle, Logged, Passage, Reading, Span, ThreadKey
-from thalweg.archive.blobs import put_together, take_apart, unpack
+from thalweg.archive.base import Handle, Logged, Passage, Reading, Span, ThreadKey, Turn
+from thalweg.archive.blobs import Blob, pack, put_together, take_apart, unpack
 from thalweg.archive.handles import make_handle, parse_handle
 from thalweg.archive.question import ask
 from thalweg.archive.ranking import choose, shortlist, surroundings
@@ -70,15 +71,7 @@ class SqliteArchive:
                 return length
             if thread is None:
                 thread = _new_thread(db, key)
-            blobs = {blob.hash: blob for message, _ in stored for blob in message.blobs}
-            db.executemany(
-                "INSERT OR IGNORE INTO archive_blob VALUES (?, ?, ?)",
-                [(blob.hash, blob.data, blob.packed) for blob in blobs.values()],
-            )
-            db.executemany(
-                "INSERT OR IGNORE INTO archive_holding VALUES (?, ?)",
-                [(thread, digest) for digest in blobs],
-            )
+            _hold(db, thread, [blob for message, _ in stored for blob in message.blobs])
             db.executemany(
                 "INSERT INTO archive_log VALUES (?, ?, ?, ?, ?)",
                 [
@@ -101,6 +94,63 @@ class SqliteArchive:
                 return []
             upto = length - 1 if last is None else last
             return [message for message, _ in _logged(db, thread, Span(first, upto))]
+
+    def add_turn(self, key: ThreadKey, turn: Turn, *, length: int) -> int:
+        """See `Archive.add_turn`."""
+        body = zlib.compress(turn.body.encode(), 3)
+        with self._write() as db:
+            thread, found = self._thread(db, key)
+            if found != length:
+                raise ConflictError(key.thread, length, found)
+            if thread is None:
+                thread = _new_thread(db, key)
+            (number,) = db.execute(
+                "SELECT COALESCE(MAX(turn) + 1, 0) FROM archive_turn WHERE thread = ?", (thread,)
+            ).fetchone()
+            db.execute(
+                "INSERT INTO archive_turn VALUES (?, ?, ?, ?)", (thread, number, body, turn.state)
+            )
+        return int(number)
+
+    def turns(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[str]:
+        """See `Archive.turns`."""
+        upto = _ENDLESS if last is None else last
+        with self._read() as db:
+            rows = db.execute(
+                "SELECT body FROM archive_turn WHERE thread = ? AND turn BETWEEN ? AND ?"
+                " ORDER BY turn",
+                (self._thread(db, key)[0], first, upto),
+            )
+            return [zlib.decompress(body).decode() for (body,) in rows]
+
+    def turn_state(self, key: ThreadKey, turn: int) -> bytes:
+        """See `Archive.turn_state`."""
+        with self._read() as db:
+            row = db.execute(
+                "SELECT state FROM archive_turn WHERE thread = ? AND turn = ?",
+                (self._thread(db, key)[0], turn),
+            ).fetchone()
+        return b"" if row is None else bytes(row[0])
+
+    def attach(self, key: ThreadKey, text: str) -> str:
+        """See `Archive.attach`."""
+        blob = pack(text)
+        with self._write() as db:
+            thread, _ = self._thread(db, key)
+            _hold(db, _new_thread(db, key) if thread is None else thread, [blob])
+        return blob.hash.hex()
+
+    def attachment(self, key: ThreadKey, digest: str) -> str:
+        """See `Archive.attachment`."""
+        with self._read() as db:
+            row = db.execute(
+                "SELECT data, packed FROM archive_blob JOIN archive_holding USING (hash)"
+                " WHERE thread = ? AND hash = ?",
+                (self._thread(db, key)[0], _digest(digest)),
+            ).fetchone()
+        if row is None:
+            raise HandleError(digest)
+        return unpack(row[0], packed=bool(row[1]))
 
     def handle(self, key: ThreadKey, span: Span) -> Handle:
         """See `Archive.handle`."""
@@ -205,8 +255,8 @@ class SqliteArchive:
             index.remove(db, thread, 0)
             # The thread's row goes first: while it stands, its log cannot be deleted.
             db.execute("DELETE FROM archive_thread WHERE id = ?", (thread,))
-            for table in ("archive_log", "archive_holding", "archive_handle"):
-                db.execute(f"DELETE FROM {table} WHERE thread = ?", (thread,))  # noqa: S608 (three fixed names)
+            for table in _OF_A_THREAD:
+                db.execute(f"DELETE FROM {table} WHERE thread = ?", (thread,))  # noqa: S608 (fixed names)
 
     def prune(self) -> int:
         """See `Archive.prune`. Handles that were released go, too."""
@@ -245,7 +295,7 @@ class SqliteArchive:
             thread, indexed, passages = state
             batch: list[index.Posting] = []
             chars = 0
-            for message, about in _logged(db, thread, Span(indexed, 1 << 60)):
+            for message, about in _logged(db, thread, Span(indexed, _ENDLESS)):
                 batch.append(index.Posting(indexed + len(batch), message, about))
                 chars += len(message.text)
                 if chars > index.BATCH_CHARS:
@@ -323,6 +373,21 @@ class SqliteArchive:
         return thread, asked
 
 
+_ENDLESS = 1 << 60
+_OF_A_THREAD = ("archive_log", "archive_turn", "archive_holding", "archive_handle")
+
+
+def _hold(db: sqlite3.Connection, thread: int, blobs: Sequence[Blob]) -> None:
+    db.executemany(
+        "INSERT OR IGNORE INTO archive_blob VALUES (?, ?, ?)",
+        [(blob.hash, blob.data, blob.packed) for blob in blobs],
+    )
+    db.executemany(
+        "INSERT OR IGNORE INTO archive_holding VALUES (?, ?)",
+        [(thread, blob.hash) for blob in blobs],
+    )
+
+
 def _new_thread(db: sqlite3.Connection, key: ThreadKey) -> int:
     cursor = db.execute(
         "INSERT INTO archive_thread (owner, thread) VALUES (?, ?)",
@@ -357,6 +422,13 @@ def _logged(db: sqlite3.Connection, thread: int, span: Span) -> Iterator[tuple[M
     )
     for body, holes, about in rows:
         yield put_together(body, holes, fetch), index.decode(about)
+
+
+def _digest(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        return b""
 
 
 def _bindable(handle: str) -> str:

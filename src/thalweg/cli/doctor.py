@@ -1,6 +1,5 @@
 """`thalweg doctor`: what is here, what is missing, how to mend it."""
 
-import importlib.util
 import os
 import sqlite3
 import sys
@@ -102,18 +101,10 @@ def _sessions() -> Finding:
     return Finding("recorded sessions", seen)
 
 
-def _langchain() -> Finding:
-    if importlib.util.find_spec("langchain_core") is not None:
-        return Finding("LangChain messages", "langchain-core is installed", needed=False)
-    mend = "optional: pip install 'thalweg[langchain]'"
-    return Finding("LangChain messages", "langchain-core is not installed", mend, needed=False)
-
-
 _CHECKS: tuple[Callable[[], Finding], ...] = (
     _python,
     _tokens,
     _sqlite,
     _home,
     _sessions,
-    _langchain,
 )

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from thalweg.archive import Archive, Logged, Span, ThreadKey, render_passages
+from thalweg.archive import Archive, Logged, Span, ThreadKey, Turn, render_passages
 from thalweg.entries import Media, Message, Opaque, Role, Text, Thinking, ToolCall, Usage
 from thalweg.errors import ArchiveError, ConflictError, HandleError, RangeError
 from thalweg.tokens import exact_counter
@@ -138,6 +138,77 @@ class ArchiveContract:
         assert archive.threads("ada") == names
         assert archive.threads("bob") == ["beta"]
         assert archive.threads("eve") == []
+
+    def test_the_journal_reads_back_turn_by_turn(self, archive: Archive, reopen: Reopen) -> None:
+        """In order, in another handle, and each thread its own."""
+        archive.append(KEY, [said("one")])
+        numbers = [
+            archive.add_turn(KEY, Turn(f'{{"n": "{n} 你好"}}', b"state" * n), length=1)
+            for n in range(3)
+        ]
+        archive.append(KEY, [said("two")])
+        assert archive.add_turn(KEY, Turn("{}"), length=2) == 3
+        for opened in (archive, reopen()):
+            assert numbers == [0, 1, 2]
+            assert opened.turns(KEY, 1, 2) == ['{"n": "1 你好"}', '{"n": "2 你好"}']
+            assert len(opened.turns(KEY)) == 4
+            assert opened.turns(KEY, 4) == []
+            assert [opened.turn_state(KEY, n) for n in (0, 2, 9)] == [b"", b"statestate", b""]
+            assert opened.turns(OTHERS[1]) == []
+            assert opened.turn_state(OTHERS[1], 2) == b""
+
+    def test_a_turn_decided_on_an_older_log_is_refused(self, archive: Archive) -> None:
+        """Someone appended meanwhile: the decision may be wrong."""
+        archive.append(KEY, [said("one"), said("two")])
+        with pytest.raises(ConflictError, match="2 messages, not 1"):
+            archive.add_turn(KEY, Turn("{}"), length=1)
+        assert archive.turns(KEY) == []
+
+    def test_turns_of_many_writers_are_numbered_apart(self, archive: Archive) -> None:
+        """Each gets a number of its own."""
+        archive.append(KEY, [said("one")])
+        with ThreadPoolExecutor(8) as pool:
+            numbers = list(
+                pool.map(lambda n: archive.add_turn(KEY, Turn(str(n)), length=1), range(24))
+            )
+        bodies = archive.turns(KEY)
+        assert [bodies[number] for number in numbers] == [str(n) for n in range(24)]
+
+    @pytest.mark.parametrize("text", ["", "short", "long \ud83d 你好 " * 500])
+    def test_an_attached_text_reads_back(self, archive: Archive, reopen: Reopen, text: str) -> None:
+        """To the character, and it is no message."""
+        digest = archive.attach(KEY, text)
+        assert archive.attach(KEY, text) == digest
+        for opened in (archive, reopen()):
+            assert opened.attachment(KEY, digest) == text
+            assert opened.length(KEY) == 0
+
+    @pytest.mark.parametrize("digest", ["", "no digest", "0" * 64, "%"])
+    def test_what_was_not_attached_to_a_thread_is_not_read(
+        self, archive: Archive, digest: str
+    ) -> None:
+        """Neither an unknown digest nor another thread's."""
+        theirs = archive.attach(OTHERS[1], "a secret")
+        archive.append(KEY, [said("one")])
+        for asked in (digest, theirs):
+            with pytest.raises(HandleError):
+                archive.attachment(KEY, asked)
+
+    def test_journal_and_attachments_go_with_their_thread_only(self, archive: Archive) -> None:
+        """And a thread begun anew counts from 0."""
+        for key in (KEY, OTHERS[1]):
+            archive.append(key, [said("one")])
+            archive.add_turn(key, Turn("{}", b"state"), length=1)
+            digest = archive.attach(key, "a prompt")
+        archive.delete(KEY)
+        archive.prune()
+        assert archive.turns(KEY) == []
+        assert archive.turns(OTHERS[1]) == ["{}"]
+        assert archive.attachment(OTHERS[1], digest) == "a prompt"
+        with pytest.raises(HandleError):
+            archive.attachment(KEY, digest)
+        archive.append(KEY, [said("one")])
+        assert archive.add_turn(KEY, Turn("{}"), length=1) == 0
 
     def test_the_same_span_has_the_same_handle(self, archive: Archive, reopen: Reopen) -> None:
         """And no other span, thread or owner has it."""

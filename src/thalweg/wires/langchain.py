@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from thalweg.entries import Message, Opaque, Origin, Part, Role, Thinking, ToolCall
-from thalweg.errors import ConfigError
 from thalweg.wires.base import Note
 from thalweg.wires.fields import (
     Fields,
@@ -47,11 +46,7 @@ class LangChainWire:
         return _read_all(items, WIRE)
 
     def write(self, messages: Sequence[Message]) -> list[Any]:
-        """See `Wire.write`.
-
-        Raises:
-            ConfigError: langchain-core is not installed.
-        """
+        """See `Wire.write`."""
         written: list[object] = []
         for piece in pieces(messages, WIRE):
             if isinstance(piece, Whole):
@@ -184,12 +179,7 @@ def _invalid_call(source: Mapping[str, Any]) -> ToolCall:
 
 
 def _write(message: Message) -> "BaseMessage | None":
-    try:
-        from langchain_core import messages as core  # noqa: PLC0415 (0.5 s, and only who builds needs it)
-    except ModuleNotFoundError as error:
-        problem = f"{error.name} is not installed, and its messages cannot be built without it"
-        mend = "pip install 'thalweg[langchain]'"
-        raise ConfigError(WIRE, problem, mend) from error
+    from langchain_core import messages as core  # noqa: PLC0415 (0.5 s, and only who builds needs it)
 
     left = unpack(message.extra, WIRE)
     kind = left.pop("type", "")

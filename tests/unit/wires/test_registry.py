@@ -37,20 +37,6 @@ def test_an_unknown_name_is_told_with_those_that_are_known() -> None:
     assert WIRES.get("openai") is None
 
 
-def test_without_langchain_its_wire_says_what_to_install() -> None:
-    """It is an extra of the package."""
-    code = (
-        "import sys; sys.modules['langchain_core'] = None\n"
-        "from thalweg.entries import Message, Text\n"
-        "from thalweg.errors import ConfigError\n"
-        "from thalweg.wires import WIRES\n"
-        "try: WIRES['langchain'].write([Message('user', (Text('hi'),))])\n"
-        "except ConfigError as error: print(error)"
-    )
-    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert "pip install 'thalweg[langchain]'" in told.stdout
-
-
 @pytest.mark.parametrize("name", sorted(WIRES))
 def test_the_system_prompt_is_parted_where_a_provider_wants_it_so(name: str) -> None:
     """The others have it among the messages."""

@@ -1,0 +1,1 @@
+"""The engine inside any LangChain agent: thin shells around the pure rooms."""
