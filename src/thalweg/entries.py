@@ -8,6 +8,7 @@ Two rules: nothing here is ever mutated; a part that no wire understands is carr
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal
 
@@ -164,7 +165,7 @@ def message_to_json(message: Message) -> str:
     """
     body: dict[str, Any] = {
         "role": message.role,
-        "parts": [_part_to_json(part) for part in message.parts],
+        "parts": parts_to_plain(message.parts),
     }
     for name in ("answers", "name", "uid", "at", "extra"):
         if value := getattr(message, name):
@@ -180,12 +181,27 @@ def message_to_json(message: Message) -> str:
     return json.dumps(body, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
 
 
-def _part_to_json(part: Part) -> dict[str, str]:
+def parts_to_plain(parts: Iterable[Part]) -> list[dict[str, str]]:
+    """Turn parts into plain values that JSON can hold; `parts_from_plain` reads them back."""
+    return [_part_to_plain(part) for part in parts]
+
+
+def _part_to_plain(part: Part) -> dict[str, str]:
     kind = type(part)
     defaults = _DEFAULTS[kind]
     values = {f.name: getattr(part, f.name) for f in fields(part)}
     kept = {name: value for name, value in values.items() if defaults.get(name) != value}
     return {"kind": _NAMES[kind], **kept}
+
+
+def parts_from_plain(plain: Iterable[dict[str, str]]) -> tuple[Part, ...]:
+    """Read what `parts_to_plain` wrote.
+
+    Raises:
+        KeyError: There is no such kind of part.
+        TypeError: A part has other fields.
+    """
+    return tuple(_PARTS[part.pop("kind")](**part) for part in plain)
 
 
 def message_from_json(text: str) -> Message:
@@ -200,7 +216,7 @@ def message_from_json(text: str) -> Message:
     """
     try:
         body = json.loads(text)
-        parts = tuple(_PARTS[part.pop("kind")](**part) for part in body.pop("parts"))
+        parts = parts_from_plain(body.pop("parts"))
         usage = body.pop("usage", None)
         return Message(parts=parts, usage=None if usage is None else Usage(*usage), **body)
     except (AttributeError, KeyError, TypeError) as error:

@@ -1,18 +1,19 @@
 """One thread's engine: messages in, the next request out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from thalweg.context.budget import Budget
-from thalweg.context.edits import Edit, Pin, Unpin
-from thalweg.context.plan import plan_fold
+from thalweg.context.edits import Edit, Fold, Pin, Unpin
+from thalweg.context.plan import plan_fold, plan_tail
 from thalweg.context.policy import Policy
 from thalweg.context.reading import Reader
 from thalweg.context.scene import NameSpan, Scene
 from thalweg.context.squeeze import excess
+from thalweg.context.standing import Standing
 from thalweg.context.validity import STRICT, Dialect, Gate
 from thalweg.context.window import Item, Window
-from thalweg.entries import Entry, Message
+from thalweg.entries import Entry, Message, ToolUse
 from thalweg.errors import PinError
 from thalweg.tokens import Calibration, Counter, count_json
 
@@ -46,6 +47,9 @@ class Engine:
     _gate: Gate = field(init=False)
     _checked: int = 0
     _epoch: int = 0
+    _used: tuple[str, ...] = ()
+    _waiting: tuple[tuple[str, ToolUse], ...] = ()
+    """What the last fold left of the reader; see `Reader.narrow` and `Reader.waiting`."""
     _is_new: bool = True
     """Whether anything was received since the last request."""
 
@@ -55,8 +59,15 @@ class Engine:
         self.reader = Reader(self.count)
         self._gate = Gate(self.dialect)
 
-    def receive(self, message: Message) -> Entry:
-        """Take in the thread's next message."""
+    def receive(self, message: Message, at: int | None = None) -> Entry:
+        """Take in the thread's next message.
+
+        Args:
+            message: What was said.
+            at: Its position, where the log has messages between that are not of this thread
+                of talk any more (a rewind); the next one when it is not given.
+        """
+        self.reader.position = self.reader.position if at is None else at
         entry = self.reader.read(message)
         self.window.add(entry)
         self._is_new = True
@@ -79,15 +90,50 @@ class Engine:
         Raises:
             WindowExceededError: What must stay is larger than the window.
         """
+        for _ in self.steps(cold=cold):
+            pass
+        return self.window.items
+
+    def steps(
+        self, *, cold: bool = False, asked: bool = False
+    ) -> Generator[Sequence[Edit], Sequence[Edit] | None]:
+        """Prepare step by step: each batch of edits comes out before it is committed.
+
+        Args:
+            cold: As for `prepare`.
+            asked: Whether someone asked to fold what can be folded, whatever it saves.
+
+        Yields:
+            Edits about to be committed. What is sent back is committed instead; `None` commits
+            them as they are. Whoever stops in between leaves the engine as it was.
+
+        Raises:
+            WindowExceededError: As for `prepare`.
+        """
         self.window.settle()
-        if not self._is_new and not excess(self._scene()):
-            return self.window.items
+        if not self._is_new and not asked and not excess(self._scene()):
+            return
         self.turn += 1
-        for edits in self.policy.prepare(self._scene(), cold=cold):
-            self._commit(edits)
+        if asked:
+            yield from self._committed(self._asked())
+        yield from self._committed(self.policy.prepare(self._scene(), cold=cold))
         self._is_new = False
         self._check()
-        return self.window.items
+
+    def _committed(
+        self, batches: Iterable[Sequence[Edit]]
+    ) -> Generator[Sequence[Edit], Sequence[Edit] | None]:
+        for edits in batches:
+            if edits:
+                better = yield edits
+                self._commit(edits if better is None else better)
+
+    def _asked(self) -> Iterator[Sequence[Edit]]:
+        scene = self._scene()
+        tail, room = scene.budget.tail(scene.fixed), scene.budget.record(scene.fixed)
+        fold = plan_fold(scene, tail=tail, record=room, reason="asked for")
+        if fold is not None and fold.freed > 0:
+            yield (fold, *plan_tail(scene, fold))
 
     def _scene(self) -> Scene:
         budget = self.budget.calibrated(self.calibration)
@@ -96,6 +142,38 @@ class Engine:
     def _commit(self, edits: Sequence[Edit]) -> None:
         self.window.apply(edits)
         self.history.extend(edits)
+        if any(isinstance(edit, Fold) for edit in edits):
+            live = self.window.entries.values()
+            self._waiting = self.reader.waiting(self.window.record.last, live)
+            self._used = self.reader.narrow(live)
+
+    def standing(self) -> Standing:
+        """Tell what it takes, beside the live messages, to go on from here; see `resume`."""
+        window = self.window
+        return Standing(
+            fold=window.fold,
+            record=window.record,
+            pins=window.pins,
+            rewrites=tuple(window.rewrites.values()),
+            systems=window.systems,
+            used=self._used,
+            waiting=self._waiting,
+        )
+
+    def resume(self, standing: Standing, live: Iterable[tuple[int, Message]]) -> None:
+        """Go on where another engine stood. This one must be new.
+
+        Args:
+            standing: Of the last fold, with the pins and rewrites since then.
+            live: The messages that are not folded, with their positions, oldest first.
+        """
+        self._used, self._waiting = standing.used, standing.waiting
+        self.reader.resume(standing.used, standing.waiting)
+        entries: list[Entry] = []
+        for position, message in live:
+            self.reader.position = position
+            entries.append(self.reader.read(message))
+        self.window.resume(standing, entries)
 
     def observe(self, reported: int) -> None:
         """Learn from the input tokens that the provider reports for the last request."""

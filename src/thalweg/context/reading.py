@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -88,6 +88,39 @@ class Reader:
             uses=tuple(self._remember(call, position, k) for k, call in enumerate(message.calls)),
             answers=self._answered(message) if message.role == "tool" else None,
         )
+
+    def narrow(self, live: Iterable[Entry]) -> tuple[str, ...]:
+        """Forget the ids of calls that are no longer live: nothing they could clash with is.
+
+        Returns:
+            Ids as recorded that live calls could not have, since older ones had them. A new
+            reader that knows them, and the open calls, goes on as this one would.
+        """
+        pairs = [
+            (call.id, use.id)
+            for entry in live
+            for call, use in zip(entry.message.calls, entry.uses, strict=True)
+        ]
+        taken = {unique for _, unique in pairs}
+        used = {call for call, unique in pairs if call != unique and call not in taken}
+        self._used = taken | used
+        return tuple(sorted(used))
+
+    def waiting(self, upto: int, live: Iterable[Entry]) -> tuple[tuple[str, ToolUse], ...]:
+        """List the calls up to a position that have no result before it, oldest first.
+
+        Args:
+            upto: The position.
+            live: Entries behind it; one of them may answer such a call.
+        """
+        late = {e.answers.id: (e.message.answers, e.answers) for e in live if e.answers}
+        calls = sorted({**late, **self._open}.values(), key=lambda pair: pair[1].position)
+        return tuple(pair for pair in calls if pair[1].position <= upto)
+
+    def resume(self, used: Iterable[str], waiting: Iterable[tuple[str, ToolUse]]) -> None:
+        """Go on where another reader stood; see `narrow` and `waiting`."""
+        self._used.update(used)
+        self._open.update((use.id, (recorded, use)) for recorded, use in waiting)
 
     def _remember(self, call: ToolCall, position: int, k: int) -> ToolUse:
         portable = _PORTABLE_ID.match(call.id) and call.id not in self._used

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from thalweg.context.edits import Edit, Fold, Pin, Rewrite, Unpin
 from thalweg.context.fold import Quote, Record, absorb
 from thalweg.context.record import fenced
+from thalweg.context.standing import Standing
 from thalweg.entries import Entry, Message, Part, Text, Thinking, ToolCall, ToolUse
 from thalweg.prompts import prompt
 from thalweg.tokens import Counter, Ledger, measure
@@ -239,6 +240,23 @@ class Window:
         stay = {item.position for item in self.items[cut:]} | set(kept)
         end = max((i.position for i in self.items[:cut]), default=-1)
         return [e for p, e in sorted(self.entries.items()) if p <= end and p not in stay]
+
+    @property
+    def systems(self) -> int:
+        """How many system messages the thread begins with."""
+        return len(self._system)
+
+    def resume(self, standing: Standing, entries: Iterable[Entry]) -> None:
+        """Take the place of another window: what it knew, and its live entries in order."""
+        for entry in entries:
+            leads = entry.position == len(self._system) and entry.message.role == "system"
+            if leads and (standing.fold is None or entry.position < standing.systems):
+                self._system.append(entry)
+            else:
+                self.entries[entry.position] = entry
+        self.fold, self.record, self.pins = standing.fold, standing.record, standing.pins
+        self.rewrites = {edit.position: edit for edit in standing.rewrites}
+        self._rebuild()
 
     def apply(self, edits: Sequence[Edit]) -> None:
         """Commit edits: the view changes, the log does not."""

@@ -1,0 +1,120 @@
+"""Edits, records and what else an engine knows, as plain values and back.
+
+An engine that is made again from what it saved goes on as if it had never stopped: the same
+messages, edits and calls give the same requests, to the byte.
+"""
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+from thalweg.context.edits import Edit, Elide, Evict, Fold, Pin, Rewrite, Supersede, Unpin
+from thalweg.context.fold import FileState, Outcome, Quote, Record
+from thalweg.context.standing import Standing
+from thalweg.entries import ToolUse, parts_from_plain, parts_to_plain
+
+_KINDS: dict[str, type[Edit]] = {
+    kind.__name__.lower(): kind for kind in (Evict, Elide, Supersede, Fold, Pin, Unpin)
+}
+
+
+def edit_to_plain(edit: Edit) -> dict[str, Any]:
+    """Turn an edit into plain values that JSON can hold.
+
+    Example:
+        >>> pin = Pin(
+        ...     reason="asked for",
+        ...     turn=1,
+        ...     tokens_before=0,
+        ...     tokens_after=0,
+        ...     position=4,
+        ...     quote="never push",
+        ... )
+        >>> edit_from_plain(edit_to_plain(pin)) == pin
+        True
+    """
+    values = {f.name: getattr(edit, f.name) for f in fields(edit)}
+    if "parts" in values:
+        values["parts"] = parts_to_plain(values["parts"])
+    return {"edit": type(edit).__name__.lower(), **values}
+
+
+def edit_from_plain(plain: Mapping[str, Any]) -> Edit:
+    """Read what `edit_to_plain` wrote.
+
+    Raises:
+        KeyError: There is no such kind of edit.
+        TypeError: An edit has other fields.
+    """
+    values = {name: value for name, value in plain.items() if name != "edit"}
+    if "parts" in values:
+        values["parts"] = parts_from_plain(values["parts"])
+    if "kept" in values:
+        values["kept"] = tuple(values["kept"])
+    return _KINDS[plain["edit"]](**values)
+
+
+def standing_to_bytes(standing: Standing) -> bytes:
+    """Write a standing, compressed; `standing_from_bytes` reads it back.
+
+    Example:
+        >>> standing_from_bytes(standing_to_bytes(Standing())) == Standing()
+        True
+    """
+    plain = {
+        "fold": standing.fold and edit_to_plain(standing.fold),
+        "record": asdict(standing.record),
+        "pins": [asdict(pin) for pin in standing.pins],
+        "rewrites": [edit_to_plain(edit) for edit in standing.rewrites],
+        "systems": standing.systems,
+        "used": standing.used,
+        "waiting": [[recorded, asdict(use)] for recorded, use in standing.waiting],
+    }
+    return zlib.compress(json.dumps(plain, separators=(",", ":")).encode(), 6)
+
+
+def standing_from_bytes(saved: bytes) -> Standing:
+    """Read what `standing_to_bytes` wrote."""
+    plain = json.loads(zlib.decompress(saved))
+    fold = edit_from_plain(plain["fold"]) if plain["fold"] else None
+    return Standing(
+        fold=fold if isinstance(fold, Fold) else None,
+        record=_record_from_plain(plain["record"]),
+        pins=_quotes(plain["pins"]),
+        rewrites=tuple(_rewrites(plain["rewrites"])),
+        systems=plain["systems"],
+        used=tuple(plain["used"]),
+        waiting=tuple((recorded, ToolUse(**use)) for recorded, use in plain["waiting"]),
+    )
+
+
+def _rewrites(plain: Sequence[Mapping[str, Any]]) -> Iterator[Rewrite]:
+    for edit in map(edit_from_plain, plain):
+        if isinstance(edit, Rewrite):
+            yield edit
+
+
+def _record_from_plain(plain: Mapping[str, Any]) -> Record:
+    todos = plain["todos"]
+    return Record(
+        **{
+            **plain,
+            "requests": _quotes(plain["requests"]),
+            "files": {path: FileState(**state) for path, state in plain["files"].items()},
+            "runs": _outcomes(plain["runs"]),
+            "tasks": _outcomes(plain["tasks"]),
+            "notes": _quotes(plain["notes"]),
+            "todos": Quote(**todos) if todos else None,
+            "names": _quotes(plain["names"]),
+        }
+    )
+
+
+def _quotes(plain: Sequence[Mapping[str, Any]]) -> tuple[Quote, ...]:
+    return tuple(Quote(**quote) for quote in plain)
+
+
+def _outcomes(plain: Sequence[Mapping[str, Any]]) -> tuple[Outcome, ...]:
+    return tuple(Outcome(**{**o, "use": ToolUse(**o["use"])}) for o in plain)

@@ -1,0 +1,168 @@
+"""The journal of a thread: what was decided before each model call, as the archive keeps it.
+
+A turn names the one it goes on from, so that a thread that was rewound, or driven by two
+processes at once, is a tree of turns over one log, and every context in it can be made again.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+from thalweg.archive import Archive, Span, ThreadKey
+from thalweg.context.edits import Edit, Fold, Pin, Unpin
+from thalweg.context.fold import Quote
+from thalweg.context.saved import edit_from_plain, edit_to_plain, standing_from_bytes
+from thalweg.context.standing import Standing
+from thalweg.errors import ArchiveError
+from thalweg.threads.line import Line
+
+THIS = -1
+"""The turn itself, as the base of a page."""
+Kind = Literal["call", "end", "undo", "rewind"]
+"""A model call; the end of a run; what a person did to the thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What compaction itself spent on models in one turn."""
+
+    calls: int = 0
+    input: int = 0
+    cached: int = 0
+    written: int = 0
+    output: int = 0
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One turn, as the journal has it."""
+
+    kind: Kind
+    at: float
+    """When, in seconds since 1970."""
+    parent: int | None = None
+    """The turn it goes on from."""
+    base: int | None = None
+    """The newest turn on the way back that holds a standing: `THIS` for the turn itself, `None`
+    before the first fold."""
+    length: int
+    """Length of the log."""
+    line: Line = field(default_factory=Line)
+    """The thread's messages."""
+    held: Line = field(default_factory=Line)
+    """Those that are held outside, too: in the state of the agent's graph."""
+    turn: int = 0
+    """Model calls so far."""
+    rent: float = 0.0
+    """What the policy remembers; see `RentOrBuy.rent`."""
+    calibration: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    """By model: how its counts relate to ours, and how often that was observed."""
+    model: str = ""
+    window: int = 0
+    limit: int = 0
+    """Tokens that the request might fill."""
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    """Of the request, by section."""
+    system: str = ""
+    """The system prompt, as the digest of an attachment; empty where there was none."""
+    tools: str = ""
+    """The schemas of the tools, as a JSON list; likewise."""
+    edits: tuple[Edit, ...] = ()
+    spent: Spent | None = None
+    note: str = ""
+    """What else is to be known: why a summary was refused, what a person said."""
+
+
+_LINES = ("line", "held")
+
+
+def page_to_json(page: Page) -> str:
+    """Write one turn as a line of JSON; `page_from_json` reads it back.
+
+    Example:
+        >>> page = Page(kind="call", at=1.5, length=3, line=Line.of([0, 1, 2]))
+        >>> page_from_json(page_to_json(page)) == page
+        True
+    """
+    plain: dict[str, Any] = {
+        name: value
+        for name in Page.__dataclass_fields__
+        if (value := getattr(page, name)) not in (None, 0, "", (), {})
+    }
+    for name in _LINES:
+        plain[name] = [[s.first, s.last] for s in getattr(page, name).spans]
+    plain["edits"] = [edit_to_plain(edit) for edit in page.edits]
+    plain["parent"], plain["base"] = page.parent, page.base
+    if page.spent is not None:
+        plain["spent"] = asdict(page.spent)
+    return json.dumps(plain, separators=(",", ":"))
+
+
+def page_from_json(text: str) -> Page:
+    """Read what `page_to_json` wrote."""
+    plain = json.loads(text)
+    for name in _LINES:
+        plain[name] = Line(tuple(Span(first, last) for first, last in plain[name]))
+    plain["edits"] = tuple(edit_from_plain(edit) for edit in plain["edits"])
+    known = plain.get("calibration", {})
+    plain["calibration"] = {model: (factor, seen) for model, (factor, seen) in known.items()}
+    if "spent" in plain:
+        plain["spent"] = Spent(**plain["spent"])
+    return Page(**{"length": 0, **plain})
+
+
+def read_page(archive: Archive, key: ThreadKey, turn: int) -> Page:
+    """Read one turn.
+
+    Raises:
+        ArchiveError: The journal has no such turn.
+    """
+    found = archive.turns(key, turn, turn)
+    if not found:
+        problem = f"thread {key.thread!r} has no turn {turn}; `thalweg thread show` lists them"
+        raise ArchiveError(problem)
+    return page_from_json(found[0])
+
+
+def standing_at(archive: Archive, key: ThreadKey, turn: int, page: Page) -> Standing:
+    """Tell what an engine knew after a turn, beside the live messages.
+
+    Args:
+        archive: Where the thread is.
+        key: The thread.
+        turn: Number of the turn.
+        page: The turn.
+    """
+    if page.base == THIS:
+        return standing_from_bytes(archive.turn_state(key, turn))
+    saved = Standing()
+    if page.base is not None:
+        saved = standing_from_bytes(archive.turn_state(key, page.base))
+    rewrites = {edit.position: edit for edit in saved.rewrites}
+    pins = saved.pins
+    for edit in _edits_between(archive, key, page.base, turn):
+        match edit:
+            case Pin():
+                pins = (*pins, Quote(edit.position, edit.quote))
+            case Unpin():
+                pins = tuple(p for p in pins if p != Quote(edit.position, edit.quote))
+            case Fold():
+                problem = f"the fold of turn {turn} in thread {key.thread!r} has no state"
+                raise ArchiveError(problem)
+            case _:
+                rewrites[edit.position] = edit
+    return replace(saved, rewrites=tuple(rewrites.values()), pins=pins)
+
+
+def _edits_between(archive: Archive, key: ThreadKey, base: int | None, turn: int) -> Sequence[Edit]:
+    """List the edits on the way from a base, itself left out, to a turn."""
+    first = 0 if base is None else base + 1
+    pages = [page_from_json(text) for text in archive.turns(key, first, turn)]
+    on_the_way: list[Page] = []
+    at: int | None = turn
+    while at is not None and at >= first:
+        on_the_way.append(pages[at - first])
+        at = pages[at - first].parent
+    return [edit for page in reversed(on_the_way) for edit in page.edits]

@@ -1,0 +1,78 @@
+"""Which positions of a log belong to the thread as it stands.
+
+A log only grows. Where a thread was rewound, what was said after that point stays in the log
+and is passed over: the thread goes on at the end of the log. So its line is a few spans.
+"""
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from thalweg.archive import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Positions in ascending order, as spans that do not touch.
+
+    Example:
+        >>> line = Line.of([0, 1, 2]).add(7).add(8)
+        >>> line.spans
+        (Span(first=0, last=2), Span(first=7, last=8))
+        >>> line.before(8).last, len(line), 5 in line
+        (7, 5, False)
+    """
+
+    spans: tuple[Span, ...] = ()
+
+    @classmethod
+    def of(cls, positions: Iterable[int]) -> "Line":
+        """Make the line of these positions, given in ascending order."""
+        line = cls()
+        for position in positions:
+            line = line.add(position)
+        return line
+
+    def add(self, position: int) -> "Line":
+        """Go on at a position behind the last one."""
+        if self.spans and self.spans[-1].last + 1 == position:
+            last = Span(self.spans[-1].first, position)
+            return Line((*self.spans[:-1], last))
+        return Line((*self.spans, Span(position, position)))
+
+    def before(self, position: int) -> "Line":
+        """Keep what lies before a position."""
+        kept = [span for span in self.spans if span.first < position]
+        return Line(tuple(Span(s.first, min(s.last, position - 1)) for s in kept))
+
+    def after(self, position: int) -> "Line":
+        """Keep what lies behind a position."""
+        kept = [span for span in self.spans if span.last > position]
+        return Line(tuple(Span(max(s.first, position + 1), s.last) for s in kept))
+
+    def without(self, positions: Collection[int]) -> "Line":
+        """Leave positions out."""
+        if not positions:
+            return self
+        kept = self.before(min(positions))
+        for position in self.after(min(positions) - 1):
+            kept = kept if position in positions else kept.add(position)
+        return kept
+
+    @property
+    def last(self) -> int:
+        """The newest position; -1 of an empty line."""
+        return self.spans[-1].last if self.spans else -1
+
+    def __len__(self) -> int:
+        return sum(span.last - span.first + 1 for span in self.spans)
+
+    def __iter__(self) -> Iterator[int]:
+        for span in self.spans:
+            yield from range(span.first, span.last + 1)
+
+    def __contains__(self, position: object) -> bool:
+        if not isinstance(position, int):
+            return False
+        at = bisect_right(self.spans, position, key=lambda span: span.first)
+        return at > 0 and position <= self.spans[at - 1].last

@@ -1,0 +1,177 @@
+"""One thread, open: the engine, and the archive under it kept in step.
+
+The order of effects is always the same: what was said is appended to the log, edits are
+planned, what they name is made durable, the turn is entered in the journal. A crash between
+any two leaves a state that `open_session` goes on from.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from thalweg.archive import Archive, Logged, ThreadKey, Turn
+from thalweg.context.edits import Edit, Fold
+from thalweg.context.engine import Engine
+from thalweg.context.saved import standing_to_bytes
+from thalweg.entries import Entry, Message
+from thalweg.threads.journal import THIS, Page, page_from_json, page_to_json
+from thalweg.threads.line import Line
+from thalweg.tokens import Calibration
+
+LIVE_S = 20.0
+"""A turn of another run this young, with no end behind it: that run is still going on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A message that the state of the agent's graph holds, as the log has it."""
+
+    position: int
+    message: Message
+    tokens: int
+
+
+@dataclass(slots=True)
+class Session:
+    """A thread that is being worked on, by one run at a time."""
+
+    archive: Archive
+    key: ThreadKey
+    engine: Engine
+    page: Page
+    """The turn it goes on from; a blank one of a new thread."""
+    number: int | None = None
+    """Its number; `None` before the first."""
+    length: int = 0
+    """Length of the log as last seen."""
+    line: Line = field(default_factory=Line)
+    """The thread's messages."""
+    held: list[Held] = field(default_factory=list)
+    calibrations: dict[str, Calibration] = field(default_factory=dict)
+    """By model."""
+    is_running: bool = False
+    """Whether a run is under way that left the thread in this very state."""
+
+    def knows(self, said: Sequence[Message]) -> bool:
+        """Tell whether a state still begins with what it was seen to hold."""
+        return common([h.message for h in self.held], said) == len(self.held)
+
+    def sync(self, said: Sequence[Message], *, now: float, is_rewound: bool = False) -> None:
+        """Bring the log up to date with the messages of a state, which the session `knows`.
+
+        What the state has and the log has not is appended. What another run, still going on,
+        appended meanwhile is taken in; what one appended that is over was left behind by a
+        rewind, and is passed over.
+
+        Args:
+            said: The messages of the state, oldest first.
+            now: The time, in seconds since 1970.
+            is_rewound: Whether the run was asked to start from an older checkpoint.
+
+        Raises:
+            ConflictError: Someone appended in this very moment; open the thread again.
+        """
+        new = list(said[len(self.held) :])
+        found = self.archive.length(self.key)
+        if found > self.length:
+            adopts = not is_rewound and (self.is_running or self._another_is_live(now))
+            for position, message in enumerate(
+                self.archive.messages(self.key, self.length, found - 1), self.length
+            ):
+                if new and is_same(message, new[0]):
+                    self._hold(self._receive(new.pop(0), position))
+                elif adopts:
+                    self._receive(message, position)
+            self.length = found
+        if new:
+            entries = [self._receive(m, p) for p, m in enumerate(new, found)]
+            logged = [Logged(e.message, e.answers.brief if e.answers else "") for e in entries]
+            self.length = self.archive.append(self.key, logged, expected=found)
+            for entry in entries:
+                self._hold(entry)
+
+    def _another_is_live(self, now: float) -> bool:
+        later = self.archive.turns(self.key, 0 if self.number is None else self.number + 1)
+        newest = page_from_json(later[-1]) if later else self.page
+        return bool(later) and newest.kind == "call" and now - newest.at < LIVE_S
+
+    def _receive(self, message: Message, position: int) -> Entry:
+        self.line = self.line.add(position)
+        return self.engine.receive(message, at=position)
+
+    def _hold(self, entry: Entry) -> None:
+        self.held.append(Held(entry.position, entry.message, entry.tokens))
+
+    def release(self, most_tokens: int) -> list[str]:
+        """Let go of what the state need not hold any more: all of it is in the log.
+
+        The newest request and what came since stay, unless that is more than `most_tokens`:
+        then the newest exchanges that fit, and at least the last.
+
+        Returns:
+            Ids of the messages that may leave the state.
+        """
+        held = [h for h in self.held if h.position in self.line]
+        starts = [k for k, h in enumerate(held) if h.message.role == "assistant"]
+        requests = [k for k, h in enumerate(held) if _is_request(h.message)]
+        start = requests[-1] if requests else 0
+        if sum(h.tokens for h in held[start:]) > most_tokens:
+            later = [k for k in starts if k > start]
+            fitting = (k for k in later if sum(h.tokens for h in held[k:]) <= most_tokens)
+            start = next(fitting, later[-1] if later else start)
+        kept = held[start:]
+        staying = {h.position for h in kept}
+        gone = [h.message.uid for h in self.held if h.position not in staying]
+        self.held = kept
+        return gone
+
+    def enter(self, page: Page, edits: Sequence[Edit]) -> int:
+        """Enter a turn in the journal: from now on it is what the thread goes on from.
+
+        Args:
+            page: What is to be said of the turn; where it belongs is filled in.
+            edits: What was committed since the last one.
+
+        Returns:
+            The turn's number.
+
+        Raises:
+            ConflictError: Someone appended meanwhile; open the thread again.
+        """
+        folded = any(isinstance(edit, Fold) for edit in edits)
+        before = self.number if self.page.base == THIS else self.page.base
+        self.page = replace(
+            page,
+            parent=self.number,
+            base=THIS if folded else before,
+            length=self.length,
+            line=self.line,
+            held=Line.of(h.position for h in self.held),
+            turn=self.engine.turn,
+            rent=getattr(self.engine.policy, "rent", 0.0),
+            calibration={m: (c.factor, c.observations) for m, c in self.calibrations.items()},
+            edits=tuple(edits),
+        )
+        state = standing_to_bytes(self.engine.standing()) if folded else b""
+        turn = Turn(page_to_json(self.page), state)
+        self.number = self.archive.add_turn(self.key, turn, length=self.length)
+        return self.number
+
+
+def is_same(one: Message, other: Message) -> bool:
+    """Tell whether two messages are the same words under the same id."""
+    return (
+        one.uid == other.uid
+        and one.role == other.role
+        and one.answers == other.answers
+        and one.parts == other.parts
+    )
+
+
+def common(held: Sequence[Message], said: Sequence[Message]) -> int:
+    """Count the leading messages that both have."""
+    odd = (k for k, pair in enumerate(zip(held, said, strict=False)) if not is_same(*pair))
+    return next(odd, min(len(held), len(said)))
+
+
+def _is_request(message: Message) -> bool:
+    return message.role == "user" and message.kind == "said"
