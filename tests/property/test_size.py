@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 from hypothesis import assume, event, given, settings, target
@@ -15,6 +16,7 @@ from thalweg.context.budget import Budget
 from thalweg.context.edits import Elide, Evict, Fold, Supersede
 from thalweg.context.policy import RentOrBuy
 from thalweg.context.pricing import TARIFFS
+from thalweg.context.window import Beside
 from thalweg.tokens import Calibration, exact_counter, measure
 from thalweg.wires.registry import WIRES
 
@@ -32,6 +34,27 @@ def test_i17_every_request_and_its_answer_fit_the_window(scenario: Scenario) -> 
         tokens = sum(measure(m, quick_count).tokens for m in request.messages)
         assert tokens == request.tokens
         assert tokens + budget.output <= budget.window
+
+
+@given(scenarios(), st.data())
+def test_i17_counts_what_goes_beside_the_messages(scenario: Scenario, data: st.DataObject) -> None:
+    """System prompt, tools, memory and skills: even where they change between two requests."""
+    limit = scenario.budget.limit
+    driven = Drive(scenario)
+    window = driven.engine.window
+    beside: list[int] = []
+
+    def change(_: Drive) -> None:
+        section = data.draw(st.sampled_from(get_args(Beside)))
+        window.set_beside(section, data.draw(st.integers(0, limit // 8)))
+        beside.append(sum(window.beside.values()))
+
+    driven.run(change)
+    witness(driven)
+    for request, tokens in zip(driven.requests, beside, strict=False):
+        assert request.tokens + tokens <= limit
+    assert window.tokens == window.ledger.total
+    assert window.tokens == sum(i.tokens for i in window.items) + sum(window.beside.values())
 
 
 @given(scenarios(most=8))

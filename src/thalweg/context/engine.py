@@ -55,7 +55,7 @@ class Engine:
 
     def __post_init__(self) -> None:
         self.window = Window(self.count)
-        self.window.ledger.add("tools", sum(count_json(tool, self.count) for tool in self.tools))
+        self.window.set_beside("tools", sum(count_json(tool, self.count) for tool in self.tools))
         self.reader = Reader(self.count)
         self._gate = Gate(self.dialect)
 

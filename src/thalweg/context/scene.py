@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from thalweg.context.budget import Budget
-from thalweg.context.window import Window, is_blank
+from thalweg.context.window import Beside, Window, is_blank
 from thalweg.entries import Entry, Message
 from thalweg.prompts import prompt
 from thalweg.tokens import measure
@@ -31,8 +32,8 @@ class Scene:
 
     @property
     def fixed(self) -> int:
-        """Tokens that no edit can free: the system prompt and the tools."""
-        return self.window.ledger.tokens["system"] + self.window.ledger.tokens["tools"]
+        """Tokens that no edit can free: the system prompt, and what goes beside the messages."""
+        return sum(self.window.ledger.tokens[section] for section in get_args(Beside))
 
     @property
     def latest_request(self) -> Entry | None:

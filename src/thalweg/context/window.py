@@ -11,6 +11,7 @@ Adding a message and asking for the totals cost the same however long the thread
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from thalweg.context.edits import Edit, Fold, Pin, Rewrite, Unpin
 from thalweg.context.fold import Quote, Record, absorb
@@ -23,6 +24,9 @@ from thalweg.tokens import Counter, Ledger, measure
 NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
     prompt(name).render() for name in ("no_result", "no_answer", "no_words", "begins")
 )
+
+Beside = Literal["system", "tools", "memory", "skills"]
+"""Sections of what a request carries beside its messages, in the order they are sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,9 @@ class Window:
     items: list[Item] = field(default_factory=list)
     """What the next call sends, after `settle`. Read only: the window changes it in place."""
     ledger: Ledger = field(default_factory=Ledger.empty)
-    """Tokens of `items` by section, and their bytes and media."""
+    """Tokens of the request by section, and the bytes and media of `items`."""
+    beside: dict[Beside, int] = field(default_factory=dict)
+    """Tokens that go with every request beside `items`, by section; `set_beside` says them."""
     entries: dict[int, Entry] = field(default_factory=dict)
     """Live entries by position: not folded, or kept by the fold."""
     rewrites: dict[int, Rewrite] = field(default_factory=dict)
@@ -74,6 +80,15 @@ class Window:
     _cuts: list[int] = field(default_factory=list)
     """Indices into `items`, from `head` on, at which an exchange begins."""
     _dirty: bool = True
+
+    def set_beside(self, section: Beside, tokens: int) -> None:
+        """Say how many tokens of a section go with every request beside the messages.
+
+        They count in every total, and no edit changes them. A later word takes the place of
+        the one before it. A system prompt counts here or as a message, not as both.
+        """
+        self.ledger.add(section, tokens - self.beside.get(section, 0))
+        self.beside[section] = tokens
 
     def add(self, entry: Entry) -> None:
         """Take in the thread's next entry."""
@@ -205,8 +220,8 @@ class Window:
 
     @property
     def tokens(self) -> int:
-        """Tokens of the whole request, tools included."""
-        return self._sums[-1] + self.ledger.tokens["tools"]
+        """Tokens of the whole request, with what goes beside its messages."""
+        return self._sums[-1] + sum(self.beside.values())
 
     @property
     def open_entries(self) -> Sequence[Entry]:
@@ -291,8 +306,9 @@ class Window:
 
     def _rebuild(self) -> None:
         self.items, self._sums, self._cuts, self._open = [], [0], [], []
-        tools, self.ledger = self.ledger.tokens["tools"], Ledger.empty()
-        self.ledger.add("tools", tools)
+        self.ledger = Ledger.empty()
+        for section, tokens in self.beside.items():
+            self.ledger.add(section, tokens)
         self.epoch += 1
         self._sealed, self._dirty = 0, False
         for entry in self._system:

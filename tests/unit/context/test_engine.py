@@ -9,11 +9,18 @@ from tests.unit.context.threads import call, result, says, steps, system, user
 from thalweg.archive import Archive, Logged, Span, ThreadKey, open_archive
 from thalweg.context import TARIFFS, Budget, Engine, RentOrBuy
 from thalweg.context.edits import Elide, Evict, Fold
+from thalweg.context.window import Beside
 from thalweg.entries import Message, Text, ToolCall
-from thalweg.errors import PinError
+from thalweg.errors import PinError, WindowExceededError
 from thalweg.tokens import count_json, exact_counter
 
 KEY = ThreadKey("o", "t")
+BESIDE: tuple[tuple[Beside, int], ...] = (
+    ("system", 200),
+    ("tools", 800),
+    ("memory", 600),
+    ("skills", 400),
+)
 
 
 def engine_of(
@@ -21,6 +28,7 @@ def engine_of(
     *,
     window: int = 8_000,
     tools: Sequence[dict[str, object]] = (),
+    beside: Sequence[tuple[Beside, int]] = (),
     archive: Archive | None = None,
 ) -> Engine:
     """Run a thread through an engine, as its caller would."""
@@ -32,6 +40,9 @@ def engine_of(
         lambda first, last: archive.handle(KEY, Span(first, last)),
         tools=tools,
     )
+    for section, tokens in beside:
+        engine.window.set_beside(section, 99)
+        engine.window.set_beside(section, tokens)
     for message in messages:
         if message.role == "assistant":
             engine.prepare()
@@ -58,6 +69,34 @@ def test_the_schemas_of_tools_count_in_every_request() -> None:
     assert engine.window.tokens == size + sum(item.tokens for item in engine.window.items)
     assert engine.window.tokens <= engine.budget.limit
     assert len(engine.history) > len(bare.history)
+
+
+def test_what_goes_beside_the_messages_counts_in_every_request_and_outlives_folds() -> None:
+    """A later word about a section takes the place of the one before."""
+    engine = engine_of([user("Go"), *steps(50)], beside=BESIDE)
+    window = engine.window
+
+    assert any(isinstance(edit, Fold) for edit in engine.history)
+    assert window.tokens == window.ledger.total == 2_000 + sum(i.tokens for i in window.items)
+    assert [window.ledger.tokens[s] for s, _ in BESIDE] == [tokens for _, tokens in BESIDE]
+    assert window.tokens <= engine.budget.limit
+
+
+def test_a_request_asked_for_again_shrinks_when_more_goes_beside_it() -> None:
+    """Nothing new was said, and yet the old request would not fit."""
+    engine = engine_of([user("Go"), *steps(20)])
+    engine.window.set_beside("memory", 3_000)
+    engine.prepare()
+
+    assert engine.window.tokens <= engine.budget.limit
+
+
+def test_an_error_names_what_goes_beside_the_messages() -> None:
+    """When it alone is more than the window."""
+    engine = engine_of([user("Go")])
+    engine.window.set_beside("skills", 9_000)
+    with pytest.raises(WindowExceededError, match="cannot shrink: skills 9000 tokens"):
+        engine.prepare()
 
 
 def test_what_a_provider_adds_to_a_small_request_is_not_taken_for_how_it_counts() -> None:
