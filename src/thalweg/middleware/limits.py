@@ -1,0 +1,324 @@
+"""What a chat model accepts, whose it is and what it costs, as far as its object tells.
+
+Every integration names the same setting differently and few know their model's window. What is
+not known is assumed small, and said (I23).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from thalweg.context.pricing import TARIFFS, Tariff
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+Source = Literal["given", "attribute", "profile", "default"]
+
+DEFAULT_WINDOW = 32_000
+"""Tokens of a window nobody names. Hosted models of the last years accept at least 32,768, so a
+request that fits is accepted by all of them; what it costs where a model accepts more is folding
+earlier than needed, and it is said. The other guess costs refused requests."""
+SERVED_WINDOWS = {"ollama": 4_096}
+"""Windows of servers that load a model with a small one unless told, and cut off without a word
+what is over it."""
+MOST_OUTPUT = 8_192
+"""Tokens kept free for an answer whose length nobody limits; an eighth of the window if that is
+less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one chat model accepts."""
+
+    window: int
+    """Tokens of input and output together."""
+    output: int
+    """Tokens to keep free for the answer: what the model asks for, where it asks."""
+    model: str
+    """`provider:name`, see `model_name`."""
+    source: Source
+    """Where the window comes from: the caller; a setting of the model object (`num_ctx`); its
+    LangChain profile; or a default, because nobody names it."""
+    note: str = ""
+    """What had to be assumed or mended, as one sentence; empty when nothing had."""
+
+    @property
+    def input(self) -> int:
+        """Tokens a request may fill."""
+        return self.window - self.output
+
+
+def limits_of(
+    model: "BaseChatModel", *, window: int | None = None, max_output: int | None = None
+) -> Limits:
+    """Find out what a chat model accepts.
+
+    Args:
+        model: A chat model, a binding of one, or a configurable one with a default.
+        window: Overrides what the model says of its window; input and output together.
+        max_output: Overrides what it says of its answer.
+    """
+    objects = tuple(_layers(model))
+    name = model_name(model)
+    profile = _profile(objects)
+    most = _count(profile.get("max_output_tokens"))
+    asked = _count(max_output) or _first(objects, _OUTPUT_NAMES)
+    found, source = _window(objects, profile, name)
+    if given := _count(window):
+        found, source = given, "given"
+    note = _UNKNOWN.format(model=name, window=found) if source == "default" else ""
+    output = asked or min(MOST_OUTPUT, found // 8, most or MOST_OUTPUT)
+    if source == "profile":
+        found = _reading(name, provider_of(model), found, most or 0, output)
+    if output >= found:
+        mended = min(MOST_OUTPUT, found // 8)
+        note = (note + " " + _CONTRADICTION).strip().format(output=output, window=found, to=mended)
+        output = mended
+    return Limits(found, output, name, source, note)
+
+
+_UNKNOWN = "the window of {model} is not known, {window} tokens are assumed; name it"
+_CONTRADICTION = (
+    "an answer of {output} tokens does not fit a window of {window}, {to} are kept free for it"
+)
+
+_OUTPUT_NAMES = (
+    "max_tokens",  # ChatAnthropic (from its profile), ChatMistralAI, ChatGroq, Bedrock
+    "max_completion_tokens",  # ChatOpenAI as a keyword, ChatOpenRouter
+    "max_output_tokens",  # ChatGoogleGenerativeAI, OpenAI's Responses API
+    "num_predict",  # ChatOllama
+    "max_new_tokens",  # Hugging Face
+    "n_predict",  # llama.cpp
+)
+_WINDOW_NAMES = ("num_ctx", "n_ctx", "max_model_len", "context_window", "context_length")
+_KEYWORDS = ("model_kwargs", "extra_body", "options")
+
+
+def _window(
+    objects: tuple[object, ...], profile: Mapping[str, object], name: str
+) -> tuple[int, Source]:
+    if served := _first(objects, _WINDOW_NAMES):
+        return served, "attribute"
+    if known := _count(profile.get("max_input_tokens")):
+        return known, "profile"
+    return SERVED_WINDOWS.get(name.partition(":")[0], DEFAULT_WINDOW), "default"
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a profile's `max_input_tokens` means for the models that match."""
+
+    provider: str
+    model: re.Pattern[str]
+    figures: frozenset[int]
+    """The figures it holds for; empty for all."""
+    means: Literal["input", "all"]
+    """`input`: the input alone; the answer comes on top. `all`: both, and the input may fill what
+    the longest answer leaves."""
+
+
+_READINGS = (
+    # Measured by LangChain: 400,000 and 1,050,000 in all, less the longest answer, 128,000.
+    _Reading("openai", re.compile(r"gpt-[5-9]"), frozenset({272_000, 922_000}), "input"),
+    # The same models where the profile holds what the provider advertises.
+    _Reading("openai", re.compile(r"gpt-[5-9]"), frozenset(), "all"),
+    # Gemini states limits of input and output beside each other.
+    _Reading("google", re.compile(r"gemini"), frozenset(), "input"),
+)
+"""Every other profile holds the context window: input and output together."""
+
+
+def _reading(name: str, provider: str, figure: int, most: int, output: int) -> int:
+    """Turn a profile's figure into a window of input and output together."""
+    for one in _READINGS:
+        if (
+            one.provider == provider
+            and one.model.search(name)
+            and (not one.figures or figure in one.figures)
+        ):
+            # An answer longer than the model gives takes nothing from the input.
+            kept = min(output, most) if most else output
+            if one.means == "input":
+                return figure + kept
+            return min(figure, figure - most + kept) if most < figure else figure
+    return figure
+
+
+def _layers(model: object) -> Iterator[object]:
+    """Yield a model and what stands around it, the outermost first; keywords bound as well."""
+    for _ in range(_DEEPEST):
+        keywords = getattr(model, "kwargs", None)
+        if isinstance(keywords, Mapping):
+            yield keywords
+        yield model
+        inner = vars(model).get("bound") if hasattr(model, "__dict__") else None
+        if inner is None:
+            inner = _configured(model)
+        if inner is None:
+            return
+        model = inner
+
+
+_DEEPEST = 8
+"""Bindings around a model that are looked through."""
+
+
+def _configured(model: object) -> object:
+    """Return the default model of `init_chat_model`'s configurable one, or `None`."""
+    build = getattr(type(model), "_model", None)
+    if build is None or not getattr(model, "_default_config", None):
+        return None
+    try:
+        made: object = build(model)
+    except (ImportError, TypeError, ValueError):  # no default to build, or not installed
+        return None
+    return made
+
+
+def _first(objects: tuple[object, ...], names: tuple[str, ...]) -> int | None:
+    """Return the first of these settings that is a count, the outermost layer first."""
+    for one in objects:
+        places = [one, *(_get(one, keywords) for keywords in _KEYWORDS)]
+        for place in places:
+            for name in names:
+                if count := _count(_get(place, name)):
+                    return count
+    return None
+
+
+def _get(place: object, name: str) -> object:
+    return place.get(name) if isinstance(place, Mapping) else getattr(place, name, None)
+
+
+def _count(value: object) -> int | None:
+    """Return a count of tokens, or `None` for what is none: 0, -1, infinity, words."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        digits = re.sub(r"(?<=\d)[_,](?=\d)", "", value.strip())
+        return int(digits) or None if digits.isdecimal() and len(digits) < _DIGITS else None
+    if isinstance(value, (int, float)) and 0 < value < 10**_DIGITS:
+        return int(value) or None
+    return None
+
+
+_DIGITS = 12
+"""No count of tokens has as many digits."""
+
+
+def _profile(objects: tuple[object, ...]) -> Mapping[str, object]:
+    for one in objects:
+        profile = _get(one, "profile")
+        if isinstance(profile, Mapping) and profile:
+            return profile
+    return {}
+
+
+def model_name(model: "BaseChatModel") -> str:
+    """Name a chat model as `provider:name`, each part empty when it is not told."""
+    provider, name = "", ""
+    for one in _layers(model):
+        params = _traced(one)
+        provider = provider or _word(params.get("ls_provider"))
+        name = name or _word(params.get("ls_model_name"))
+        for attribute in ("model_name", "model", "model_id", "azure_deployment"):
+            name = name or _word(_get(one, attribute))
+    return f"{provider}:{name.removeprefix('models/')}"
+
+
+def _traced(one: object) -> Mapping[str, object]:
+    """Return what an integration says of itself in traces."""
+    describe = getattr(type(one), "_get_ls_params", None)
+    if describe is None:
+        return {}
+    try:
+        params = describe(one)
+    except (AttributeError, KeyError, TypeError, ValueError):  # a half-made model or a stand-in
+        return {}
+    return params if isinstance(params, Mapping) else {}
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+_MAKERS = (
+    ("anthropic", r"claude|anthropic"),
+    ("google", r"gemini|google|vertex|gemma"),
+    ("deepseek", r"deepseek"),
+    ("mistral", r"mi[sx]tral|magistral|ministral|codestral|devstral|pixtral"),
+    ("xai", r"\bx-?ai\b|grok"),
+    ("moonshot", r"kimi|moonshot"),
+    ("qwen", r"qwen|qwq|dashscope|tongyi"),
+    ("cohere", r"cohere|command-"),
+    ("openai", r"gpt-[3-9]|chatgpt|\bo[1-9]\b|codex"),
+)
+"""Who made a model, by its name."""
+_SERVERS = {
+    "google_genai": "google",
+    "google_vertexai": "google",
+    "mistralai": "mistral",
+    "openai-codex": "openai",
+    "anthropic-bedrock": "anthropic",
+    "anthropic-mantle": "anthropic",
+    "openai-mantle": "openai",
+    **{
+        name: name
+        for name in ("anthropic", "openai", "deepseek", "mistral", "xai", "cohere", "groq")
+    },
+}
+"""Providers whose own service is asked, by the name LangChain traces them under."""
+_HOSTS = ("ollama", "together", "fireworks", "openrouter")
+
+
+def provider_of(model: "BaseChatModel") -> str:
+    """Name the provider whose counts and prices apply to a chat model.
+
+    A gateway (Azure, Bedrock, Vertex, OpenRouter) passes on the prices of whoever made the
+    model, so there the model's name decides; as it does behind OpenAI's client when it is
+    pointed at another address.
+
+    Returns:
+        `anthropic`, `openai`, `google`, `deepseek`, `mistral`, `xai`, `groq`, … in lower case;
+        empty when it cannot be told.
+    """
+    service, _, name = model_name(model).partition(":")
+    service = service.lower()
+    known = _SERVERS.get(service, "")
+    if known == "openai" and _is_elsewhere(model):
+        known = ""
+    if known:
+        return known
+    if service in _HOSTS[:3]:
+        return service
+    maker = next((maker for maker, words in _MAKERS if re.search(words, name, re.IGNORECASE)), "")
+    return maker or (service if service in _HOSTS else "")
+
+
+def _is_elsewhere(model: object) -> bool:
+    """Tell whether OpenAI's client is pointed at another service."""
+    for one in _layers(model):
+        address = _get(one, "openai_api_base")
+        if isinstance(address, str) and address:
+            return ".openai.com" not in address
+    return False
+
+
+_TARIFF_NAMES = {"google": "gemini"}
+UNKNOWN_TARIFF = "anthropic"
+"""Prices of a provider that is not known: of all tariffs the one where writing a prefix anew costs
+most against reading it, so the context is changed least. Wrong in that direction, some tokens
+are read once more than needed, and never more than the window holds; wrong in the other, a cache
+that was there is thrown away again and again."""
+
+
+def tariff_for(provider: str) -> Tariff:
+    """Return the prices of a provider, `UNKNOWN_TARIFF` for one that is not listed.
+
+    Example:
+        >>> tariff_for("google").name, tariff_for("nobody").name
+        ('gemini', 'anthropic')
+    """
+    return TARIFFS.get(_TARIFF_NAMES.get(provider, provider), TARIFFS[UNKNOWN_TARIFF])

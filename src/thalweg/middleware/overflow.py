@@ -1,0 +1,287 @@
+"""Recognise a provider's refusal of a request that is too large.
+
+No provider has a status of its own for it, and hardly two use the same words. So an error is
+read as text: first whether it is about something else (a rate, an output limit, a name), then
+by the words for each kind of refusal, then for its numbers. The words stand in tables.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["tokens", "sum", "bytes", "media"]
+"""What was too much: the input, the input with the answer asked for, the body, the images."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """A provider's refusal of a request that is too large, with the numbers it named."""
+
+    kind: Kind
+    """`tokens`: the input is over the window. `sum`: the input fits, but not with the answer that
+    was asked for, so a smaller answer helps as well. `bytes`: the body or a text in it is too
+    long to be read at all. `media`: too many images or documents, or one that is too large."""
+    counted: int | None = None
+    """Tokens the provider counted in the input; where it names only the whole, input and answer
+    together."""
+    limit: int | None = None
+    """Tokens the provider accepts."""
+    output: int | None = None
+    """Tokens that were asked for as the answer."""
+
+
+def overflow_of(error: BaseException) -> Overflow | None:
+    """Read an error and what caused it as a request that was too large.
+
+    Causes and the members of a group are read too. An error raised while another was handled
+    stands for itself where it carries a status: a rate limit met on the second attempt is not
+    the overflow of the first.
+
+    Returns:
+        `None` when the error is about anything else.
+
+    Example:
+        >>> overflow_of(ValueError("prompt is too long: 208656 tokens > 200000 maximum"))
+        Overflow(kind='tokens', counted=208656, limit=200000, output=None)
+    """
+    for one in _chain(error):
+        status = _status(one)
+        text = _text(one)
+        if _is_otherwise(status, text):
+            return None
+        if (found := _read(one, status, text)) is not None:
+            return found
+    return None
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, the members of a group, and what caused it; each once, nearest first."""
+    waiting, seen = [error], set[int]()
+    while waiting:
+        one = waiting.pop(0)
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        if isinstance(one, BaseExceptionGroup):
+            waiting += one.exceptions
+        if one.__cause__ is not None:
+            waiting.append(one.__cause__)
+        elif one.__context__ is not None and not one.__suppress_context__ and _status(one) is None:
+            waiting.append(one.__context__)
+
+
+def _read(error: BaseException, status: int | None, text: str) -> Overflow | None:
+    kind = next((kind for kind, words in _KINDS if words.search(text)), None)
+    if kind is None and any(base.__name__ in _CLASSES for base in type(error).__mro__):
+        kind = "tokens"
+    if kind is None:
+        return Overflow("bytes") if status == _TOO_LARGE else None
+    if kind not in {"tokens", "sum"}:
+        return Overflow(kind)
+    counted, limit = _number(_COUNTED, text), _number(_LIMIT, text)
+    whole, output = _number(_WHOLE, text), _number(_OUTPUT, text)
+    if counted is None and whole is not None:
+        counted = whole - output if output and whole > output else whole
+    if limit and counted and output:
+        kind = "sum" if counted <= limit else "tokens"
+    elif limit and counted and counted > limit:
+        kind = "tokens"
+    return Overflow(kind, counted, limit, output or None)
+
+
+def _is_otherwise(status: int | None, text: str) -> bool:
+    """Tell whether an error says what it is about, and it is not the size."""
+    if status in _OTHER_STATUSES:
+        return True
+    return not _CODES.search(text) and _OTHERWISE.search(text) is not None
+
+
+def _number(table: tuple[re.Pattern[str], ...], text: str) -> int | None:
+    for pattern in table:
+        if match := pattern.search(text):
+            return int(re.sub(r"\D", "", match[1]))
+    return None
+
+
+def _status(error: BaseException) -> int | None:
+    """Return the HTTP status an error carries, wherever its client keeps it."""
+    response = getattr(error, "response", None)
+    places = [getattr(error, name, None) for name in ("status_code", "http_status", "code")]
+    places.append(getattr(response, "status_code", None))
+    if isinstance(response, Mapping):  # botocore
+        meta = response.get("ResponseMetadata")
+        places.append(meta.get("HTTPStatusCode") if isinstance(meta, Mapping) else None)
+    for place in places:
+        number = int(place) if isinstance(place, str) and place.isdecimal() else place
+        if isinstance(number, int) and 400 <= number < 600:  # noqa: PLR2004 (HTTP errors)
+            return number
+    return None
+
+
+def _text(error: BaseException) -> str:
+    """Return all that an error says, on one line: its own words, its code and its body."""
+    said: list[object] = [str(error)]
+    said += [getattr(error, name, None) for name in ("message", "code", "type", "error", "details")]
+    body = getattr(error, "body", None)
+    with suppress(TypeError, ValueError, RecursionError):
+        said.append(body if isinstance(body, str) else json.dumps(body))
+    with suppress(RuntimeError):  # a streamed response that nobody has read
+        said.append(getattr(getattr(error, "response", None), "text", None))
+    words = dict.fromkeys(one for one in said if isinstance(one, str))
+    return " ".join(" ".join(words).split())[:_LONGEST]
+
+
+_LONGEST = 20_000
+"""Characters of an error that are read."""
+_TOO_LARGE = 413
+_OTHER_STATUSES = frozenset({401, 402, 403, 404, 408, 409, 429, 529})
+"""No credentials, no credit, no such model, too often, too busy: never the size."""
+_CLASSES = frozenset({"ContextOverflowError", "ContextWindowExceededError"})
+"""Names under which LangChain and LiteLLM have classified the refusal already."""
+
+
+def _words(*alternatives: str) -> re.Pattern[str]:
+    return re.compile("|".join(alternatives), re.IGNORECASE)
+
+
+_CODES = _words(
+    r"context_length_exceeded",  # OpenAI, Azure, Groq
+    r"exceed_context_size_error",  # llama.cpp
+    r"context_window_exceeded",
+)
+"""Codes that settle it, whatever else is said."""
+
+_OTHERWISE = _words(
+    r"tokens per (?:minute|day|hour)|\b[TR]P[MD]\b",  # OpenAI and Groq, the latter with 413
+    r"rate.?limit|too many requests|throttl|quota|overloaded|please wait before",
+    r"at most \d+ completion tokens",  # OpenAI: more output than the model can give
+    r"maximum allowed number of output tokens",  # Anthropic
+    r"maximum tokens you requested exceeds?",  # Bedrock
+    r"(?<!\+ )(?<!\+ .)max_?(?:completion_|output_|new_)?tokens\W+(?:must be|is not valid|should be)",  # Groq, xAI
+    r"Range of max_tokens",  # DashScope
+    r"length limit was reached",  # an answer cut off, as OpenAI's client says it
+    r"\.(?:id|name|description)\W{1,4}string too long",  # a tool's name or a call's id
+    r"credit balance|requires more credits",
+)
+
+_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    (
+        "media",
+        _words(
+            r"too many (?:images|documents|media)",  # Anthropic, Bedrock, Groq, Mistral
+            r"too much media",  # Anthropic
+            r"contains \d+ images, exceeding",  # MiniMax
+            r"at most \d+ (?:image|video|audio)",  # vLLM
+            r"maximum (?:number )?of \d+ (?:images|PDF pages)",  # Anthropic, OpenAI
+            r"image dimensions exceed",  # Anthropic
+            r"image exceeds .{0,20}maximum",  # Anthropic
+        ),
+    ),
+    (
+        "sum",
+        _words(
+            r"input length and .?max_tokens.? exceed",  # Anthropic
+            r"inputs.? tokens \+ .?max_new_tokens",  # TGI, Together
+            r"max_completion_tokens.{1,3}is too large",  # vLLM
+            r"tokens? \(prompt and prediction\) cannot exceed",  # Cohere
+        ),
+    ),
+    (
+        "tokens",
+        _words(
+            _CODES.pattern,
+            r"(?:prompt|input|conversation)(?: is)? too long",  # Anthropic, Bedrock, Ollama
+            r"prompt \(total length \d+\) is too long",  # vLLM with images
+            r"maximum (?:context|prompt|model) length",  # OpenAI and most who speak its API; xAI
+            r"maximum allowed (?:input )?length",  # SGLang, Poolside
+            r"(?:exceeds?|exceeded|over) (?:the |your |this |model.{0,3})*(?:maximum )?"
+            r"(?:available )?context (?:window|length|size|limit)",  # OpenAI, llama.cpp, Ollama
+            r"context (?:window|length|size) (?:has been )?exceed",  # MiniMax, LM Studio
+            r"longer than the model.{0,3} context length",  # SGLang, Together
+            r"greater than the context length",  # LM Studio
+            r"context (?:the )?overflows|n_keep\W{1,4}\d+\W+n_ctx",  # LM Studio
+            r"loaded with context length of only|context length is only",  # LM Studio
+            r"configured context size",
+            r"Input tokens exceed the configured limit",  # Azure, OpenAI
+            r"input token count.{0,30}exceeds the maximum",  # Gemini
+            r"input token count is \d+ but model only supports",  # Vertex
+            r"token count of \d+ exceeds the limit",  # GitHub Copilot
+            r"exceeded model token limit",  # Moonshot
+            r"Range of input length should be",  # DashScope
+            r"too large for model with",  # Mistral
+            r"reduce the length of the (?:messages|prompt|input)",  # Groq
+            r"inputs.? must have less than \d+ tokens",  # TGI
+            r"Requested tokens .{0,12}exceed",  # llama-cpp-python
+            r"too many (?:input )?tokens|token limit exceeded|tokens_limit_reached",  # Cohere
+            r"body too large for .{1,60} Max size: \d+ tokens",  # GitHub Models
+        ),
+    ),
+    (
+        "bytes",
+        _words(
+            r"request_too_large|exceeds the maximum (?:allowed )?(?:size|number of bytes)",
+            r"(?:entity|payload|body|content) too large",  # every proxy
+            r"payload size exceeds|body size \d+ exceeded",  # Google
+            r"larger than max",  # gRPC
+            r"(?:content|text|output|input)\W{1,4}string too long|"  # OpenAI
+            r"string_above_max_length.{0,40}(?:content|output|input)",
+            r"Value at .body. failed to satisfy",  # Bedrock
+            r"request: expected maxLength",  # Bedrock
+        ),
+    ),
+)
+"""Kinds by their words, the narrowest first."""
+
+
+def _numbers(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    number = r"(\d[\d,_]*)"
+    return tuple(re.compile(p.replace("#", number), re.IGNORECASE) for p in patterns)
+
+
+_LIMIT = _numbers(
+    r"maximum (?:allowed )?(?:context|prompt|model|input)? ?length(?: is| of)? \(?#",
+    r"# maximum",
+    r"\d \+ [\d,]+ > #",
+    r"number of tokens allowed \(?#",
+    r"only supports up to #",
+    r"exceeds the limit of #",
+    r"context (?:length|size)(?: is)?(?: of)?(?: only)? \(?#",
+    r"n_ctx\W{1,4}#",
+    r"context window of #",
+    r"configured limit of #",
+    r"token limit: #",
+    r"must (?:be <=|have less than) #",
+    r"should be \[\d+, #",
+    r"cannot exceed #",
+    r"limit for this model is #",
+    r"Max size: #",
+)
+_COUNTED = _numbers(
+    r"too long:? # tokens",
+    r"total length #",
+    r"# \+ [\d,]+ > \d",
+    r"input token count (?:is )?\(?#",
+    r"token count of #",
+    r"# (?:tokens )?(?:in|of|from) (?:the |your )?(?:input messages|messages|prompt|text input)",
+    r"(?:resulted in|contains|contains at least|request has|prompt has|request \(|input \(|"
+    r"length \(|tokens \(|Input length) ?#(?= (?:input )?tokens|\)| exceeds)",
+    r"n_prompt_tokens\W{1,4}#",
+    r"# .?inputs.? tokens",
+    r"keep the first # tokens",
+    r"n_keep\W{1,4}#",
+    r"tokens\. Given: #",
+    r"received #",
+    r"requested: #",
+)
+_WHOLE = _numbers(r"requested (?:about |a total of )?# ?tokens")
+_OUTPUT = _numbers(
+    r"# (?:tokens )?(?:in|for) (?:the|your) (?:completion|output)",
+    r"\d \+ # > \d",
+    r"and # .?max_new_tokens",
+    r"requested # output tokens",
+    r"is too large: #",
+)
