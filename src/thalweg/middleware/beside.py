@@ -1,0 +1,57 @@
+"""What goes with a request beside its messages: the system prompt and the tools."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from langchain.agents.middleware.types import ModelRequest
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from thalweg.entries import message_to_json
+from thalweg.middleware.boundary import count_text, written
+from thalweg.middleware.wording import read_state
+from thalweg.tokens import Counter, measure
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """System prompt and tools of one request, as texts and counted."""
+
+    system: str
+    """The system message as JSON (`message_to_json`); empty where there is none."""
+    tools: str
+    """The schemas of the tools as a JSON list; empty where there are none."""
+    system_tokens: int
+    tools_tokens: int
+
+    @classmethod
+    def of(cls, request: ModelRequest[Any], count: Counter) -> "Beside":
+        """Read them off a request."""
+        system, system_tokens = "", 0
+        if request.system_message is not None:
+            (message,) = read_state([request.system_message])
+            system, system_tokens = message_to_json(message), measure(message, count).tokens
+        tools = _schemas(tuple(_Tool(tool) for tool in request.tools)) if request.tools else ""
+        return cls(system, tools, system_tokens, count_text(tools, count) if tools else 0)
+
+
+class _Tool:
+    """A tool, known by its identity: its schema is built once."""
+
+    __slots__ = ("tool",)
+
+    def __init__(self, tool: BaseTool | dict[str, Any]) -> None:
+        self.tool = tool
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Tool) and other.tool is self.tool
+
+    def __hash__(self) -> int:
+        return id(self.tool)
+
+
+@lru_cache(maxsize=32)
+def _schemas(tools: Sequence[_Tool]) -> str:
+    return written([convert_to_openai_tool(one.tool) for one in tools])

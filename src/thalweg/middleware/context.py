@@ -1,0 +1,124 @@
+"""`ContextMiddleware`: an endless thread for any LangChain agent."""
+
+from collections.abc import Awaitable, Callable
+from os import PathLike
+from typing import Annotated, Any, NotRequired
+
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    PrivateStateAttr,
+)
+from langchain_core.language_models import BaseChatModel
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+
+from thalweg.archive import Archive
+from thalweg.context.settings import ContextPolicy
+from thalweg.middleware.desk import Desk, Owner
+from thalweg.middleware.effects import arun, run
+from thalweg.middleware.ending import end_run
+from thalweg.middleware.tools import compact_tool, recall_tool
+from thalweg.middleware.turn import take_turn
+
+
+class ContextState(AgentState[Any]):
+    """What the middleware keeps in an agent's state, beside the newest messages."""
+
+    thalweg_turn: NotRequired[Annotated[int, PrivateStateAttr]]
+    """Number of the turn, in the thread's journal, that the state was left in."""
+    thalweg_compact: NotRequired[Annotated[bool, PrivateStateAttr]]
+    """Whether the agent asked to have its context compacted."""
+
+
+class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
+    """Keep every request of an agent valid and inside its model's window, and lose nothing.
+
+    Every message is in the archive, durably, before it may leave the agent's state. What a
+    model is sent is a view of the archive's log: what no longer pays its way is folded into a
+    record with a handle, and the agent gets the tool `recall` to read it back.
+
+    The state keeps the messages of the run under way (up to `state_tokens`), the archive the
+    whole thread. An agent that runs without a `thread_id` keeps all of its messages in its
+    state, since nobody else could give them back.
+
+    Args:
+        policy: When to compact and how; see `ContextPolicy`. The default acts when it pays.
+        archive: Where threads are kept: an archive, or an address for `open_archive`. The
+            default is `.thalweg/thalweg.db`, or `thalweg.db` in the folder THALWEG_HOME.
+        owner: Whose threads they are, or how to tell from a run's config. Nobody reads the
+            threads of another owner.
+        summarizer: Writes the summaries: a chat model or its name for `init_chat_model`. The
+            default is the agent's own model.
+        state_tokens: Most tokens of messages that the state keeps of a run.
+
+    Raises:
+        ConfigError: The archive cannot be opened. This and all that is wrong with a model's
+            name comes with the first call.
+
+    Example:
+        >>> from langchain.agents import create_agent
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> model = FakeListChatModel(responses=["Hello!"])
+        >>> context = ContextMiddleware(archive=":memory:")
+        >>> agent = create_agent(model, middleware=[context])
+        >>> agent.invoke({"messages": [("user", "hi")]})["messages"][-1].content
+        'Hello!'
+    """
+
+    state_schema = ContextState
+
+    def __init__(
+        self,
+        policy: ContextPolicy | None = None,
+        *,
+        archive: Archive | str | PathLike[str] | None = None,
+        owner: Owner = "local",
+        summarizer: BaseChatModel | str | None = None,
+        state_tokens: int = 8_000,
+    ) -> None:
+        super().__init__()
+        self._desk = Desk(
+            policy or ContextPolicy(),
+            archive=archive,
+            owner=owner,
+            summarizer=summarizer,
+            state_tokens=state_tokens,
+        )
+        self.tools = [recall_tool(self._desk), compact_tool()]
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> ExtendedModelResponse[Any]:
+        """Make the request fit, send it, and let go of what the archive has.
+
+        Raises:
+            WindowExceededError: What must stay is larger than the model's window.
+            StorageError: The archive cannot be written; nothing was sent and nothing let go.
+        """
+        return run(take_turn(self._desk, request, get_config()), handler)
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ExtendedModelResponse[Any]:
+        """See `wrap_model_call`."""
+        return await arun(take_turn(self._desk, request, get_config()), handler)
+
+    def after_agent(self, state: ContextState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Log what the run said last."""
+        del runtime
+        return run(end_run(self._desk, state, get_config()))
+
+    async def aafter_agent(
+        self, state: ContextState, runtime: Runtime[Any]
+    ) -> dict[str, Any] | None:
+        """See `after_agent`."""
+        del runtime
+        return await arun(end_run(self._desk, state, get_config()))

@@ -1,0 +1,130 @@
+"""One flow for sync and async: steps that say what is to be done, and two ways to do it.
+
+A flow is a generator of effects. It is sent what each effect gave, or has what went wrong
+raised where it stands.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import copy_context
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables.config import (
+    RunnableConfig,
+    ensure_config,
+    merge_configs,
+    var_child_runnable_config,
+)
+
+Done = TypeVar("Done")
+
+UNSEEN = ("nostream", "langsmith:nostream", "thalweg:summary")
+"""Tags of a call of our own: LangGraph does not stream its tokens to the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Something that blocks: the archive, the engine."""
+
+    do: Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send a request on, to the other middleware and the model."""
+
+    request: ModelRequest[Any]
+    callbacks: Sequence[BaseCallbackHandler] = ()
+    tags: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask a model beside the agent's flow."""
+
+    model: BaseChatModel
+    messages: Sequence[BaseMessage]
+
+
+Effect = Work | Send | Ask
+Flow = Generator[Effect, Any, Done]
+Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
+AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+
+
+def run(flow: Flow[Done], handler: Handler | None = None) -> Done:
+    """Do a flow's effects one after the other, here."""
+    result, failure = None, None
+    while True:
+        try:
+            effect = flow.throw(failure) if failure else flow.send(result)
+        except StopIteration as end:
+            done: Done = end.value
+            return done
+        result, failure = None, None
+        try:
+            match effect:
+                case Work(do):
+                    result = do()
+                case Send(request, callbacks, tags) if handler:
+                    with _config(callbacks, tags):
+                        result = handler(request)
+                case Ask(model, messages):
+                    result = model.invoke(list(messages), {"tags": list(UNSEEN)})
+        except BaseException as error:  # noqa: BLE001 (the flow decides, a cancelled one too)
+            failure = error
+
+
+async def arun(flow: Flow[Done], handler: AsyncHandler | None = None) -> Done:
+    """Do a flow's effects one after the other, without blocking the event loop."""
+    result, failure = None, None
+    while True:
+        try:
+            effect = flow.throw(failure) if failure else flow.send(result)
+        except StopIteration as end:
+            done: Done = end.value
+            return done
+        result, failure = None, None
+        try:
+            match effect:
+                case Work(do):
+                    result = await asyncio.to_thread(copy_context().run, do)
+                case Send(request, callbacks, tags) if handler:
+                    with _config(callbacks, tags):
+                        result = await handler(request)
+                case Ask(model, messages):
+                    result = await model.ainvoke(list(messages), {"tags": list(UNSEEN)})
+        except BaseException as error:  # noqa: BLE001 (as above)
+            failure = error
+
+
+@contextmanager
+def _config(callbacks: Sequence[BaseCallbackHandler], tags: Sequence[str]) -> Iterator[None]:
+    """Let every model called inside see more callbacks and tags.
+
+    LangChain's runnables read the config of their caller from this variable.
+    """
+    config = _with_callbacks(merge_configs(ensure_config(), {"tags": list(tags)}), callbacks)
+    token = var_child_runnable_config.set(config)
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
+
+
+def _with_callbacks(
+    config: RunnableConfig, callbacks: Sequence[BaseCallbackHandler]
+) -> RunnableConfig:
+    present = config.get("callbacks")
+    if isinstance(present, BaseCallbackManager):
+        manager = present.copy()
+        for handler in callbacks:
+            manager.add_handler(handler, inherit=True)
+        return {**config, "callbacks": manager}
+    return {**config, "callbacks": [*(present or []), *callbacks]}

@@ -1,0 +1,40 @@
+"""The end of a run: what was said last is logged, too."""
+
+import time
+from dataclasses import replace
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+from thalweg.errors import ConflictError
+from thalweg.middleware.desk import Desk
+from thalweg.middleware.effects import Flow, Work
+from thalweg.middleware.wording import read_state
+
+TRIES = 20
+
+
+def end_run(desk: Desk, state: Any, config: RunnableConfig) -> Flow[dict[str, Any] | None]:  # noqa: ANN401 (any agent's)
+    """Log the newest messages of a state, and enter the end of the run in the journal."""
+    if state.get("thalweg_turn") is None:
+        return None
+    return (yield Work(lambda: _end(desk, state, config)))
+
+
+def _end(desk: Desk, state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401
+    key, said = desk.key(config, state), read_state(state["messages"])
+    for left in reversed(range(TRIES)):
+        opened = desk.open(key, state["thalweg_turn"], said)
+        session = opened.session
+        try:
+            session.sync(said, now=time.time())
+            page = replace(session.page, kind="end", at=time.time(), spent=None)
+            number = session.enter(page, ())
+        except ConflictError:
+            if not left:
+                raise
+        else:
+            session.is_running = False
+            desk.put_back(opened)
+            return {"thalweg_turn": number}
+    return {}

@@ -1,0 +1,289 @@
+"""One model call, from the state of an agent to the answer: the flow of `ContextMiddleware`."""
+
+import time
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from operator import is_
+from typing import Any
+
+from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain_core.messages import AIMessage, AnyMessage, RemoveMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command
+
+from thalweg.archive import ThreadKey
+from thalweg.context.budget import MIN_LIMIT, Budget
+from thalweg.context.edits import Edit
+from thalweg.context.engine import Engine
+from thalweg.context.policy import RentOrBuy
+from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.entries import Message
+from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
+from thalweg.middleware.beside import Beside
+from thalweg.middleware.boundary import Boundary, TooLarge
+from thalweg.middleware.desk import Desk, OpenThread
+from thalweg.middleware.effects import Flow, Send, Work
+from thalweg.middleware.events import Report, tell
+from thalweg.middleware.limits import Limits, limits_of, provider_of, tariff_for
+from thalweg.middleware.overflow import Overflow, overflow_of
+from thalweg.middleware.wording import read_state
+from thalweg.threads.journal import Page, Spent
+from thalweg.tokens import Calibration
+
+TRIES = 20
+"""How often a turn is begun again because another run appended in between."""
+REFUSALS = 6
+"""How many refusals of one request for its size are answered by a smaller one."""
+SMALLER = 0.85
+"""Size of the next request, as a share of the one that was refused."""
+
+
+def take_turn(
+    desk: Desk, request: ModelRequest[Any], config: RunnableConfig
+) -> Flow[ExtendedModelResponse[Any]]:
+    """Make a request fit, send it, and say what may leave the state."""
+    turn = _Turn(desk, request, config)
+    yield from turn.prepare()
+    response = yield from turn.send()
+    return turn.settle(response)
+
+
+@dataclass(slots=True)
+class _Turn:
+    desk: Desk
+    request: ModelRequest[Any]
+    config: RunnableConfig
+    key: ThreadKey = field(init=False)
+    said: list[Message] = field(init=False)
+    limits: Limits = field(init=False)
+    tariff: Tariff = field(init=False)
+    beside: Beside = field(init=False)
+    open: OpenThread = field(init=False)
+    gone: list[str] = field(default_factory=list)
+    """Ids of messages that may leave the state."""
+
+    def __post_init__(self) -> None:
+        policy, model = self.desk.policy, self.request.model
+        self.key = self.desk.key(self.config, self.request.state)
+        self.said = read_state(self.request.state["messages"])
+        self.limits = limits_of(model, window=policy.window, max_output=policy.max_output)
+        named = policy.pricing.tariff
+        self.tariff = TARIFFS[named] if named else tariff_for(provider_of(model))
+        self.beside = Beside.of(self.request, self.desk.count)
+
+    @property
+    def _budget(self) -> Budget:
+        budget = self.desk.policy.budget(self.limits.window, self.limits.output)
+        learned = self.desk.windows.get(self.limits.model, budget.window)
+        return budget if learned >= budget.window else _with_window(budget, learned)
+
+    def prepare(self) -> Flow[None]:
+        """Log what was said, plan, and enter the turn; begin again if another run came first.
+
+        Raises:
+            ConflictError: Others came first every time.
+        """
+        for left in reversed(range(TRIES)):
+            try:
+                yield Work(self._take)
+                yield from self._plan(asked=bool(self.request.state.get("thalweg_compact")))
+            except ConflictError:
+                if not left:
+                    raise
+            else:
+                return
+
+    def _take(self) -> None:
+        """Take the thread, and bring its log up to date with the state."""
+        mark = self.request.state.get("thalweg_turn")
+        self.open = self.desk.open(self.key, mark, self.said, self._budget, self.tariff)
+        session, engine = self.open.session, self.open.session.engine
+        is_rewound = "checkpoint_id" in (self.config.get("metadata") or {})
+        session.sync(self.said, now=time.time(), is_rewound=is_rewound)
+        engine.budget = self._budget
+        engine.calibration = session.calibrations.get(self.limits.model, Calibration())
+        if isinstance(engine.policy, RentOrBuy):
+            engine.policy.tariff = self.tariff
+        self._set_beside()
+        if self.desk.releases(self.key):
+            self.gone = session.release(self.desk.state_tokens)
+
+    def _set_beside(self) -> None:
+        window = self.open.session.engine.window
+        window.set_beside("system", self.beside.system_tokens + self.open.added)
+        window.set_beside("tools", self.beside.tools_tokens)
+
+    def _plan(self, *, asked: bool = False) -> Flow[None]:
+        """Plan and commit edits, with what they need from outside, and enter the turn."""
+        engine = self.open.session.engine
+        before = engine.window.tokens
+        steps = engine.steps(cold=self._is_cold(), asked=asked)
+        edits: list[Edit] = []
+        spent: Spent | None = None
+        batch = yield Work(lambda: next(steps, None))
+        while batch is not None:
+            better = None
+            edits += better or batch
+            batch = yield Work(lambda: _go_on(steps, better))
+        yield Work(lambda: self._enter(edits, spent))
+        report = Report(self.key, self.open.session.page, before, engine.window.tokens)
+        tell(report, self.request.runtime)
+
+    def _is_cold(self) -> bool:
+        """Tell whether the provider's cache cannot have the prefix."""
+        page, lifetime = self.open.session.page, self.tariff.lifetime_s
+        waited = lifetime is not None and time.time() - page.at > lifetime
+        return waited or page.model != self.limits.model or self.open.beside_changed(self.beside)
+
+    def _enter(self, edits: Sequence[Edit], spent: Spent | None) -> None:
+        session = self.open.session
+        system, tools = self.open.attach(self.beside)
+        page = Page(
+            kind="call",
+            at=time.time(),
+            length=session.length,
+            model=self.limits.model,
+            window=self.limits.window,
+            limit=session.engine.budget.limit,
+            tokens={k: n for k, n in session.engine.window.ledger.tokens.items() if n},
+            system=system,
+            tools=tools,
+            spent=spent,
+        )
+        session.enter(page, edits)
+
+    def send(self) -> Flow[ModelResponse[Any]]:
+        """Send the request; where it is refused for its size, send a smaller one.
+
+        Raises:
+            WindowExceededError: What must stay is larger than the provider takes.
+        """
+        try:
+            for left in reversed(range(REFUSALS)):
+                engine = self.open.session.engine
+                boundary = self._boundary()
+                try:
+                    response: ModelResponse[Any] = yield Send(self._request(), (boundary,))
+                except TooLarge:
+                    self._learn_beside(boundary)
+                except Exception as error:  # noqa: BLE001 (every provider has its own)
+                    overflow = overflow_of(error)
+                    if overflow is None:
+                        raise
+                    if not left:
+                        raise _refused(engine, overflow) from error
+                    self._shrink(overflow)
+                else:
+                    self._learn_beside(boundary)
+                    self._observe(response)
+                    return response
+                yield from self._plan()
+            raise _refused(self.open.session.engine, None)
+        except BaseException:
+            self._end()
+            raise
+
+    def _end(self) -> None:
+        """Say in the journal that the run is over, so that nobody takes it for a live one."""
+        page = replace(self.open.session.page, kind="end", at=time.time(), spent=None)
+        with suppress(ThalwegError):
+            self.open.session.enter(page, ())
+
+    def _boundary(self) -> Boundary:
+        engine = self.open.session.engine
+        limit = engine.budget.calibrated(engine.calibration).limit
+        return Boundary(self.desk.count, self.open.wording.tokens(), limit)
+
+    def _request(self) -> ModelRequest[Any]:
+        items = self.open.session.engine.window.items
+        messages = self.open.wording.write(items)
+        return self.request.override(messages=self._as_others_left_it(messages))
+
+    def _as_others_left_it(self, messages: list[AnyMessage]) -> list[AnyMessage]:
+        """Keep what middleware before this one changed or added for this call alone."""
+        state, request = self.request.state["messages"], self.request.messages
+        if len(state) == len(request) and all(map(is_, state, request)):
+            return messages
+        had = {message.id: message for message in state}
+        changed = {
+            m.id: m for m in request if m.id in had and m.content != had[m.id].content
+        }
+        added = [m for m in request if m.id is None or m.id not in had]
+        return [*(changed.get(m.id, m) if m.id else m for m in messages), *added]
+
+    def _learn_beside(self, boundary: Boundary) -> None:
+        """Count from now on what other middleware added to the request."""
+        window = self.open.session.engine.window
+        if boundary.tokens:
+            self.open.added = max(0, self.open.added + boundary.tokens - window.tokens)
+            self._set_beside()
+
+    def _shrink(self, overflow: Overflow) -> None:
+        """Learn from a refusal, so that the next request is smaller."""
+        session, engine = self.open.session, self.open.session.engine
+        ledger, budget = engine.window.ledger, engine.budget
+        if overflow.kind == "bytes":
+            most = max(1, int(ledger.bytes * SMALLER))
+            engine.budget = budget.model_copy(update={"max_bytes": most})
+            return
+        if overflow.kind == "media":
+            most = max(1, ledger.media // 2)
+            engine.budget = budget.model_copy(update={"max_media": most})
+            return
+        if overflow.limit and overflow.limit < budget.window:
+            self.desk.windows[self.limits.model] = overflow.limit
+            budget = _with_window(budget, overflow.limit)
+        tokens = engine.window.tokens
+        if overflow.counted:
+            engine.observe(overflow.counted)
+            session.calibrations[self.limits.model] = engine.calibration
+        if budget.calibrated(engine.calibration).limit >= tokens:
+            target = engine.calibration.upper(int(tokens * SMALLER))
+            budget = _with_window(budget, target + budget.output)
+        engine.budget = budget
+
+    def _observe(self, response: ModelResponse[Any]) -> None:
+        for message in response.result:
+            if isinstance(message, AIMessage) and message.usage_metadata:
+                engine = self.open.session.engine
+                engine.observe(message.usage_metadata["input_tokens"])
+                self.open.session.calibrations[self.limits.model] = engine.calibration
+
+    def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
+        """Leave the thread open for the next turn, and say what changes in the state."""
+        session = self.open.session
+        session.is_running = True
+        self.desk.put_back(self.open)
+        update: dict[str, Any] = {"thalweg_turn": session.number}
+        if self.request.state.get("thalweg_compact"):
+            update["thalweg_compact"] = False
+        if self.gone:
+            update["messages"] = [RemoveMessage(id=uid) for uid in self.gone]
+        return ExtendedModelResponse(response, Command(update=update))
+
+
+def _go_on(
+    steps: Generator[Sequence[Edit], Sequence[Edit] | None], better: Sequence[Edit] | None
+) -> Sequence[Edit] | None:
+    try:
+        return steps.send(better)
+    except StopIteration:
+        return None
+
+
+def _with_window(budget: Budget, window: int) -> Budget:
+    """Give a budget another window, as small as it can be at least."""
+    output = min(budget.output, max(0, window - MIN_LIMIT))
+    return budget.model_copy(
+        update={"window": max(window, output + MIN_LIMIT), "max_output": output}
+    )
+
+
+def _refused(engine: Engine, overflow: Overflow | None) -> WindowExceededError:
+    sections = sorted(engine.window.ledger.tokens.items(), key=lambda pair: -pair[1])
+    return WindowExceededError(
+        needed=(overflow and overflow.counted) or engine.window.tokens,
+        window=(overflow and overflow.limit) or engine.budget.limit,
+        irreducible=tuple(f"{name} {tokens} tokens" for name, tokens in sections if tokens),
+    )
