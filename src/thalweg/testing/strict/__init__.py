@@ -1,0 +1,21 @@
+"""A model provider on the loopback that refuses what the real ones refuse.
+
+Two rules: it refuses with the status and the body of the provider whose dialect it speaks;
+it counts every token exactly, so that a request that fits here fits by the number.
+"""
+
+from thalweg.testing.strict.exchange import Answer, Request, Script, Seen, Tool, WireName
+from thalweg.testing.strict.faults import FaultName
+from thalweg.testing.strict.provider import Model, StrictProvider
+
+__all__ = [
+    "Answer",
+    "FaultName",
+    "Model",
+    "Request",
+    "Script",
+    "Seen",
+    "StrictProvider",
+    "Tool",
+    "WireName",
+]

@@ -1,0 +1,254 @@
+"""The messages API of Anthropic."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from thalweg.testing.strict.anthropic_blocks import content_blocks
+from thalweg.testing.strict.anthropic_rules import problems
+from thalweg.testing.strict.cache import PromptCache
+from thalweg.testing.strict.counting import (
+    MESSAGE_TOKENS,
+    Measured,
+    Piece,
+    call_piece,
+    compact,
+    document_piece,
+    image_piece,
+    tool_pieces,
+)
+from thalweg.testing.strict.dialect import Event, deltas
+from thalweg.testing.strict.exchange import (
+    Answer,
+    Object,
+    Problem,
+    Reply,
+    Spent,
+    Tool,
+    WireName,
+)
+from thalweg.testing.strict.sealing import signature
+
+_STOPS = {"stop": "end_turn", "length": "max_tokens", "refusal": "refusal"}
+
+
+class AnthropicDialect:
+    """`POST /v1/messages`."""
+
+    wire: WireName = "anthropic"
+    body_bytes = 32 * 1024 * 1024
+
+    def missing_key(self, headers: Mapping[str, str]) -> Problem | None:
+        """See `Dialect.missing_key`."""
+        if not headers.get("x-api-key") and not headers.get("authorization"):
+            return Problem("x-api-key header is required", 401, "authentication_error")
+        if not headers.get("anthropic-version"):
+            return Problem("anthropic-version: header is required")
+        return None
+
+    def too_large(self) -> Problem:
+        """See `Dialect.too_large`."""
+        return Problem("Request exceeds the maximum size", 413, "request_too_large")
+
+    def problems(self, body: Object) -> Iterable[Problem]:
+        """See `Dialect.problems`."""
+        return problems(body)
+
+    def overflow(self, body: Object, measured: Measured, window: int) -> Problem | None:
+        """See `Dialect.overflow`."""
+        total, asked = measured.total, body["max_tokens"]
+        if total > window:
+            return Problem(f"prompt is too long: {total} tokens > {window} maximum")
+        if total + asked > window:
+            return Problem(
+                f"input length and `max_tokens` exceed context limit: {total} + {asked} > "
+                f"{window}, decrease input length or `max_tokens` and try again"
+            )
+        return None
+
+    def items(self, body: Object) -> tuple[Any, ...]:
+        """See `Dialect.items`."""
+        system = [{"role": "system", "content": body["system"]}] if body.get("system") else []
+        return (*system, *body["messages"])
+
+    def tools(self, body: Object) -> tuple[Tool, ...]:
+        """See `Dialect.tools`."""
+        return tuple(
+            Tool(tool["name"], tool.get("description") or "", tool.get("input_schema") or {})
+            for tool in body.get("tools") or ()
+        )
+
+    def max_tokens(self, body: Object) -> int | None:
+        """See `Dialect.max_tokens`."""
+        most: int = body["max_tokens"]
+        return most
+
+    def pieces(self, body: Object) -> list[Piece]:
+        """See `Dialect.pieces`."""
+        tools = [
+            replace(piece, keep=_keep(tool))
+            for tool in body.get("tools") or ()
+            for piece in tool_pieces([_unmarked(tool)])
+        ]
+        pieces = tools + [
+            piece
+            for item in self.items(body)
+            for piece in _pieces(item["role"], content_blocks(item["content"]))
+        ]
+        if body.get("cache_control") and pieces:
+            pieces[-1] = replace(pieces[-1], keep=_keep(body))
+        return pieces
+
+    def spend(self, cache: PromptCache, model: str, measured: Measured, now: float) -> Spent:
+        """See `Dialect.spend`."""
+        return cache.marked(model, measured, now)
+
+    def said(self, body: Object, answer: Answer) -> Answer:
+        """See `Dialect.said`. Where thinking is on, a model always thinks."""
+        enabled = (body.get("thinking") or {}).get("type") == "enabled"
+        if enabled and not answer.thinking:
+            return replace(answer, thinking="Let me see what is asked.")
+        return answer
+
+    def whole(self, reply: Reply) -> Object:
+        """See `Dialect.whole`."""
+        return {**_head(reply), "content": _content(reply), **_end(reply)}
+
+    def events(self, reply: Reply) -> Iterator[Event]:
+        """See `Dialect.events`."""
+        start = {**_head(reply), "content": [], "stop_reason": None, "stop_sequence": None}
+        start["usage"] = {**_usage(reply.spent), "output_tokens": 1}
+        yield _event("message_start", message=start)
+        yield _event("ping")
+        for n, block in enumerate(_content(reply)):
+            opening, parts = _unfolded(block)
+            yield _event("content_block_start", index=n, content_block=opening)
+            for delta in parts:
+                yield _event("content_block_delta", index=n, delta=delta)
+            yield _event("content_block_stop", index=n)
+        end = _end(reply)
+        usage = end.pop("usage")
+        yield _event("message_delta", delta=end, usage=usage)
+        yield _event("message_stop")
+
+    def error(self, problem: Problem, request_id: str) -> Object:
+        """See `Dialect.error`."""
+        error = {"type": problem.kind, "message": problem.message}
+        return {"type": "error", "error": error, "request_id": request_id}
+
+
+def _keep(holder: Object) -> str:
+    mark = holder.get("cache_control")
+    return (mark.get("ttl") or "5m") if isinstance(mark, dict) else ""
+
+
+def _unmarked(tool: Object) -> Object:
+    return {name: value for name, value in tool.items() if name != "cache_control"}
+
+
+def _pieces(role: str, blocks: Sequence[Object]) -> Iterator[Piece]:
+    framing = MESSAGE_TOKENS
+    for block in blocks:
+        pieces = list(_block_pieces(role, block))
+        if block["type"] != "tool_result":  # which has its own
+            pieces[0] = replace(pieces[0], framing=pieces[0].framing + framing)
+            framing = 0
+        pieces[-1] = replace(pieces[-1], keep=_keep(block))
+        yield from pieces
+
+
+def _block_pieces(kind: str, block: Object) -> Iterator[Piece]:
+    match block["type"]:
+        case "text":
+            yield Piece(kind, block["text"])
+        case "thinking":
+            yield Piece(f"{kind} thinking", block["thinking"])
+        case "tool_use":
+            arguments = json.dumps(block["input"], ensure_ascii=False)
+            yield call_piece(block["id"], block["name"], arguments)
+        case "tool_result":
+            yield from _result_pieces(f"result {block['tool_use_id']}", block.get("content"))
+        case "image":
+            yield image_piece("anthropic", kind, compact(block["source"]))
+        case "document":
+            yield document_piece(kind, compact(block["source"]))
+        case _:
+            yield Piece(kind, compact(_unmarked(block)))
+
+
+def _result_pieces(kind: str, content: object) -> Iterator[Piece]:
+    inner = [p for block in content_blocks(content) for p in _block_pieces(kind, block)]
+    first, *rest = inner or [Piece(kind, "")]
+    yield replace(first, framing=MESSAGE_TOKENS)
+    yield from rest
+
+
+def _head(reply: Reply) -> Object:
+    return {
+        "id": f"msg_{reply.uid}",
+        "type": "message",
+        "role": "assistant",
+        "model": reply.request.model,
+    }
+
+
+def _end(reply: Reply) -> Object:
+    stop = _STOPS[reply.answer.finish]
+    if reply.answer.calls and stop == "end_turn":
+        stop = "tool_use"
+    return {"stop_reason": stop, "stop_sequence": None, "usage": _usage(reply.spent)}
+
+
+def _content(reply: Reply) -> list[Object]:
+    answer, content = reply.answer, list[Object]()
+    if answer.thinking:
+        signed = signature(answer.thinking)
+        content.append({"type": "thinking", "thinking": answer.thinking, "signature": signed})
+    if answer.text:
+        content.append({"type": "text", "text": answer.text})
+    return content + [
+        {
+            "type": "tool_use",
+            "id": f"toolu_{reply.call_id(n)}",
+            "name": name,
+            "input": dict(arguments),
+        }
+        for n, (name, arguments) in enumerate(answer.calls)
+    ]
+
+
+def _unfolded(block: Object) -> tuple[Object, list[Object]]:
+    """Part a block into what opens it in a stream and the deltas that fill it."""
+    match block["type"]:
+        case "thinking":
+            parts = [{"type": "thinking_delta", "thinking": t} for t in deltas(block["thinking"])]
+            parts.append({"type": "signature_delta", "signature": block["signature"]})
+            return {**block, "thinking": "", "signature": ""}, parts
+        case "text":
+            parts = [{"type": "text_delta", "text": text} for text in deltas(block["text"])]
+            return {**block, "text": ""}, parts
+        case _:
+            written = json.dumps(block["input"], ensure_ascii=False)
+            texts = ["", *deltas(written)]
+            parts = [{"type": "input_json_delta", "partial_json": text} for text in texts]
+            return {**block, "input": {}}, parts
+
+
+def _event(name: str, **data: object) -> Event:
+    return name, {"type": name, **data}
+
+
+def _usage(spent: Spent) -> Object:
+    written = spent.written_5m + spent.written_1h
+    return {
+        "input_tokens": spent.input - spent.cached - written,
+        "cache_creation_input_tokens": written,
+        "cache_read_input_tokens": spent.cached,
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": spent.written_5m,
+            "ephemeral_1h_input_tokens": spent.written_1h,
+        },
+        "output_tokens": spent.output,
+        "service_tier": "standard",
+    }

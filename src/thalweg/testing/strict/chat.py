@@ -1,0 +1,225 @@
+"""The chat completions API of OpenAI."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from thalweg.testing.strict.cache import PromptCache
+from thalweg.testing.strict.chat_rules import problems
+from thalweg.testing.strict.counting import (
+    MESSAGE_TOKENS,
+    Measured,
+    Piece,
+    call_piece,
+    compact,
+    document_piece,
+    image_piece,
+    tool_pieces,
+)
+from thalweg.testing.strict.dialect import Event, deltas
+from thalweg.testing.strict.exchange import (
+    Answer,
+    Object,
+    Problem,
+    Reply,
+    Spent,
+    Tool,
+    WireName,
+)
+from thalweg.testing.strict.openai_problems import (
+    BODY_BYTES,
+    error_body,
+    missing_key,
+    too_large,
+)
+
+_CREATED = 1_700_000_000
+
+
+class ChatDialect:
+    """`POST /v1/chat/completions`."""
+
+    wire: WireName = "openai-chat"
+    body_bytes = BODY_BYTES
+
+    def missing_key(self, headers: Mapping[str, str]) -> Problem | None:
+        """See `Dialect.missing_key`."""
+        return missing_key(headers)
+
+    def too_large(self) -> Problem:
+        """See `Dialect.too_large`."""
+        return too_large()
+
+    def problems(self, body: Object) -> Iterable[Problem]:
+        """See `Dialect.problems`."""
+        return problems(body)
+
+    def overflow(self, body: Object, measured: Measured, window: int) -> Problem | None:
+        """See `Dialect.overflow`."""
+        total, asked = measured.total, self.max_tokens(body) or 0
+        if total + asked <= window:
+            return None
+        code, head = "context_length_exceeded", f"This model's maximum context length is {window}"
+        if total > window:
+            return Problem(
+                f"{head} tokens. However, your messages resulted in {total} tokens. "
+                "Please reduce the length of the messages.",
+                param="messages",
+                code=code,
+            )
+        return Problem(
+            f"{head} tokens. However, you requested {total + asked} tokens ({total} in the "
+            f"messages, {asked} in the completion). "
+            "Please reduce the length of the messages or completion.",
+            param="messages",
+            code=code,
+        )
+
+    def items(self, body: Object) -> tuple[Any, ...]:
+        """See `Dialect.items`."""
+        return tuple(body["messages"])
+
+    def tools(self, body: Object) -> tuple[Tool, ...]:
+        """See `Dialect.tools`."""
+        functions = [tool["function"] for tool in body.get("tools") or ()]
+        return tuple(
+            Tool(f["name"], f.get("description") or "", f.get("parameters") or {})
+            for f in functions
+        )
+
+    def max_tokens(self, body: Object) -> int | None:
+        """See `Dialect.max_tokens`."""
+        asked = body.get("max_completion_tokens", body.get("max_tokens"))
+        return asked if isinstance(asked, int) else None
+
+    def pieces(self, body: Object) -> list[Piece]:
+        """See `Dialect.pieces`."""
+        messages = [piece for message in body["messages"] for piece in _pieces(message)]
+        return tool_pieces(tool["function"] for tool in body.get("tools") or ()) + messages
+
+    def spend(self, cache: PromptCache, model: str, measured: Measured, now: float) -> Spent:
+        """See `Dialect.spend`."""
+        return cache.automatic(model, measured, now)
+
+    def said(self, body: Object, answer: Answer) -> Answer:  # noqa: ARG002 (it depends on nothing)
+        """See `Dialect.said`."""
+        return answer
+
+    def whole(self, reply: Reply) -> Object:
+        """See `Dialect.whole`."""
+        answer = reply.answer
+        message: Object = {"role": "assistant", "content": answer.text or None, "refusal": None}
+        if answer.finish == "refusal":
+            message |= {"content": None, "refusal": answer.text}
+        if answer.calls:
+            message["tool_calls"] = _calls(reply)
+        elif answer.finish != "refusal":
+            message["content"] = answer.text
+        choice = {
+            "index": 0,
+            "message": message,
+            "logprobs": None,
+            "finish_reason": _finish(reply),
+        }
+        return {
+            **_head(reply, "chat.completion"),
+            "choices": [choice],
+            "usage": _usage(reply.spent),
+        }
+
+    def events(self, reply: Reply) -> Iterator[Event]:
+        """See `Dialect.events`."""
+        head = _head(reply, "chat.completion.chunk")
+        options = reply.request.body.get("stream_options") or {}
+        with_usage: Object = {"usage": None} if options.get("include_usage") else {}
+        for delta, finish in _stream(reply):
+            choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+            yield "", {**head, "choices": [choice], **with_usage}
+        if with_usage:
+            yield "", {**head, "choices": [], "usage": _usage(reply.spent)}
+        yield "", "[DONE]"
+
+    def error(self, problem: Problem, request_id: str) -> Object:  # noqa: ARG002 (in a header)
+        """See `Dialect.error`."""
+        return error_body(problem)
+
+
+def _pieces(message: Object) -> Iterator[Piece]:
+    role = message["role"]
+    kind = f"{role} {message.get('tool_call_id') or message.get('name') or ''}"
+    content = message.get("content") or ""
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    yield Piece(kind, "", MESSAGE_TOKENS)
+    for part in parts:
+        if part["type"] == "image_url":
+            image = part["image_url"]
+            yield image_piece(
+                "openai-chat", kind, image["url"] if isinstance(image, dict) else image
+            )
+        elif part["type"] in {"text", "refusal"}:
+            yield Piece(kind, part[part["type"]])
+        else:
+            yield document_piece(kind, compact(part))
+    for call in message.get("tool_calls") or ():
+        function = call["function"]
+        yield call_piece(call["id"], function["name"], function["arguments"])
+
+
+def _head(reply: Reply, kind: str) -> Object:
+    return {
+        "id": f"chatcmpl-{reply.uid}",
+        "object": kind,
+        "created": _CREATED + reply.request.number,
+        "model": reply.request.model,
+        "service_tier": "default",
+        "system_fingerprint": "fp_strict",
+    }
+
+
+def _finish(reply: Reply) -> str:
+    if reply.answer.finish == "length":
+        return "length"
+    return "tool_calls" if reply.answer.calls else "stop"
+
+
+def _calls(reply: Reply) -> list[Object]:
+    return [
+        {
+            "id": f"call_{reply.call_id(n)}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)},
+        }
+        for n, (name, arguments) in enumerate(reply.answer.calls)
+    ]
+
+
+def _stream(reply: Reply) -> Iterator[tuple[Object, str | None]]:
+    refuses = reply.answer.finish == "refusal"
+    yield (
+        {"role": "assistant", "content": None if reply.answer.calls else "", "refusal": None},
+        None,
+    )
+    for text in deltas(reply.answer.text):
+        yield {"refusal" if refuses else "content": text}, None
+    for n, call in enumerate(_calls(reply)):
+        arguments = call["function"]["arguments"]
+        opening = {**call, "function": {**call["function"], "arguments": ""}}
+        yield {"tool_calls": [{"index": n, **opening}]}, None
+        for text in deltas(arguments):
+            yield {"tool_calls": [{"index": n, "function": {"arguments": text}}]}, None
+    yield {}, _finish(reply)
+
+
+def _usage(spent: Spent) -> Object:
+    return {
+        "prompt_tokens": spent.input,
+        "completion_tokens": spent.output,
+        "total_tokens": spent.input + spent.output,
+        "prompt_tokens_details": {"cached_tokens": spent.cached, "audio_tokens": 0},
+        "completion_tokens_details": {
+            "reasoning_tokens": spent.thinking,
+            "audio_tokens": 0,
+            "accepted_prediction_tokens": 0,
+            "rejected_prediction_tokens": 0,
+        },
+    }

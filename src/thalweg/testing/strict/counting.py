@@ -1,0 +1,132 @@
+"""Tokens of a request, counted over one canonical rendering.
+
+A request is a row of *pieces*: the tools, the system prompt, then every block of every
+message, in the order that the provider's prompt cache sees them. A piece costs the exact
+o200k count of its text and its framing:
+
+- `MESSAGE_TOKENS` on the first piece of a message, `CALL_TOKENS` on a tool call,
+  `TOOL_TOKENS` on a tool's definition, `REQUEST_TOKENS` once;
+- a tool call is its name and its arguments on two lines, a tool's definition its JSON with
+  sorted keys and no spaces;
+- an image costs `IMAGE_TOKENS` of its wire whatever its size, a document as
+  `thalweg.tokens.media_tokens` has it;
+- reasoning is its text; its signature is free.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import accumulate
+
+from thalweg.entries import Media
+from thalweg.testing.strict.exchange import WireName
+from thalweg.tokens import exact_counter, media_tokens
+
+MESSAGE_TOKENS = 4
+CALL_TOKENS = 8
+TOOL_TOKENS = 4
+REQUEST_TOKENS = 3
+IMAGE_TOKENS: dict[WireName, int] = {
+    "openai-chat": 765,
+    "openai-responses": 765,
+    "anthropic": 1_600,
+}
+"""OpenAI's price of 1,024 x 1,024 pixels in high detail; Anthropic's of its largest image."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a request that is counted, and cached, as one."""
+
+    kind: str
+    """What it is and whose; a part of its identity that is not counted."""
+    text: str
+    framing: int = 0
+    """Tokens around it."""
+    media: int | None = None
+    """Tokens instead of those of the text, which is then only its identity."""
+    keep: str = ""
+    """Lifetime of a cache breakpoint behind this piece (`5m`, `1h`), or empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A request as it was counted."""
+
+    prefixes: tuple[bytes, ...]
+    """Identity of the request up to and with each piece."""
+    sums: tuple[int, ...]
+    """Tokens up to and with each piece."""
+    keeps: tuple[str, ...]
+    """The cache breakpoint behind each piece, or empty."""
+
+    @property
+    def total(self) -> int:
+        """Tokens of the request."""
+        return self.sums[-1] if self.sums else 0
+
+
+class Meter:
+    """Counts pieces; a text it has seen costs one hash."""
+
+    def __init__(self) -> None:
+        self._count = exact_counter()
+        self._known: dict[bytes, int] = {}
+
+    def text(self, text: str) -> int:
+        """Count one text."""
+        return self._tokens(_digest("", text), text)
+
+    def measure(self, pieces: Sequence[Piece], inflation: float) -> Measured:
+        """Count a request, every count times `inflation`."""
+        identities = [_digest(piece.kind, piece.text) for piece in pieces]
+        tokens = (
+            piece.framing + (self._tokens(key, piece.text) if piece.media is None else piece.media)
+            for key, piece in zip(identities, pieces, strict=True)
+        )
+        exact = accumulate(tokens, initial=REQUEST_TOKENS)
+        chain = accumulate(identities, _chained, initial=b"")
+        return Measured(
+            prefixes=tuple(chain)[1:],
+            sums=tuple(round(tokens * inflation) for tokens in exact)[1:],
+            keeps=tuple(piece.keep for piece in pieces),
+        )
+
+    def _tokens(self, key: bytes, text: str) -> int:
+        if (known := self._known.get(key)) is None:
+            known = self._known[key] = self._count(text)
+        return known
+
+
+def _digest(kind: str, text: str) -> bytes:
+    return blake2b(f"{kind}\0{text}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _chained(before: bytes, identity: bytes) -> bytes:
+    return blake2b(before + identity, digest_size=16).digest()
+
+
+def compact(value: object) -> str:
+    """Write JSON with sorted keys and no spaces."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def tool_pieces(tools: Iterable[object]) -> list[Piece]:
+    """Render the tools of a request."""
+    return [Piece("tool", compact(tool), TOOL_TOKENS) for tool in tools]
+
+
+def call_piece(call_id: str, name: str, arguments: str) -> Piece:
+    """Render a tool call."""
+    return Piece(f"call {call_id}", f"{name}\n{arguments}", CALL_TOKENS)
+
+
+def image_piece(wire: WireName, kind: str, content: str) -> Piece:
+    """Render an image: its address or base64."""
+    return Piece(f"{kind} image", content, media=IMAGE_TOKENS[wire])
+
+
+def document_piece(kind: str, content: str) -> Piece:
+    """Render a document: its address or base64."""
+    return Piece(f"{kind} file", content, media=media_tokens(Media("application/pdf", content)))

@@ -1,0 +1,93 @@
+"""What a dialect of the strict provider is: how it refuses, counts, answers and streams."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+from thalweg.testing.strict.cache import PromptCache
+from thalweg.testing.strict.counting import Measured, Piece
+from thalweg.testing.strict.exchange import (
+    Answer,
+    Object,
+    Problem,
+    Reply,
+    Spent,
+    Tool,
+    WireName,
+)
+
+Event = tuple[str, Object | str]
+"""A server-sent event: its name, empty for none, and its data."""
+
+MOST_DELTAS = 16
+LEAST_DELTA_CHARS = 12
+
+
+class Dialect(Protocol):
+    """One of the three APIs."""
+
+    wire: WireName
+    body_bytes: int
+    """Largest body."""
+
+    def missing_key(self, headers: Mapping[str, str]) -> Problem | None:
+        """Refuse a request without what its client sends beside the body."""
+        ...
+
+    def too_large(self) -> Problem:
+        """Refuse a body for its size."""
+        ...
+
+    def problems(self, body: Object) -> Iterable[Problem]:
+        """List what is wrong with a body, its length in tokens left out."""
+        ...
+
+    def overflow(self, body: Object, measured: Measured, window: int) -> Problem | None:
+        """Refuse a body that the window does not hold."""
+        ...
+
+    def items(self, body: Object) -> tuple[Any, ...]:
+        """Give the messages of a valid body, its system prompt as one of them."""
+        ...
+
+    def tools(self, body: Object) -> tuple[Tool, ...]:
+        """Give the tools of a valid body."""
+        ...
+
+    def max_tokens(self, body: Object) -> int | None:
+        """Give the most tokens of output that a body asks for."""
+        ...
+
+    def pieces(self, body: Object) -> list[Piece]:
+        """Render a valid body for counting."""
+        ...
+
+    def spend(self, cache: PromptCache, model: str, measured: Measured, now: float) -> Spent:
+        """Look a request up in the prompt cache and remember it there."""
+        ...
+
+    def said(self, body: Object, answer: Answer) -> Answer:
+        """Give an answer as a model of this API says it to such a body."""
+        ...
+
+    def whole(self, reply: Reply) -> Object:
+        """Write the body of an answer."""
+        ...
+
+    def events(self, reply: Reply) -> Iterator[Event]:
+        """Write an answer as a stream."""
+        ...
+
+    def error(self, problem: Problem, request_id: str) -> Object:
+        """Write the body of an error."""
+        ...
+
+
+def deltas(text: str) -> Iterator[str]:
+    """Cut a text into the fragments of a stream; none for the empty text.
+
+    Example:
+        >>> list(deltas("a text that streams"))
+        ['a text that ', 'streams']
+    """
+    size = max(LEAST_DELTA_CHARS, -(-len(text) // MOST_DELTAS))
+    return (text[at : at + size] for at in range(0, len(text), size))

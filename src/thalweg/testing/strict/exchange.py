@@ -1,0 +1,139 @@
+"""What goes in and out of the strict provider: requests, answers, and what was seen."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from thalweg.entries import Message
+from thalweg.wires import WIRES
+
+Object = dict[str, Any]
+"""A JSON object as it came over the line."""
+
+WireName = Literal["openai-chat", "openai-responses", "anthropic"]
+"""The dialects it speaks, by the names that `thalweg.wires` has for them."""
+
+Finish = Literal["stop", "length", "refusal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that a request offers."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    """JSON schema of its arguments."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A valid request, as a script reads it."""
+
+    wire: WireName
+    number: int
+    """Of all requests to this provider that were valid, from 0."""
+    model: str
+    body: Object
+    """As it was sent."""
+    items: tuple[Any, ...]
+    """The message objects of the body, its system prompt as one at the head."""
+    tools: tuple[Tool, ...]
+    max_tokens: int | None
+    """Most tokens of output; `None` if the request does not say."""
+    stream: bool
+    tokens: int
+    """Of the whole request, as this provider counts."""
+
+    @cached_property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages in the shape that all wires share; read when first asked for."""
+        return tuple(WIRES[self.wire].read(self.items)[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model says."""
+
+    text: str = ""
+    calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    """Name and arguments of each tool call; the provider gives the ids."""
+    thinking: str = ""
+    """Signed on Anthropic, an encrypted reasoning item on Responses; counted only on Chat."""
+    finish: Finish = "stop"
+    """`length` and `refusal` as each dialect says them; a call has its own reason."""
+    output_tokens: int | None = None
+    """What to report; counted if `None`."""
+
+
+Script = Callable[[Request], Answer]
+"""Decides the answer to a request. Called from many threads when requests are concurrent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a request is refused, as the body of the error says it."""
+
+    message: str
+    status: int = 400
+    kind: str = "invalid_request_error"
+    param: str | None = None
+    """Of OpenAI: the parameter at fault."""
+    code: str | None = None
+    """Of OpenAI: the stable name of the fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Tokens of one exchange."""
+
+    input: int = 0
+    """All input tokens, cached ones included."""
+    cached: int = 0
+    """Read from the prompt cache."""
+    written_5m: int = 0
+    """Written to the prompt cache for five minutes (Anthropic)."""
+    written_1h: int = 0
+    """Written to the prompt cache for an hour (Anthropic)."""
+    output: int = 0
+    thinking: int = 0
+    """The part of `output` that is reasoning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer on its way out."""
+
+    request: Request
+    answer: Answer
+    spent: Spent
+    uid: str
+    """Unique to this reply; the ids in it are made of it."""
+
+    def call_id(self, number: int) -> str:
+        """Give the id of the n-th call, without a provider's prefix."""
+        return f"{self.uid}{number:02}"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One request that arrived, in the order of arrival, and what became of it."""
+
+    wire: WireName
+    model: str
+    body: Object | None
+    """As it was sent; `None` when bodies are not kept."""
+    tokens: int
+    """As this provider counted; 0 where it was refused before counting."""
+    cached_tokens: int
+    written_tokens: int
+    """Written to the prompt cache (Anthropic)."""
+    output_tokens: int
+    status: int
+    """Of the HTTP response; 0 for a fault that sent none."""
+    problems: tuple[str, ...] = ()
+    """Everything that was wrong with it. The error that went out is the first."""
+    fault: str = ""
+    """The fault it met, by its name in `fail_next`."""
+    stream: bool = field(default=False)

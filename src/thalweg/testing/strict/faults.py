@@ -1,0 +1,92 @@
+"""Faults that a test can order: errors by name, silence, and answers cut in the middle."""
+
+from collections import deque
+from dataclasses import dataclass
+from threading import Lock
+from typing import Literal
+
+from thalweg.testing.strict.exchange import Problem, WireName
+
+FaultName = Literal["rate_limit", "overloaded", "server", "stall", "cut"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What happens to one request."""
+
+    name: FaultName
+    seconds: float = 0.0
+    """Of silence (`stall`), or of the `retry-after` header (`rate_limit`, `overloaded`)."""
+    after: float = 0.0
+    """Share of the answer that goes out before the silence or the cut, `0..1`."""
+    wire: WireName | None = None
+    """The only wire that it hits; every one if `None`."""
+
+
+class Faults:
+    """Faults that wait for their requests, first come first served."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Fault] = deque()
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, fault: Fault, times: int) -> None:
+        """Let a fault wait for its next requests."""
+        with self._lock:
+            self._waiting.extend([fault] * times)
+
+    def clear(self) -> None:
+        """Forget those that have not happened."""
+        with self._lock:
+            self._waiting.clear()
+
+    def take(self, wire: WireName) -> Fault | None:
+        """Take the next fault that hits a wire."""
+        with self._lock:
+            for fault in self._waiting:
+                if fault.wire in {None, wire}:
+                    self._waiting.remove(fault)
+                    return fault
+        return None
+
+
+def problem_of(fault: Fault, wire: WireName) -> Problem | None:
+    """Say what the provider answers; `None` where the fault is not an error but in the line."""
+    ours, theirs = _ANTHROPIC.get(fault.name), _OPENAI.get(fault.name)
+    return ours if wire == "anthropic" else theirs
+
+
+_ANTHROPIC: dict[str, Problem] = {
+    "rate_limit": Problem(
+        "This request would exceed your organization's rate limit of 80,000 input tokens per "
+        "minute. For details, refer to: https://docs.claude.com/en/api/rate-limits.",
+        429,
+        "rate_limit_error",
+    ),
+    "overloaded": Problem("Overloaded", 529, "overloaded_error"),
+    "server": Problem("Internal server error", 500, "api_error"),
+}
+_OPENAI: dict[str, Problem] = {
+    "rate_limit": Problem(
+        "Rate limit reached for this model on tokens per min (TPM): Limit 30000, Used 30000, "
+        "Requested 1000. Please try again later. "
+        "Visit https://platform.openai.com/account/rate-limits to learn more.",
+        429,
+        "tokens",
+        code="rate_limit_exceeded",
+    ),
+    "overloaded": Problem(
+        "The engine is currently overloaded, please try again later",
+        503,
+        "service_unavailable_error",
+        code="server_is_overloaded",
+    ),
+    "server": Problem(
+        "The server had an error while processing your request. Sorry about that!",
+        500,
+        "server_error",
+    ),
+}

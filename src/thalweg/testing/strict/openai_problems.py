@@ -1,0 +1,175 @@
+"""The errors of OpenAI that both of its dialects have, in its words."""
+
+import re
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from thalweg.testing.strict.exchange import Object, Problem
+
+NAME = re.compile(r"[a-zA-Z0-9_-]+")
+MOST_NAME_CHARS = 64
+MOST_TEXT_CHARS = 10_485_760
+BODY_BYTES = 52_428_800
+"""Largest body: OpenAI's limit of images in one request, 50 MB."""
+
+_TYPES = {
+    dict: "an object",
+    list: "an array of objects",
+    str: "a string",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a decimal",
+    type(None): "null",
+}
+
+
+def error_body(problem: Problem) -> Object:
+    """Write the body of an error."""
+    return {
+        "error": {
+            "message": problem.message,
+            "type": problem.kind,
+            "param": problem.param,
+            "code": problem.code,
+        }
+    }
+
+
+def missing_key(headers: Mapping[str, str]) -> Problem | None:
+    """Refuse a request without a key."""
+    if headers.get("authorization", "").startswith("Bearer "):
+        return None
+    return Problem(
+        "You didn't provide an API key. You need to provide your API key in an Authorization "
+        "header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
+        401,
+    )
+
+
+def too_large() -> Problem:
+    """Refuse a body for its size."""
+    return Problem(
+        f"Request body is too large: at most {BODY_BYTES} bytes are allowed.",
+        413,
+        code="request_too_large",
+    )
+
+
+def missing(path: str) -> Problem:
+    """Refuse a body without a field."""
+    return Problem(
+        f"Missing required parameter: '{path}'.", param=path, code="missing_required_parameter"
+    )
+
+
+def unknown(path: str) -> Problem:
+    """Refuse a field that there is not."""
+    return Problem(f"Unknown parameter: '{path}'.", param=path, code="unknown_parameter")
+
+
+def wrong_type(path: str, expected: str, value: object) -> Problem:
+    """Refuse a value for its type."""
+    got = _TYPES[type(value)].removesuffix(" of objects")
+    return Problem(
+        f"Invalid type for '{path}': expected {expected}, but got {got} instead.",
+        param=path,
+        code="invalid_type",
+    )
+
+
+def wrong_value(path: str, value: str, known: tuple[str, ...]) -> Problem:
+    """Refuse a value that is none of those there are."""
+    names = [f"'{name}'" for name in known]
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return Problem(
+        f"Invalid value: '{value}'. Supported values are: {listed}.",
+        param=path,
+        code="invalid_value",
+    )
+
+
+def text_length(path: str, text: str, most: int) -> Iterator[Problem]:
+    """Refuse a text that is too long, or empty where it must not be."""
+    if len(text) > most:
+        yield Problem(
+            f"Invalid '{path}': string too long. Expected a string with maximum length {most}, "
+            f"but got a string with length {len(text)} instead.",
+            param=path,
+            code="string_above_max_length",
+        )
+
+
+def not_empty(path: str, text: str) -> Iterator[Problem]:
+    """Refuse an empty text where one must be."""
+    if not text:
+        yield Problem(
+            f"Invalid '{path}': empty string. Expected a string with minimum length 1, "
+            "but got an empty string instead.",
+            param=path,
+            code="empty_string",
+        )
+
+
+def empty_array(path: str) -> Problem:
+    """Refuse a list without elements."""
+    return Problem(
+        f"Invalid '{path}': empty array. Expected an array with minimum length 1, "
+        "but got an empty array instead.",
+        param=path,
+        code="empty_array",
+    )
+
+
+def function_name(path: str, name: object) -> Iterator[Problem]:
+    """Check the name of a function."""
+    if not isinstance(name, str):
+        yield wrong_type(path, "a string", name)
+        return
+    yield from not_empty(path, name)
+    yield from text_length(path, name, MOST_NAME_CHARS)
+    if name and not NAME.fullmatch(name):
+        yield Problem(
+            f"Invalid '{path}': string does not match pattern. "
+            "Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+            param=path,
+            code="invalid_value",
+        )
+
+
+def image_url(path: str, url: object) -> Iterator[Problem]:
+    """Check the address of an image; of one by value, that it is base64 of an image type."""
+    if not isinstance(url, str):
+        yield wrong_type(path, "a string", url)
+    elif not url.startswith(("http://", "https://")) and (fault := _fault_of_data_url(url)):
+        yield Problem(
+            f"Invalid '{path}'. Expected a base64-encoded data URL with an image MIME type "
+            f"(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got {fault}.",
+            param=path,
+            code="invalid_value",
+        )
+
+
+@lru_cache(maxsize=1_024)
+def _fault_of_data_url(url: str) -> str:
+    head, comma, content = url.partition(",")
+    if not url.startswith("data:"):
+        return "a value without the 'data:' prefix"
+    mime, _, encoding = head.removeprefix("data:").partition(";")
+    if mime not in {"image/png", "image/jpeg", "image/gif", "image/webp"}:
+        return f"unsupported MIME type '{mime}'"
+    if not comma or encoding != "base64":
+        return "a value that is not base64-encoded"
+    if not content:
+        return "empty base64-encoded bytes"
+    return "" if is_base64(content) else "an invalid base64-encoded value"
+
+
+def is_base64(content: str) -> bool:
+    """Whether a text is strict base64."""
+    try:
+        b64decode(content, validate=True)
+    except (Error, ValueError):
+        return False
+    return True

@@ -1,0 +1,317 @@
+"""The strict provider: what a test holds in its hand."""
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from threading import Lock, Thread
+from types import TracebackType
+from typing import Self
+
+from thalweg.testing.strict.anthropic import AnthropicDialect
+from thalweg.testing.strict.cache import PromptCache
+from thalweg.testing.strict.chat import ChatDialect
+from thalweg.testing.strict.counting import Measured, Meter
+from thalweg.testing.strict.dialect import Dialect
+from thalweg.testing.strict.exchange import (
+    Answer,
+    Object,
+    Problem,
+    Reply,
+    Request,
+    Script,
+    Seen,
+    Spent,
+    WireName,
+)
+from thalweg.testing.strict.faults import Fault, FaultName, Faults, problem_of
+from thalweg.testing.strict.server import Line, Outcome
+
+
+_UNKNOWN_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What differs from the provider's own settings for one model."""
+
+    window: int | None = None
+    inflation: float | None = None
+
+
+def brief(request: Request) -> Answer:
+    """Answer any request with one short sentence that names its number."""
+    return Answer(f"Understood, that was request {request.number}.")
+
+
+class StrictProvider:
+    """A model provider on the loopback that refuses what the real ones refuse.
+
+    Speaks OpenAI's Chat Completions and Responses and Anthropic's Messages. The attributes
+    below may change while it runs; what a script raises is raised again by `close`.
+
+    Args:
+        window: Input tokens that a model accepts; of Anthropic, the output asked for included.
+        inflation: How many times as many tokens as the exact o200k count it counts.
+        keep_bodies: Whether `requests` keeps what was sent. Long runs may not want it.
+        answer: Decides what the model says.
+    """
+
+    def __init__(
+        self,
+        *,
+        window: int = 128_000,
+        inflation: float = 1.0,
+        keep_bodies: bool = True,
+        answer: Script = brief,
+    ) -> None:
+        self.window = window
+        self.inflation = inflation
+        self.keep_bodies = keep_bodies
+        self.answer = answer
+        self.models: dict[str, Model] = {}
+        """By model name, what differs from `window` and `inflation`."""
+        self.requests: list[Seen] = []
+        """What arrived, in the order in which it was answered."""
+        self.clock: Callable[[], float] = time.monotonic
+        """Seconds, for the lifetime of the prompt cache."""
+        self.cache = PromptCache()
+        self.faults = Faults()
+        self._meter = Meter()
+        self._lock = Lock()
+        self._valid = 0
+        self._salt = secrets.token_hex(4)
+        self._failures: list[BaseException] = []
+        self._dialects: dict[str, Dialect] = {
+            "/v1/chat/completions": ChatDialect(),
+            "/v1/messages": AnthropicDialect(),
+        }
+        self._line: Line | None = None
+        self._thread: Thread | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self.close()
+        except BaseException as failure:
+            if error is None:
+                raise
+            error.add_note(f"the script of the strict provider raised {failure!r}")
+
+    def start(self) -> None:
+        """Listen on a free port of the loopback, in a thread."""
+        self._line = Line(self._respond, self._most_bytes, self._failures.append)
+        self._thread = Thread(target=self._line.serve_forever, kwargs={"poll_interval": 0.02})
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop, close every connection, and raise what a script raised.
+
+        Raises:
+            BaseException: The first that the script raised.
+        """
+        if self._line is None or self._thread is None:
+            return
+        self._line.closing.set()
+        self._line.shutdown()
+        self._thread.join()
+        self._line.server_close()
+        self._line = self._thread = None
+        if self._failures:
+            raise self._failures[0]
+
+    @property
+    def openai_url(self) -> str:
+        """The `base_url` of OpenAI's clients."""
+        return f"{self.anthropic_url}/v1"
+
+    @property
+    def anthropic_url(self) -> str:
+        """The `base_url` of Anthropic's clients."""
+        assert self._line is not None, "the provider is not running"
+        return f"http://127.0.0.1:{self._line.server_port}"
+
+    def fail_next(
+        self,
+        name: FaultName,
+        times: int = 1,
+        *,
+        seconds: float | None = None,
+        after: float | None = None,
+        wire: WireName | None = None,
+    ) -> None:
+        """Let the next requests meet a fault.
+
+        Args:
+            name: `rate_limit` (429), `overloaded` (503; Anthropic 529) and `server` (500) are
+                errors; `stall` is silence, after which the answer comes; `cut` ends the
+                connection within the answer.
+            times: How many requests.
+            seconds: Of silence, 60 if not given; of an error, its `retry-after` header.
+            after: Share of the answer that goes out before the silence (nothing, if not
+                given) or the cut (half).
+            wire: Count only requests of this wire.
+        """
+        seconds = seconds if seconds is not None else 60.0 if name == "stall" else 0.0
+        after = after if after is not None else 0.5 if name == "cut" else 0.0
+        self.faults.add(Fault(name, seconds, after, wire), times)
+
+    def count(self, wire: WireName, body: Object) -> int:
+        """Count a valid body as a request of it would be counted."""
+        dialect = next(each for each in self._dialects.values() if each.wire == wire)
+        return self._measure(dialect, body).total
+
+    def _setting(self, body: Object) -> tuple[int, float]:
+        model = self.models.get(str(body.get("model", "")), Model())
+        window = model.window if model.window is not None else self.window
+        return window, model.inflation if model.inflation is not None else self.inflation
+
+    def _measure(self, dialect: Dialect, body: Object) -> Measured:
+        return self._meter.measure(dialect.pieces(body), self._setting(body)[1])
+
+    def _most_bytes(self, path: str) -> int:
+        dialect = self._dialects.get(_without_query(path))
+        return dialect.body_bytes if dialect is not None else _UNKNOWN_BYTES
+
+    def _respond(self, path: str, headers: Mapping[str, str], length: int, raw: bytes) -> Outcome:
+        """Decide what becomes of a request, and note it."""
+        path, counts = _counted(_without_query(path))
+        dialect = self._dialects.get(path)
+        if dialect is None:
+            return Outcome(404, {"error": {"message": f"Invalid URL (POST {path})"}})
+        if length > dialect.body_bytes:
+            return self._refuse(dialect, {}, [dialect.too_large()])
+        body = _as_object(raw)
+        if body is None:
+            return self._refuse(dialect, {}, [Problem("The body is not a JSON object.")])
+        if counts:
+            return Outcome(200, {"input_tokens": self._measure(dialect, body).total})
+        fault = self.faults.take(dialect.wire)
+        if fault is not None and (problem := problem_of(fault, dialect.wire)) is not None:
+            return self._refuse(dialect, body, [problem], fault=fault)
+        if (unnamed := dialect.missing_key(headers)) is not None:
+            return self._refuse(dialect, body, [unnamed])
+        return self._judge(dialect, body, fault)
+
+    def _judge(self, dialect: Dialect, body: Object, fault: Fault | None) -> Outcome:
+        if problems := list(dialect.problems(body)):
+            return self._refuse(dialect, body, problems, fault=fault)
+        measured = self._measure(dialect, body)
+        overflow = dialect.overflow(body, measured, self._setting(body)[0])
+        if overflow is not None:
+            return self._refuse(dialect, body, [overflow], tokens=measured.total, fault=fault)
+        reply = self._reply(dialect, body, measured)
+        silent = fault is not None and not fault.after
+        self._note(dialect, body, reply.spent, 0 if silent else 200, fault=fault)
+        return Outcome(
+            200,
+            {} if reply.request.stream else dialect.whole(reply),
+            tuple(dialect.events(reply)) if reply.request.stream else (),
+            headers={"x-request-id": self._request_id(), "request-id": self._request_id()},
+            fault=fault,
+        )
+
+    def _reply(self, dialect: Dialect, body: Object, measured: Measured) -> Reply:
+        with self._lock:
+            number, self._valid = self._valid, self._valid + 1
+        request = Request(
+            wire=dialect.wire,
+            number=number,
+            model=body["model"],
+            body=body,
+            items=dialect.items(body),
+            tools=dialect.tools(body),
+            max_tokens=dialect.max_tokens(body),
+            stream=bool(body.get("stream")),
+            tokens=measured.total,
+        )
+        answer = dialect.said(body, self.answer(request))
+        spent = dialect.spend(self.cache, request.model, measured, self.clock())
+        return Reply(request, answer, self._spoken(body, answer, spent), self._uid(number))
+
+    def _uid(self, number: int) -> str:
+        return f"{self._salt}{number:010}"
+
+    def _spoken(self, body: Object, answer: Answer, spent: Spent) -> Spent:
+        inflation = self._setting(body)[1]
+        thinking = round(self._meter.text(answer.thinking) * inflation)
+        output = answer.output_tokens
+        if output is None:
+            said = [answer.text, *(f"{name}\n{dict(args)}" for name, args in answer.calls)]
+            output = thinking + round(sum(map(self._meter.text, said)) * inflation)
+        return replace(spent, output=output, thinking=min(thinking, output))
+
+    def _refuse(
+        self,
+        dialect: Dialect,
+        body: Object,
+        problems: list[Problem],
+        *,
+        tokens: int = 0,
+        fault: Fault | None = None,
+    ) -> Outcome:
+        first, texts = problems[0], tuple(problem.message for problem in problems)
+        self._note(dialect, body, Spent(input=tokens), first.status, problems=texts, fault=fault)
+        uid = self._request_id()
+        headers = {"x-request-id": uid, "request-id": uid}
+        line = fault
+        if fault is not None and problem_of(fault, dialect.wire) is not None:
+            headers["retry-after"] = str(round(fault.seconds))
+            line = None
+        return Outcome(first.status, dialect.error(first, uid), headers=headers, fault=line)
+
+    def _request_id(self) -> str:
+        return f"req_{self._salt}{len(self.requests):010}"
+
+    def _note(
+        self,
+        dialect: Dialect,
+        body: Object,
+        spent: Spent,
+        status: int,
+        *,
+        problems: tuple[str, ...] = (),
+        fault: Fault | None = None,
+    ) -> None:
+        seen = Seen(
+            wire=dialect.wire,
+            model=str(body.get("model", "")),
+            body=body if self.keep_bodies else None,
+            tokens=spent.input,
+            cached_tokens=spent.cached,
+            written_tokens=spent.written_5m + spent.written_1h,
+            output_tokens=spent.output,
+            status=status,
+            problems=problems,
+            fault=fault.name if fault is not None else "",
+            stream=bool(body.get("stream")),
+        )
+        with self._lock:
+            self.requests.append(seen)
+
+
+def _without_query(path: str) -> str:
+    return path.partition("?")[0]
+
+
+def _counted(path: str) -> tuple[str, bool]:
+    """Tell the API of a path, and whether it asks for a count only."""
+    api = path.removesuffix("/count_tokens").removesuffix("/input_tokens")
+    return api, api != path
+
+
+def _as_object(raw: bytes) -> Object | None:
+    try:
+        body = json.loads(raw)
+    except ValueError:
+        return None
+    return body if isinstance(body, dict) else None

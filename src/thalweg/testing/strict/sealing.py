@@ -1,0 +1,51 @@
+"""Reasoning that only its provider can read: signed, or sealed into an opaque text.
+
+The key is the same for every strict provider, so that a thread may move from one to another.
+"""
+
+import hmac
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error
+from functools import lru_cache
+
+_KEY = b"the strict provider of thalweg.testing"
+_SEAL_BYTES = 32
+
+
+@lru_cache(maxsize=4_096)
+def signature(text: str) -> str:
+    """Sign a text.
+
+    Example:
+        >>> signature("hm") == signature("hm"), signature("hm") == signature("hm ")
+        (True, False)
+    """
+    return urlsafe_b64encode(_mac(text.encode("utf-8", "surrogatepass"))).decode()
+
+
+def sealed(text: str) -> str:
+    """Hide a text that `opened` gives back.
+
+    Example:
+        >>> opened(sealed("hm")), opened("gAAAAAnonsense")
+        ('hm', None)
+    """
+    content = text.encode("utf-8", "surrogatepass")
+    return "gAAAAA" + urlsafe_b64encode(_mac(content) + content).decode()
+
+
+@lru_cache(maxsize=4_096)
+def opened(seal: str) -> str | None:
+    """Give back what was sealed, or `None` if this is no seal of ours or was changed."""
+    try:
+        raw = urlsafe_b64decode(seal.removeprefix("gAAAAA"))
+    except (Error, ValueError):
+        return None
+    mac, content = raw[:_SEAL_BYTES], raw[_SEAL_BYTES:]
+    if not seal.startswith("gAAAAA") or not hmac.compare_digest(mac, _mac(content)):
+        return None
+    return content.decode("utf-8", "surrogatepass")
+
+
+def _mac(content: bytes) -> bytes:
+    return hmac.digest(_KEY, content, "sha256")
