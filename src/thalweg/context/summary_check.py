@@ -5,8 +5,9 @@ user is in the words of one message of the user (I13). A line that breaks one is
 is true but said in quite other words is dropped too: the user's words stand in the record.
 """
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from thalweg.context.summary import SECTIONS, Summary
 from thalweg.context.summary_names import Names, names_missing
@@ -39,7 +40,7 @@ def checked(summary: Summary, source: Sequence[Message]) -> tuple[Summary, tuple
     Raises:
         SummaryError: Nothing remains.
     """
-    names, said = Names.of(map(as_text, source)), Said.of(source)
+    names, said = Names.of(_texts(source)), Said.of(source)
     sections: dict[str, tuple[str, ...]] = {}
     dropped: list[str] = []
     for section, lines in summary.sections.items():
@@ -55,6 +56,31 @@ def checked(summary: Summary, source: Sequence[Message]) -> tuple[Summary, tuple
         problem = f"no line of it is borne out ({dropped[0]})" if dropped else "it is empty"
         raise SummaryError(problem)
     return remains, tuple(dropped)
+
+
+def _texts(source: Sequence[Message]) -> Iterator[str]:
+    for message in source:
+        yield as_text(message)
+        for call in message.calls:
+            yield from _strings(call.arguments)
+
+
+def _strings(arguments: str) -> list[str]:
+    """List the strings in the arguments of a call, as they are when JSON does not escape them."""
+    if "\\" not in arguments:
+        return []
+    found: list[str] = []
+    try:
+        json.loads(arguments, object_pairs_hook=lambda pairs: found.extend(_of(pairs)))
+    except (ValueError, RecursionError):
+        return []
+    return found
+
+
+def _of(pairs: list[tuple[str, object]]) -> Iterator[str]:
+    for _, value in pairs:
+        values = value if isinstance(value, list) else [value]
+        yield from (item for item in values if isinstance(item, str))
 
 
 _OF_THE_USER = frozenset({"goal", "constraints"})

@@ -110,14 +110,10 @@ def names_missing(line: str, source: Names) -> Iterator[str]:
         ['3.3']
     """
     line = unicodedata.normalize("NFKC", line)
-    quoted = _AMOUNT
     for match in _TOKEN.finditer(line):
-        token = match[0].rstrip(".,:;/\\-+~").removeprefix("@") if match[0] != "/" else ""
-        if not token or not _CODE.fullmatch(token) or _PROSE.fullmatch(token):
-            continue
-        if quoted.fullmatch(token):
-            continue
-        if not _has_name(token, source):
+        token = _trimmed(match[0])
+        is_prefix = line[match.end() : match.end() + 1] in {"*", "…"}
+        if _is_name(token) and not _has_name(token, source, is_prefix=is_prefix):
             yield token
     for number, unit in _numbers(_without_names(line)):
         digits = number.replace(".", "")
@@ -125,24 +121,37 @@ def names_missing(line: str, source: Names) -> Iterator[str]:
             yield number
 
 
-def _has_name(token: str, source: Names) -> bool:
+def _trimmed(token: str) -> str:
+    return token.rstrip(".,:;/\\-+~").removeprefix("@")
+
+
+def _is_name(token: str) -> bool:
+    """Whether a token is looked for whole, not as a word or an amount."""
+    said = _PROSE.fullmatch(token) or _AMOUNT.fullmatch(token)
+    return _CODE.fullmatch(token) is not None and not said
+
+
+def _has_name(token: str, source: Names, *, is_prefix: bool) -> bool:
+    if is_prefix:
+        return token in source.text
     if source.has(token):
         return True
     if place := _PLACE.fullmatch(token):
         lines = re.findall(r"\d+", place["lines"])
         named = all(len(n) < _LEAST_DIGITS or source.has_number(n, "") for n in lines)
-        return named and _has_name(place["path"], source)
-    stem = token.rstrip("/")
-    return stem != token and source.has(stem)
+        return named and _has_name(place["path"], source, is_prefix=False)
+    if token.startswith("#"):
+        return source.has_number(token[1:], "")
+    parts = token.split("/")
+    in_turn = len(parts) > 1 and all(map(str.isalpha, parts))
+    return in_turn and source.atoms.issuperset(map(str.casefold, parts))
 
 
 def _without_names(line: str) -> str:
     """Blank out the tokens that are looked for whole."""
 
     def blank(match: re.Match[str]) -> str:
-        token = match[0].rstrip(".,:;/\\-+~")
-        is_name = _CODE.fullmatch(token) and not _AMOUNT.fullmatch(token)
-        return " " if is_name else match[0]
+        return " " if _is_name(_trimmed(match[0])) else match[0]
 
     return _TOKEN.sub(blank, line)
 

@@ -136,7 +136,7 @@ def _as_json(text: str) -> Mapping[str, object] | None:
 
 
 _BEFORE_TITLE = re.compile(
-    r"(?P<bullet>[-*•+]\s+)?(?P<level>#{1,6})?\s*(?:(?:\d{1,2}|[一二三四五六])[.)、.]\s*)?"
+    r"(?P<bullet>[-*•+]\s+)?(?P<level>#{1,6})?\s*(?P<number>(?:\d{1,2}|[一二三四五六])[.)、]\s*)?"
     r"(?P<bold>\*\*|__|【)?"
 )
 _AFTER_BOLD = re.compile(r"\*\*|__|】")
@@ -153,6 +153,7 @@ class _Heading:
     level: int
     in_bullet: bool
     is_bold: bool
+    is_numbered: bool
 
 
 def _as_heading(line: str) -> _Heading | None:
@@ -176,6 +177,7 @@ def _as_heading(line: str) -> _Heading | None:
         len(match["level"] or ""),
         in_bullet=bool(match["bullet"]),
         is_bold=closed is not None,
+        is_numbered=match["number"] is not None,
     )
 
 
@@ -197,6 +199,8 @@ class _Reader:
     """Lines before any heading."""
     _section: str = ""
     _level: int = 0
+    _is_outline: bool = False
+    """Whether the headings are the numbered lines of an outline."""
     _pending: str = ""
     """A heading nobody knows, until a line stands under it."""
     _joins: bool = False
@@ -223,7 +227,7 @@ class _Reader:
                 self._joins = False
             elif not bare or (_RULE.fullmatch(bare) and not bare.isspace()):
                 self._joins = False
-            elif not self._heading(bare):
+            elif not self._heading(line.rstrip()):
                 self._line(line, bare)
 
     def _heading(self, line: str) -> bool:
@@ -237,6 +241,9 @@ class _Reader:
             self._known(section, heading, within=within)
             return True
         is_heading = heading.level or (heading.is_bold and not heading.in_bullet)
+        is_heading = is_heading or (
+            self._is_outline and heading.is_numbered and line.endswith((":", "\uff1a"))
+        )
         if not is_heading or heading.rest:
             return False
         if not heading.level or heading.level <= self._level or not self._section:
@@ -254,6 +261,7 @@ class _Reader:
             self._section = before
         else:
             self._level = heading.level
+            self._is_outline = heading.is_numbered and not heading.rest
 
     def _line(self, line: str, bare: str) -> None:
         bullet = _BULLET.match(line)

@@ -22,16 +22,20 @@ _SAYS = (
     r"|would like|like[sd]?|expects?|expected|demand\w*|suggest\w*|propos\w+|explain\w*|ask|want"
     r"|answered|replied|responded|wrote|typed|gave|granted|signed off|acknowledg\w+|ordered)"
 )
+_OF_WHOM = (
+    r"(?:request|approval|confirmation|instruction|permission|preference|decision|consent|wish"
+    r"|order|answer|reply|words|feedback|requirement|ok|go-ahead)s?"
+)
+_MAYBE = r"(?!(?:may|might|could|can|will|would not|if)\b)"
 _CLAIM = re.compile(
-    rf"\b{_WHO}(?:['\u2019]s)?\s+(?:[\w'\u2019]+\s+){{0,3}}?{_SAYS}\b"
+    rf"\b{_WHO}(?:['\u2019]s)?\s+(?:{_MAYBE}[\w'\u2019]+\s+){{0,3}}?{_SAYS}\b"
     rf"|\b{_SAYS}(?:\s+\w+){{0,2}}?\s+(?:by|from)\s+{_WHO}\b"
-    rf"|\b(?:per|as|at)\s+{_WHO}\b|\baccording to {_WHO}\b"
-    rf"|\b{_WHO}['\u2019]s?\s+(?:\w+\s+){{0,2}}?(?:request|approval|confirmation|instruction|permission"
-    r"|preference|decision|consent|wish|order|answer|reply|words|feedback|requirement|ok|go-ahead)"
+    rf"|\baccording to {_WHO}\b"
+    rf"|\b{_WHO}(?:['\u2019]s)?\s+(?:\w+\s+){{0,2}}?{_OF_WHOM}\b"
     rf"|^\W*(?:user|human|customer|用户|客户)\W{{0,3}}[:\uff1a]"
-    r"|\b(?:permission|approval|consent|confirmation|go-ahead|green light|sign-off|authori[sz]ation)"
-    r"\s+(?:\w+\s+){0,2}?(?:granted|given|received|obtained|to|for)\b"
-    r"|\b(?:got|received|have|has|had|was given|obtained)\s+(?:the |an? )?(?:explicit |user )?"
+    r"|\b(?:permission|approval|consent|confirmation|go-ahead|green light|sign-off)"
+    r"\s+(?:\w+\s+){0,2}?(?:granted|given|received|obtained)\b"
+    r"|\b(?:got|received|have|has|had|given|obtained)\s+(?:the |an? )?(?:explicit |user )?"
     r"(?:permission|approval|consent|confirmation|go-ahead|green light|sign-off)\b"
     r"|^\W*(?:confirmed|approved|agreed|authori[sz]ed)\s*(?:[:\uff1a(\"“]|$)"
     r"|(?:用户|客户|顾客)(?:[^\s。,,;;]{0,4})?(?:说|要求|希望|想|确认|批准|同意|表示|指示|询问|请求|提出"
@@ -47,6 +51,12 @@ _APPROVES = re.compile(
     r"|go-ahead|green light|sign(?:ed)?[- ]off|granted)|确认|批准|同意|允许|授权|许可",
     re.IGNORECASE,
 )
+_WITHHELD = re.compile(
+    r"\b(?:not|never|no|hasn['\u2019]t|didn['\u2019]t|hadn['\u2019]t|awaiting|waiting for|pending|without)"
+    r"(?:\s+\w+){0,2}\s+(?:confirm|approv|agree|accept|authori[sz]|permi|consent)"
+    r"|(?:尚未|还没有?|未经?|没有|等待)(?:[^\s]{0,4})?(?:确认|批准|同意|允许|授权|许可)",
+    re.IGNORECASE,
+)
 _AFFIRMS = re.compile(
     r"\b(?:y|yes|yep|yeah|yup|ok|okay|sure|go ahead|go for it|do it|approved?|confirm(?:ed)?|agreed?"
     r"|accept(?:ed)?|lgtm|looks good|sounds good|perfect|correct|right|exactly|fine|proceed|please"
@@ -54,6 +64,10 @@ _AFFIRMS = re.compile(
     r"|可以|好|行|是的|对|同意|确认|批准|没问题|继续|允许|はい|いいよ|お願い",
     re.IGNORECASE,
 )
+_LABEL = re.compile(
+    r"^\s*(?:\*\*|__)[^*_]{1,80}(?:\*\*|__)\s*[:\uff1a]\s*|^\s*(?:\*\*|__)[^*_]{1,80}[:\uff1a](?:\*\*|__)\s*"
+)
+"""A title in bold at the beginning of a line: the model's own word for what follows."""
 _QUOTE = re.compile(
     r"[\"“]([^\"“”\n]{2,400})[\"”]|「([^「」\n]{2,400})」|\u2018([^\u2018\u2019\n]{4,400})\u2019"
 )
@@ -93,21 +107,31 @@ class Said:
             line: A line of a summary.
             is_users: Whether it stands where only the user's words belong.
         """
-        claims = _CLAIM.search(line) is not None
-        if not claims and not is_users:
-            return ""
-        for match in _QUOTE.finditer(line):
-            quote = next(filter(None, match.groups()))
+        for sentence in _SENTENCE_END.split(_LABEL.sub("", line)):
+            claims = _CLAIM.search(sentence) is not None and not _withheld(sentence)
+            if (claims or is_users) and (fault := self._fault(sentence, claims=claims)):
+                return fault
+        return ""
+
+    def _fault(self, sentence: str, *, claims: bool) -> str:
+        quotes = [next(filter(None, match.groups())) for match in _QUOTE.finditer(sentence)]
+        for quote in quotes:
             if not self._is_verbatim(quote):
                 return f"the user did not say {quote!r}"
-        rest = _CLAIM.sub(" ", line) if claims else line
-        words = content_words(rest)
+        rest = _CLAIM.sub(" ", sentence) if claims else sentence
+        words, approves = content_words(rest), _APPROVES.search(sentence) is not None
+        if (
+            quotes
+            and not (claims and approves)
+            and set(words) <= {word for quote in quotes for word in content_words(quote)}
+        ):
+            return ""
+        if not claims and (not words or self._is_verbatim(sentence)):
+            return ""
         if not words:
             return "it says of the user what no words can be found for"
-        approves = claims and _APPROVES.search(line) is not None
-        if is_users and self._is_verbatim(line):
-            return ""
-        if any(_bears_out(passage, rest, words, approves=approves) for passage in self.passages):
+        asks = claims and approves
+        if any(_bears_out(passage, rest, words, approves=asks) for passage in self.passages):
             return ""
         return "no message of the user says so"
 
@@ -115,6 +139,11 @@ class Said:
         wanted = key(quote)
         spaced = wanted if not wanted.isascii() else f" {wanted} "
         return bool(wanted) and any(spaced in said for said in self.keys)
+
+
+def _withheld(sentence: str) -> bool:
+    """Whether a sentence says that an approval is missing, which needs no proof."""
+    return _APPROVES.search(sentence) is not None and _WITHHELD.search(sentence) is not None
 
 
 def _passages(text: str) -> list[_Passage]:
