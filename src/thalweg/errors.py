@@ -6,6 +6,7 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 ├── RecordingError              a file cannot be read as a recorded thread
 ├── ContextError
 │   ├── PinError                words to pin are not where they were said to be
+│   ├── SummaryError            what a model wrote cannot stand for what it was to summarise
 │   └── WindowExceededError     what must stay is larger than the window
 └── ArchiveError
     ├── HandleError             a handle names nothing this reader may read
@@ -91,6 +92,26 @@ class PinError(ContextError):
             f"no request at position {self.position} says {self.quote[:80]!r}; "
             "copy the words exactly, from a message of the user"
         )
+
+
+class SummaryError(ContextError):
+    """What a model wrote cannot stand for the messages it was to summarise.
+
+    Attributes:
+        problem: What is wrong with it.
+        text: The beginning of what the model wrote.
+    """
+
+    code = "context.summary"
+
+    def __init__(self, problem: str, text: str = "") -> None:
+        super().__init__(problem, text[:200])
+        self.problem = problem
+        self.text = text[:200]
+
+    def __str__(self) -> str:
+        wrote = f": {self.text[:80]!r}" if self.text else ""
+        return f"the model gave no usable summary: {self.problem}{wrote}"
 
 
 class WindowExceededError(ContextError):

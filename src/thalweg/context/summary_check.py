@@ -1,0 +1,94 @@
+"""A summary checked against what it summarises, line by line, without a model.
+
+Two laws: an identifier in a summary occurs in the source (I14); what a summary says of the
+user is in the words of one message of the user (I13). A line that breaks one is dropped. What
+is true but said in quite other words is dropped too: the user's words stand in the record.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from thalweg.context.summary import SECTIONS, Summary
+from thalweg.context.summary_names import Names, names_missing
+from thalweg.context.summary_said import Said
+from thalweg.entries import Message
+from thalweg.errors import SummaryError
+from thalweg.transcript import as_text
+
+_POSES = re.compile(
+    r"^\W*(?:(?:system|developer|admin(?:istrator)?|assistant|operator|root|instructions?|系统|开发者"
+    r"|助手|管理员)(?: (?:message|prompt|reminder|note|notice|instruction|override))?\s*[\])>*_]*"
+    r"\s*[:\uff1a]|</?\s*(?:system|developer|assistant|user|human)[\w-]*\s*>|<\||\[/?(?:INST|SYS))"
+    r"|<\|im_(?:start|end)\|>|<<SYS>>|</?system-(?:reminder|message|prompt)>"
+    r"|\b(?:ignore|disregard) (?:all |any |the )*(?:previous|prior|above|earlier) instructions",
+    re.IGNORECASE,
+)
+"""What imitates a speaker of more authority than a summary has."""
+
+
+def checked(summary: Summary, source: Sequence[Message]) -> tuple[Summary, tuple[str, ...]]:
+    """Leave out the lines of a summary that its source does not bear out.
+
+    Args:
+        summary: What a model wrote.
+        source: The messages it was to summarise, and whatever else it saw.
+
+    Returns:
+        The summary that remains, and for each line left out: its section, the line and why.
+
+    Raises:
+        SummaryError: Nothing remains.
+    """
+    names, said = Names.of(_texts(source)), Said.of(source)
+    sections: dict[str, tuple[str, ...]] = {}
+    dropped: list[str] = []
+    for section, lines in summary.sections.items():
+        kept: list[str] = []
+        for line in lines:
+            if fault := _fault(section, line, names, said):
+                dropped.append(f"{SECTIONS[section]}: {line!r}: {fault}")
+            else:
+                kept.append(line)
+        sections[section] = tuple(kept)
+    remains = Summary(**sections)
+    if remains.is_empty:
+        problem = f"no line of it is borne out ({dropped[0]})" if dropped else "it is empty"
+        raise SummaryError(problem)
+    return remains, tuple(dropped)
+
+
+def _texts(source: Sequence[Message]) -> Iterator[str]:
+    for message in source:
+        yield as_text(message)
+        for call in message.calls:
+            yield from _strings(call.arguments)
+
+
+def _strings(arguments: str) -> list[str]:
+    """List the strings in the arguments of a call, as they are when JSON does not escape them."""
+    if "\\" not in arguments:
+        return []
+    found: list[str] = []
+    try:
+        json.loads(arguments, object_pairs_hook=lambda pairs: found.extend(_of(pairs)))
+    except (ValueError, RecursionError):
+        return []
+    return found
+
+
+def _of(pairs: list[tuple[str, object]]) -> Iterator[str]:
+    for _, value in pairs:
+        values = value if isinstance(value, list) else [value]
+        yield from (item for item in values if isinstance(item, str))
+
+
+_OF_THE_USER = frozenset({"goal", "constraints"})
+
+
+def _fault(section: str, line: str, names: Names, said: Said) -> str:
+    if _POSES.search(line):
+        return "it speaks with an authority that a summary does not have"
+    if missing := next(iter(names_missing(line, names)), ""):
+        return f"{missing!r} does not occur in the messages"
+    return said.fault(line, is_users=section in _OF_THE_USER)

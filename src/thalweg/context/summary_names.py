@@ -1,0 +1,168 @@
+"""The identifiers of a line, and whether a source has them.
+
+An identifier here is what nobody could put in other words: a number of two digits or more, a
+path, an address, a hash, a version, an id, a name in code.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+_NUMBER = re.compile(r"(?<![\d.])\d+(?:[,_\u202f']\d{3})*(?:\.\d+)?(?!\d)")
+_UNITS = {
+    unit: names[0]
+    for names in (
+        ("ms", "msec", "millisecond", "milliseconds", "毫秒"),
+        ("s", "sec", "secs", "second", "seconds", "秒"),
+        ("min", "mins", "minute", "minutes", "分钟"),
+        ("h", "hr", "hrs", "hour", "hours", "小时"),
+        ("day", "days", "天"),
+        ("%", "percent", "per cent", "%"),
+        ("kb",), ("mb",), ("gb",), ("kib",), ("mib",), ("gib",),
+    )
+    for unit in names
+}  # fmt: skip
+_UNIT = re.compile(
+    rf"[\s-]?({'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})(?![A-Za-z0-9])",
+    re.IGNORECASE,
+)
+_TOKEN = re.compile(
+    r"https?://[^\s\"'<>`,。)」]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|[~#@./\\A-Za-z0-9_À-ɏ][\w./\\:@+~#-]*",
+)
+_ATOM = re.compile(r"[A-Za-z0-9_À-ɏ]+")
+_LEAST_DIGITS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a source holds, ready to be asked."""
+
+    text: str
+    folded: str
+    atoms: frozenset[str]
+    numbers: dict[str, frozenset[str]]
+    """Every number and the units it occurs with; the empty one for none."""
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "Names":
+        """Read the texts of a source, once."""
+        text = unicodedata.normalize("NFKC", "\n".join(texts))
+        numbers: dict[str, set[str]] = {}
+        for number, unit in _numbers(text):
+            numbers.setdefault(number, set()).add(unit)
+        folded = text.casefold()
+        atoms = frozenset(_ATOM.findall(folded))
+        return cls(text, folded, atoms, {n: frozenset(units) for n, units in numbers.items()})
+
+    def has_number(self, number: str, unit: str) -> bool:
+        """Whether a number occurs, and not with other units alone."""
+        units = self.numbers.get(number)
+        return units is not None and (not unit or unit in units or "" in units)
+
+    def has(self, name: str) -> bool:
+        """Whether a name occurs, not as a part of a longer one."""
+        folded = name.casefold()
+        if not self.atoms.issuperset(_ATOM.findall(folded)):
+            return False
+        is_hex = _HEX.fullmatch(folded) is not None
+        text, wanted = (self.folded, folded) if is_hex else (self.text, name)
+        return _occurs(wanted, text)
+
+
+def _occurs(name: str, text: str) -> bool:
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if not (_is_inner(text, at) or _is_inner(text, end)):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _is_inner(text: str, at: int) -> bool:
+    """Whether a place in a text lies within a word."""
+    return 0 < at < len(text) and all(_ATOM.match(c) is not None for c in text[at - 1 : at + 1])
+
+
+_HEX = re.compile(r"(?=[0-9a-f-]*\d)[0-9a-f]{7,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_PLACE = re.compile(r"(?P<path>.*?[A-Za-z_)][^:]*?):(?P<lines>L?\d+(?:[-:,]L?\d+)*)")
+_AMOUNT = re.compile(
+    r"[~<>=+-]*v?[\d][\d.,_]*(?:[kKmMgGxX%]|ms|s|min|h|[kKMG]i?[bB]?)?"
+    r"(?:[-/:x+~\u2013][\d][\d.,_]*(?:[kKmMgG%]|ms|s|min|h|[kKMG]i?[bB]?)?)*"
+)
+_PLAIN = re.compile(r"[^\W\d_]+(?:[./-][^\W\d_]+)?(?:-[^\W\d_]+)*")
+_CODE = re.compile(
+    r".*[_@\\].*|.*\d.*|[~./]+[\w-].*|.*/.*/.*|.*/.*\.\w+|.+\.(?:[a-z]{1,4}|json|yaml|toml|html|lock)"
+    r"|#\d+|(?:[A-Z][a-z0-9]+){3,}|[a-z]+(?:[A-Z][a-z0-9]+){2,}"
+)
+_PROSE = re.compile(
+    r"(?:e\.g|i\.e|etc|vs|a\.k\.a|U\.S|p\.m|a\.m|Node\.js|and/or)\.?", re.IGNORECASE
+)
+
+
+def names_missing(line: str, source: Names) -> Iterator[str]:
+    """List the identifiers of a line that the source does not have.
+
+    Example:
+        >>> seen = Names.of(["ran 1,204 tests in src/app.py: 3.2 s"])
+        >>> list(names_missing("1204 tests of app.py in 3.3 s", seen))
+        ['3.3']
+    """
+    line = unicodedata.normalize("NFKC", line)
+    for match in _TOKEN.finditer(line):
+        token = _trimmed(match[0])
+        is_prefix = line[match.end() : match.end() + 1] in {"*", "…"}
+        if _is_name(token) and not _has_name(token, source, is_prefix=is_prefix):
+            yield token
+    for number, unit in _numbers(_without_names(line)):
+        digits = number.replace(".", "")
+        if len(digits) >= _LEAST_DIGITS and not source.has_number(number, unit):
+            yield number
+
+
+def _trimmed(token: str) -> str:
+    return token.rstrip(".,:;/\\-+~").removeprefix("@")
+
+
+def _is_name(token: str) -> bool:
+    """Whether a token is looked for whole, not as a word or an amount."""
+    said = _PROSE.fullmatch(token) or _AMOUNT.fullmatch(token)
+    return _CODE.fullmatch(token) is not None and not said
+
+
+def _has_name(token: str, source: Names, *, is_prefix: bool) -> bool:
+    if is_prefix:
+        return token in source.text
+    if source.has(token):
+        return True
+    if place := _PLACE.fullmatch(token):
+        lines = re.findall(r"\d+", place["lines"])
+        named = all(len(n) < _LEAST_DIGITS or source.has_number(n, "") for n in lines)
+        return named and _has_name(place["path"], source, is_prefix=False)
+    if token.startswith("#"):
+        return source.has_number(token[1:], "")
+    parts = token.split("/")
+    in_turn = len(parts) > 1 and all(map(str.isalpha, parts))
+    return in_turn and source.atoms.issuperset(map(str.casefold, parts))
+
+
+def _without_names(line: str) -> str:
+    """Blank out the tokens that are looked for whole."""
+
+    def blank(match: re.Match[str]) -> str:
+        return " " if _is_name(_trimmed(match[0])) else match[0]
+
+    return _TOKEN.sub(blank, line)
+
+
+def _numbers(text: str) -> Iterator[tuple[str, str]]:
+    for match in _NUMBER.finditer(text):
+        unit = _UNIT.match(text, match.end())
+        yield _plain_number(match[0]), _UNITS[unit[1].lower()] if unit else ""
+
+
+def _plain_number(digits: str) -> str:
+    whole, _, decimals = re.sub(r"[,_\u202f']", "", digits).partition(".")
+    decimals = decimals.rstrip("0")
+    return f"{whole}.{decimals}" if decimals else whole

@@ -1,0 +1,357 @@
+"""What a model wrote, read as a summary, or refused.
+
+What says nothing must never take the place of what was said (I35): an empty answer, an
+acknowledgement, a refusal, headings without lines, an answer that was cut off.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from thalweg.context.summary import Summary
+from thalweg.context.summary_titles import section_of
+from thalweg.errors import SummaryError
+
+MAX_LINES = 120
+"""Lines of one section that are read."""
+MAX_LINE_CHARS = 1_200
+"""Characters of one line that are read; a longer line is clipped."""
+MAX_CHARS = 400_000
+"""Characters of an answer that are read."""
+
+_CUT_OFF = {
+    "length",
+    "max_tokens",
+    "max_output_tokens",
+    "model_length",
+    "model_context_window_exceeded",
+}
+_REFUSED = {
+    "refusal",
+    "content_filter",
+    "safety",
+    "recitation",
+    "prohibited_content",
+    "blocklist",
+    "spii",
+}
+_CALLED = {"tool_calls", "tool_use", "function_call"}
+
+
+def read_summary(text: str, *, finish: str = "") -> Summary:
+    r"""Read a model's answer as a summary.
+
+    Headings may be of any level and form, translated, or the keys of a JSON object. Text under
+    no heading that is known goes to the state of work.
+
+    Args:
+        text: The answer.
+        finish: Why the model stopped, in its provider's word.
+
+    Raises:
+        SummaryError: It must not be used.
+
+    Example:
+        >>> read_summary("## Goal\n- Ship 1.2\n\n**Next steps:** tag it").next_steps
+        ('tag it',)
+    """
+    _check_finish(finish, text)
+    answer = _unwrapped(_without_thinking(text[:MAX_CHARS])).strip()
+    if not answer:
+        problem = "it is empty"
+        raise SummaryError(problem, text)
+    reader = _Reader()
+    data = _as_json(answer)
+    if data is None:
+        reader.read(answer)
+    else:
+        reader.read_data(data)
+    return _accepted(reader, answer)
+
+
+def _check_finish(finish: str, text: str) -> None:
+    reason = finish.strip().lower()
+    if reason in _CUT_OFF:
+        problem = f"it was cut off ({finish})"
+    elif reason in _REFUSED:
+        problem = f"the provider stopped it ({finish})"
+    elif reason in _CALLED:
+        problem = f"the model called a tool instead ({finish})"
+    else:
+        return
+    raise SummaryError(problem, text)
+
+
+_THINKS = ("think", "thinking", "reasoning", "analysis")
+
+
+def _without_thinking(text: str) -> str:
+    """Leave out reasoning that a model wrote into its answer, before or between its lines."""
+    for tag in _THINKS:
+        text = _without(text, f"<{tag}>", f"</{tag}>")
+    return text
+
+
+def _without(text: str, opening: str, closing: str) -> str:
+    kept: list[str] = []
+    at = 0
+    alone = re.compile(rf"^[^\S\n]*{opening}", re.MULTILINE | re.IGNORECASE)
+    closes = re.compile(rf"{closing}[^\S\n]*(?:\n|$)", re.IGNORECASE)
+    opened = alone.search(text)
+    ended = closes.search(text)
+    if ended and (opened is None or ended.start() < opened.start()):
+        at = ended.end()
+    while opened := alone.search(text, at):
+        kept.append(text[at : opened.start()])
+        ended = closes.search(text, opened.end())
+        if ended is None:
+            return "".join(kept)
+        at = ended.end()
+    return "".join([*kept, text[at:]])
+
+
+_FENCED = re.compile(r"```[\w-]*[^\S\n]*\n(.*)\n```", re.DOTALL)
+
+
+def _unwrapped(text: str) -> str:
+    """Take an answer out of a code block, or out of tags, that hold all of it."""
+    text = text.strip()
+    if (match := _FENCED.fullmatch(text)) and "\n```" not in match[1]:
+        text = match[1].strip()
+    match = re.match(r"<(\w+)>", text)
+    if match and text.endswith(f"</{match[1]}>"):
+        text = text[match.end() : -len(match[1]) - 3].strip()
+    return text
+
+
+def _as_json(text: str) -> Mapping[str, object] | None:
+    if not (text.startswith("{") and text.endswith("}")):
+        return None
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+_BEFORE_TITLE = re.compile(
+    r"(?P<bullet>[-*•+]\s+)?(?P<level>#{1,6})?\s*(?P<number>(?:\d{1,2}|[一二三四五六])[.)、]\s*)?"
+    r"(?P<bold>\*\*|__|【)?"
+)
+_AFTER_BOLD = re.compile(r"\*\*|__|】")
+_COLON = re.compile(r"[:\uff1a]")
+_TITLE_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """A line that may be a heading."""
+
+    title: str
+    rest: str
+    level: int
+    in_bullet: bool
+    is_bold: bool
+    is_numbered: bool
+
+
+def _as_heading(line: str) -> _Heading | None:
+    match = _BEFORE_TITLE.match(line)
+    if match is None:
+        return None
+    text = line[match.end() :]
+    closed = _AFTER_BOLD.search(text) if match["bold"] else None
+    colon = _COLON.search(text)
+    split = closed or colon
+    title = text[: split.start()] if split else text
+    rest = text[split.end() :] if split else ""
+    if closed:
+        rest = _COLON.sub("", rest, count=1) if _COLON.match(rest.lstrip()) else rest
+    title = title.strip().rstrip("#:\uff1a ")
+    if not title or len(title) > _TITLE_CHARS:
+        return None
+    return _Heading(
+        title,
+        rest.strip(),
+        len(match["level"] or ""),
+        in_bullet=bool(match["bullet"]),
+        is_bold=closed is not None,
+        is_numbered=match["number"] is not None,
+    )
+
+
+_BULLET = re.compile(r"^\s*(?:[-*•+\u2013]|\d{1,3}[.)、])\s+")
+_NOTHING = re.compile(
+    r"\W*(?:none|nothing|n/?a|not applicable|none (?:yet|so far|known|stated|given)|no open questions"
+    r"|无|没有|暂无|なし|ninguna?|aucune?|keine?)?\W*",
+    re.IGNORECASE,
+)
+_RULE = re.compile(r"[-=*_|:\s]+")
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Takes lines in and puts each into its section."""
+
+    sections: dict[str, list[str]] = field(default_factory=dict)
+    loose: list[str] = field(default_factory=list)
+    """Lines before any heading."""
+    _section: str = ""
+    _level: int = 0
+    _is_outline: bool = False
+    """Whether the headings are the numbered lines of an outline."""
+    _pending: str = ""
+    """A heading nobody knows, until a line stands under it."""
+    _joins: bool = False
+    """Whether the next line may go on with the last one."""
+    _in_code: bool = False
+
+    def read_data(self, data: Mapping[str, object]) -> None:
+        """Take in the keys of a JSON object as headings."""
+        if len(data) == 1 and isinstance(inner := next(iter(data.values())), dict):
+            data = inner
+        for title, value in data.items():
+            self._section = section_of(title) or "state"
+            for line in _data_lines(value):
+                self.add(line)
+
+    def read(self, text: str) -> None:
+        """Take in the lines of a text."""
+        for line in text.splitlines():
+            bare = line.strip()
+            if bare.startswith("```"):
+                self._in_code, self._joins = not self._in_code, False
+            elif self._in_code:
+                self.add(bare)
+                self._joins = False
+            elif not bare or (_RULE.fullmatch(bare) and not bare.isspace()):
+                self._joins = False
+            elif not self._heading(line.rstrip()):
+                self._line(line, bare)
+
+    def _heading(self, line: str) -> bool:
+        heading = _as_heading(line)
+        if heading is None:
+            return False
+        within = heading.in_bullet and bool(heading.rest)
+        if section := section_of(heading.title):
+            if within and not heading.is_bold and self._section:
+                return False
+            self._known(section, heading, within=within)
+            return True
+        is_heading = heading.level or (heading.is_bold and not heading.in_bullet)
+        is_heading = is_heading or (
+            self._is_outline and heading.is_numbered and line.endswith((":", "\uff1a"))
+        )
+        if not is_heading or heading.rest:
+            return False
+        if not heading.level or heading.level <= self._level or not self._section:
+            self._section = "state"
+        self._pending, self._joins = heading.title, False
+        return True
+
+    def _known(self, section: str, heading: _Heading, *, within: bool) -> None:
+        before, self._section = self._section, section
+        self._pending, self._joins = "", False
+        if heading.rest:
+            self.add(heading.rest)
+            self._joins = not within
+        if within:
+            self._section = before
+        else:
+            self._level = heading.level
+            self._is_outline = heading.is_numbered and not heading.rest
+
+    def _line(self, line: str, bare: str) -> None:
+        bullet = _BULLET.match(line)
+        text = line[bullet.end() :].strip() if bullet else bare
+        lines = self.sections.get(self._section) if self._section else self.loose
+        goes_on = self._joins and not bullet and not bare.startswith("|") and lines
+        if goes_on and lines and len(lines[-1]) < MAX_LINE_CHARS:
+            lines[-1] = f"{lines[-1]} {text}"[:MAX_LINE_CHARS]
+            return
+        self.add(text)
+        self._joins = not bare.startswith("|")
+
+    def add(self, text: str) -> None:
+        """Put a line into the section that is open."""
+        text = " ".join(text.split())
+        if _NOTHING.fullmatch(text):
+            return
+        if self._pending:
+            text, self._pending = f"{self._pending}: {text}", ""
+        clipped = text if len(text) <= MAX_LINE_CHARS else f"{text[: MAX_LINE_CHARS - 1]}…"
+        lines = self.sections.setdefault(self._section, []) if self._section else self.loose
+        if len(lines) < MAX_LINES:
+            lines.append(clipped)
+
+
+def _data_lines(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        for line in value.splitlines():
+            yield _BULLET.sub("", line).strip()
+    elif isinstance(value, list):
+        for item in value:
+            yield item if isinstance(item, str) else _compact(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield f"{name}: {item if isinstance(item, str) else _compact(item)}"
+    elif value is not None:
+        yield _compact(value)
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+_ACKNOWLEDGES = re.compile(
+    r"(?:ok(?:ay)?|sure|certainly|of course|absolutely|got it|understood|noted|acknowledged|done|yes"
+    r"|ack[\w-]*|will do|right away|great|here(?: is|'s)|below is|this is the|let me|i'll|i will"
+    r"|i've (?:summari|read)|i have (?:summari|read)|thanks|thank you|let me know|feel free"
+    r"|好的|明白|收到|了解|知道了|当然|没问题|以下是|はい|了解|承知|bien sûr|d'accord|klar|verstanden|claro)"
+    r"(?![\w-])",
+    re.IGNORECASE,
+)
+_ACK_CHARS = 200
+_REFUSES = re.compile(
+    r"(?:i(?:['\u2019]m| am) (?:very |so |really )?(?:sorry|afraid|unable|not able)"
+    r"|(?:sorry|unfortunately|apologies|i apologi[sz]e)\b"
+    r"|i (?:can(?:['\u2019]t|not| not)|won['\u2019]t|will not|must decline|decline|refuse|am not able)\b"
+    r"|as an ai\b|i do(?:n['\u2019]t| not) have (?:access|the conversation|any (?:conversation|messages))"
+    r"|(?:很|非常|十分)?(?:抱歉|对不起|遗憾)|我(?:无法|不能|没法|没有办法|不可以)|作为(?:一个)?(?:ai|人工智能)"
+    r"|申し訳|すみません|ごめん|죄송|lo siento|no puedo|je suis désolé|je ne peux pas|désolé"
+    r"|es tut mir leid|tut mir leid|ich kann (?:nicht|dir|ihnen)|desculpe|sinto muito|não posso"
+    r"|mi dispiace|извините|к сожалению)",
+    re.IGNORECASE,
+)
+_LEAST_WEIGHT = 16
+"""Shorter than this, nothing was summarised; a letter of a script without spaces weighs three."""
+
+
+def _accepted(reader: _Reader, answer: str) -> Summary:
+    headed = any(reader.sections.values())
+    refused = [line for line in reader.loose if _REFUSES.match(line)]
+    if refused and not headed:
+        problem = "it is a refusal"
+        raise SummaryError(problem, answer)
+    loose = [line for line in reader.loose if not _is_filler(line) and line not in refused]
+    reader.sections["state"] = [*loose, *reader.sections.get("state", [])]
+    lines = [line for section in reader.sections.values() for line in section]
+    if not lines:
+        problem = "it only acknowledges the request" if reader.loose else "it has headings alone"
+        raise SummaryError(problem, answer)
+    if all(map(_REFUSES.match, lines)):
+        problem = "it is a refusal"
+        raise SummaryError(problem, answer)
+    if all(map(_is_filler, lines)):
+        problem = "it only acknowledges the request"
+        raise SummaryError(problem, answer)
+    if not headed and sum(1 if c.isascii() else 3 for line in lines for c in line) < _LEAST_WEIGHT:
+        problem = "it is too short to say anything"
+        raise SummaryError(problem, answer)
+    return Summary(**{name: tuple(lines) for name, lines in reader.sections.items()})
+
+
+def _is_filler(line: str) -> bool:
+    return len(line) <= _ACK_CHARS and _ACKNOWLEDGES.match(line) is not None

@@ -1,0 +1,110 @@
+"""The words of a line, as a summary is compared with what was said."""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+_HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+"""Scripts compared by pairs of letters: they have no spaces, or particles stuck to words."""
+_WORD = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+(?:['\u2019][^\W_{_HAN}]+)*")
+_STARTS_HAN = re.compile(rf"[{_HAN}]")
+_EMPTY_HAN = re.compile("用户|客户|[的了是在和与或将并也就都把被对于这那其个要请吗呢吧我你他们]")
+
+_DENIES = re.compile(
+    r"\b(?:not|no|never|none|nothing|without|avoid|forbid\w*|prohibit\w*|instead of|rather than"
+    r"|except|stop|refuse[sd]?|cannot|must ?not|nicht|kein\w*|niemals|nunca|jamais|sans|sin)\b"
+    r"|n['\u2019]t\b|不|别|勿|禁止|避免|没有?|无需|拒绝|しない|ません|なく",
+    re.IGNORECASE,
+)
+
+_STOPWORDS = """
+a an the this that these those it its is are was were be been being am do does did done has have
+had having will would shall should can could may might must to of in on at by for from with
+without into onto as and or but if then than so not no yes also just only too very there here
+when where which who whom whose what how why we i you he she they them their our your my me us
+his her all any each some such both either more most other own same user s t said says say
+saying ask asks asked asking want wants wanted request requests requested needs need needed like
+likes told tell tells state states stated mention mentioned wish wishes wished explicitly
+explicit specifically clearly about after before while during please let lets let's get got use
+used using ve re ll don doesn didn isn aren wasn weren won wouldn shouldn couldn new per via
+"""
+STOPWORDS = frozenset(_STOPWORDS.split())
+
+
+def key(line: str) -> str:
+    """Write a line so that two which differ in nothing but form are equal.
+
+    Example:
+        >>> key("- **Never**  touch `vendor/`.") == key("never touch vendor/")
+        True
+    """
+    return " ".join(
+        re.findall(
+            r"[^\s*`\"'“”\u2018\u2019_#.,;:!?()\u3002\uff0c\uff1b\uff1a\uff01\uff1f\uff08\uff09-]+",
+            _folded(line),
+        )
+    )
+
+
+@lru_cache(4096)
+def denies(line: str) -> bool:
+    """Whether a line says that something is not, or must not be.
+
+    Example:
+        >>> denies("Don't push"), denies("Push")
+        (True, False)
+    """
+    return _DENIES.search(line) is not None
+
+
+def content_words(text: str) -> list[str]:
+    """List the words that carry what a text says, without their endings.
+
+    Example:
+        >>> content_words("The user wants the failing tests fixed")
+        ['fail', 'test', 'fix']
+    """
+    found: list[str] = []
+    for token in _WORD.findall(_folded(text)):
+        if _STARTS_HAN.match(token):
+            for run in _EMPTY_HAN.split(token):
+                found += [run[i : i + 2] for i in range(len(run) - 1)] or ([run] if run else [])
+        elif token not in STOPWORDS and (len(token) > 1 or token.isdigit()):
+            found.append(_stem(token))
+    return found
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
+
+
+_SHORTEST_STEM = 3
+
+
+@lru_cache(1 << 14)
+def _stem(word: str) -> str:
+    word = word.removesuffix("'s")
+    for ending in (
+        "ations",
+        "ation",
+        "ings",
+        "ing",
+        "ions",
+        "ion",
+        "ies",
+        "ied",
+        "ers",
+        "er",
+        "ments",
+        "ment",
+        "ed",
+        "es",
+        "ly",
+        "s",
+        "e",
+        "y",
+    ):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) >= _SHORTEST_STEM:
+            return stem[:-1] if stem[-1] == stem[-2] and stem[-1] not in "lsz" else stem
+    return word
