@@ -10,6 +10,7 @@ from pydantic import (
     NonNegativeInt,
     PositiveInt,
     TypeAdapter,
+    ValidationError,
     field_validator,
     model_validator,
 )
@@ -168,17 +169,17 @@ class ContextPolicy(Section):
         """
         window = self.window or window
         output = output if self.max_output is None else self.max_output
-        free = window - (window // 8 if output is None else output)
-        if free < MIN_LIMIT:
-            problem = f"a window of {window} leaves {free} tokens beside the answer"
-            raise ConfigError("window", problem, "set window and max_output by hand")
-        return Budget(
-            window=window,
-            max_output=output,
-            result_tokens=self.offload.result_tokens,
-            input_tokens=self.offload.input_tokens,
-            preview_lines=self.offload.preview_lines,
-        )
+        try:
+            return Budget(
+                window=window,
+                max_output=output,
+                result_tokens=self.offload.result_tokens,
+                input_tokens=self.offload.input_tokens,
+                preview_lines=self.offload.preview_lines,
+            )
+        except ValidationError as error:
+            problem = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise ConfigError("window", problem, "set window and max_output by hand") from None
 
     def policy(self, tariff: Tariff) -> Policy:
         """Make the policy for one thread.
