@@ -8,6 +8,21 @@ from thalweg.context.budget import Budget
 from thalweg.context.engine import Engine
 from thalweg.context.policy import Policy, RentOrBuy
 from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.settings import ContextPolicy, Offload, Pricing
+from thalweg.context.thresholds import Threshold, Thresholds
 from thalweg.context.window import Item
 
-__all__ = ["TARIFFS", "Budget", "Engine", "Item", "Policy", "RentOrBuy", "Tariff"]
+__all__ = [
+    "TARIFFS",
+    "Budget",
+    "ContextPolicy",
+    "Engine",
+    "Item",
+    "Offload",
+    "Policy",
+    "Pricing",
+    "RentOrBuy",
+    "Tariff",
+    "Threshold",
+    "Thresholds",
+]

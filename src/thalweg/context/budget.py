@@ -28,6 +28,11 @@ class Budget(BaseModel):
     """Share of the limit that the tail may fill where the window is small."""
     result_tokens: PositiveInt = 20_000
     """A tool result above this leaves a preview at arrival (a quarter of the limit if smaller)."""
+    input_tokens: PositiveInt = 20_000
+    """Arguments that the model wrote and that are above this leave a handle at arrival (a quarter
+    of the limit if smaller). A user's message does when it is above both."""
+    preview_lines: PositiveInt = 10
+    """Lines of plain text that a preview shows, from head and tail together."""
     max_bytes: PositiveInt = 15_000_000
     """Bytes of text and base64 in one request. Anthropic refuses bodies over 32 MB, and JSON may
     write a byte of text as two."""
@@ -81,6 +86,20 @@ class Budget(BaseModel):
     def result(self) -> int:
         """Tokens above which a tool result leaves a preview when it arrives."""
         return min(self.result_tokens, self.limit // 4)
+
+    @property
+    def arguments(self) -> int:
+        """Tokens above which a message leaves out its arguments when it arrives."""
+        return min(self.input_tokens, self.limit // 4)
+
+    @property
+    def request(self) -> int:
+        """Tokens above which a user's message leaves an excerpt when it arrives.
+
+        A model that cannot see what it was just asked has to read it first, so that is left to
+        messages that no fold would keep whole either.
+        """
+        return max(self.input_tokens, self.limit // 4)
 
     @property
     def preview(self) -> int:

@@ -15,7 +15,7 @@ RECALL = "recall"
 
 
 def plan_arrivals(scene: Scene) -> list[Rewrite]:
-    """Bound what came since the last call: results, and arguments the model wrote itself.
+    """Bound what came since the last call: results, arguments the model wrote, long requests.
 
     None of it was ever sent, so this costs no cache. What was read back stays as it is, else
     reading would be a loop (I27).
@@ -24,13 +24,20 @@ def plan_arrivals(scene: Scene) -> list[Rewrite]:
 
 
 def _bounded(scene: Scene, entry: Entry) -> Iterator[Rewrite]:
-    if entry.tokens <= scene.budget.result or entry.position in scene.window.rewrites:
+    budget, message = scene.budget, entry.message
+    most = {"tool": budget.result, "assistant": budget.arguments, "user": budget.request}
+    if entry.tokens <= most.get(message.role, entry.tokens):
         return
-    recalled = entry.answers is not None and entry.answers.name == RECALL
-    if entry.message.role == "tool" and not recalled:
-        yield evict(scene, entry, scene.budget.preview, "arrived too large")
-    elif entry.message.role == "assistant" and has_long_arguments(entry.message):
+    if entry.position in scene.window.rewrites or _is_recalled(entry):
+        return
+    if message.role != "assistant":
+        yield evict(scene, entry, budget.preview, "arrived too large")
+    elif has_long_arguments(message):
         yield elide(scene, entry, "arrived too large")
+
+
+def _is_recalled(entry: Entry) -> bool:
+    return entry.answers is not None and entry.answers.name == RECALL
 
 
 def plan_fold(scene: Scene, *, tail: int, record: int, reason: Reason) -> Fold | None:

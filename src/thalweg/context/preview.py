@@ -2,12 +2,15 @@
 
 import json
 import re
+from itertools import product
 
 from thalweg.prompts import prompt
 from thalweg.tokens import Counter
 
-LINES = 5
-"""Lines shown from each end."""
+LINES = 10
+"""Lines shown from both ends together, when nobody says otherwise."""
+WIDTHS = (400, 200, 100, 50, 20)
+"""Characters a line may have, most generous first."""
 _ERROR = re.compile(
     r"^.*(?:error|exception|\b(?:fail(?:ed|ure|s)?|fatal|panic|traceback|denied|not found))\b.*$",
     re.IGNORECASE | re.MULTILINE,
@@ -20,7 +23,7 @@ KEYS = 20
 """Keys of a JSON object that its shape names."""
 
 
-def preview(text: str, tokens: int, count: Counter, pointer: str) -> str:
+def preview(text: str, tokens: int, count: Counter, pointer: str, lines: int = LINES) -> str:
     """Show the shape of a text, its head and tail, its errors, and how to read it all.
 
     Args:
@@ -28,14 +31,17 @@ def preview(text: str, tokens: int, count: Counter, pointer: str) -> str:
         tokens: Most tokens the preview may have, pointer included.
         count: Counter of tokens.
         pointer: How to read the whole, for the model.
+        lines: Most lines of plain text from head and tail together; at most `LINES` where so
+            many do not fit.
 
     Returns:
         At most `tokens` tokens, always with the pointer; the pointer alone when no more fits.
     """
     head = prompt("moved").render(size=_size(text), pointer=pointer)
     room = tokens - count(head) - 2
-    for width in (400, 200, 100, 50, 20):
-        body = _body(text, width)
+    fewer = product((LINES,), WIDTHS) if lines > LINES else ()
+    for most, width in (*product((lines,), WIDTHS), *fewer):
+        body = _body(text, width, most)
         if body and count(body) <= room:
             return f"{head}\n{body}"
     return head
@@ -46,15 +52,16 @@ def _size(text: str) -> str:
     return f"{lines:,} line{'s' if lines > 1 else ''}, {len(text):,} characters"
 
 
-def _body(text: str, width: int) -> str:
+def _body(text: str, width: int, most: int) -> str:
     if shape := _json_shape(text, width):
         return shape
-    lines = text.split("\n", LINES * 40)[: LINES * 40]
-    if len(lines) <= 2 * LINES and "\n" not in lines[-1]:
+    lines = text.split("\n", most * 20)[: most * 20]
+    if len(lines) <= most and "\n" not in lines[-1]:
         return "\n".join(_clip(line, width) for line in lines)
-    ends = text[-LINES * width * 4 :].split("\n")
-    first = [_clip(line, width) for line in lines[:LINES]]
-    last = [_clip(line, width) for line in ends[-LINES:]]
+    tail = most // 2
+    ends = text[-most * width * 2 :].split("\n")
+    first = [_clip(line, width) for line in lines[: most - tail]]
+    last = [_clip(line, width) for line in ends[len(ends) - tail :]]
     middle = [f"… {line}" for line in _errors(text, width) if line not in first + last]
     return "\n".join([*first, *(middle or ["…"]), *last])
 

@@ -58,14 +58,15 @@ def evict(scene: Scene, entry: Entry, tokens: int, reason: Reason) -> Evict:
 
 def _shortened(scene: Scene, entry: Entry, text: str, tokens: int) -> str:
     count, pointer = scene.window.count, scene.pointer(entry.position)
+    lines = scene.budget.preview_lines
     if not entry.is_request:
-        return preview(text, tokens, count, pointer)
+        return preview(text, tokens, count, pointer, lines)
     quotes = tuple(pin.text for pin in scene.window.pins if pin.position == entry.position)
     shown = excerpt(text, tokens * 2, tokens // 2, quotes, pointer)
     if count(shown) > tokens and quotes:
         shown = excerpt(text, tokens // 2, 0, quotes, pointer, constraints=0)
     elif count(shown) > tokens:
-        shown = preview(text, tokens, count, pointer)
+        shown = preview(text, tokens, count, pointer, lines)
     return shown if pointer in shown else f"{shown}\n[in full: {pointer}]"
 
 

@@ -36,6 +36,11 @@ class Scene:
         return sum(self.window.ledger.tokens[section] for section in get_args(Beside))
 
     @property
+    def spoken(self) -> int:
+        """Tokens of the thread in the request: all that is not fixed, the record included."""
+        return self.window.tokens - self.fixed
+
+    @property
     def latest_request(self) -> Entry | None:
         """The last thing a person said, if it is live and not empty."""
         spoken = (e for e in reversed(self.window.entries.values()) if e.is_request)

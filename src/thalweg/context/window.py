@@ -8,7 +8,7 @@ of the log and the edits alone (I7), and between edits it only grows at its end 
 Adding a message and asking for the totals cost the same however long the thread is.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -224,6 +224,12 @@ class Window:
         return self._sums[-1] + sum(self.beside.values())
 
     @property
+    def messages(self) -> int:
+        """Messages of the request, system prompts left out; a record is one."""
+        held = 1 + len(self.fold.kept) if self.fold else 0
+        return held + len(self.items) - self.head
+
+    @property
     def open_entries(self) -> Sequence[Entry]:
         """The last assistant message and what came since: never sent before the next call."""
         return self._open
@@ -244,6 +250,15 @@ class Window:
         if at < len(self._cuts):
             return max(self.head, self._cuts[at])
         return max(self.head, self._cuts[-1]) if self._cuts else self.head
+
+    def cut_for_messages(self, number: int) -> int:
+        """Find the latest safe cut that leaves at least `number` messages behind it.
+
+        Returns:
+            An index into `items`; `head`, when there is nothing to cut.
+        """
+        at = bisect_right(self._cuts, len(self.items) - number)
+        return max(self.head, self._cuts[at - 1]) if at else self.head
 
     def folded_by(self, cut: int, kept: Iterable[int] = ()) -> list[Entry]:
         """List the live entries that a fold at `items[cut]` takes, oldest first.

@@ -84,8 +84,7 @@ class FixedTrigger:
         window = scene.window
         if self.keep_share is not None:
             return window.cut_for_tail(int(self.keep_share * scene.budget.window))
-        newest = window.items[max(window.head, len(window.items) - (self.keep_messages or 1)) :]
-        return window.cut_for_tail(sum(item.tokens for item in newest))
+        return window.cut_for_messages(self.keep_messages or 1)
 
     def _fold(self, scene: Scene) -> Fold | None:
         window = scene.window

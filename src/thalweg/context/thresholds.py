@@ -1,0 +1,156 @@
+"""Fixed thresholds: fold when the context reaches a size that was set, and keep what was set."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self
+
+from pydantic import PlainValidator, model_validator
+
+from thalweg.context.edits import Edit, Fold
+from thalweg.context.plan import plan_arrivals, plan_fold, plan_tail
+from thalweg.context.scene import Scene
+from thalweg.context.squeeze import squeeze
+from thalweg.sections import Section, refuse
+
+Kind = Literal["fraction", "tokens", "messages"]
+"""What a threshold counts."""
+
+
+def _number(given: object) -> int | float:
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        refuse(f"{given!r} is not a number", "write one, such as 0.8 or 50")
+    return given
+
+
+class Threshold(Section):
+    """A size of the context: a share of the window, tokens or messages.
+
+    Read from `{type: fraction, value: 0.8}` or from the pair `("fraction", 0.8)`.
+    """
+
+    type: Kind
+    """`fraction`: of the window, over the whole request. `tokens` and `messages`: of the thread,
+    without the system prompt and what goes beside the messages."""
+    value: Annotated[int | float, PlainValidator(_number)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _pairs_are_read(cls, given: object) -> object:
+        match given:
+            case [str() as kind, value]:
+                return {"type": kind, "value": value}
+            case _:
+                return given
+
+    @model_validator(mode="after")
+    def _is_in_range(self) -> Self:
+        if self.type == "fraction" and not 0 < self.value <= 1:
+            mend = "write a share such as 0.8"
+            if 1 < self.value <= 100:  # noqa: PLR2004 (percent)
+                mend = f"write {self.value / 100:g} for {self.value:g} %"
+            refuse(f"a fraction of {self.value:g} is outside 0..1", mend)
+        if self.type != "fraction" and (self.value < 1 or self.value % 1):
+            mend = "write a whole number from 1, or type: fraction for a share of the window"
+            refuse(f"there are no {self.value:g} {self.type}", mend)
+        return self
+
+    def is_reached(self, scene: Scene) -> bool:
+        """Tell whether a context is as large as this."""
+        match self.type:
+            case "fraction":
+                return scene.window.tokens >= self.value * scene.budget.window
+            case "tokens":
+                return scene.spoken > self.value
+            case "messages":
+                return scene.window.messages >= self.value
+
+    def tokens(self, scene: Scene) -> int | None:
+        """Give the tokens of the thread at which this is reached; `None` for messages."""
+        match self.type:
+            case "fraction":
+                return int(self.value * scene.budget.window) - scene.fixed
+            case "tokens":
+                return int(self.value)
+            case "messages":
+                return None
+
+    def tail(self, scene: Scene) -> int:
+        """Give the tokens of the newest messages that are this many."""
+        match self.type:
+            case "fraction":
+                return int(self.value * scene.budget.window)
+            case "tokens":
+                return int(self.value)
+            case "messages":
+                window = scene.window
+                return window.tokens_from(window.cut_for_messages(int(self.value)))
+
+
+def is_pair(given: object) -> bool:
+    """Tell whether something is a threshold as LangChain writes it: `("tokens", 4000)`."""
+    return isinstance(given, list | tuple) and len(given) == len("tv") and isinstance(given[0], str)
+
+
+@dataclass(slots=True, kw_only=True)
+class Thresholds:
+    """Fold when any trigger is reached, and keep the newest messages that `keep` says.
+
+    A fold is made only where it frees something. A trigger that acting does not clear (what is
+    kept is itself above it) waits until the thread has grown again by a share: the same attempt
+    is never made twice.
+
+    Below it, hard ceilings: a request that would not fit is squeezed, whatever the triggers say.
+    """
+
+    triggers: tuple[Threshold, ...]
+    """None at all: only the ceilings make it act."""
+    keep: Threshold
+    waits: int = 0
+    """Tokens that the thread must reach before a trigger that was not cleared counts again."""
+
+    LEAST = 64
+    """Tokens that a fold must free."""
+    GROWTH = 8
+    """An uncleared trigger waits for an eighth more than was left."""
+    LEAST_RECORD = 600
+    """Tokens a record may fill even where trigger and tail leave less."""
+
+    def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
+        """See `Policy.prepare`."""
+        del cold  # the thresholds are the user's, whatever a rewrite costs
+        yield plan_arrivals(scene)
+        acted = self._is_due(scene)
+        fold = self._plan(scene) if acted else None
+        if fold is not None:
+            yield (fold, *plan_tail(scene, fold))
+        for batch in squeeze(scene):
+            acted = True
+            yield batch
+        if acted:
+            left = scene.spoken
+            self.waits = left + max(self.LEAST, left // self.GROWTH) if self._any(scene) else 0
+
+    def _any(self, scene: Scene) -> bool:
+        return any(trigger.is_reached(scene) for trigger in self.triggers)
+
+    def _is_due(self, scene: Scene) -> bool:
+        return scene.spoken >= self.waits and self._any(scene)
+
+    def _plan(self, scene: Scene) -> Fold | None:
+        tail = self.keep.tail(scene)
+        fold = plan_fold(
+            scene, tail=tail, record=self._room(scene, tail), reason="a trigger of the policy"
+        )
+        if fold is None or fold.freed < self.LEAST:
+            return None
+        # where this alone would not make the request fit, the ceiling folds once, and further
+        return fold if scene.window.tokens - fold.freed <= scene.budget.limit else None
+
+    def _room(self, scene: Scene, tail: int) -> int:
+        """Give the tokens of a record that leaves the thread as far from the trigger again."""
+        window, room = scene.window, scene.budget.record(scene.fixed)
+        kept = window.tokens_from(window.cut_for_tail(tail))
+        sizes = (trigger.tokens(scene) for trigger in self.triggers)
+        for size in (s for s in sizes if s is not None):
+            room = min(room, max(self.LEAST_RECORD, (size - kept) // 2))
+        return room
