@@ -6,11 +6,13 @@ trigger, the cut and the acceptance, which would else disagree.
 
 import json
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
 from thalweg.entries import Media, Message, Opaque, Text, Thinking, ToolCall
+from thalweg.images import dimensions, image_tokens
 
 Counter = Callable[[str], int]
 """Tokens in one text."""
@@ -69,8 +71,13 @@ class Size:
     """Number of images, documents and sounds."""
 
 
-def measure(message: Message, count: Counter) -> Size:
+def measure(message: Message, count: Counter, model: str = "") -> Size:
     """Count one message as it would be sent whole.
+
+    Args:
+        message: The message.
+        count: Counts its texts.
+        model: Whose price images have, see `media_tokens`.
 
     Example:
         >>> measure(Message("user", (Text("hello world"),)), exact_counter()).tokens
@@ -91,7 +98,7 @@ def measure(message: Message, count: Counter) -> Size:
                 tokens += CALL_OVERHEAD + count(part.name) + count(part.arguments)
                 size += len(part.name) + _utf8(part.arguments)
             case Media():
-                tokens += media_tokens(part)
+                tokens += media_tokens(part, model)
                 size += part.size_bytes
                 media += 1
             case Opaque(json=raw):
@@ -100,11 +107,26 @@ def measure(message: Message, count: Counter) -> Size:
     return Size(tokens, thinking, size, media)
 
 
-def media_tokens(part: Media) -> int:
-    """Count an image, document or sound; images of unknown size at `IMAGE_TOKENS`."""
-    if part.mime.startswith("image/") or not part.data:
+def media_tokens(part: Media, model: str = "") -> int:
+    """Count an image, document or sound; images of unknown size at `IMAGE_TOKENS`.
+
+    Args:
+        part: The image, document or sound.
+        model: `provider:name`, or either; when empty, images have the price of the provider
+            that takes most for them.
+    """
+    if not part.data:
         return IMAGE_TOKENS
+    if part.mime.startswith("image/"):
+        if (size := dimensions(part.data)) is None:
+            return IMAGE_TOKENS
+        detail = _DETAIL.search(part.extra)
+        return image_tokens(*size, model, detail=detail[1] if detail else "")
     return max(IMAGE_TOKENS, len(part.data) // DOCUMENT_BYTES_PER_TOKEN)
+
+
+_DETAIL = re.compile(r'"detail": ?"(\w+)"')
+"""How closely OpenAI's models are asked to look at an image, among a part's other fields."""
 
 
 def _utf8(text: str) -> int:

@@ -17,7 +17,7 @@ from thalweg.middleware.wording import read_state
 from thalweg.tokens import Counter, measure
 
 
-class TooLarge(BaseException):  # noqa: N818 (a signal between two places of ours)
+class TooLarge(BaseException):
     """A request would not fit; it was not sent.
 
     No `Exception`: a middleware in between that tries again on any would only repeat it.

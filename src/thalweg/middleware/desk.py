@@ -14,12 +14,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
 from thalweg.archive import Archive, ThreadKey, open_archive
-from thalweg.context.budget import Budget
 from thalweg.context.engine import Engine
-from thalweg.context.pricing import Tariff
 from thalweg.context.settings import ContextPolicy
 from thalweg.entries import Message
 from thalweg.middleware.beside import Beside
+from thalweg.middleware.limits import DEFAULT_WINDOW, tariff_for
 from thalweg.middleware.wording import Wording
 from thalweg.threads.opening import open_session
 from thalweg.threads.session import Session
@@ -120,10 +119,12 @@ class Desk:
         key: ThreadKey,
         mark: int | None,
         said: Sequence[Message],
-        budget: Budget,
-        tariff: Tariff,
     ) -> OpenThread:
-        """Take a thread, to be its only user: one that is open here, or from the archive."""
+        """Take a thread, to be its only user: one that is open here, or from the archive.
+
+        Its engine has the budget and the prices of a model that nobody knows: whoever sends
+        sets those of the model in use.
+        """
         if mark is None and not self.releases(key):
             mark = len(self.archive.turns(key)) - 1
             mark = None if mark < 0 else mark
@@ -137,8 +138,8 @@ class Desk:
             mark,
             said,
             lambda name_span: Engine(
-                budget=budget,
-                policy=self.policy.policy(tariff),
+                budget=self.policy.budget(DEFAULT_WINDOW),
+                policy=self.policy.policy(tariff_for("")),
                 count=self.count,
                 name_span=name_span,
             ),

@@ -161,7 +161,8 @@ _OTHERWISE = _words(
     r"at most \d+ completion tokens",  # OpenAI: more output than the model can give
     r"maximum allowed number of output tokens",  # Anthropic
     r"maximum tokens you requested exceeds?",  # Bedrock
-    r"(?<!\+ )(?<!\+ .)max_?(?:completion_|output_|new_)?tokens\W+(?:must be|is not valid|should be)",  # Groq, xAI
+    # Groq, xAI; not the sum of TGI, which has a plus before it
+    r"(?<!\+ )(?<!\+ .)max_?(?:\w+_)?tokens\W+(?:must be|is not valid|should be)",
     r"Range of max_tokens",  # DashScope
     r"length limit was reached",  # an answer cut off, as OpenAI's client says it
     r"\.(?:id|name|description)\W{1,4}string too long",  # a tool's name or a call's id

@@ -96,8 +96,8 @@ class _Turn:
 
     def _take(self) -> None:
         """Take the thread, and bring its log up to date with the state."""
-        mark = self.request.state.get("thalweg_turn")
-        self.open = self.desk.open(self.key, mark, self.said, self._budget, self.tariff)
+        mark = _mark(self.request.state)
+        self.open = self.desk.open(self.key, mark, self.said)
         session, engine = self.open.session, self.open.session.engine
         is_rewound = "checkpoint_id" in (self.config.get("metadata") or {})
         session.sync(self.said, now=time.time(), is_rewound=is_rewound)
@@ -167,7 +167,7 @@ class _Turn:
                     response: ModelResponse[Any] = yield Send(self._request(), (boundary,))
                 except TooLarge:
                     self._learn_beside(boundary)
-                except Exception as error:  # noqa: BLE001 (every provider has its own)
+                except Exception as error:
                     overflow = overflow_of(error)
                     if overflow is None:
                         raise
@@ -206,9 +206,7 @@ class _Turn:
         if len(state) == len(request) and all(map(is_, state, request)):
             return messages
         had = {message.id: message for message in state}
-        changed = {
-            m.id: m for m in request if m.id in had and m.content != had[m.id].content
-        }
+        changed = {m.id: m for m in request if m.id in had and m.content != had[m.id].content}
         added = [m for m in request if m.id is None or m.id not in had]
         return [*(changed.get(m.id, m) if m.id else m for m in messages), *added]
 
@@ -287,3 +285,8 @@ def _refused(engine: Engine, overflow: Overflow | None) -> WindowExceededError:
         window=(overflow and overflow.limit) or engine.budget.limit,
         irreducible=tuple(f"{name} {tokens} tokens" for name, tokens in sections if tokens),
     )
+
+
+def _mark(state: Any) -> int | None:  # noqa: ANN401 (any agent's)
+    mark = state.get("thalweg_turn")
+    return mark if isinstance(mark, int) else None

@@ -9,70 +9,94 @@ REFUSALS = [
     ("prompt is too long: 208656 tokens > 200000 maximum", Overflow("tokens", 208656, 200000)),
     # Anthropic, older models: input and answer together
     (
-        "input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000, decrease "
-        "input length or `max_tokens` and try again",
+        (
+            "input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000, "
+            "decrease input length or `max_tokens` and try again"
+        ),
         Overflow("sum", 199759, 200000, 8192),
     ),
     # Anthropic on Bedrock, Converse
     (
-        "An error occurred (ValidationException) when calling the ConverseStream operation: The "
-        "model returned the following errors: prompt is too long: 903884 tokens > 200000 maximum",
+        (
+            "An error occurred (ValidationException) when calling the ConverseStream operation: "
+            "The model returned the following errors: prompt is too long: 903884 tokens > 200000 "
+            "maximum"
+        ),
         Overflow("tokens", 903884, 200000),
     ),
     # Bedrock, every model
     (
-        "An error occurred (ValidationException) when calling the InvokeModel operation: Input is "
-        "too long for requested model.",
+        (
+            "An error occurred (ValidationException) when calling the InvokeModel operation: "
+            "Input is too long for requested model."
+        ),
         Overflow("tokens"),
     ),
     # OpenAI, Chat Completions, older models
     (
-        "This model's maximum context length is 4097 tokens. However, you requested 4203 tokens "
-        "(3703 in the messages, 500 in the completion). Please reduce the length of the messages "
-        "or completion.",
+        (
+            "This model's maximum context length is 4097 tokens. However, you requested 4203 "
+            "tokens (3703 in the messages, 500 in the completion). Please reduce the length of "
+            "the messages or completion."
+        ),
         Overflow("sum", 3703, 4097, 500),
     ),
     # OpenAI, Completions API
     (
-        "This model's maximum context length is 8191 tokens, however you requested 8238 tokens "
-        "(8238 in your prompt; 0 for the completion). Please reduce your prompt; or completion "
-        "length.",
+        (
+            "This model's maximum context length is 8191 tokens, however you requested 8238 "
+            "tokens (8238 in your prompt; 0 for the completion). Please reduce your prompt; or "
+            "completion length."
+        ),
         Overflow("tokens", 8238, 8191),
     ),
     # OpenAI and Azure, Chat Completions
     (
-        "This model's maximum context length is 128000 tokens. However, your messages resulted in "
-        "202868 tokens (202767 in the messages, 101 in the functions). Please reduce the length "
-        "of the messages or functions.",
+        (
+            "This model's maximum context length is 128000 tokens. However, your messages "
+            "resulted in 202868 tokens (202767 in the messages, 101 in the functions). Please "
+            "reduce the length of the messages or functions."
+        ),
         Overflow("tokens", 202767, 128000),
     ),
     (
-        "This model's maximum context length is 128000 tokens. However, your messages resulted in "
-        "204308 tokens. Please reduce the length of the messages.",
+        (
+            "This model's maximum context length is 128000 tokens. However, your messages "
+            "resulted in 204308 tokens. Please reduce the length of the messages."
+        ),
         Overflow("tokens", 204308, 128000),
     ),
     # OpenAI, Responses API and reasoning models
     (
-        "Your input exceeds the context window of this model. Please adjust your input and try "
-        "again.",
+        (
+            "Your input exceeds the context window of this model. Please adjust your input and "
+            "try again."
+        ),
         Overflow("tokens"),
     ),
     (
-        "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in "
-        "300005 tokens. Please reduce the length of the messages.",
+        (
+            "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted "
+            "in 300005 tokens. Please reduce the length of the messages."
+        ),
         Overflow("tokens", 300005, 272000),
     ),
     # DeepSeek
     (
-        "This model's maximum context length is 131072 tokens. However, you requested 131134 "
-        "tokens (122942 in the messages, 8192 in the completion). Please reduce the length of the "
-        "messages or completion.",
+        (
+            "This model's maximum context length is 131072 tokens. However, you requested 131134 "
+            "tokens (122942 in the messages, 8192 in the completion). Please reduce the length "
+            "of the messages or completion."
+        ),
         Overflow("sum", 122942, 131072, 8192),
     ),
     # Gemini API
     (
-        "400 INVALID_ARGUMENT. {'error': {'code': 400, 'message': 'The input token count (1200293)"
-        " exceeds the maximum number of tokens allowed (1048576).', 'status': 'INVALID_ARGUMENT'}}",
+        (
+            "400 INVALID_ARGUMENT. {'error': {'code': 400, 'message': 'The input token count "
+            "(1200293) exceeds the maximum number of tokens allowed (1048576).', 'status': "
+            "'INVALID_ARGUMENT'}}"
+        ),
         Overflow("tokens", 1200293, 1048576),
     ),
     (
@@ -81,8 +105,10 @@ REFUSALS = [
     ),
     # Gemini on Vertex
     (
-        "Unable to submit request because the input token count is 1251952 but model only supports "
-        "up to 1048576. Reduce the input token count and try again.",
+        (
+            "Unable to submit request because the input token count is 1251952 but model only "
+            "supports up to 1048576. Reduce the input token count and try again."
+        ),
         Overflow("tokens", 1251952, 1048576),
     ),
     # Mistral
@@ -94,13 +120,17 @@ REFUSALS = [
     ("Please reduce the length of the messages or completion.", Overflow("tokens")),
     # Together and Text Generation Inference
     (
-        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8192. Given: 6204 "
-        "`inputs` tokens and 2047 `max_new_tokens`",
+        (
+            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8192. Given: "
+            "6204 `inputs` tokens and 2047 `max_new_tokens`"
+        ),
         Overflow("sum", 6204, 8192, 2047),
     ),
     (
-        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 65537. Given: 79993 "
-        "`inputs` tokens and 1024 `max_new_tokens`",
+        (
+            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 65537. Given: "
+            "79993 `inputs` tokens and 1024 `max_new_tokens`"
+        ),
         Overflow("tokens", 79993, 65537, 1024),
     ),
     (
@@ -109,15 +139,19 @@ REFUSALS = [
     ),
     # OpenRouter
     (
-        "This endpoint's maximum context length is 32768 tokens. However, you requested about "
-        "42832 tokens (42832 of text input). Please reduce the length of either one, or use the "
-        '"middle-out" transform to compress your prompt automatically.',
+        (
+            "This endpoint's maximum context length is 32768 tokens. However, you requested "
+            "about 42832 tokens (42832 of text input). Please reduce the length of either one, "
+            'or use the "middle-out" transform to compress your prompt automatically.'
+        ),
         Overflow("tokens", 42832, 32768),
     ),
     (
-        "This endpoint's maximum context length is 131072 tokens. However, you requested about "
-        "132463 tokens (1463 of text input, 131000 in the output). Please reduce the length of "
-        "either one.",
+        (
+            "This endpoint's maximum context length is 131072 tokens. However, you requested "
+            "about 132463 tokens (1463 of text input, 131000 in the output). Please reduce the "
+            "length of either one."
+        ),
         Overflow("sum", 1463, 131072, 131000),
     ),
     # OpenRouter, a provider behind it
@@ -132,36 +166,47 @@ REFUSALS = [
     ),
     # vLLM, from 0.4 on
     (
-        "This model's maximum context length is 6048 tokens. However, you requested 6616 tokens "
-        "(568 in the messages, 6048 in the completion). Please reduce the length of the messages "
-        "or completion.",
+        (
+            "This model's maximum context length is 6048 tokens. However, you requested 6616 "
+            "tokens (568 in the messages, 6048 in the completion). Please reduce the length of "
+            "the messages or completion."
+        ),
         Overflow("sum", 568, 6048, 6048),
     ),
     # vLLM, from 0.9 on
     (
-        "'max_tokens' or 'max_completion_tokens' is too large: 32768. This model's maximum context "
-        "length is 32768 tokens and your request has 1200 input tokens (32768 > 32768 - 1200).",
+        (
+            "'max_tokens' or 'max_completion_tokens' is too large: 32768. This model's maximum "
+            "context length is 32768 tokens and your request has 1200 input tokens (32768 > "
+            "32768 - 1200)."
+        ),
         Overflow("sum", 1200, 32768, 32768),
     ),
     # vLLM, from 0.15 on
     (
-        "This model's maximum context length is 262144 tokens. However, you requested 128000 "
-        "output tokens and your prompt contains at least 134145 input tokens, for a total of at "
-        "least 262145 tokens. Please reduce the length of the input prompt or the number of "
-        "requested output tokens. (parameter=input_tokens, value=134145)",
+        (
+            "This model's maximum context length is 262144 tokens. However, you requested 128000 "
+            "output tokens and your prompt contains at least 134145 input tokens, for a total of "
+            "at least 262145 tokens. Please reduce the length of the input prompt or the number "
+            "of requested output tokens. (parameter=input_tokens, value=134145)"
+        ),
         Overflow("sum", 134145, 262144, 128000),
     ),
     (
-        "This model's maximum context length is 262144 tokens. However, you requested 0 output "
-        "tokens and your prompt contains at least 262145 input tokens, for a total of at least "
-        "262145 tokens.",
+        (
+            "This model's maximum context length is 262144 tokens. However, you requested 0 "
+            "output tokens and your prompt contains at least 262145 input tokens, for a total of "
+            "at least 262145 tokens."
+        ),
         Overflow("tokens", 262145, 262144),
     ),
     # vLLM, with images
     (
-        "The prompt (total length 25938) is too long to fit into the model (context length 4096). "
-        "Make sure that `max_model_len` is no smaller than the number of text tokens plus "
-        "multimodal tokens.",
+        (
+            "The prompt (total length 25938) is too long to fit into the model (context length "
+            "4096). Make sure that `max_model_len` is no smaller than the number of text tokens "
+            "plus multimodal tokens."
+        ),
         Overflow("tokens", 25938, 4096),
     ),
     # SGLang
@@ -170,9 +215,11 @@ REFUSALS = [
         Overflow("tokens", 61709, 40960),
     ),
     (
-        "Requested token count exceeds the model's maximum context length of 40960 tokens. You "
-        "requested a total of 45000 tokens: 36808 tokens from the input messages and 8192 tokens "
-        "for the completion.",
+        (
+            "Requested token count exceeds the model's maximum context length of 40960 tokens. "
+            "You requested a total of 45000 tokens: 36808 tokens from the input messages and "
+            "8192 tokens for the completion."
+        ),
         Overflow("sum", 36808, 40960, 8192),
     ),
     (
@@ -181,14 +228,18 @@ REFUSALS = [
     ),
     # llama.cpp server
     (
-        '{"error":{"code":400,"message":"the request exceeds the available context size. try '
-        'increasing the context size or enable context shift","type":"exceed_context_size_error",'
-        '"n_prompt_tokens":14429,"n_ctx":8192}}',
+        (
+            '{"error":{"code":400,"message":"the request exceeds the available context size. try '
+            "increasing the context size or enable context "
+            'shift","type":"exceed_context_size_error","n_prompt_tokens":14429,"n_ctx":8192}}'
+        ),
         Overflow("tokens", 14429, 8192),
     ),
     (
-        "request (65646 tokens) exceeds the available context size (65536 tokens), try increasing "
-        "it",
+        (
+            "request (65646 tokens) exceeds the available context size (65536 tokens), try "
+            "increasing it"
+        ),
         Overflow("tokens", 65646, 65536),
     ),
     # llama-cpp-python
@@ -198,25 +249,34 @@ REFUSALS = [
     ("the input length exceeds the context length (status code: 400)", Overflow("tokens")),
     # LM Studio
     (
-        "Trying to keep the first 15857 tokens when context the overflows. However, the model is "
-        "loaded with context length of only 4096 tokens, which is not enough.",
+        (
+            "Trying to keep the first 15857 tokens when context the overflows. However, the "
+            "model is loaded with context length of only 4096 tokens, which is not enough."
+        ),
         Overflow("tokens", 15857, 4096),
     ),
     (
-        "The number of tokens to keep from the initial prompt is greater than the context length "
-        "(n_keep: 13055>= n_ctx: 4096). Try to load the model with a larger context length",
+        (
+            "The number of tokens to keep from the initial prompt is greater than the context "
+            "length (n_keep: 13055>= n_ctx: 4096). Try to load the model with a larger context "
+            "length"
+        ),
         Overflow("tokens", 13055, 4096),
     ),
     ("Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)", Overflow("tokens", 15028, 7424)),
     # Cohere
     (
-        "too many tokens: total number of tokens (prompt and prediction) cannot exceed 2048 - "
-        "received 6354. Try using a shorter prompt or a smaller max_tokens value.",
+        (
+            "too many tokens: total number of tokens (prompt and prediction) cannot exceed 2048 "
+            "- received 6354. Try using a shorter prompt or a smaller max_tokens value."
+        ),
         Overflow("tokens", 6354, 2048),
     ),
     (
-        "too many tokens: size limit exceeded by 11326 tokens. Try using shorter or fewer inputs. "
-        "The limit for this model is 128000 tokens.",
+        (
+            "too many tokens: size limit exceeded by 11326 tokens. Try using shorter or fewer "
+            "inputs. The limit for this model is 128000 tokens."
+        ),
         Overflow("tokens", None, 128000),
     ),
     # xAI
@@ -259,27 +319,35 @@ REFUSALS = [
     ("Maximum request body size 1048576 exceeded, actual body size 1056562", Overflow("bytes")),
     # OpenAI: one text of a message is too long to be read
     (
-        "Invalid 'messages[17].content': string too long. Expected a string with maximum length "
-        "1048576, but got a string with length 1744259 instead.",
+        (
+            "Invalid 'messages[17].content': string too long. Expected a string with maximum "
+            "length 1048576, but got a string with length 1744259 instead."
+        ),
         Overflow("bytes"),
     ),
     # Bedrock
     (
-        "1 validation error detected: Value at 'body' failed to satisfy constraint: Member must "
-        "have length less than or equal to 25000000",
+        (
+            "1 validation error detected: Value at 'body' failed to satisfy constraint: Member "
+            "must have length less than or equal to 25000000"
+        ),
         Overflow("bytes"),
     ),
-    # Anthropic: images
+    # Anthropic, about images
     ("too many images and documents: 104 + 1 > 100", Overflow("media")),
     ("Too much media: 0 document pages + 107 images > 100", Overflow("media")),
     (
-        "messages.19.content.27.image.source.base64.data: At least one of the image dimensions "
-        "exceed max allowed size for many-image requests: 2000 pixels",
+        (
+            "messages.19.content.27.image.source.base64.data: At least one of the image "
+            "dimensions exceed max allowed size for many-image requests: 2000 pixels"
+        ),
         Overflow("media"),
     ),
     (
-        "messages.58.content.2.image.source.base64: image exceeds 5 MB maximum: 6500712 bytes > "
-        "5242880 bytes",
+        (
+            "messages.58.content.2.image.source.base64: image exceeds 5 MB maximum: 6500712 "
+            "bytes > 5242880 bytes"
+        ),
         Overflow("media"),
     ),
     # Another gateway, and vLLM
@@ -298,35 +366,54 @@ def test_a_refusal_is_recognised_with_the_numbers_it_names(said: str, meant: Ove
 
 OTHERS = [
     # OpenAI: tokens per minute
-    "Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, "
-    "Requested 40000. The input or output tokens must be reduced in order to run successfully.",
+    (
+        "Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit "
+        "30000, Requested 40000. The input or output tokens must be reduced in order to run "
+        "successfully."
+    ),
     # Groq: the same with HTTP 413
-    "Request too large for model `llama-3.3-70b-versatile` in organization `org_x` service tier "
-    "`on_demand` on tokens per minute (TPM): Limit 6000, Requested 14810, please reduce your "
-    "message size and try again.",
+    (
+        "Request too large for model `llama-3.3-70b-versatile` in organization `org_x` service "
+        "tier `on_demand` on tokens per minute (TPM): Limit 6000, Requested 14810, please reduce "
+        "your message size and try again."
+    ),
     # Bedrock
     "ThrottlingException: Too many tokens, please wait before trying again.",
     # OpenAI, Anthropic, Bedrock, Groq: more output than the model can give
-    "max_tokens is too large: 100000. This model supports at most 16384 completion tokens, whereas "
-    "you provided 100000.",
+    (
+        "max_tokens is too large: 100000. This model supports at most 16384 completion tokens, "
+        "whereas you provided 100000."
+    ),
     "max_tokens: 10000 > 4096, which is the maximum allowed number of output tokens for claude-x",
-    "The maximum tokens you requested exceeds the model limit of 32768. Try again with a maximum "
-    "tokens value that is lower than 32768.",
-    "`max_tokens` must be less than or equal to `16384`, the maximum value for `max_tokens` is less "
-    "than the `context_window` for this model",
+    (
+        "The maximum tokens you requested exceeds the model limit of 32768. Try again with a "
+        "maximum tokens value that is lower than 32768."
+    ),
+    (
+        "`max_tokens` must be less than or equal to `16384`, the maximum value for `max_tokens` "
+        "is less than the `context_window` for this model"
+    ),
     # OpenAI's client: an answer that was cut off
     "Could not parse response content as the length limit was reached - CompletionUsage(...)",
-    # OpenAI: names and ids
-    "Invalid 'tools[0].function.name': string too long. Expected a string with maximum length 64, "
-    "but got a string with length 70 instead.",
-    "Invalid 'messages[10].tool_calls[0].id': string too long. Expected a string with maximum "
-    "length 40, but got a string with length 52 instead.",
+    # OpenAI, about names and ids
+    (
+        "Invalid 'tools[0].function.name': string too long. Expected a string with maximum "
+        "length 64, but got a string with length 70 instead."
+    ),
+    (
+        "Invalid 'messages[10].tool_calls[0].id': string too long. Expected a string with "
+        "maximum length 40, but got a string with length 52 instead."
+    ),
     # Gemini
-    "429 RESOURCE_EXHAUSTED. You exceeded your current quota, metric: input_token_count, limit: "
-    "250000",
+    (
+        "429 RESOURCE_EXHAUSTED. You exceeded your current quota, metric: input_token_count, "
+        "limit: 250000"
+    ),
     # OpenRouter
-    "This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens, but "
-    "can only afford 1000.",
+    (
+        "This request requires more credits, or fewer max_tokens. You requested up to 65536 "
+        "tokens, but can only afford 1000."
+    ),
     "Invalid schema for function 'read': array schema missing items",
     "Connection error.",
     "",

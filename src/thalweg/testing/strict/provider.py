@@ -28,7 +28,6 @@ from thalweg.testing.strict.exchange import (
 from thalweg.testing.strict.faults import Fault, FaultName, Faults, problem_of
 from thalweg.testing.strict.server import Line, Outcome
 
-
 _UNKNOWN_BYTES = 1 << 20
 
 

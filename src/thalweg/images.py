@@ -1,0 +1,201 @@
+"""How large an image is, by its first bytes, and how many tokens providers take for it.
+
+An image is priced by its pixels, not by its bytes. Prices are bounds from above: where the
+name of a model does not tell which price is its own, the dearest counts.
+"""
+
+import binascii
+import math
+import re
+from collections.abc import Callable
+from functools import partial
+
+LARGEST_TOKENS = 4_784
+"""The most Anthropic takes for an image, and the bound where no model is named: the newest models
+of OpenAI and Google take less."""
+LONGEST_EDGE = 30_000
+"""Pixels; a header that claims more is broken, and nobody accepts such an image."""
+
+Dimensions = tuple[int, int]
+"""Width and height in pixels."""
+
+
+def dimensions(data: str) -> Dimensions | None:
+    """Read width and height from an image in base64; only its headers are decoded.
+
+    Returns:
+        `None` for what is no PNG, JPEG, GIF or WebP, or is broken.
+
+    Example:
+        >>> dimensions("R0lGODlhCgAUAA==")
+        (10, 20)
+    """
+    if "\n" in data[:100]:
+        data = "".join(data.split())
+    head = _peek(data, 0, 16)
+    read = next((read for signature, read in _HEADERS if signature.match(head)), None)
+    found = read(data) if read else None
+    if found is None or not all(0 < edge <= LONGEST_EDGE for edge in found):
+        return None
+    return found
+
+
+def _peek(data: str, start: int, size: int) -> bytes:
+    """Decode some bytes of base64; fewer where it ends, none where it is broken."""
+    first = start // 3
+    chars = data[first * 4 : -(-(start + size) // 3) * 4].replace("-", "+").replace("_", "/")
+    try:
+        decoded = binascii.a2b_base64(chars + "=" * (-len(chars) % 4))
+    except ValueError:
+        return b""
+    return decoded[start - first * 3 :][:size]
+
+
+def _big(data: str, start: int, size: int) -> int:
+    return int.from_bytes(_peek(data, start, size), "big")
+
+
+def _little(data: str, start: int, size: int) -> int:
+    return int.from_bytes(_peek(data, start, size), "little")
+
+
+def _png(data: str) -> Dimensions:
+    return _big(data, 16, 4), _big(data, 20, 4)
+
+
+def _gif(data: str) -> Dimensions:
+    return _little(data, 6, 2), _little(data, 8, 2)
+
+
+def _webp_extended(data: str) -> Dimensions:
+    return _little(data, 24, 3) + 1, _little(data, 27, 3) + 1
+
+
+def _webp_lossless(data: str) -> Dimensions:
+    bits = _little(data, 21, 4)
+    return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+
+
+def _webp_lossy(data: str) -> Dimensions:
+    return _little(data, 26, 2) & 0x3FFF, _little(data, 28, 2) & 0x3FFF
+
+
+def _jpeg(data: str) -> Dimensions | None:
+    """Walk the segments to the one that starts a frame; only their heads are decoded."""
+    at = 2
+    for _ in range(_MOST_SEGMENTS):
+        head = _peek(data, at, 9)
+        if len(head) < 4 or head[0] != _MARK:  # noqa: PLR2004 (marker and length)
+            return None
+        if head[1] == _MARK:  # padding before a marker
+            at += 1
+        elif head[1] in _FRAMES:
+            return int.from_bytes(head[7:9], "big"), int.from_bytes(head[5:7], "big")
+        else:
+            at += 2 + int.from_bytes(head[2:4], "big")
+    return None
+
+
+_MOST_SEGMENTS = 1_000
+_MARK = 0xFF
+_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+"""Markers that start a frame; the three left out are tables."""
+
+_HEADERS: tuple[tuple[re.Pattern[bytes], Callable[[str], Dimensions | None]], ...] = (
+    (re.compile(rb"\x89PNG\r\n\x1a\n"), _png),
+    (re.compile(rb"GIF8[79]a"), _gif),
+    (re.compile(rb"\xff\xd8\xff"), _jpeg),
+    (re.compile(rb"RIFF....WEBPVP8X", re.DOTALL), _webp_extended),
+    (re.compile(rb"RIFF....WEBPVP8L", re.DOTALL), _webp_lossless),
+    (re.compile(rb"RIFF....WEBPVP8 ", re.DOTALL), _webp_lossy),
+)
+
+
+def image_tokens(width: int, height: int, model: str = "", *, detail: str = "") -> int:
+    """Bound the tokens a model takes for an image from above.
+
+    Args:
+        width: In pixels.
+        height: In pixels.
+        model: `provider:name`, or either; when empty, the dearest of all providers counts, up
+            to `LARGEST_TOKENS`.
+        detail: What OpenAI's models are told of how closely to look: `low`, `high`, `original`
+            or nothing.
+
+    Example:
+        >>> image_tokens(1092, 1092, "anthropic:claude-sonnet-4-5")
+        1590
+    """
+    for words, price in _PRICES:
+        if words.search(model):
+            return price(width, height, detail)
+    dearest = max(price(width, height, "") for price in (_CLAUDE, _GPT, _GEMINI))
+    return min(dearest, LARGEST_TOKENS)
+
+
+def _area(width: int, height: int, _detail: str, *, edge: int, most: int) -> int:
+    """Anthropic: the area, or squares of 28 pixels, of the image made to fit."""
+    scale = min(1.0, edge / max(width, height))
+    wide, high = width * scale, height * scale
+    squares = math.ceil(wide / 28) * math.ceil(high / 28)
+    return min(most, max(squares, math.ceil(wide * high / 750)))
+
+
+def _tiles(width: int, height: int, detail: str, *, base: int, tile: int) -> int:
+    """OpenAI, older models: squares of 512 pixels of the image made to fit."""
+    if detail == "low":
+        return base
+    scale = min(1.0, 2_048 / max(width, height))
+    scale *= min(1.0, 768 / (min(width, height) * scale))
+    return base + tile * math.ceil(width * scale / 512) * math.ceil(height * scale / 512)
+
+
+def _patches(width: int, height: int, detail: str, *, most: int, factor: float) -> int:
+    """OpenAI, newer models: squares of 32 pixels, each worth a bit more than a token."""
+    most = {"low": 256, "original": 10_000}.get(detail, most)
+    return math.ceil(factor * min(most, math.ceil(width / 32) * math.ceil(height / 32)))
+
+
+def _crops(width: int, height: int, _detail: str, *, least: int = 0) -> int:
+    """Gemini up to 2.5: crops of a share of the shorter edge, each 258; one if it is small."""
+    if max(width, height) <= 384:  # noqa: PLR2004 (Google's bound for one tile)
+        return max(258, least)
+    edge = min(768.0, max(256.0, min(width, height) / 1.5))
+    return max(258 * math.ceil(width / edge) * math.ceil(height / edge), least)
+
+
+def _flat(_width: int, _height: int, _detail: str, *, tokens: int) -> int:
+    return tokens
+
+
+def _dearest(width: int, height: int, detail: str) -> int:
+    """OpenAI, a model whose name is not told or not known."""
+    return max(_OLD_GPT(width, height, detail), _NEW_GPT(width, height, detail))
+
+
+Price = Callable[[int, int, str], int]
+_CLAUDE: Price = partial(_area, edge=2_576, most=LARGEST_TOKENS)
+_OLD_CLAUDE: Price = partial(_area, edge=1_568, most=1_600)
+_OLD_GPT: Price = partial(_tiles, base=85, tile=170)
+_NEW_GPT: Price = partial(_patches, most=2_500, factor=1.2)
+_GPT: Price = _dearest
+_GEMINI: Price = partial(_crops, least=1_120)
+
+
+def _rule(words: str, price: Price) -> tuple[re.Pattern[str], Price]:
+    return re.compile(words, re.IGNORECASE), price
+
+
+_PRICES = (
+    _rule(r"claude-(?:[123]|instant|opus-4(?:-[0-6]|-2\d|$)|(?:sonnet|haiku)-4)", _OLD_CLAUDE),
+    _rule(r"claude|anthropic", _CLAUDE),
+    _rule(r"gpt-4o-mini", partial(_tiles, base=2_833, tile=5_667)),
+    _rule(r"(?:gpt|o\d)[-.\w]*-(?:mini|nano)", partial(_patches, most=2_500, factor=2.46)),
+    _rule(r"gpt-4|gpt-5(?:\.[01])?(?![.\d])|\bo[13]\b", _OLD_GPT),
+    _rule(r"openai|azure|gpt", _GPT),
+    _rule(r"gemini-[12]\b", _crops),
+    _rule(r"gemini-[3-9]", partial(_flat, tokens=1_120)),
+    _rule(r"gemini|google", _GEMINI),
+)
+"""Prices by the name of a model, the narrowest name first. Claude reads images in more pixels from
+Opus 4.7 on; OpenAI counts patches from GPT-5.2 on, and in every small model since GPT-4.1."""
