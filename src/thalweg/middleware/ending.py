@@ -18,7 +18,8 @@ def end_run(desk: Desk, state: Any, config: RunnableConfig) -> Flow[dict[str, An
     """Log the newest messages of a state, and enter the end of the run in the journal."""
     if state.get("thalweg_turn") is None:
         return None
-    return (yield Work(lambda: _end(desk, state, config)))
+    update: dict[str, Any] = yield Work(lambda: _end(desk, state, config))
+    return update
 
 
 def _end(desk: Desk, state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401

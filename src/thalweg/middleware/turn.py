@@ -4,6 +4,7 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import is_
 from typing import Any
 
@@ -123,9 +124,8 @@ class _Turn:
         spent: Spent | None = None
         batch = yield Work(lambda: next(steps, None))
         while batch is not None:
-            better = None
-            edits += better or batch
-            batch = yield Work(lambda: _go_on(steps, better))
+            edits += batch
+            batch = yield Work(partial(_go_on, steps, batch))
         yield Work(lambda: self._enter(edits, spent))
         report = Report(self.key, self.open.session.page, before, engine.window.tokens)
         tell(report, self.request.runtime)
@@ -162,10 +162,13 @@ class _Turn:
         try:
             for left in reversed(range(REFUSALS)):
                 engine = self.open.session.engine
+                request = self._request()
                 boundary = self._boundary()
                 try:
-                    response: ModelResponse[Any] = yield Send(self._request(), (boundary,))
+                    response: ModelResponse[Any] = yield Send(request, (boundary,))
                 except TooLarge:
+                    if not left:
+                        raise _refused(engine, None) from None
                     self._learn_beside(boundary)
                 except Exception as error:
                     overflow = overflow_of(error)
@@ -179,10 +182,10 @@ class _Turn:
                     self._observe(response)
                     return response
                 yield from self._plan()
-            raise _refused(self.open.session.engine, None)
         except BaseException:
             self._end()
             raise
+        raise _refused(self.open.session.engine, None)
 
     def _end(self) -> None:
         """Say in the journal that the run is over, so that nobody takes it for a live one."""
