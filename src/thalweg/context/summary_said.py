@@ -69,9 +69,10 @@ _LABEL = re.compile(
 )
 """A title in bold at the beginning of a line: the model's own word for what follows."""
 _QUOTE = re.compile(
-    r"[\"“]([^\"“”\n]{2,400})[\"”]|「([^「」\n]{2,400})」|\u2018([^\u2018\u2019\n]{4,400})\u2019"
+    r"[\"“]([^\"“”\n]{1,400})[\"”]|「([^「」\n]{1,400})」|\u2018([^\u2018\u2019\n]{4,400})\u2019"
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。\uff01\uff1f\uff1b])|\n+")
+_CLAUSE_END = re.compile(r"(?<=[.!?;,])\s+|(?<=[\u3002\uff01\uff1f\uff1b\uff0c])|\s+(?=but\b)|\n+")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -81,7 +82,7 @@ class _Passage:
 
     words: frozenset[str]
     text: str
-    sentences: tuple[tuple[frozenset[str], bool], ...]
+    clauses: tuple[tuple[frozenset[str], bool], ...]
     """The words of each, and whether it denies something."""
 
 
@@ -92,13 +93,16 @@ class Said:
     passages: tuple[_Passage, ...]
     keys: tuple[str, ...]
     """Every message without what is only form."""
+    sentences: frozenset[str]
+    """Every sentence, likewise."""
 
     @classmethod
     def of(cls, source: Iterable[Message]) -> "Said":
         """Read the messages that a user said, once."""
         texts = [m.text for m in source if m.role == "user" and m.kind == "said"]
         passages = tuple(passage for text in texts for passage in _passages(text))
-        return cls(passages, tuple(f" {key(text)} " for text in texts))
+        sentences = frozenset(key(s) for text in texts for s in _SENTENCE_END.split(text))
+        return cls(passages, tuple(f" {key(text)} " for text in texts), sentences)
 
     def fault(self, line: str, *, is_users: bool) -> str:
         """Tell what is wrong with a line as a claim about the user; empty when nothing is.
@@ -107,7 +111,7 @@ class Said:
             line: A line of a summary.
             is_users: Whether it stands where only the user's words belong.
         """
-        for sentence in _SENTENCE_END.split(_LABEL.sub("", line)):
+        for sentence in _sentences(_LABEL.sub("", line)):
             claims = _CLAIM.search(sentence) is not None and not _withheld(sentence)
             if (claims or is_users) and (fault := self._fault(sentence, claims=claims)):
                 return fault
@@ -126,7 +130,7 @@ class Said:
             and set(words) <= {word for quote in quotes for word in content_words(quote)}
         ):
             return ""
-        if not claims and (not words or self._is_verbatim(sentence)):
+        if not claims and (not words or key(sentence) in self.sentences):
             return ""
         if not words:
             return "it says of the user what no words can be found for"
@@ -141,22 +145,33 @@ class Said:
         return bool(wanted) and any(spaced in said for said in self.keys)
 
 
+def _sentences(line: str) -> list[str]:
+    """Part a line into what is one claim each: all that follows "the user said:" is one."""
+    claim = _CLAIM.search(line)
+    if claim and (
+        ":" in line[claim.start() : claim.end() + 2]
+        or "\uff1a" in line[claim.start() : claim.end() + 2]
+    ):
+        return [line]
+    return [sentence for sentence in _SENTENCE_END.split(line) if sentence.strip()]
+
+
 def _withheld(sentence: str) -> bool:
     """Whether a sentence says that an approval is missing, which needs no proof."""
     return _APPROVES.search(sentence) is not None and _WITHHELD.search(sentence) is not None
 
 
 def _passages(text: str) -> list[_Passage]:
-    sentences = [s for s in _SENTENCE_END.split(text) if s.strip()]
-    read = [(s, content_words(s)) for s in sentences]
+    clauses = [s for s in _CLAUSE_END.split(text) if s.strip()]
+    read = [(clause, content_words(clause)) for clause in clauses]
     total = sum(len(words) for _, words in read)
     if total <= 2 * PASSAGE_WORDS:
         return [_passage(read)] if read else []
     passages: list[_Passage] = []
     held: list[tuple[str, list[str]]] = []
     size = 0
-    for sentence, words in read:
-        held.append((sentence, words))
+    for clause, words in read:
+        held.append((clause, words))
         size += len(words)
         if size >= PASSAGE_WORDS:
             passages.append(_passage(held))
@@ -168,9 +183,9 @@ def _passages(text: str) -> list[_Passage]:
 
 
 def _passage(read: Sequence[tuple[str, list[str]]]) -> _Passage:
-    sentences = tuple((frozenset(words), denies(text)) for text, words in read)
+    clauses = tuple((frozenset(words), denies(text)) for text, words in read)
     words = frozenset(word for _, words in read for word in words)
-    return _Passage(words, "\n".join(text for text, _ in read), sentences)
+    return _Passage(words, "\n".join(text for text, _ in read), clauses)
 
 
 def _bears_out(passage: _Passage, line: str, words: Sequence[str], *, approves: bool) -> bool:
@@ -182,8 +197,8 @@ def _bears_out(passage: _Passage, line: str, words: Sequence[str], *, approves: 
         return False
     if approves and not _AFFIRMS.search(passage.text):
         return False
-    shares = [(len(distinct & said), denied) for said, denied in passage.sentences]
+    shares = [(len(distinct & said), denied) for said, denied in passage.clauses]
     most = max(share for share, _ in shares)
-    if most < CONTAINED * len(distinct):
-        return True
-    return any(denied == denies(line) for share, denied in shares if share == most)
+    if denies(line):
+        return any(denied and 2 * share >= most for share, denied in shares)
+    return any(not denied for share, denied in shares if share == most)
