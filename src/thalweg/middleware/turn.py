@@ -15,7 +15,7 @@ from langgraph.types import Command
 
 from thalweg.archive import ThreadKey
 from thalweg.context.budget import MIN_LIMIT, Budget
-from thalweg.context.edits import Edit
+from thalweg.context.edits import Edit, Fold
 from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
 from thalweg.context.pricing import TARIFFS, Tariff
@@ -28,10 +28,13 @@ from thalweg.middleware.effects import Flow, Send, Work
 from thalweg.middleware.events import Report, tell
 from thalweg.middleware.limits import Limits, limits_of, provider_of, tariff_for
 from thalweg.middleware.overflow import Overflow, overflow_of
+from thalweg.middleware.summaries import Summarizer
 from thalweg.middleware.wording import read_state
-from thalweg.threads.journal import Page, Spent
+from thalweg.threads.journal import Page
 from thalweg.tokens import Calibration
 
+NOTE_CHARS = 2_000
+"""Most characters of what the journal notes of a summary's faults."""
 TRIES = 20
 """How often a turn is begun again because another run appended in between."""
 REFUSALS = 6
@@ -118,17 +121,54 @@ class _Turn:
     def _plan(self, *, asked: bool = False) -> Flow[None]:
         """Plan and commit edits, with what they need from outside, and enter the turn."""
         engine = self.open.session.engine
+        engine.window.settle()
         before = engine.window.tokens
         steps = engine.steps(cold=self._is_cold(), asked=asked)
         edits: list[Edit] = []
-        spent: Spent | None = None
+        summarizer = self._summarizer()
         batch = yield Work(lambda: next(steps, None))
         while batch is not None:
+            batch = yield from self._with_summaries(batch, summarizer)
             edits += batch
             batch = yield Work(partial(_go_on, steps, batch))
-        yield Work(lambda: self._enter(edits, spent))
+        yield Work(lambda: self._enter(edits, summarizer))
         report = Report(self.key, self.open.session.page, before, engine.window.tokens)
         tell(report, self.request.runtime)
+
+    def _summarizer(self) -> Summarizer:
+        return Summarizer(
+            policy=self.desk.policy,
+            named=self.desk.summarizer,
+            request=self.request,
+            tariff=self.tariff,
+            is_cold=self._is_cold(),
+            count=self.desk.count,
+        )
+
+    def _with_summaries(
+        self, batch: Sequence[Edit], summarizer: Summarizer
+    ) -> Flow[Sequence[Edit]]:
+        """Let a model say what the folds of a batch take away, before they are committed."""
+        if not self.desk.policy.summarize:
+            return batch
+        better: list[Edit] = []
+        for edit in batch:
+            if isinstance(edit, Fold):
+                better.append((yield from self._with_summary(edit, summarizer)))
+            else:
+                better.append(edit)
+        return better
+
+    def _with_summary(self, fold: Fold, summarizer: Summarizer) -> Flow[Fold]:
+        engine, before = self.open.session.engine, summarizer.spent
+        live = self.open.wording.write(engine.window.items)
+        summary = yield from summarizer.summarize(engine, fold, live)
+        if summary is None:
+            return fold
+        spent = summarizer.spent
+        cost = spent.input - before.input, spent.output - before.output
+        better: Fold = yield Work(partial(engine.joined, fold, summary, cost))
+        return better
 
     def _is_cold(self) -> bool:
         """Tell whether the provider's cache cannot have the prefix."""
@@ -136,7 +176,7 @@ class _Turn:
         waited = lifetime is not None and time.time() - page.at > lifetime
         return waited or page.model != self.limits.model or self.open.beside_changed(self.beside)
 
-    def _enter(self, edits: Sequence[Edit], spent: Spent | None) -> None:
+    def _enter(self, edits: Sequence[Edit], summarizer: Summarizer) -> None:
         session = self.open.session
         system, tools = self.open.attach(self.beside)
         page = Page(
@@ -149,7 +189,8 @@ class _Turn:
             tokens={k: n for k, n in session.engine.window.ledger.tokens.items() if n},
             system=system,
             tools=tools,
-            spent=spent,
+            spent=summarizer.spent if summarizer.spent.calls else None,
+            note="; ".join(summarizer.faults)[:NOTE_CHARS],
         )
         session.enter(page, edits)
 
