@@ -40,8 +40,10 @@ REFUSALS = [
     ),
     # Bedrock, models of Amazon
     (
-        "400 Bad Request: Too many input tokens. Max input tokens: 8192, request input token "
-        "count: 9279",
+        (
+            "400 Bad Request: Too many input tokens. Max input tokens: 8192, request input token "
+            "count: 9279"
+        ),
         Overflow("tokens", 9279, 8192),
     ),
     # OpenAI, Chat Completions, older models
@@ -442,6 +444,7 @@ OTHERS = [
         "tokens, but can only afford 1000."
     ),
     "Invalid schema for function 'read': array schema missing items",
+    "The tool name exceeds the maximum allowed length of 64 characters",
     "Connection error.",
     "",
 ]
