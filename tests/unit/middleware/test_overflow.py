@@ -586,3 +586,9 @@ def test_a_body_of_any_make_does_no_harm(body: object) -> None:
 def test_numbers_with_separators_are_read() -> None:
     said = "Prompt has 300,000 tokens, but the configured context size is 131,072 tokens"
     assert overflow_of(RefusedError(said)) == Overflow("tokens", 300_000, 131_072)
+
+
+def test_a_code_that_says_so_outweighs_other_words() -> None:
+    said = "quota of this model: its maximum context length is 8192 tokens"
+    error = RefusedError(said, status_code=400, code="context_length_exceeded")
+    assert overflow_of(error) == Overflow("tokens", None, 8_192)
