@@ -12,7 +12,7 @@ CONTAINED = 0.7
 PASSAGE_WORDS = 160
 """A longer message is compared in passages: among thousands of words, any claim finds its own."""
 
-_WHO = r"(?:the |this )?(?:user|human|customer|client|operator|requester|owner|maintainer)"
+_WHO = r"(?<!\ba )(?<!every )(?<!each )(?<!\bany )(?:the |this )?(?:user|human|customer|client|operator|requester|owner|maintainer)"
 _SAYS = (
     r"(?:said|says|asks?|asked|asking|wants?|wanted|wish(?:es|ed)?|needs?|needed|confirm\w*"
     r"|approv\w+|agree[sd]?|accept\w*|reject\w*|declin\w+|request\w*|instruct\w*|told|tells"
@@ -38,11 +38,13 @@ _CLAIM = re.compile(
     r"|\b(?:got|received|have|has|had|given|obtained)\s+(?:the |an? )?(?:explicit |user )?"
     r"(?:permission|approval|consent|confirmation|go-ahead|green light|sign-off)\b"
     r"|^\W*(?:confirmed|approved|agreed|authori[sz]ed)\s*(?:[:\uff1a(\"“]|$)"
-    r"|(?:用户|客户|顾客)(?:[^\s。,,;;]{0,4})?(?:说|要求|希望|想|确认|批准|同意|表示|指示|询问|请求|提出"
+    r"|(?:用户|客户|顾客)(?:[^\s。,;\uff0c\uff1b]{0,4})?(?:说|要求|希望|想|确认|批准|同意|表示|指示|询问|请求|提出"
     r"|需要|认为|选择|决定|允许|授权|强调|提到|提醒|拒绝|反对|偏好|喜欢|问|回复|回答|告知|指出|明确)"
-    r"|(?:经|应|按|按照|根据|得到|获得)(?:了)?(?:用户|客户)|(?:用户|客户)的(?:要求|请求|确认|同意|许可|指示|意见|偏好)"
+    r"|(?:经|应|按|按照|根据|得到|获得)(?:了)?(?:用户|客户)"
+    r"|(?:用户|客户)的(?:要求|请求|确认|同意|许可|指示|意见|偏好)"
     r"|ユーザー(?:は|が|の要望|の指示|の確認)"
-    r"|\b(?:el usuario|la usuaria|l['\u2019]utilisat\w+|der (?:be)?nutzer|o usu[áa]rio|l['\u2019]utente)\b"
+    r"|\b(?:el usuario|la usuaria|l['\u2019]utilisat\w+|der (?:be)?nutzer|o usu[áa]rio"
+    r"|l['\u2019]utente)\b"
     r"|пользовател\w+ (?:\w+ )?(?:сказал|просил|попросил|хочет|подтвердил|одобрил)",
     re.IGNORECASE,
 )
@@ -65,7 +67,8 @@ _AFFIRMS = re.compile(
     re.IGNORECASE,
 )
 _LABEL = re.compile(
-    r"^\s*(?:\*\*|__)[^*_]{1,80}(?:\*\*|__)\s*[:\uff1a]\s*|^\s*(?:\*\*|__)[^*_]{1,80}[:\uff1a](?:\*\*|__)\s*"
+    r"^\s*(?:\*\*|__)[^*_]{1,80}(?:\*\*|__)\s*[:\uff1a]\s*"
+    r"|^\s*(?:\*\*|__)[^*_]{1,80}[:\uff1a](?:\*\*|__)\s*"
 )
 """A title in bold at the beginning of a line: the model's own word for what follows."""
 _QUOTE = re.compile(
