@@ -84,9 +84,10 @@ def unwrapped(text: str) -> str:
 
 _ACKNOWLEDGES = re.compile(
     r"(?:ok(?:ay)?|sure|certainly|of course|absolutely|got it|understood|acknowledged|ack[\w-]*"
-    r"|will do|right away|here(?: is|'s)|below is|this is the|let me|i'll|i will|i've (?:summari|read)"
-    r"|i have (?:summari|read)|thanks|thank you|feel free|好的|明白|收到|了解|知道了|当然|没问题|以下是"
-    r"|はい|承知|bien sûr|d'accord|klar|verstanden|claro)(?![\w-])"
+    r"|will do|right away|here(?: is|'s)|below is|this is the|let me|i'll|i will"
+    r"|i['\u2019]ve (?:summari|read)|i have (?:summari|read)|thanks|thank you|feel free"
+    r"|好的|明白|收到|了解|知道了|当然|没问题|以下是|はい|承知"
+    r"|bien sûr|d'accord|klar|verstanden|claro)(?![\w-])"
     r"|(?:done|yes|great|noted|ready|no problem)\W*$",
     re.IGNORECASE,
 )

@@ -117,7 +117,8 @@ def _as_heading(line: str) -> _Heading | None:
 
 _BULLET = re.compile(r"^\s*(?:[-*•+\u2013]|\d{1,3}[.)、])\s+")
 _NOTHING = re.compile(
-    r"\W*(?:none|nothing|n/?a|not applicable|none (?:yet|so far|known|stated|given)|no open questions"
+    r"\W*(?:none|nothing|n/?a|not applicable|none (?:yet|so far|known|stated|given)"
+    r"|no open questions"
     r"|无|没有|暂无|なし|ninguna?|aucune?|keine?)?\W*",
     re.IGNORECASE,
 )
