@@ -179,25 +179,13 @@ def test_a_line_with_an_invented_number_is_dropped(
     assert len(dropped) == 2
 
 
+PIECES = (
+    *("# ", "## Goal", "**", "Next steps:", "- ", "1. ", "```", "<think>", "</think>", "|"),
+    *('{"goal": [', "]}", "None", "\n", "\n\n", "OK", "sorry", "the build is green", "目标"),
+)
 answers = st.one_of(
     st.text(max_size=300),
-    st.lists(
-        st.sampled_from(
-            ["# ", "## Goal", "**", "Next steps:", "- ", "1. ", "```", "<think>", "</think>", "|"]
-            + [
-                '{"goal": [',
-                "]}",
-                "None",
-                "\n",
-                "\n\n",
-                "OK",
-                "sorry",
-                "the build is green",
-                "目标",
-            ]
-        ),
-        max_size=12,
-    ).map("".join),
+    st.lists(st.sampled_from(PIECES), max_size=12).map("".join),
 )
 
 

@@ -125,18 +125,18 @@ def _is_inner(text: str, at: int) -> bool:
 
 _HEX = re.compile(r"(?=[0-9a-f-]*\d)[0-9a-f]{7,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PLACE = re.compile(r"(?P<path>.+?):(?P<lines>L?\d+(?:[-:,]L?\d+)*)")
-_AMOUNT = re.compile(
-    r"[~<>=+-]*v?[\d][\d.,_]*(?:[kKmMgGxX%]|ms|s|min|h|[kKMG]i?[bB]?)?"
-    r"(?:[-/:x+~\u2013][\d][\d.,_]*(?:[kKmMgG%]|ms|s|min|h|[kKMG]i?[bB]?)?)*"
-)
-_PLAIN = re.compile(r"[^\W\d_]+(?:[./-][^\W\d_]+)?(?:-[^\W\d_]+)*")
+_ONE_AMOUNT = r"\d[\d,_]*(?:\.\d+)?(?:[kKmMgGxX%]|ms|s|min|h|[kKMG]i?[bB])?"
+_AMOUNT = re.compile(rf"[~<>=+-]*v?{_ONE_AMOUNT}(?:[-/:x+~\u2013]{_ONE_AMOUNT})*")
+"""Numbers that may be told apart: `12/15`, `10-20ms`, `1920x1080`. A version may not."""
 _CODE = re.compile(
     r".*[_@\\].*|.*\d.*|[~./]+[\w-].*|.*/.*/.*|.*/.*\.\w+|.+\.(?:[a-z]{1,4}|json|yaml|toml|html|lock)"
     r"|#\d+|(?:[A-Z][a-z0-9]+){3,}|[a-z]+(?:[A-Z][a-z0-9]+){2,}"
 )
 _PROSE = re.compile(
-    r"(?:e\.g|i\.e|etc|vs|a\.k\.a|U\.S|p\.m|a\.m|Node\.js|and/or)\.?", re.IGNORECASE
+    r"e\.g|i\.e|a\.k\.a|u\.s|[ap]\.m|and/or|w/o|n/a|\d+(?:st|nd|rd|th)|\d-[a-z]+(?:-[a-z]+)*",
+    re.IGNORECASE,
 )
+"""What looks like a name and is none."""
 
 
 def names_missing(line: str, source: Names) -> Iterator[str]:
@@ -215,6 +215,8 @@ def _has_name(token: str, source: Names, *, is_prefix: bool) -> bool:
         lines = re.findall(r"\d+", place["lines"])
         named = all(len(n) < _LEAST_DIGITS or source.has_number(n) for n in lines)
         return named and _has_name(place["path"], source, is_prefix=False)
+    if token[:1] in {"v", "V"} and source.has(token[1:]):
+        return True
     if token.startswith("#"):
         return source.has_number(token[1:])
     parts = token.split("/")

@@ -201,6 +201,8 @@ class _Reader:
     def _line(self, line: str, bare: str) -> None:
         bullet = _BULLET.match(line)
         text = line[bullet.end() :].strip() if bullet else bare
+        if self._section and not bullet and not self._joins and is_filler(bare):
+            return
         lines = self.sections.get(self._section) if self._section else self.loose
         goes_on = self._joins and not bullet and not bare.startswith("|") and lines
         if goes_on and lines and len(lines[-1]) < MAX_LINE_CHARS:

@@ -79,7 +79,9 @@ _QUOTE = re.compile(
     r"[\"“]([^\"“”\n]{1,400})[\"”]|「([^「」\n]{1,400})」|\u2018([^\u2018\u2019\n]{4,400})\u2019"
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。\uff01\uff1f\uff1b])|\n+")
-_CLAUSE_END = re.compile(r"(?<=[.!?;,])\s+|(?<=[\u3002\uff01\uff1f\uff1b\uff0c])|\s+(?=but\b)|\n+")
+_CLAUSE_END = re.compile(
+    r"(?<=[.!?;,])\s+|(?<=[^\x00-\x7f][,;!?])|(?<=[\u3002\uff01\uff1f\uff1b\uff0c])|\s+(?=but\b)|\n+"
+)
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 
 
