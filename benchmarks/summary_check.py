@@ -78,8 +78,9 @@ def lines_of(messages: list[Message], others: list[str], rng: Random) -> Iterato
         yield "false: number", "state", changed
     for s in pathed[:PER_KIND]:
         other = rng.choice(paths)
-        swapped = PATH.sub(lambda m, o=other: f"{m[0].rpartition('/')[0]}/x_{o.rpartition('/')[2]}", s, count=1)
-        yield "false: path", "state", swapped
+        first = PATH.findall(s)[0]
+        wrong = f"{first.rpartition('/')[0]}/x_{other.rpartition('/')[2]}"
+        yield "false: path", "state", s.replace(first, wrong)
     for s in [s for s in own if HASH.search(s)][:PER_KIND]:
         yield "false: hash", "state", HASH.sub(lambda m: m[0][:-2] + "f3", s, count=1)
     for s in own[-PER_KIND:]:
@@ -91,16 +92,6 @@ def lines_of(messages: list[Message], others: list[str], rng: Random) -> Iterato
         yield "false: turned round", "constraints", f"Do not {s[0].lower()}{s[1:]}"
     for s in INVENTED:
         yield "false: invented", "state", s
-
-
-def is_kept(line: Line, messages: list[Message]) -> str:
-    """Check one line; the fault, or nothing."""
-    _, section, text = line
-    try:
-        _, dropped = checked(Summary(**{section: (text,)}), messages)
-    except SummaryError as error:
-        return error.problem
-    return "".join(dropped)
 
 
 def main() -> None:
