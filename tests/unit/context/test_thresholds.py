@@ -1,5 +1,6 @@
 """Fixed thresholds: what they count, what they keep, and that they do not go round in circles."""
 
+import json
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -7,14 +8,15 @@ import pytest
 
 from tests.property.driving import Drive
 from tests.property.strategies import Scenario
-from tests.unit.context.threads import says, steps, system, user
-from thalweg.context import TARIFFS, ContextPolicy
-from thalweg.context.edits import Evict, Fold
+from tests.unit.context.threads import call, result, says, steps, system, user
+from thalweg.context import TARIFFS, ContextPolicy, Offload
+from thalweg.context.edits import Elide, Evict, Fold
 from thalweg.entries import Message
 
 CHAT = [
     m for n in range(60) for m in (user(f"Question {n}?"), says(f"Answer {n}. " + "well " * 50))
 ]
+LONG = json.dumps({"path": "a.py", "content": "line of code\n" * 900})
 PAIR = 77
 """Tokens of one question and its answer, nearly."""
 
@@ -153,3 +155,24 @@ def test_a_large_request_leaves_an_excerpt_when_it_arrives_and_a_smaller_one_sta
             policy=small.policy(TARIFFS["anthropic"]),
         ).run()
         assert sum(isinstance(e, Evict) for e in drive.engine.history) == expected
+
+
+def test_a_record_leaves_room_to_the_next_fold() -> None:
+    """It takes half of what tail and trigger leave, so folds are some turns apart."""
+    work = [m for n in range(60) for m in (user(f"Question {n}? " + "why " * 30), says("Well."))]
+    drive = run(work, ("tokens", 1_600), ("tokens", 300), window=200_000)
+    turns = [fold.turn for fold in folds(drive)]
+
+    assert len(turns) > 2
+    assert all(fold.tokens_after <= 3 * 1_300 // 4 for fold in folds(drive))
+    assert all(b - a > 3 for a, b in pairwise(turns))
+
+
+def test_the_models_own_input_has_a_threshold_of_its_own() -> None:
+    """Arguments above it leave a handle, results of the same size stay."""
+    policy = ContextPolicy(offload=Offload(input_tokens=500))
+    thread = (user("Go"), call("c", "write_file", LONG), result("c", "row " * 900), says("Done."))
+    scenario = Scenario(thread, policy.budget(40_000), "anthropic")
+    drive = Drive(scenario, policy=policy.policy(TARIFFS["anthropic"])).run()
+
+    assert [type(edit) for edit in drive.engine.history] == [Elide]
