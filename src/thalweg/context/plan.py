@@ -42,11 +42,21 @@ def _is_recalled(entry: Entry) -> bool:
     return entry.answers is not None and entry.answers.name == RECALL
 
 
-def plan_fold(scene: Scene, *, tail: int, record: int, reason: Reason) -> Fold | None:
+def plan_fold(
+    scene: Scene, *, tail: int, record: int, reason: Reason, widest: int | None = None
+) -> Fold | None:
     """Plan to fold all but the newest `tail` tokens into a record of about `record` tokens.
 
     The latest request stays the message it is, wherever it stands, unless it alone is more
     than a quarter of the limit.
+
+    Args:
+        scene: The window, and what may be done with it.
+        tail: Most tokens that stay behind the cut, unless one exchange is more.
+        record: Tokens the record may have.
+        reason: Why it is folded.
+        widest: Tokens the record may have where only so the user's constraints stay verbatim;
+            when not given, what the budget says for a full record, nothing more for a smaller.
 
     Returns:
         `None` when there is nothing to fold.
@@ -63,7 +73,22 @@ def plan_fold(scene: Scene, *, tail: int, record: int, reason: Reason) -> Fold |
         return None
     last = max(window.record.last, *(e.position for e in folded), -1)
     gone = {e.position for e in folded}
+<<<<<<< HEAD
     text = _written(scene, absorb(window.record, folded), gone, record)
+=======
+    budget = scene.budget
+    if widest is None:
+        full = record >= budget.record(scene.fixed)
+        widest = budget.widest_record(scene.fixed) if full else record
+    text = render(
+        absorb(window.record, folded),
+        handle=scene.name_span(0, scene.newest),
+        budget=record,
+        widest=widest,
+        count=window.count,
+        pins=[p for p in window.pins if p.position in gone or p.position not in window.entries],
+    )
+>>>>>>> policy
     kept |= {p for p in tail_positions if 0 <= p <= last}
     replaced = [i for i in window.items[:cut] if i.section != "system"]
     return Fold(
