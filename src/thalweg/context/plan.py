@@ -73,22 +73,7 @@ def plan_fold(
         return None
     last = max(window.record.last, *(e.position for e in folded), -1)
     gone = {e.position for e in folded}
-<<<<<<< HEAD
-    text = _written(scene, absorb(window.record, folded), gone, record)
-=======
-    budget = scene.budget
-    if widest is None:
-        full = record >= budget.record(scene.fixed)
-        widest = budget.widest_record(scene.fixed) if full else record
-    text = render(
-        absorb(window.record, folded),
-        handle=scene.name_span(0, scene.newest),
-        budget=record,
-        widest=widest,
-        count=window.count,
-        pins=[p for p in window.pins if p.position in gone or p.position not in window.entries],
-    )
->>>>>>> policy
+    text = _written(scene, absorb(window.record, folded), gone, record, widest)
     kept |= {p for p in tail_positions if 0 <= p <= last}
     replaced = [i for i in window.items[:cut] if i.section != "system"]
     return Fold(
@@ -128,15 +113,18 @@ def join_summary(scene: Scene, fold: Fold, summary: Summary, spent: tuple[int, i
     return replace(fold, record=text, tokens_after=tokens)
 
 
-def _written(scene: Scene, record: Record, gone: Container[int], room: int) -> str:
-    """Write a record of about `room` tokens."""
+def _written(
+    scene: Scene, record: Record, gone: Container[int], room: int, widest: int | None = None
+) -> str:
     window, budget = scene.window, scene.budget
-    full = room >= budget.record(scene.fixed)
+    if widest is None:
+        full = room >= budget.record(scene.fixed)
+        widest = budget.widest_record(scene.fixed) if full else room
     return render(
         record,
         handle=scene.name_span(0, scene.newest),
         budget=room,
-        widest=budget.widest_record(scene.fixed) if full else room,
+        widest=widest,
         count=window.count,
         pins=[p for p in window.pins if p.position in gone or p.position not in window.entries],
     )
