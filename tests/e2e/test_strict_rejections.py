@@ -393,11 +393,7 @@ ANTHROPIC: dict[str, tuple[list[Object], str]] = {
         "A maximum of 4 blocks with cache_control may be provided. Found 5.",
     ),
     "an hour after five minutes": (
-        [
-            of_user(
-                text("a", **CACHED), text("b", cache_control={"type": "ephemeral", "ttl": "1h"})
-            )
-        ],
+        [of_user(text("a", **CACHED), text("b", cache_control={"type": "ephemeral", "ttl": "1h"}))],
         "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block",
     ),
     "101 images": (
