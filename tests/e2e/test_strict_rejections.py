@@ -1,14 +1,14 @@
 """Each thing that the strict provider refuses, as the SDK of its provider raises it."""
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import anthropic
 import openai
 import pytest
 
-from thalweg.testing.strict import Answer, Model, StrictProvider
+from thalweg.testing.strict import Answer, Model, StrictProvider, brief
 
 Object = dict[str, Any]
 
@@ -20,6 +20,12 @@ HI: Object = {"role": "user", "content": "hi"}
 def provider() -> Iterator[StrictProvider]:
     with StrictProvider(window=10_000) as provider:
         yield provider
+
+
+@pytest.fixture(autouse=True)
+def plain_answers(provider: StrictProvider) -> None:
+    """Undo what an earlier test asked of the provider they share."""
+    provider.answer, provider.models = brief, {}
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +42,29 @@ def claude(provider: StrictProvider) -> Iterator[anthropic.Anthropic]:
         base_url=provider.anthropic_url, api_key="x", max_retries=0, timeout=20
     ) as client:
         yield client
+
+
+def chat(client: openai.OpenAI, messages: list[Object], **fields: object) -> Object:
+    """Send messages as they are, whatever the SDK's types say of them."""
+    body = {"model": "strict-1", "messages": messages, **fields}
+    return said(client.post("/chat/completions", body=body, cast_to=object))
+
+
+def respond(client: openai.OpenAI, items: list[Object], **fields: object) -> Object:
+    """Send items as they are."""
+    body = {"model": "strict-1", "input": items, **fields}
+    return said(client.post("/responses", body=body, cast_to=object))
+
+
+def ask(client: anthropic.Anthropic, messages: list[Object], **fields: object) -> Object:
+    """Send messages to Anthropic as they are."""
+    body = {"model": "strict-1", "messages": messages, "max_tokens": 100, **fields}
+    return said(client.post("/v1/messages", body=body, cast_to=object))
+
+
+def said(answer: object) -> Object:
+    assert isinstance(answer, dict)
+    return answer
 
 
 def asks(*ids: str, **changed: Any) -> Object:  # noqa: ANN401 (any field)
@@ -142,8 +171,10 @@ CHAT: dict[str, tuple[list[Object], str, str | None]] = {
     ),
     "more than the window holds": (
         [{"role": "user", "content": "word " * 10_000}],
-        "This model's maximum context length is 10000 tokens. However, your messages resulted in "
-        "10008 tokens.",
+        (
+            "This model's maximum context length is 10000 tokens. However, your messages "
+            "resulted in 10008 tokens."
+        ),
         "context_length_exceeded",
     ),
 }
@@ -153,7 +184,7 @@ CHAT: dict[str, tuple[list[Object], str, str | None]] = {
 def test_openai_chat_refuses(gpt: openai.OpenAI, provider: StrictProvider, case: str) -> None:
     messages, words, code = CHAT[case]
     with pytest.raises(openai.BadRequestError) as refused:
-        gpt.chat.completions.create(model="strict-1", messages=messages)  # type: ignore[arg-type]  # wrong on purpose
+        chat(gpt, messages)
     error = refused.value.body
     assert isinstance(error, dict)
     assert words in error["message"]
@@ -164,10 +195,8 @@ def test_openai_chat_refuses(gpt: openai.OpenAI, provider: StrictProvider, case:
 
 
 def test_openai_chat_adds_the_completion_to_the_window(gpt: openai.OpenAI) -> None:
-    with pytest.raises(openai.BadRequestError, match="10008 tokens .8 in the messages, 10000 in"):
-        gpt.chat.completions.create(
-            model="strict-1", messages=[{"role": "user", "content": "hi"}], max_tokens=10_000
-        )
+    with pytest.raises(openai.BadRequestError, match="8 in the messages, 10000 in the completion"):
+        chat(gpt, [HI], max_tokens=10_000)
 
 
 def test_openai_refuses_a_body_of_more_than_50_megabytes(gpt: openai.OpenAI) -> None:
@@ -267,7 +296,7 @@ RESPONSES: dict[str, tuple[list[Object], str, str | None]] = {
 def test_openai_responses_refuses(gpt: openai.OpenAI, case: str) -> None:
     given, words, code = RESPONSES[case]
     with pytest.raises(openai.BadRequestError) as refused:
-        gpt.responses.create(model="strict-1", input=given)  # type: ignore[arg-type]  # wrong on purpose
+        respond(gpt, given)
     error = refused.value.body
     assert isinstance(error, dict)
     assert words in error["message"]
@@ -278,28 +307,26 @@ def test_openai_responses_keeps_reasoning_with_what_it_led_to(
     gpt: openai.OpenAI, provider: StrictProvider
 ) -> None:
     provider.answer = lambda _request: Answer(thinking="hm", calls=(("ls", {}),))
-    first = gpt.responses.create(model="strict-1", input="hi", include=[])
-    reasoning, called = (part.model_dump(exclude_none=True) for part in first.output)
+    reasoning, called = respond(gpt, [HI])["output"]
     done = output(called["call_id"])
 
-    gpt.responses.create(model="strict-1", input=[HI, reasoning, called, done])  # type: ignore[list-item]  # plain objects
+    respond(gpt, [HI, reasoning, called, done])
     with pytest.raises(openai.BadRequestError, match="without its required following item"):
-        gpt.responses.create(model="strict-1", input=[HI, reasoning, HI])  # type: ignore[list-item]  # plain objects
+        respond(gpt, [HI, reasoning, HI])
+    other = {**called, "id": "fc_other"}
     with pytest.raises(openai.BadRequestError, match="without its required following item"):
-        other = {**called, "id": "fc_other"}
-        gpt.responses.create(model="strict-1", input=[HI, reasoning, other, done])  # type: ignore[list-item]  # plain objects
+        respond(gpt, [HI, reasoning, other, done])
     with pytest.raises(openai.BadRequestError, match="without its required 'reasoning' item"):
-        gpt.responses.create(model="strict-1", input=[HI, called, done])  # type: ignore[list-item]  # plain objects
+        respond(gpt, [HI, called, done])
 
 
 def test_openai_responses_knows_no_reasoning_it_did_not_store(
     gpt: openai.OpenAI, provider: StrictProvider
 ) -> None:
     provider.answer = lambda _request: Answer("hello", thinking="hm")
-    first = gpt.responses.create(model="strict-1", input="hi", store=False)
-    items = [part.model_dump(exclude_none=True) for part in first.output]
+    items = respond(gpt, [HI], store=False)["output"]
     with pytest.raises(openai.NotFoundError, match="Items are not persisted when `store`"):
-        gpt.responses.create(model="strict-1", input=[*items, HI])  # type: ignore[list-item]  # plain objects
+        respond(gpt, [*items, HI])
 
 
 def uses(*ids: str) -> Object:
@@ -339,8 +366,10 @@ ANTHROPIC: dict[str, tuple[list[Object], str]] = {
     ),
     "a use without its result": (
         [HI, uses("t1", "t2"), results("t1"), HI],
-        f"messages.1: {WITHOUT_RESULT}t2. Each `tool_use` block must have a corresponding "
-        "`tool_result` block in the next message.",
+        (
+            f"messages.1: {WITHOUT_RESULT}t2. Each `tool_use` block must have a corresponding "
+            "`tool_result` block in the next message."
+        ),
     ),
     "a use at the end": ([HI, uses("t1")], f"messages.1: {WITHOUT_RESULT}t1."),
     "a text before the results": (
@@ -349,8 +378,11 @@ ANTHROPIC: dict[str, tuple[list[Object], str]] = {
     ),
     "a result without its use": (
         [HI, uses("t1"), results("t1"), {"role": "assistant", "content": "ok"}, results("t1")],
-        "messages.4.content.0: unexpected `tool_use_id` found in `tool_result` blocks: t1. Each "
-        "`tool_result` block must have a corresponding `tool_use` block in the previous message.",
+        (
+            "messages.4.content.0: unexpected `tool_use_id` found in `tool_result` blocks: t1. "
+            "Each `tool_result` block must have a corresponding `tool_use` block in the previous "
+            "message."
+        ),
     ),
     "a result twice": (
         [HI, uses("t1"), results("t1", "t1")],
@@ -420,8 +452,10 @@ ANTHROPIC: dict[str, tuple[list[Object], str]] = {
     ),
     "no room for the output": (
         [{"role": "user", "content": "word " * 9_950}],
-        "input length and `max_tokens` exceed context limit: 9958 + 100 > 10000, decrease input "
-        "length or `max_tokens` and try again",
+        (
+            "input length and `max_tokens` exceed context limit: 9958 + 100 > 10000, decrease "
+            "input length or `max_tokens` and try again"
+        ),
     ),
 }
 
@@ -430,7 +464,7 @@ ANTHROPIC: dict[str, tuple[list[Object], str]] = {
 def test_anthropic_refuses(claude: anthropic.Anthropic, case: str) -> None:
     messages, words = ANTHROPIC[case]
     with pytest.raises(anthropic.BadRequestError) as refused:
-        claude.messages.create(model="strict-1", messages=messages, max_tokens=100)  # type: ignore[arg-type]  # wrong on purpose
+        ask(claude, messages)
     body = refused.value.body
     assert isinstance(body, dict)
     assert body["type"] == "error"
@@ -446,31 +480,27 @@ def test_anthropic_demands_max_tokens(claude: anthropic.Anthropic) -> None:
 def test_anthropic_refuses_a_body_of_more_than_32_megabytes(claude: anthropic.Anthropic) -> None:
     large = {"role": "user", "content": "x" * 33_554_432}
     with pytest.raises(anthropic.RequestTooLargeError, match="Request exceeds the maximum size"):
-        claude.messages.create(model="m", messages=[large], max_tokens=10)  # type: ignore[list-item]  # a plain object
+        ask(claude, [large])
 
 
 def test_anthropic_notices_one_changed_byte_of_thinking(
     claude: anthropic.Anthropic, provider: StrictProvider
 ) -> None:
     provider.answer = lambda _request: Answer("ok", thinking="The user greets me.")
-    said = claude.messages.create(model="m", messages=[HI], max_tokens=100)  # type: ignore[list-item]  # a plain object
-    thinking, words = (block.model_dump(exclude_none=True) for block in said.content)
-    for altered, is_fine in ((thinking["thinking"], True), ("The user greets me!", False)):
-        turn = {"role": "assistant", "content": [{**thinking, "thinking": altered}, words]}
-        if is_fine:
-            claude.messages.create(model="m", messages=[HI, turn, HI], max_tokens=100)  # type: ignore[list-item]  # plain objects
-        else:
-            with pytest.raises(anthropic.BadRequestError, match="Invalid `signature`"):
-                claude.messages.create(model="m", messages=[HI, turn, HI], max_tokens=100)  # type: ignore[list-item]  # plain objects
+    thinking, words = ask(claude, [HI])["content"]
+    ask(claude, [HI, {"role": "assistant", "content": [thinking, words]}, HI])
+    altered = {**thinking, "thinking": "The user greets me!"}
+    with pytest.raises(anthropic.BadRequestError, match="Invalid `signature`"):
+        ask(claude, [HI, {"role": "assistant", "content": [altered, words]}, HI])
 
 
 def test_anthropic_demands_that_a_thinking_turn_begins_with_thinking(
     claude: anthropic.Anthropic,
 ) -> None:
     with pytest.raises(anthropic.BadRequestError, match="Expected `thinking` or"):
-        claude.messages.create(
-            model="m",
-            messages=[HI, uses("t1"), results("t1")],  # type: ignore[list-item]  # plain objects
+        ask(
+            claude,
+            [HI, uses("t1"), results("t1")],
             max_tokens=2_000,
             thinking={"type": "enabled", "budget_tokens": 1_024},
         )
@@ -478,32 +508,25 @@ def test_anthropic_demands_that_a_thinking_turn_begins_with_thinking(
 
 def test_anthropic_joins_neighbours_of_one_role(claude: anthropic.Anthropic) -> None:
     messages = [HI, HI, uses("t1"), uses("t2"), results("t1"), results("t2"), HI]
-    claude.messages.create(model="m", messages=messages, max_tokens=100)  # type: ignore[arg-type]  # plain objects
+    ask(claude, messages)
 
 
-def test_a_request_of_exactly_the_window_fits(
+def test_a_request_of_exactly_the_window_fits_and_one_token_more_does_not(
     gpt: openai.OpenAI, claude: anthropic.Anthropic, provider: StrictProvider
 ) -> None:
-    words: Object = {"role": "user", "content": "word " * 900}
-    for wire, body in (
-        ("openai-chat", {"messages": [words]}),
-        ("openai-responses", {"input": [words]}),
-        ("anthropic", {"messages": [words]}),
-    ):
-        tokens = provider.count(wire, body)  # type: ignore[arg-type]  # names of wires
-        sized = {"model": f"sized-{wire}", **body}
-        post = claude.post if wire == "anthropic" else gpt.post
-        path = {
-            "openai-chat": "/chat/completions",
-            "openai-responses": "/responses",
-            "anthropic": "/v1/messages",
-        }[wire]
-        if wire == "anthropic":
-            sized["max_tokens"] = 1
-        for window, fits in ((tokens + (wire == "anthropic"), True), (tokens - 1, False)):
-            provider.models = {sized["model"]: Model(window=window)}
-            if fits:
-                post(path, body=sized, cast_to=object)
-            else:
+    long: Object = {"role": "user", "content": "word " * 900}
+    tokens = provider.count("openai-chat", {"messages": [long]})
+    sizes = {"chat": tokens, "responses": tokens, "anthropic": tokens + 100}
+    for less in (0, 1):
+        provider.models = {name: Model(window=size - less) for name, size in sizes.items()}
+        attempts: list[Callable[[], Object]] = [
+            lambda: chat(gpt, [long], model="chat"),
+            lambda: respond(gpt, [long], model="responses"),
+            lambda: ask(claude, [long], model="anthropic"),
+        ]
+        for attempt in attempts:
+            if less:
                 with pytest.raises((openai.BadRequestError, anthropic.BadRequestError)):
-                    post(path, body=sized, cast_to=object)
+                    attempt()
+            else:
+                attempt()

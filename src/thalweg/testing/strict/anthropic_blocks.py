@@ -16,15 +16,22 @@ _FIELDS = {
     "text": {"text", "citations", "cache_control"},
     "thinking": {"thinking", "signature"},
     "redacted_thinking": {"data"},
-    "tool_use": {"id", "name", "input", "caller", "cache_control"},
-    "tool_result": {"tool_use_id", "content", "is_error", "cache_control"},
-    "image": {"source", "cache_control"},
+    "tool_use": {"id", "name", "input", "caller", "toolset_name", "cache_control"},
+    "tool_result": {"tool_use_id", "content", "is_error", "toolset_name", "cache_control"},
+    "image": {"source", "transformations", "cache_control"},
     "document": {"source", "title", "context", "citations", "cache_control"},
 }
 _OWN = {
     "user": ("text", "image", "document", "tool_result"),
     "assistant": ("text", "thinking", "redacted_thinking", "tool_use"),
-    "tool_result": ("text", "image", "document", "search_result", "tool_reference"),
+    "tool_result": (
+        "text",
+        "image",
+        "document",
+        "search_result",
+        "tool_reference",
+        "browser_state",
+    ),
     "system": ("text",),
 }
 _NEEDED = {

@@ -1,6 +1,7 @@
 """What Anthropic refuses in `POST /v1/messages`.
 
-Neighbouring messages of one role are one turn, as they are to Anthropic.
+Neighbouring messages of one role are one turn, as they are to Anthropic. A system message
+among the others is refused, as by those of its models that do not know such messages.
 """
 
 from collections.abc import Iterator

@@ -22,7 +22,7 @@ _ROLES = ("assistant", "system", "developer", "user")
 _FIELDS = {
     "message": {"id", "role", "content", "status", "phase"},
     "function_call": {"id", "call_id", "name", "arguments", "status", "namespace", "caller"},
-    "function_call_output": {"id", "call_id", "output", "status", "caller"},
+    "function_call_output": {"id", "call_id", "name", "namespace", "output", "status", "caller"},
     "reasoning": {"id", "summary", "content", "encrypted_content", "status"},
 }
 _PREFIXES = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
