@@ -118,6 +118,11 @@ CHAT: dict[str, tuple[list[Object], str, str | None]] = {
     ),
     "a role that there is not": ([{"role": "robot", "content": "x"}], "'robot'", "invalid_value"),
     "no messages": ([], "empty array", "empty_array"),
+    "messages that are a text": (
+        "hi",  # type: ignore[dict-item]  # wrong on purpose
+        "Invalid type for 'messages': expected an array of objects, but got a string instead.",
+        "invalid_type",
+    ),
     "no content": ([{"role": "user"}], "expected a string, got null", None),
     "an assistant that says nothing": (
         [HI, {"role": "assistant", "content": None}],

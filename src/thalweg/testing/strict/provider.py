@@ -195,6 +195,8 @@ class StrictProvider:
             problem = dialect.too_large() if large else Problem("The body is not a JSON object.")
             return self._refuse(dialect, {}, [problem])
         if counts:
+            if problems := list(dialect.problems({"max_tokens": 1, **body})):
+                return self._refuse(dialect, body, problems)
             return Outcome(200, {"input_tokens": self._measure(dialect, body).total})
         fault = self.faults.take(dialect.wire)
         ordered = problem_of(fault, dialect.wire) if fault is not None else None
@@ -313,6 +315,6 @@ def _counted(path: str) -> tuple[str, bool]:
 def _as_object(raw: bytes) -> Object | None:
     try:
         body = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return body if isinstance(body, dict) else None

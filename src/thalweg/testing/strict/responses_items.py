@@ -76,7 +76,9 @@ def item_problems(path: str, item: object) -> Iterator[Problem]:
 
 def _id(path: str, kind: str, value: object) -> Iterator[Problem]:
     prefix = _PREFIXES.get(kind)
-    if isinstance(value, str) and prefix is not None and not value.startswith(prefix):
+    if not isinstance(value, str | None):
+        yield wrong_type(f"{path}.id", "a string", value)
+    elif value is not None and prefix is not None and not value.startswith(prefix):
         yield Problem(
             f"Invalid '{path}.id': '{value}'. Expected an ID that begins with '{prefix}'.",
             param=f"{path}.id",
@@ -116,7 +118,7 @@ def _part(path: str, part: object, known: tuple[str, ...]) -> Iterator[Problem]:
         return
     for name in sorted(part.keys() - _PART_FIELDS[kind] - {"type"}):
         yield unknown(f"{path}.{name}")
-    if kind == "input_image" and part.get("file_id") is None:
+    if kind == "input_image" and not isinstance(part.get("file_id"), str):
         yield from image_url(f"{path}.image_url", part.get("image_url"))
     text = {"input_text": "text", "output_text": "text", "refusal": "refusal"}.get(kind)
     if text is not None and not isinstance(part.get(text), str):
@@ -151,10 +153,16 @@ def _output(path: str, item: Object) -> Iterator[Problem]:
 
 
 def _reasoning(path: str, item: Object) -> Iterator[Problem]:
-    if not isinstance(item.get("summary"), list):
+    summary, seal = item.get("summary"), item.get("encrypted_content")
+    if not isinstance(summary, list):
         yield missing(f"{path}.summary")
-    seal = item.get("encrypted_content")
-    if isinstance(seal, str) and opened(seal) is None:
+    else:
+        for n, part in enumerate(summary):
+            if not isinstance(part, dict) or not isinstance(part.get("text"), str):
+                yield missing(f"{path}.summary[{n}].text")
+    if not isinstance(seal, str | None):
+        yield wrong_type(f"{path}.encrypted_content", "a string", seal)
+    elif seal is not None and opened(seal) is None:
         yield Problem(
             f"The encrypted content for item {item.get('id', '')} could not be verified. "
             "Reason: Encrypted content could not be decrypted or parsed.",

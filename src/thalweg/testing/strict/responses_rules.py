@@ -52,8 +52,20 @@ def problems(body: Object, issued: Issued) -> Iterator[Problem]:
         yield from () if malformed else _order(given, issued)
     elif not isinstance(given, str):
         yield wrong_type("input", "one of an array of objects or string", given)
+    yield from _parameters(body)
+
+
+def _parameters(body: Object) -> Iterator[Problem]:
+    for name in ("tools", "include"):
+        if not isinstance(value := body.get(name) or [], list):
+            yield wrong_type(name, "an array of objects", value)
+            return
+    if not isinstance(instructions := body.get("instructions"), str | None):
+        yield wrong_type("instructions", "a string", instructions)
     for n, tool in enumerate(body.get("tools") or ()):
-        if tool.get("type") == "function":
+        if not isinstance(tool, dict):
+            yield wrong_type(f"tools[{n}]", "an object", tool)
+        elif tool.get("type") == "function":
             yield from function_name(f"tools[{n}].name", tool.get("name"))
 
 
@@ -70,15 +82,14 @@ def _duplicates(items: list[Object]) -> Iterator[Problem]:
     ids: set[str] = set()
     calls: set[str] = set()
     for item in items:
-        own, call = item.get("id"), item.get("call_id", "")
-        if own in ids:
+        own, call = str(item.get("id") or ""), item.get("call_id", "")
+        if own and own in ids:
             yield Problem(
                 f"Duplicate item found with id {own}. Remove duplicate items from your input and "
                 "try again.",
                 param="input",
             )
-        if own:
-            ids.add(own)
+        ids.add(own)
         if kind_of(item) == "function_call":
             if call in calls:
                 yield Problem(f"Duplicate function call found with call_id {call}.", param="input")
@@ -91,7 +102,7 @@ def _reasoning(items: list[Object], issued: Issued) -> Iterator[Problem]:
             continue
         own = str(item.get("id") or "")
         follower = issued.follower.get(own)
-        strays = follower is not None and after.get("id") not in {None, follower}
+        strays = follower is not None and after.get("id") not in (None, follower)
         if not item.get("encrypted_content") and (follower is None or own in issued.unstored):
             yield Problem(
                 f"Item with id '{own}' not found. "
