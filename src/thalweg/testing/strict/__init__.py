@@ -4,13 +4,14 @@ Two rules: it refuses with the status and the body of the provider whose dialect
 it counts every token exactly, so that a request that fits here fits by the number.
 """
 
-from thalweg.testing.strict.exchange import Answer, Request, Script, Seen, Tool, WireName
+from thalweg.testing.strict.exchange import Answer, Finish, Request, Script, Seen, Tool, WireName
 from thalweg.testing.strict.faults import FaultName
-from thalweg.testing.strict.provider import Model, StrictProvider
+from thalweg.testing.strict.provider import Model, StrictProvider, brief
 
 __all__ = [
     "Answer",
     "FaultName",
+    "Finish",
     "Model",
     "Request",
     "Script",
@@ -18,4 +19,5 @@ __all__ = [
     "StrictProvider",
     "Tool",
     "WireName",
+    "brief",
 ]
