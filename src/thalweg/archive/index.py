@@ -15,7 +15,7 @@ from thalweg.archive.words import words
 from thalweg.entries import Message
 from thalweg.transcript import as_text, speaker
 
-_BITS = 32
+BITS = 32
 """Passages of one thread: at most 2**32."""
 BATCH_CHARS = 4_000_000
 """So much text is indexed in one transaction, so that other writers get their turn."""
@@ -76,7 +76,7 @@ def add(db: Database, thread: int, first: int, postings: Iterable[Posting]) -> i
     """
     rows: list[tuple[int, int, int, int, bytes, bytes]] = []
     listed: list[tuple[int, str]] = []
-    next_id = (thread << _BITS) + first
+    next_id = (thread << BITS) + first
     for posting in postings:
         who = _speaker(posting.message)
         about = next_id if posting.about else 0
@@ -88,7 +88,7 @@ def add(db: Database, thread: int, first: int, postings: Iterable[Posting]) -> i
             next_id += 1
     db.insert("archive_passage", rows)
     db.list_words(listed)
-    return next_id - (thread << _BITS)
+    return next_id - (thread << BITS)
 
 
 def _speaker(message: Message) -> str:
@@ -129,7 +129,7 @@ def remove(db: Database, thread: int, first: int) -> None:
 
 
 def _range(thread: int) -> tuple[int, int]:
-    return thread << _BITS, (thread + 1) << _BITS
+    return thread << BITS, (thread + 1) << BITS
 
 
 def find(
@@ -183,7 +183,7 @@ def _estimate(ids: Sequence[int], ranges: Sequence[tuple[int, int]]) -> float:
 def _ranges(
     db: Database, thread: int, total: int, within: Sequence[Span] | None
 ) -> list[tuple[int, int]]:
-    first = thread << _BITS
+    first = thread << BITS
     if within is None:
         return [(first, first + total)]
     found: list[tuple[int, int]] = []
