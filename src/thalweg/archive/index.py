@@ -23,6 +23,8 @@ BATCH_PASSAGES = 5_000
 """So many passages are taken out in one transaction."""
 MAX_HITS = 800
 """Passages that are looked at for one word, newest first."""
+_PROBES = 64
+"""Passages that are looked at together to find where a message begins."""
 MAX_GROUPS = 6
 """Groups of very common words that are looked up together."""
 
@@ -197,11 +199,19 @@ def _ranges(
 
 
 def _id_of(db: Database, low: int, high: int, position: int) -> int:
-    """Find the first passage of a message: ids ascend with positions, so halve the range."""
+    """Find the first passage of a message: ids ascend with positions, so close in on it."""
     while low < high:
-        middle = (low + high) // 2
-        (at,) = db.row("SELECT position FROM archive_passage WHERE id = ?", (middle,))
-        low, high = (middle + 1, high) if at < position else (low, middle)
+        step = max(1, (high - low) // _PROBES)
+        before = [
+            row
+            for row, at in select_by(
+                db, "SELECT id, position FROM archive_passage WHERE id", range(low, high, step)
+            )
+            if at < position
+        ]
+        if not before:
+            return low
+        low, high = max(before) + 1, min(high, max(before) + step)
     return low
 
 

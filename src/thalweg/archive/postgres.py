@@ -2,20 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from itertools import islice
 from typing import Any
 
 import psycopg
 
 from thalweg.archive.database import Database, Value
-from thalweg.archive.index import BITS
 from thalweg.archive.postgres_connections import Connections
 from thalweg.archive.postgres_schema import connect, prepare
-from thalweg.archive.stems import stem
+from thalweg.archive.postgres_words import WordIndex
 from thalweg.archive.tables import TableArchive
-
-_MAX_WORDS = 12_000
-"""Words of one passage that are listed: PostgreSQL takes a megabyte of them."""
 
 
 class PostgresArchive(TableArchive):
@@ -64,16 +59,13 @@ _BEGIN_READ = (
 
 
 class _Transaction:
-    """A transaction on a PostgreSQL database.
-
-    The word index lists stems under the number of their thread: a search then reads what is
-    its own thread's and nothing else.
-    """
+    """A transaction on a PostgreSQL database."""
 
     for_update = " FOR UPDATE"
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self._connection = connection
+        self._words = WordIndex(connection)
 
     def rows(self, statement: str, values: Sequence[Value | None] = ()) -> Iterator[Any]:
         """See `Database.rows`."""
@@ -94,9 +86,6 @@ class _Transaction:
 
     def insert(self, table: str, rows: Sequence[Sequence[Value]]) -> None:
         """See `Database.insert`."""
-        self._copy(table, rows)
-
-    def _copy(self, table: str, rows: Iterable[Sequence[Value]]) -> None:
         with (
             self._connection.cursor() as cursor,
             cursor.copy(f"COPY {table} FROM STDIN".encode()) as copy,
@@ -110,34 +99,15 @@ class _Transaction:
 
     def list_words(self, listed: Iterable[tuple[int, str]]) -> None:
         """See `Database.list_words`."""
-        self._copy(
-            "archive_words",
-            (
-                (row, " ".join(_terms(row, islice(words.split(" "), _MAX_WORDS))))
-                for row, words in listed
-            ),
-        )
+        self._words.add(listed)
 
     def unlist_words(self, first: int, end: int) -> None:
         """See `Database.unlist_words`."""
-        self.run("DELETE FROM archive_words WHERE id >= ? AND id < ?", (first, end))
+        self._words.remove(first, end)
 
     def listed_under(self, words: Sequence[str], first: int, end: int, limit: int) -> list[int]:
         """See `Database.listed_under`."""
-        # Materialized: walking the ids backwards until enough have the words may walk them all.
-        rows = self.rows(
-            "WITH found AS MATERIALIZED"
-            " (SELECT id FROM archive_words WHERE words @@ CAST(? AS tsquery))"
-            " SELECT id FROM found WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT ?",
-            (" & ".join(f"'{term}'" for term in _terms(first, words)), first, end, limit),
-        )
-        return [row for (row,) in rows]
-
-
-def _terms(passage: int, words: Iterable[str]) -> Iterator[str]:
-    """Write words as they stand in the index, for a passage or for a question to its thread."""
-    thread = passage >> BITS
-    return (f"{thread:x}.{stem(word)}" for word in words if word)
+        return self._words.find(words, first, end, limit)
 
 
 def _marked(statement: str) -> bytes:

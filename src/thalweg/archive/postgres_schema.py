@@ -12,7 +12,6 @@ _SET_UP = int.from_bytes(b"thalweg")
 """The advisory lock of whoever sets the tables up."""
 
 # No foreign keys: a thread's row goes first when it is deleted, which is what lets its log go.
-# Lists of words lie apart from their ids, which a search reads by the ten thousand.
 _TABLES = """
 CREATE TABLE archive_meta (name text PRIMARY KEY, value bytea NOT NULL);
 CREATE TABLE archive_thread (
@@ -67,10 +66,13 @@ CREATE TABLE archive_passage (
     speaker bytea NOT NULL,
     text bytea NOT NULL
 );
-CREATE TABLE archive_words (id bigint PRIMARY KEY, words tsvector NOT NULL)
-    WITH (toast_tuple_target = 128);
-ALTER TABLE archive_words ALTER words SET STORAGE EXTERNAL;
-CREATE INDEX archive_words_words ON archive_words USING gin (words) WITH (fastupdate = off);
+CREATE TABLE archive_words (
+    thread bigint NOT NULL,
+    block bigint NOT NULL,
+    word text COLLATE "C" NOT NULL,
+    passages bytea NOT NULL,
+    PRIMARY KEY (thread, block, word)
+) WITH (fillfactor = 80);
 
 CREATE FUNCTION archive_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
