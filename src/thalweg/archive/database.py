@@ -5,7 +5,6 @@ from typing import Any, Protocol
 
 Value = int | str | bytes
 """What goes into a table. A `str` is ASCII; any other text goes as `blobs.encode` writes it."""
-_AT_ONCE = 500
 
 
 class Database(Protocol):
@@ -20,6 +19,10 @@ class Database(Protocol):
 
     def row(self, statement: str, values: Sequence[Value | None] = (), /) -> Any:  # noqa: ANN401 (a row is read where it is asked for)
         """Run a statement and give its first row, or `None`."""
+        ...
+
+    def rows_by(self, statement: str, values: Sequence[Value], /) -> Iterator[Any]:
+        """Give the rows of `SELECT … WHERE column` whose column has any of many values."""
         ...
 
     def run(self, statement: str, values: Sequence[Value] = (), /) -> None:
@@ -53,16 +56,3 @@ class Database(Protocol):
             Ids from `first` to before `end`, at most `limit` of them, the highest first.
         """
         ...
-
-
-def select_by(db: Database, statement: str, values: Sequence[Value]) -> Iterator[Any]:
-    """Give the rows of a statement that ends in a column, for that column in any of many values.
-
-    Args:
-        db: In a transaction.
-        statement: `SELECT … WHERE column`.
-        values: So many as one likes: a statement takes only so many at once.
-    """
-    for at in range(0, len(values), _AT_ONCE):
-        some = values[at : at + _AT_ONCE]
-        yield from db.rows(f"{statement} IN ({', '.join('?' * len(some))})", some)

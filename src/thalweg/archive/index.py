@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from thalweg.archive.base import Span
 from thalweg.archive.blobs import decode, encode
-from thalweg.archive.database import Database, select_by
+from thalweg.archive.database import Database
 from thalweg.archive.passages import cut
 from thalweg.archive.words import words
 from thalweg.entries import Message
@@ -204,8 +204,8 @@ def _id_of(db: Database, low: int, high: int, position: int) -> int:
         step = max(1, (high - low) // _PROBES)
         before = [
             row
-            for row, at in select_by(
-                db, "SELECT id, position FROM archive_passage WHERE id", range(low, high, step)
+            for row, at in db.rows_by(
+                "SELECT id, position FROM archive_passage WHERE id", range(low, high, step)
             )
             if at < position
         ]
@@ -217,7 +217,7 @@ def _id_of(db: Database, low: int, high: int, position: int) -> int:
 
 def rows_of(db: Database, ids: Iterable[int]) -> dict[int, Row]:
     """Read passages by id; ids that do not exist are left out."""
-    return {row[0]: _row(*row) for row in select_by(db, f"{_SELECT} id", sorted(ids))}
+    return {row[0]: _row(*row) for row in db.rows_by(f"{_SELECT} id", sorted(ids))}
 
 
 def rows_between(db: Database, first: int, end: int) -> list[Row]:

@@ -69,11 +69,16 @@ class _Transaction:
 
     def rows(self, statement: str, values: Sequence[Value | None] = ()) -> Iterator[Any]:
         """See `Database.rows`."""
-        return iter(self._connection.execute(_marked(statement), values))
+        return iter(self._connection.execute(_marked(statement), values, binary=True))
 
     def row(self, statement: str, values: Sequence[Value | None] = ()) -> Any:  # noqa: ANN401 (as in `Database`)
         """See `Database.row`."""
-        return self._connection.execute(_marked(statement), values).fetchone()
+        return self._connection.execute(_marked(statement), values, binary=True).fetchone()
+
+    def rows_by(self, statement: str, values: Sequence[Value]) -> Iterator[Any]:
+        """See `Database.rows_by`."""
+        query = f"{statement} = ANY(%s)".encode()
+        return iter(self._connection.execute(query, (list(values),), binary=True))
 
     def run(self, statement: str, values: Sequence[Value] = ()) -> None:
         """See `Database.run`."""

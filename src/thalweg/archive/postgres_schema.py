@@ -190,8 +190,10 @@ def prepare(connection: psycopg.Connection, place: str, secret: bytes | None) ->
 
 def _meta(connection: psycopg.Connection) -> dict[str, bytes] | None:
     """Read what an archive says of itself, or `None` where there is none yet."""
-    found = connection.execute("SELECT to_regclass('archive_meta')").fetchone()
-    if found is None or found[0] is None:
+    # Asked of the catalog's rows: `to_regclass` may remember how it was before another
+    # process set the tables up.
+    there = "SELECT 1 FROM pg_class WHERE relname = 'archive_meta' AND pg_table_is_visible(oid)"
+    if connection.execute(there).fetchone() is None:
         return None
     return dict(connection.execute("SELECT name, value FROM archive_meta").fetchall())
 

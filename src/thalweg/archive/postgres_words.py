@@ -27,26 +27,38 @@ class WordIndex:
 
     def add(self, listed: Iterable[tuple[int, str]]) -> None:
         """List passages of one thread, each with its words, after those already listed."""
-        rows: defaultdict[tuple[int, str], list[int]] = defaultdict(list)
-        thread = 0
+        blocks: dict[tuple[int, int], defaultdict[str, bytearray]] = {}
+        begun: list[tuple[int, int]] = []
         for passage, words in listed:
             thread, offset = _taken_apart(passage)
             block, place = divmod(offset, _BLOCK)
+            if (thread, block) not in blocks:
+                blocks[thread, block] = defaultdict(bytearray)
+                begun += [(thread, block)] if place else []
+            rows, packed = blocks[thread, block], _packed([place])
             for word in {stem(word) for word in words.split()}:
-                rows[block, word].append(place)
-        ordered = sorted(rows.items())
-        self._connection.execute(
-            "INSERT INTO archive_words SELECT %s, *"
-            " FROM unnest(%s::bigint[], %s::text[], %s::bytea[])"
-            " ON CONFLICT (thread, block, word)"
-            " DO UPDATE SET passages = archive_words.passages || EXCLUDED.passages",
-            (
-                thread,
-                [block for (block, _), _ in ordered],
-                [word for (_, word), _ in ordered],
-                [_packed(places) for _, places in ordered],
-            ),
+                rows[word] += packed
+        for thread, block in begun:
+            rows = blocks.pop((thread, block))
+            self._connection.execute(
+                "INSERT INTO archive_words SELECT %s, %s, * FROM unnest(%s::text[], %s::bytea[])"
+                " ON CONFLICT (thread, block, word)"
+                " DO UPDATE SET passages = archive_words.passages || EXCLUDED.passages",
+                (thread, block, list(rows), list(rows.values())),
+            )
+        self._insert(
+            (thread, block, word, rows[word])
+            for (thread, block), rows in blocks.items()
+            for word in sorted(rows)
         )
+
+    def _insert(self, rows: Iterable[tuple[int, int, str, bytes | bytearray]]) -> None:
+        with (
+            self._connection.cursor() as cursor,
+            cursor.copy("COPY archive_words FROM STDIN") as copy,
+        ):
+            for row in rows:
+                copy.write_row(row)
 
     def remove(self, first: int, end: int) -> None:
         """Take out the passages from `first` on, which are the last before `end`."""
@@ -66,8 +78,7 @@ class WordIndex:
             for word, passages in parted
             if (left := _packed([at for at in _unpacked(passages) if at < place]))
         ]
-        with self._connection.cursor() as cursor:
-            cursor.executemany("INSERT INTO archive_words VALUES (%s, %s, %s, %s)", kept)
+        self._insert(kept)
 
     def find(self, words: Sequence[str], first: int, end: int, limit: int) -> list[int]:
         """Find the passages with all of some words; see `Database.listed_under`."""

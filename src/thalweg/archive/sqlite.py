@@ -82,6 +82,10 @@ class SqliteArchive(TableArchive):
                     db.execute("ROLLBACK")
 
 
+_AT_ONCE = 500
+"""Values that one statement takes."""
+
+
 class _Transaction:
     """A transaction on a SQLite file: it has the file to itself once it writes.
 
@@ -100,6 +104,12 @@ class _Transaction:
     def row(self, statement: str, values: Sequence[Value | None] = ()) -> Any:  # noqa: ANN401 (as in `Database`)
         """See `Database.row`."""
         return self._connection.execute(statement, values).fetchone()
+
+    def rows_by(self, statement: str, values: Sequence[Value]) -> Iterator[Any]:
+        """See `Database.rows_by`."""
+        for at in range(0, len(values), _AT_ONCE):
+            some = values[at : at + _AT_ONCE]
+            yield from self.rows(f"{statement} IN ({', '.join('?' * len(some))})", some)
 
     def run(self, statement: str, values: Sequence[Value] = ()) -> None:
         """See `Database.run`."""

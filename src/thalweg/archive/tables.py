@@ -19,7 +19,7 @@ from thalweg.archive.blobs import (
     take_apart,
     unpack,
 )
-from thalweg.archive.database import Database, select_by
+from thalweg.archive.database import Database
 from thalweg.archive.handles import make_handle, parse_handle
 from thalweg.archive.question import ask
 from thalweg.archive.ranking import choose, shortlist, surroundings
@@ -409,7 +409,7 @@ def _logged(db: Database, thread: int, span: Span) -> Iterator[tuple[Message, st
 
 def _texts(db: Database, digests: set[bytes]) -> dict[bytes, str]:
     """Read large texts by hash."""
-    rows = select_by(db, "SELECT hash, data, packed FROM archive_blob WHERE hash", sorted(digests))
+    rows = db.rows_by("SELECT hash, data, packed FROM archive_blob WHERE hash", sorted(digests))
     return {digest: unpack(data, packed=bool(packed)) for digest, data, packed in rows}
 
 
