@@ -170,7 +170,8 @@ def test_spans_are_shown_in_order_and_say_what_is_past() -> None:
     shown = render_summaries(SPANS, budget=1_000, count=count)
 
     assert shown.partition("\n\n")[2] == (
-        "### Messages 0-40\nConstraints:\n- never touch vendor/\nDecisions:\n- keep the dedupe key\n"
+        "### Messages 0-40\nConstraints:\n- never touch vendor/\n"
+        "Decisions:\n- keep the dedupe key\n"
         "State of work:\n- reproduced it\nNext steps at that time:\n- write a test\n"
         "Open questions:\n- which release?\n\n"
         "### Messages 41-90\nGoal:\n- fix the importer\nState of work:\n- the test passes\n"
