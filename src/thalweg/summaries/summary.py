@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from thalweg.context.summary_words import denies, key
 from thalweg.prompts import prompt
+from thalweg.summaries.words import denies, key
 from thalweg.tokens import Counter
 
 

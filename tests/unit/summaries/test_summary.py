@@ -2,17 +2,17 @@
 
 import pytest
 
-from thalweg.context.summary import (
+from thalweg.entries import Media, Message, Opaque, Text, Thinking, ToolCall
+from thalweg.errors import ConfigError
+from thalweg.summaries.ask import ask_for, ask_in_place
+from thalweg.summaries.chunks import chunks
+from thalweg.summaries.summary import (
     Summary,
     merged,
     render_summaries,
     shown_line,
     summary_from_data,
 )
-from thalweg.context.summary_ask import ask_for, ask_in_place
-from thalweg.context.summary_chunks import chunks
-from thalweg.entries import Media, Message, Opaque, Text, Thinking, ToolCall
-from thalweg.errors import ConfigError
 from thalweg.tokens import exact_counter
 
 count = exact_counter()
