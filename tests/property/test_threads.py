@@ -87,11 +87,11 @@ class Hands:
     """The words of every message that belongs to the thread, in order."""
     places: list[tuple[State, tuple[str, ...]]] = field(default_factory=list)
     said: int = 0
-    now: float = 0.0
+    is_back: bool = False
+    """Whether the state is an older one, and no request was made of it yet."""
 
     def do(self, op: str, n: int) -> None:
         """Do one thing."""
-        self.now += 30
         match op:
             case "user":
                 self._say(Message("user", (Text(self._words(n)),)))
@@ -104,7 +104,7 @@ class Hands:
             case "answer" if self.story:
                 self._call()
                 self._say(Message("assistant", (Text(self._words(n)),)))
-                self.state = self.graph.end(self.state, now=self.now)
+                self.state = self.graph.end(self.state)
                 self._keep()
             case "remove" if self.state.messages:
                 self._edit(n % len(self.state.messages), None)
@@ -115,6 +115,7 @@ class Hands:
                 self._edit(at, replace(message, parts=tuple(calls) or (Text(words),)))
             case "go back" if self.places:
                 self.state, self.story = self.places[n % len(self.places)]
+                self.is_back = True
             case "restart":
                 self.graph.restart()
 
@@ -137,7 +138,8 @@ class Hands:
 
     def _call(self) -> None:
         before = self.graph.log()
-        self.state = self.graph.call(self.state, now=self.now)
+        self.state = self.graph.call(self.state, joins=not self.is_back)
+        self.is_back = False
         self._keep()
         assert self.graph.log()[: len(before)] == before
         assert self.graph.problems[-1] == ()

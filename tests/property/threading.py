@@ -51,14 +51,14 @@ class Graph:
         """Forget everything that is not in the archive."""
         self.sessions.clear()
 
-    def take(self, state: State, *, now: float = 0.0) -> Session:
+    def take(self, state: State, *, joins: bool = True) -> Session:
         """Open the thread where the state left it, and bring its log up to date."""
         session = None if state.mark is None else self.sessions.pop(state.mark, None)
         if session is None or not session.knows(state.messages):
             session = open_session(
                 self.archive, self.key, state.mark, state.messages, self._engine
             )
-        session.sync(state.messages, now=now)
+        session.sync(state.messages, joins=lambda: joins)
         return session
 
     def _engine(self, name_span: Callable[[int, int], str]) -> Engine:
@@ -66,30 +66,28 @@ class Graph:
         return Engine(self.budget, policy, quick_count, name_span)
 
     def call(
-        self, state: State, *, now: float = 0.0, cold: bool = False, pin: int | None = None
+        self, state: State, *, joins: bool = True, cold: bool = False, pin: int | None = None
     ) -> State:
         """Make one request; give the state as the middleware leaves it."""
-        session = self.take(state, now=now)
+        session = self.take(state, joins=joins)
         gone = set(session.release(self.state_tokens))
         engine = session.engine
         done = len(engine.history)
         items = engine.prepare(cold=cold)
         if pin is not None:
-            requests = [e for e in engine.window.entries.values() if e.is_request]
+            requests = [e for e in engine.window.entries.values() if e.is_request and e.message.text]
             for entry in requests[pin : pin + 1]:
                 engine.pin(entry.position, entry.message.text[:30])
-        session.enter(Page(kind="call", at=now, length=0), engine.history[done:])
+        session.enter(Page(kind="call", at=0.0, length=0), engine.history[done:])
         self.requests.append(tuple(item.message for item in items))
         self.problems.append(engine.problems)
         self.tokens.append(engine.window.tokens)
-        session.is_running = True
         return self._left(session, state, gone)
 
-    def end(self, state: State, *, now: float = 0.0) -> State:
+    def end(self, state: State) -> State:
         """Log the newest messages, and end the run."""
-        session = self.take(state, now=now)
-        session.enter(Page(kind="end", at=now, length=0), ())
-        session.is_running = False
+        session = self.take(state)
+        session.enter(Page(kind="end", at=0.0, length=0), ())
         return self._left(session, state, set())
 
     def _left(self, session: Session, state: State, gone: set[str]) -> State:
