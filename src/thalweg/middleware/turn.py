@@ -103,16 +103,15 @@ class _Turn:
     def _take(self) -> None:
         """Take the thread, and bring its log up to date with the state."""
         mark = _mark(self.request.state)
-        self.open = self.desk.open(self.key, mark, self.said)
+        self.open = self.desk.open(self.key, mark, self.said, self.config)
         session, engine = self.open.session, self.open.session.engine
-        is_rewound = "checkpoint_id" in (self.config.get("metadata") or {})
-        session.sync(self.said, now=time.time(), is_rewound=is_rewound)
+        self.desk.sync(session, self.said, self.config, mark)
         engine.budget = self._budget
         engine.calibration = session.calibrations.get(self.limits.model, Calibration())
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
         self._set_beside()
-        if self.desk.releases(self.key):
+        if self.desk.releases(self.config):
             self.gone = session.release(self.desk.state_tokens)
 
     def _set_beside(self) -> None:
