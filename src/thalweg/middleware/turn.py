@@ -98,9 +98,9 @@ class _Turn:
     def _take(self) -> None:
         """Take the thread, and bring its log up to date with the state."""
         mark = _mark(self.request.state)
-        self.open = self.desk.open(self.key, mark, self.said)
-        session, engine = self.open.session, self.open.session.engine
         is_rewound = "checkpoint_id" in (self.config.get("metadata") or {})
+        self.open = self.desk.open(self.key, mark, self.said, is_rewound=is_rewound)
+        session, engine = self.open.session, self.open.session.engine
         session.sync(self.said, now=time.time(), is_rewound=is_rewound)
         engine.budget = self._budget
         engine.calibration = session.calibrations.get(self.limits.model, Calibration())
