@@ -69,21 +69,29 @@ class Taken:
     usage: Usage | None
     """What the provider reported for it; `None` where it did not, or the turn is no call."""
     is_current: bool
-    """Whether the thread goes on from it; others were left behind by a rewind."""
+    """Whether what it saw is still the thread; others were left behind by a rewind."""
 
 
 def turns(archive: Archive, key: ThreadKey) -> list[Taken]:
     """List the turns of a thread, oldest first."""
     pages = [page_from_json(text) for text in archive.turns(key)]
-    current = set(ancestry(pages, len(pages) - 1))
+    way = set(ancestry(pages, len(pages) - 1))
+    line = pages[-1].line if pages else Line()
     usages = {
         number: archive.messages(key, position, position)[0].usage
         for number, position in _answers(pages)
     }
     return [
-        Taken(number, page, usages.get(number), number in current)
+        Taken(number, page, usages.get(number), number in way or _is_within(page.line, line))
         for number, page in enumerate(pages)
     ]
+
+
+def _is_within(line: Line, whole: Line) -> bool:
+    return all(
+        any(w.first <= span.first and span.last <= w.last for w in whole.spans)
+        for span in line.spans
+    )
 
 
 def ancestry(pages: Sequence[Page], number: int) -> Iterator[int]:
