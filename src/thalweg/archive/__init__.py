@@ -15,7 +15,7 @@ from thalweg.archive.base import (
     Turn,
     render_passages,
 )
-from thalweg.archive.home import default_place, home
+from thalweg.archive.home import default_place, home, open_existing
 from thalweg.archive.opening import open_archive
 from thalweg.archive.recall import RECALL_TOOL, recall
 from thalweg.archive.sqlite import SqliteArchive
@@ -34,6 +34,7 @@ __all__ = [
     "default_place",
     "home",
     "open_archive",
+    "open_existing",
     "recall",
     "render_passages",
 ]

@@ -14,7 +14,7 @@ from thalweg.context.standing import Standing
 from thalweg.context.window import Beside, Item
 from thalweg.entries import Message, message_from_json
 from thalweg.errors import ArchiveError
-from thalweg.threads.journal import Page, page_from_json, read_page, standing_at
+from thalweg.threads.journal import Page, read_page, standing_at
 from thalweg.threads.line import Line
 from thalweg.threads.opening import live_messages
 from thalweg.tokens import exact_counter
@@ -78,11 +78,24 @@ def page_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> tuple[
     """
     if turn is not None:
         return turn, read_page(archive, key, turn)
-    pages = archive.turns(key)
-    if not pages:
+    newest = count_turns(archive, key) - 1
+    if newest < 0:
         problem = f"thread {key.thread!r} has no turns: nothing was sent yet"
         raise ArchiveError(problem)
-    return len(pages) - 1, page_from_json(pages[-1])
+    return newest, read_page(archive, key, newest)
+
+
+def count_turns(archive: Archive, key: ThreadKey) -> int:
+    """Count the turns of a thread, without reading them all."""
+    there, step = 0, 1
+    while archive.turns(key, there + step - 1, there + step - 1):
+        there += step
+        step *= 2
+    while step > 1:
+        step //= 2
+        if archive.turns(key, there + step - 1, there + step - 1):
+            there += step
+    return there
 
 
 def tools_of(archive: Archive, key: ThreadKey, page: Page) -> Sequence[dict[str, Any]]:
