@@ -2,11 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, assert_never, get_args
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
+from thalweg.errors import ConfigError
 from thalweg.recordings.thalweg_thread import thread_lines
 from thalweg.threads.contexts import Context, context_at, count_turns
 from thalweg.threads.history import history
@@ -17,6 +19,33 @@ from thalweg.wires.system import split_system
 Format = Literal["jsonl", "openai", "anthropic", "markdown"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 """`jsonl` keeps everything, and `thalweg replay` reads it."""
+
+
+def check_format(name: str) -> Format:
+    """Know a format by its name.
+
+    Raises:
+        ConfigError: There is none of this name.
+    """
+    for form in FORMATS:
+        if form == name:
+            return form
+    raise ConfigError("--format", f"there is no format {name!r}", f"use {', '.join(FORMATS)}")
+
+
+def write_to(place: Path, pieces: Iterable[str]) -> None:
+    """Write an export to a file, whole or not at all.
+
+    Raises:
+        OSError: It cannot be written there.
+    """
+    beside = place.with_name(f"{place.name}.part")
+    try:
+        with beside.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.writelines(pieces)
+        beside.replace(place)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def export(
