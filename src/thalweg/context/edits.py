@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from thalweg.entries import Part
+from thalweg.summaries.summary import Summary
 
 Reason = Literal[
     "arrived too large",
@@ -74,10 +75,12 @@ class Fold(_Edit):
     """Positions up to `last` that stay word for word, after the record."""
     record: str
     """The text that stands for the folded messages."""
+    summary: Summary | None = None
+    """What a model wrote of the messages that this fold took; the record shows it, too."""
     summary_input: int = 0
-    """Tokens a model read to write the record; 0 for the deterministic record."""
+    """Tokens that model read."""
     summary_output: int = 0
-    """Tokens a model wrote."""
+    """Tokens it wrote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

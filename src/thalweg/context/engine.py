@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Edit, Fold, Pin, Unpin
-from thalweg.context.plan import plan_fold, plan_tail
+from thalweg.context.plan import join_summary, plan_fold, plan_tail
 from thalweg.context.policy import Policy
 from thalweg.context.reading import Reader
 from thalweg.context.scene import NameSpan, Scene
@@ -15,6 +15,7 @@ from thalweg.context.validity import STRICT, Dialect, Gate
 from thalweg.context.window import Item, Window
 from thalweg.entries import Entry, Message, ToolUse
 from thalweg.errors import PinError
+from thalweg.summaries.summary import Summary
 from thalweg.tokens import Calibration, Counter, count_json
 
 
@@ -119,6 +120,10 @@ class Engine:
         yield from self._committed(self.policy.prepare(self._scene(), cold=cold))
         self._is_new = False
         self._check()
+
+    def joined(self, fold: Fold, summary: Summary, spent: tuple[int, int]) -> Fold:
+        """See `join_summary`: for a fold that `steps` is about to commit."""
+        return join_summary(self._scene(), fold, summary, spent)
 
     def _committed(
         self, batches: Iterable[Sequence[Edit]]

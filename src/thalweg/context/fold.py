@@ -12,10 +12,13 @@ from dataclasses import dataclass, field, replace
 
 from thalweg.context.identifiers import identifiers
 from thalweg.entries import Entry, ToolUse
+from thalweg.summaries.summary import Summary
 from thalweg.transcript import as_text
 
 REQUESTS, FILES, RUNS, NOTES, NAMES = 500, 400, 200, 200, 1_500
 """How many of each are remembered between folds; the newest stay, and the goal."""
+SPANS = 40
+"""How many summaries by models are remembered; the newest stay."""
 INDEXED = 4_000
 """Characters at each end of a tool result in which identifiers are looked for."""
 NAMES_PER_RESULT = 4
@@ -71,6 +74,13 @@ class Record:
     notes: tuple[Quote, ...] = ()
     todos: Quote | None = None
     names: tuple[Quote, ...] = ()
+    summaries: tuple[tuple[int, int, Summary], ...] = ()
+    """What models wrote, each with the first and last position of what it is of."""
+
+
+def summarized(record: Record, first: int, last: int, summary: Summary) -> Record:
+    """Add what a model wrote of the messages from one position to another."""
+    return replace(record, summaries=(*record.summaries, (first, last, summary))[-SPANS:])
 
 
 def absorb(record: Record, entries: Iterable[Entry]) -> Record:
@@ -99,7 +109,8 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
             _index(entry, names)
     requests.sort(key=lambda quote: quote.position)
     dropped = max(0, len(requests) - REQUESTS)
-    return Record(
+    return replace(
+        record,
         messages=count,
         last=last,
         requests=(*requests[:1], *requests[1 + dropped :]),

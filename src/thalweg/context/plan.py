@@ -1,14 +1,16 @@
 """What to do before a model call, as pure decisions about a window."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from dataclasses import replace
 
 from thalweg.context.edits import Fold, Reason, Rewrite
-from thalweg.context.fold import absorb
+from thalweg.context.fold import Record, absorb, summarized
 from thalweg.context.record import render
 from thalweg.context.rewrites import elide, evict, has_long_arguments, supersede, unthink
 from thalweg.context.scene import Scene
 from thalweg.context.window import record_message
 from thalweg.entries import Entry
+from thalweg.summaries.summary import Summary
 
 RECALL = "recall"
 """The tool that reads back what left the context. What it brings is bounded already."""
@@ -40,11 +42,21 @@ def _is_recalled(entry: Entry) -> bool:
     return entry.answers is not None and entry.answers.name == RECALL
 
 
-def plan_fold(scene: Scene, *, tail: int, record: int, reason: Reason) -> Fold | None:
+def plan_fold(
+    scene: Scene, *, tail: int, record: int, reason: Reason, widest: int | None = None
+) -> Fold | None:
     """Plan to fold all but the newest `tail` tokens into a record of about `record` tokens.
 
     The latest request stays the message it is, wherever it stands, unless it alone is more
     than a quarter of the limit.
+
+    Args:
+        scene: The window, and what may be done with it.
+        tail: Most tokens that stay behind the cut, unless one exchange is more.
+        record: Tokens the record may have.
+        reason: Why it is folded.
+        widest: Tokens the record may have where only so the user's constraints stay verbatim;
+            when not given, what the budget says for a full record, nothing more for a smaller.
 
     Returns:
         `None` when there is nothing to fold.
@@ -61,16 +73,7 @@ def plan_fold(scene: Scene, *, tail: int, record: int, reason: Reason) -> Fold |
         return None
     last = max(window.record.last, *(e.position for e in folded), -1)
     gone = {e.position for e in folded}
-    budget = scene.budget
-    full = record >= budget.record(scene.fixed)
-    text = render(
-        absorb(window.record, folded),
-        handle=scene.name_span(0, scene.newest),
-        budget=record,
-        widest=budget.widest_record(scene.fixed) if full else record,
-        count=window.count,
-        pins=[p for p in window.pins if p.position in gone or p.position not in window.entries],
-    )
+    text = _written(scene, absorb(window.record, folded), gone, record, widest)
     kept |= {p for p in tail_positions if 0 <= p <= last}
     replaced = [i for i in window.items[:cut] if i.section != "system"]
     return Fold(
@@ -81,6 +84,49 @@ def plan_fold(scene: Scene, *, tail: int, record: int, reason: Reason) -> Fold |
         last=last,
         kept=tuple(sorted(kept)),
         record=text,
+    )
+
+
+def join_summary(scene: Scene, fold: Fold, summary: Summary, spent: tuple[int, int]) -> Fold:
+    """Let the record of a planned fold show what a model wrote of the messages it takes.
+
+    Where the request would not fit with it, the record stays as it is, and the summary is kept
+    for the next one.
+
+    Args:
+        scene: The window, the fold not committed.
+        fold: The fold.
+        summary: What the model wrote, checked.
+        spent: Tokens the model read and wrote.
+    """
+    window = scene.window
+    folded = [e for p, e in window.entries.items() if p <= fold.last and p not in fold.kept]
+    first = window.record.last + 1
+    record = summarized(absorb(window.record, folded), first, fold.last, summary)
+    read, wrote = spent
+    fold = replace(fold, summary=summary, summary_input=read, summary_output=wrote)
+    room = scene.budget.record(scene.fixed)
+    text = _written(scene, record, {e.position for e in folded}, room)
+    tokens = scene.tokens(record_message(text))
+    if window.tokens - fold.tokens_before + tokens > scene.budget.limit:
+        return fold
+    return replace(fold, record=text, tokens_after=tokens)
+
+
+def _written(
+    scene: Scene, record: Record, gone: Container[int], room: int, widest: int | None = None
+) -> str:
+    window, budget = scene.window, scene.budget
+    if widest is None:
+        full = room >= budget.record(scene.fixed)
+        widest = budget.widest_record(scene.fixed) if full else room
+    return render(
+        record,
+        handle=scene.name_span(0, scene.newest),
+        budget=room,
+        widest=widest,
+        count=window.count,
+        pins=[p for p in window.pins if p.position in gone or p.position not in window.entries],
     )
 
 

@@ -44,9 +44,13 @@ class RentOrBuy:
     """
 
     tariff: Tariff
+    summarizes: bool = False
+    """Whether a model writes a summary of what is folded: its cost is part of the price."""
     rent: float = 0.0
     """In tokens at the base price, since the last fold."""
 
+    SUMMARY = 600
+    """Tokens of a summary: what the prompt asks for, and its headings."""
     MISSED = 0.06
     """Share of freed tokens that is fetched back later, at the price of writing them. A guess:
     on recorded sessions any value from 0 to 0.12 costs the same within 2 %."""
@@ -60,6 +64,8 @@ class RentOrBuy:
         self.rent += self.tariff.read * max(0, freed)
         rewriting = 0.0 if cold else (self.tariff.write - self.tariff.read) * kept
         price = rewriting + self.tariff.write * (record + self.MISSED * freed)
+        if self.summarizes:
+            price += self.tariff.read * window.tokens + self.tariff.output * self.SUMMARY
         if freed > budget.progress and self.rent >= price and window.tokens <= budget.limit:
             yield from self._fold(scene, "re-reading it has cost as much as dropping it")
         for batch in squeeze(scene):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from thalweg.context.fold import FileState, Outcome, Quote, Record
 from thalweg.context.pins import excerpt
 from thalweg.prompts import prompt
+from thalweg.summaries.summary import render_summaries
 from thalweg.tokens import Counter
 
 
@@ -41,6 +42,8 @@ def render(
     said = "\n".join(requests)
     pinned = [f"#{pin.position} {pin.text}" for pin in pins if pin.text not in said]
     sections = [(k, v) for k, v in (("Requests", requests), ("Pinned", pinned)) if v]
+    if written := _summaries(record, budget, count):
+        sections.append(("Summary", [written]))
     room -= sum(count(line) + 1 for line in (*requests, *pinned))
     for title, share, lines in _sections(record):
         fitting = _newest(lines, int(room * share), count)
@@ -56,6 +59,14 @@ def fenced(text: str) -> str:
     return re.sub(r"<(?=\s*/?\s*thread-record)", r"<\\", text, flags=re.IGNORECASE)
 
 
+def _summaries(record: Record, budget: int, count: Counter) -> str:
+    room = min(SUMMARY_TOKENS, int(budget * SUMMARY_SHARE))
+    return render_summaries(record.summaries, budget=room, count=count)
+
+
+SUMMARY_TOKENS, SUMMARY_SHARE = 2_000, 0.25
+"""Most tokens of what models wrote, and their share of the budget. A record has them beside its
+budget: it is complete without them."""
 FRAME_TOKENS = 24
 """The fence and the headings."""
 REQUESTS_SHARE = 0.8

@@ -14,6 +14,7 @@ from thalweg.context.edits import Edit, Elide, Evict, Fold, Pin, Rewrite, Supers
 from thalweg.context.fold import FileState, Outcome, Quote, Record
 from thalweg.context.standing import Standing
 from thalweg.entries import ToolUse, parts_from_plain, parts_to_plain
+from thalweg.summaries.summary import summary_from_data, summary_to_data
 
 _KINDS: dict[str, type[Edit]] = {
     kind.__name__.lower(): kind for kind in (Evict, Elide, Supersede, Fold, Pin, Unpin)
@@ -38,6 +39,8 @@ def edit_to_plain(edit: Edit) -> dict[str, Any]:
     values = {f.name: getattr(edit, f.name) for f in fields(edit)}
     if "parts" in values:
         values["parts"] = parts_to_plain(values["parts"])
+    if values.get("summary"):
+        values["summary"] = summary_to_data(values["summary"])
     return {"edit": type(edit).__name__.lower(), **values}
 
 
@@ -51,6 +54,8 @@ def edit_from_plain(plain: Mapping[str, Any]) -> Edit:
     values = {name: value for name, value in plain.items() if name != "edit"}
     if "parts" in values:
         values["parts"] = parts_from_plain(values["parts"])
+    if values.get("summary"):
+        values["summary"] = summary_from_data(values["summary"])
     if "kept" in values:
         values["kept"] = tuple(values["kept"])
     return _KINDS[plain["edit"]](**values)
@@ -65,7 +70,7 @@ def standing_to_bytes(standing: Standing) -> bytes:
     """
     plain = {
         "fold": standing.fold and edit_to_plain(standing.fold),
-        "record": asdict(standing.record),
+        "record": _record_to_plain(standing.record),
         "pins": [asdict(pin) for pin in standing.pins],
         "rewrites": [edit_to_plain(edit) for edit in standing.rewrites],
         "systems": standing.systems,
@@ -96,6 +101,11 @@ def _rewrites(plain: Sequence[Mapping[str, Any]]) -> Iterator[Rewrite]:
             yield edit
 
 
+def _record_to_plain(record: Record) -> dict[str, Any]:
+    spans = [[first, last, summary_to_data(s)] for first, last, s in record.summaries]
+    return {**asdict(record), "summaries": spans}
+
+
 def _record_from_plain(plain: Mapping[str, Any]) -> Record:
     todos = plain["todos"]
     return Record(
@@ -108,6 +118,10 @@ def _record_from_plain(plain: Mapping[str, Any]) -> Record:
             "notes": _quotes(plain["notes"]),
             "todos": Quote(**todos) if todos else None,
             "names": _quotes(plain["names"]),
+            "summaries": tuple(
+                (first, last, summary_from_data(summary))
+                for first, last, summary in plain["summaries"]
+            ),
         }
     )
 

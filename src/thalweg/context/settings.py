@@ -191,4 +191,4 @@ class ContextPolicy(Section):
             triggers = self.triggers if self.enabled else ()
             return Thresholds(triggers=triggers, keep=_one(self.keep))
         named = self.pricing.tariff
-        return RentOrBuy(TARIFFS[named] if named else tariff)
+        return RentOrBuy(TARIFFS[named] if named else tariff, summarizes=self.summarize)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from thalweg.context.edits import Edit, Fold, Pin, Rewrite, Unpin
-from thalweg.context.fold import Quote, Record, absorb
+from thalweg.context.fold import Quote, Record, absorb, summarized
 from thalweg.context.record import fenced
 from thalweg.context.standing import Standing
 from thalweg.entries import Entry, Message, Part, Text, Thinking, ToolCall, ToolUse
@@ -314,7 +314,10 @@ class Window:
 
     def _apply_fold(self, fold: Fold) -> None:
         gone = [p for p in self.entries if p <= fold.last and p not in fold.kept]
+        first = self.record.last + 1
         self.record = absorb(self.record, [self.entries.pop(p) for p in sorted(gone)])
+        if fold.summary is not None:
+            self.record = summarized(self.record, first, fold.last, fold.summary)
         for position in gone:
             self.rewrites.pop(position, None)
         self.fold = fold

@@ -5,6 +5,7 @@ from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import takewhile
 from operator import is_
 from typing import Any
 
@@ -15,10 +16,11 @@ from langgraph.types import Command
 
 from thalweg.archive import ThreadKey
 from thalweg.context.budget import MIN_LIMIT, Budget
-from thalweg.context.edits import Edit
+from thalweg.context.edits import Edit, Fold
 from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
 from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.window import Item
 from thalweg.entries import Message
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 from thalweg.middleware.beside import Beside
@@ -28,10 +30,13 @@ from thalweg.middleware.effects import Flow, Send, Work
 from thalweg.middleware.events import Report, tell
 from thalweg.middleware.limits import Limits, limits_of, provider_of, tariff_for
 from thalweg.middleware.overflow import Overflow, overflow_of
+from thalweg.middleware.summaries import Summarizer
 from thalweg.middleware.wording import read_state
-from thalweg.threads.journal import Page, Spent
+from thalweg.threads.journal import Page
 from thalweg.tokens import Calibration
 
+NOTE_CHARS = 2_000
+"""Most characters of what the journal notes of a summary's faults."""
 TRIES = 20
 """How often a turn is begun again because another run appended in between."""
 REFUSALS = 6
@@ -98,16 +103,15 @@ class _Turn:
     def _take(self) -> None:
         """Take the thread, and bring its log up to date with the state."""
         mark = _mark(self.request.state)
-        self.open = self.desk.open(self.key, mark, self.said)
+        self.open = self.desk.open(self.key, mark, self.said, self.config)
         session, engine = self.open.session, self.open.session.engine
-        is_rewound = "checkpoint_id" in (self.config.get("metadata") or {})
-        session.sync(self.said, now=time.time(), is_rewound=is_rewound)
+        self.desk.sync(session, self.said, self.config, mark)
         engine.budget = self._budget
         engine.calibration = session.calibrations.get(self.limits.model, Calibration())
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
         self._set_beside()
-        if self.desk.releases(self.key):
+        if self.desk.releases(self.config):
             self.gone = session.release(self.desk.state_tokens)
 
     def _set_beside(self) -> None:
@@ -118,17 +122,67 @@ class _Turn:
     def _plan(self, *, asked: bool = False) -> Flow[None]:
         """Plan and commit edits, with what they need from outside, and enter the turn."""
         engine = self.open.session.engine
-        before = engine.window.tokens
+        engine.window.settle()
+        sent, before = list(engine.window.items), engine.window.tokens
         steps = engine.steps(cold=self._is_cold(), asked=asked)
         edits: list[Edit] = []
-        spent: Spent | None = None
+        summarizer = self._summarizer()
         batch = yield Work(lambda: next(steps, None))
         while batch is not None:
+            batch = yield from self._with_summaries(batch, summarizer)
             edits += batch
             batch = yield Work(partial(_go_on, steps, batch))
-        yield Work(lambda: self._enter(edits, spent))
-        report = Report(self.key, self.open.session.page, before, engine.window.tokens)
-        tell(report, self.request.runtime)
+        yield Work(lambda: self._enter(edits, summarizer))
+        tell(self._report(sent, before), self.request.runtime)
+
+    def _report(self, sent: Sequence[Item], before: int) -> Report:
+        session, window = self.open.session, self.open.session.engine.window
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(sent, window.items, strict=False))
+        beside = sum(window.beside.values())
+        return Report(
+            key=self.key,
+            page=session.page,
+            tariff=self.tariff,
+            before=before,
+            after=window.tokens,
+            same=beside + sum(item.tokens for item, _ in same),
+            messages=len(window.items),
+        )
+
+    def _summarizer(self) -> Summarizer:
+        return Summarizer(
+            policy=self.desk.policy,
+            named=self.desk.summarizer,
+            request=self.request,
+            tariff=self.tariff,
+            is_cold=self._is_cold(),
+            count=self.desk.count,
+        )
+
+    def _with_summaries(
+        self, batch: Sequence[Edit], summarizer: Summarizer
+    ) -> Flow[Sequence[Edit]]:
+        """Let a model say what the folds of a batch take away, before they are committed."""
+        if not self.desk.policy.summarize:
+            return batch
+        better: list[Edit] = []
+        for edit in batch:
+            if isinstance(edit, Fold):
+                better.append((yield from self._with_summary(edit, summarizer)))
+            else:
+                better.append(edit)
+        return better
+
+    def _with_summary(self, fold: Fold, summarizer: Summarizer) -> Flow[Fold]:
+        engine, before = self.open.session.engine, summarizer.spent
+        live = self.open.wording.write(engine.window.items)
+        summary = yield from summarizer.summarize(engine, fold, live)
+        if summary is None:
+            return fold
+        spent = summarizer.spent
+        cost = spent.input - before.input, spent.output - before.output
+        better: Fold = yield Work(partial(engine.joined, fold, summary, cost))
+        return better
 
     def _is_cold(self) -> bool:
         """Tell whether the provider's cache cannot have the prefix."""
@@ -136,7 +190,7 @@ class _Turn:
         waited = lifetime is not None and time.time() - page.at > lifetime
         return waited or page.model != self.limits.model or self.open.beside_changed(self.beside)
 
-    def _enter(self, edits: Sequence[Edit], spent: Spent | None) -> None:
+    def _enter(self, edits: Sequence[Edit], summarizer: Summarizer) -> None:
         session = self.open.session
         system, tools = self.open.attach(self.beside)
         page = Page(
@@ -149,7 +203,8 @@ class _Turn:
             tokens={k: n for k, n in session.engine.window.ledger.tokens.items() if n},
             system=system,
             tools=tools,
-            spent=spent,
+            spent=summarizer.spent if summarizer.spent.calls else None,
+            note="; ".join(summarizer.faults)[:NOTE_CHARS],
         )
         session.enter(page, edits)
 

@@ -4,15 +4,18 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from thalweg.context.summary_words import content_words, denies, key
 from thalweg.entries import Message
+from thalweg.summaries.words import content_words, denies, key
 
 CONTAINED = 0.7
 """Share of the words of a claim that must stand together in one message of the user."""
 PASSAGE_WORDS = 160
 """A longer message is compared in passages: among thousands of words, any claim finds its own."""
 
-_WHO = r"(?:the |this )?(?:user|human|customer|client|operator|requester|owner|maintainer)"
+_WHO = (
+    r"(?<!\ba )(?<!every )(?<!each )(?<!\bany )(?:the |this )?"
+    r"(?:user|human|customer|client|operator|requester|owner|maintainer)"
+)
 _SAYS = (
     r"(?:said|says|asks?|asked|asking|wants?|wanted|wish(?:es|ed)?|needs?|needed|confirm\w*"
     r"|approv\w+|agree[sd]?|accept\w*|reject\w*|declin\w+|request\w*|instruct\w*|told|tells"
@@ -38,11 +41,13 @@ _CLAIM = re.compile(
     r"|\b(?:got|received|have|has|had|given|obtained)\s+(?:the |an? )?(?:explicit |user )?"
     r"(?:permission|approval|consent|confirmation|go-ahead|green light|sign-off)\b"
     r"|^\W*(?:confirmed|approved|agreed|authori[sz]ed)\s*(?:[:\uff1a(\"“]|$)"
-    r"|(?:用户|客户|顾客)(?:[^\s。,,;;]{0,4})?(?:说|要求|希望|想|确认|批准|同意|表示|指示|询问|请求|提出"
-    r"|需要|认为|选择|决定|允许|授权|强调|提到|提醒|拒绝|反对|偏好|喜欢|问|回复|回答|告知|指出|明确)"
-    r"|(?:经|应|按|按照|根据|得到|获得)(?:了)?(?:用户|客户)|(?:用户|客户)的(?:要求|请求|确认|同意|许可|指示|意见|偏好)"
+    r"|(?:用户|客户|顾客)(?:[^\s。,;\uff0c\uff1b]{0,4})?(?:说|要求|希望|想|确认|批准|同意|表示|指示"
+    r"|询问|请求|提出|需要|认为|选择|决定|允许|授权|强调|提到|提醒|拒绝|反对|偏好|喜欢|问|回复|回答|告知|指出|明确)"
+    r"|(?:经|应|按|按照|根据|得到|获得)(?:了)?(?:用户|客户)"
+    r"|(?:用户|客户)的(?:要求|请求|确认|同意|许可|指示|意见|偏好)"
     r"|ユーザー(?:は|が|の要望|の指示|の確認)"
-    r"|\b(?:el usuario|la usuaria|l['\u2019]utilisat\w+|der (?:be)?nutzer|o usu[áa]rio|l['\u2019]utente)\b"
+    r"|\b(?:el usuario|la usuaria|l['\u2019]utilisat\w+|der (?:be)?nutzer|o usu[áa]rio"
+    r"|l['\u2019]utente)\b"
     r"|пользовател\w+ (?:\w+ )?(?:сказал|просил|попросил|хочет|подтвердил|одобрил)",
     re.IGNORECASE,
 )
@@ -52,26 +57,31 @@ _APPROVES = re.compile(
     re.IGNORECASE,
 )
 _WITHHELD = re.compile(
-    r"\b(?:not|never|no|hasn['\u2019]t|didn['\u2019]t|hadn['\u2019]t|awaiting|waiting for|pending|without)"
+    r"\b(?:not|never|no|hasn['\u2019]t|didn['\u2019]t|hadn['\u2019]t|awaiting"
+    r"|waiting for|pending|without)"
     r"(?:\s+\w+){0,2}\s+(?:confirm|approv|agree|accept|authori[sz]|permi|consent)"
     r"|(?:尚未|还没有?|未经?|没有|等待)(?:[^\s]{0,4})?(?:确认|批准|同意|允许|授权|许可)",
     re.IGNORECASE,
 )
 _AFFIRMS = re.compile(
-    r"\b(?:y|yes|yep|yeah|yup|ok|okay|sure|go ahead|go for it|do it|approved?|confirm(?:ed)?|agreed?"
-    r"|accept(?:ed)?|lgtm|looks good|sounds good|perfect|correct|right|exactly|fine|proceed|please"
-    r"|allow(?:ed)?|can|may|permission|great|good|ship it|continue)\b"
-    r"|可以|好|行|是的|对|同意|确认|批准|没问题|继续|允许|はい|いいよ|お願い",
+    r"\b(?:y|yes|yep|yeah|yup|ok|okay|sure|go ahead|go for it|do it|approved?|confirm(?:ed)?"
+    r"|agreed?|accept(?:ed)?|lgtm|looks good|sounds good|perfect|correct|exactly|fine|proceed"
+    r"|please|allow(?:ed)?|permission|ship it|continue)\b"
+    r"|可以|好的|好吧|行吧|是的|对的|同意|确认|批准|没问题|继续|允许|はい|いいよ|お願い",
     re.IGNORECASE,
 )
 _LABEL = re.compile(
-    r"^\s*(?:\*\*|__)[^*_]{1,80}(?:\*\*|__)\s*[:\uff1a]\s*|^\s*(?:\*\*|__)[^*_]{1,80}[:\uff1a](?:\*\*|__)\s*"
+    r"^\s*(?:\*\*|__)[^*_]{1,80}(?:\*\*|__)\s*[:\uff1a]\s*"
+    r"|^\s*(?:\*\*|__)[^*_]{1,80}[:\uff1a](?:\*\*|__)\s*"
 )
 """A title in bold at the beginning of a line: the model's own word for what follows."""
 _QUOTE = re.compile(
-    r"[\"“]([^\"“”\n]{2,400})[\"”]|「([^「」\n]{2,400})」|\u2018([^\u2018\u2019\n]{4,400})\u2019"
+    r"[\"“]([^\"“”\n]{1,400})[\"”]|「([^「」\n]{1,400})」|\u2018([^\u2018\u2019\n]{4,400})\u2019"
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。\uff01\uff1f\uff1b])|\n+")
+_CLAUSE_END = re.compile(
+    r"(?<=[.!?;,])\s+|(?<=[^\x00-\x7f][,;!?])|(?<=[\u3002\uff01\uff1f\uff1b\uff0c])|\s+(?=but\b)|\n+"
+)
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -81,7 +91,7 @@ class _Passage:
 
     words: frozenset[str]
     text: str
-    sentences: tuple[tuple[frozenset[str], bool], ...]
+    clauses: tuple[tuple[frozenset[str], bool], ...]
     """The words of each, and whether it denies something."""
 
 
@@ -92,13 +102,16 @@ class Said:
     passages: tuple[_Passage, ...]
     keys: tuple[str, ...]
     """Every message without what is only form."""
+    sentences: frozenset[str]
+    """Every sentence, likewise."""
 
     @classmethod
     def of(cls, source: Iterable[Message]) -> "Said":
         """Read the messages that a user said, once."""
         texts = [m.text for m in source if m.role == "user" and m.kind == "said"]
         passages = tuple(passage for text in texts for passage in _passages(text))
-        return cls(passages, tuple(f" {key(text)} " for text in texts))
+        sentences = frozenset(key(s) for text in texts for s in _SENTENCE_END.split(text))
+        return cls(passages, tuple(f" {key(text)} " for text in texts), sentences)
 
     def fault(self, line: str, *, is_users: bool) -> str:
         """Tell what is wrong with a line as a claim about the user; empty when nothing is.
@@ -107,7 +120,7 @@ class Said:
             line: A line of a summary.
             is_users: Whether it stands where only the user's words belong.
         """
-        for sentence in _SENTENCE_END.split(_LABEL.sub("", line)):
+        for sentence in _sentences(_LABEL.sub("", line)):
             claims = _CLAIM.search(sentence) is not None and not _withheld(sentence)
             if (claims or is_users) and (fault := self._fault(sentence, claims=claims)):
                 return fault
@@ -126,7 +139,7 @@ class Said:
             and set(words) <= {word for quote in quotes for word in content_words(quote)}
         ):
             return ""
-        if not claims and (not words or self._is_verbatim(sentence)):
+        if not claims and (not words or key(sentence) in self.sentences):
             return ""
         if not words:
             return "it says of the user what no words can be found for"
@@ -141,22 +154,33 @@ class Said:
         return bool(wanted) and any(spaced in said for said in self.keys)
 
 
+def _sentences(line: str) -> list[str]:
+    """Part a line into what is one claim each: all that follows "the user said:" is one."""
+    claim = _CLAIM.search(line)
+    if claim and (
+        ":" in line[claim.start() : claim.end() + 2]
+        or "\uff1a" in line[claim.start() : claim.end() + 2]
+    ):
+        return [line]
+    return [sentence for sentence in _SENTENCE_END.split(line) if sentence.strip()]
+
+
 def _withheld(sentence: str) -> bool:
     """Whether a sentence says that an approval is missing, which needs no proof."""
     return _APPROVES.search(sentence) is not None and _WITHHELD.search(sentence) is not None
 
 
 def _passages(text: str) -> list[_Passage]:
-    sentences = [s for s in _SENTENCE_END.split(text) if s.strip()]
-    read = [(s, content_words(s)) for s in sentences]
+    clauses = [s for s in _CLAUSE_END.split(text) if s.strip()]
+    read = [(clause, content_words(clause)) for clause in clauses]
     total = sum(len(words) for _, words in read)
     if total <= 2 * PASSAGE_WORDS:
         return [_passage(read)] if read else []
     passages: list[_Passage] = []
     held: list[tuple[str, list[str]]] = []
     size = 0
-    for sentence, words in read:
-        held.append((sentence, words))
+    for clause, words in read:
+        held.append((clause, words))
         size += len(words)
         if size >= PASSAGE_WORDS:
             passages.append(_passage(held))
@@ -168,9 +192,9 @@ def _passages(text: str) -> list[_Passage]:
 
 
 def _passage(read: Sequence[tuple[str, list[str]]]) -> _Passage:
-    sentences = tuple((frozenset(words), denies(text)) for text, words in read)
+    clauses = tuple((frozenset(words), denies(text)) for text, words in read)
     words = frozenset(word for _, words in read for word in words)
-    return _Passage(words, "\n".join(text for text, _ in read), sentences)
+    return _Passage(words, "\n".join(text for text, _ in read), clauses)
 
 
 def _bears_out(passage: _Passage, line: str, words: Sequence[str], *, approves: bool) -> bool:
@@ -182,8 +206,8 @@ def _bears_out(passage: _Passage, line: str, words: Sequence[str], *, approves: 
         return False
     if approves and not _AFFIRMS.search(passage.text):
         return False
-    shares = [(len(distinct & said), denied) for said, denied in passage.sentences]
+    shares = [(len(distinct & said), denied) for said, denied in passage.clauses]
     most = max(share for share, _ in shares)
-    if most < CONTAINED * len(distinct):
-        return True
-    return any(denied == denies(line) for share, denied in shares if share == most)
+    if denies(line):
+        return any(denied and 2 * share >= most for share, denied in shares)
+    return any(not denied for share, denied in shares if share == most)

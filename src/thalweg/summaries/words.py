@@ -13,7 +13,7 @@ _EMPTY_HAN = re.compile("用户|客户|[的了是在和与或将并也就都把�
 _DENIES = re.compile(
     r"\b(?:not|no|never|none|nothing|without|avoid|forbid\w*|prohibit\w*|instead of|rather than"
     r"|except|stop|refuse[sd]?|cannot|must ?not|nicht|kein\w*|niemals|nunca|jamais|sans|sin)\b"
-    r"|n['\u2019]t\b|不|别|勿|禁止|避免|没有?|无需|拒绝|しない|ません|なく",
+    r"|n['\u2019]t\b|(?<!差)不(?![过错同仅但断少久])|(?<![个特区])别(?![人的墅])|勿|禁止|避免|没有?|无需|拒绝|しない|ません|なく",
     re.IGNORECASE,
 )
 
