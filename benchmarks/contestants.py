@@ -99,6 +99,11 @@ class Block:
     files_mb: float
 
 
+WHOLE = (SUMMARIZING, BARE)
+"""Contestants of which every checkpoint holds the whole state: older ones are deleted between
+blocks, or they would fill the disk."""
+
+
 class Driver:
     """Drives one agent through the conversation, turn by turn."""
 
@@ -122,9 +127,18 @@ class Driver:
         script = self._script
         script.peak_tokens = script.calls = script.summaries = 0
         block = [self._one() for _ in range(number)]
+        if self._contestant.name in WHOLE:
+            self._forget()
         return Block(
             block, script.peak_tokens, script.calls, script.summaries, _rss_mb(), self._files_mb()
         )
+
+    def _forget(self) -> None:
+        db = self._contestant.connection
+        newest = "(SELECT MAX(checkpoint_id) FROM checkpoints)"
+        for table in ("checkpoints", "writes"):
+            db.execute(f"DELETE FROM {table} WHERE checkpoint_id < {newest}")  # noqa: S608 (fixed)
+        db.commit()
 
     def resume(self, number: int) -> list[float]:
         """Open the thread anew so many times, and go on for a turn each time.
@@ -175,7 +189,6 @@ def _rss_mb() -> float:
 def work(pipe: Connection, name: str, folder: str, *, counts: bool) -> None:
     """Drive one agent as the other end of a pipe says: a method of `Driver` and its argument."""
     driver = Driver(name, folder, counts=counts)
-    driver.drive(0)
     while (told := pipe.recv()) is not None:
         method, number = told
         pipe.send(getattr(driver, method)(number))

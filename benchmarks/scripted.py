@@ -107,7 +107,7 @@ class Script:
 
 
 class ScriptedModel(BaseChatModel):
-    """Speaks its part of a script; asked without tools, it writes a summary."""
+    """Speaks its part of a script; asked for anything else, it writes a summary."""
 
     script: Any
 
@@ -140,9 +140,11 @@ class ScriptedModel(BaseChatModel):
             script.peak_tokens = max(
                 script.peak_tokens, tokens + script.tokens(json.dumps(tools or ""))
             )
-        if tools:
+        last = messages[-1]
+        is_result = isinstance(last, ToolMessage)
+        if tools and (is_result or script.turn.request in last.text):
             script.calls += 1
-            answer = _spoken(script.turn, is_second=isinstance(messages[-1], ToolMessage))
+            answer = _spoken(script.turn, is_second=is_result)
         else:
             script.summaries += 1
             answer = AIMessage(script.summary)
