@@ -179,6 +179,7 @@ class Session:
         state = standing_to_bytes(self.engine.standing()) if folded else b""
         turn = Turn(page_to_json(self.page), state)
         self.number = self.archive.add_turn(self.key, turn, length=self.length)
+        self.engine.history.clear()  # the journal has it, and it would grow with the thread
         return self.number
 
 
