@@ -26,6 +26,7 @@ from thalweg.middleware.boundary import Boundary, TooLarge
 from thalweg.middleware.desk import Desk, OpenThread
 from thalweg.middleware.effects import Flow, Send, Work
 from thalweg.middleware.events import Report, tell
+from thalweg.middleware.fitting import ASKED, listener_of, without_thinking
 from thalweg.middleware.limits import Limits, limits_of, provider_of, tariff_for
 from thalweg.middleware.overflow import Overflow, overflow_of
 from thalweg.middleware.summaries import Summarizer
@@ -109,6 +110,7 @@ class _Turn:
         engine.calibration = session.calibrations.get(self.limits.model, Calibration())
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
+        self.open.wording.speak_to(listener_of(self.request))
         self._set_beside()
         if self.desk.releases(self.key):
             self.gone = session.release(self.desk.state_tokens)
@@ -220,7 +222,7 @@ class _Turn:
                     self._shrink(overflow)
                 else:
                     self._learn_beside(boundary)
-                    self._observe(response)
+                    self._observe(response, boundary.model or self.limits.model)
                     return response
                 yield from self._plan()
         except BaseException:
@@ -242,7 +244,8 @@ class _Turn:
     def _request(self) -> ModelRequest[Any]:
         items = self.open.session.engine.window.items
         messages = self.open.wording.write(items)
-        return self.request.override(messages=self._as_others_left_it(messages))
+        request = self.request.override(messages=self._as_others_left_it(messages))
+        return without_thinking(request) if self.open.wording.lacks_thinking else request
 
     def _as_others_left_it(self, messages: list[AnyMessage]) -> list[AnyMessage]:
         """Keep what middleware before this one changed or added for this call alone."""
@@ -285,8 +288,10 @@ class _Turn:
             budget = _with_window(budget, target + budget.output)
         engine.budget = budget
 
-    def _observe(self, response: ModelResponse[Any]) -> None:
+    def _observe(self, response: ModelResponse[Any], asked: str) -> None:
         for message in response.result:
+            if isinstance(message, AIMessage):
+                message.response_metadata[ASKED] = asked
             if isinstance(message, AIMessage) and message.usage_metadata:
                 engine = self.open.session.engine
                 engine.observe(message.usage_metadata["input_tokens"])
