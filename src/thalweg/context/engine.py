@@ -11,11 +11,11 @@ from thalweg.context.reading import Reader
 from thalweg.context.scene import NameSpan, Scene
 from thalweg.context.squeeze import excess
 from thalweg.context.standing import Standing
-from thalweg.context.summary import Summary
 from thalweg.context.validity import STRICT, Dialect, Gate
 from thalweg.context.window import Item, Window
 from thalweg.entries import Entry, Message, ToolUse
 from thalweg.errors import PinError
+from thalweg.summaries.summary import Summary
 from thalweg.tokens import Calibration, Counter, count_json
 
 

@@ -1,6 +1,7 @@
 """What one middleware works with: its archive, its policy, and the threads it has open."""
 
 import os
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from thalweg.context.settings import ContextPolicy
 from thalweg.entries import Message
 from thalweg.middleware.beside import Beside
 from thalweg.middleware.limits import DEFAULT_WINDOW, tariff_for
+from thalweg.middleware.lineage import checkpointer, is_rewound
 from thalweg.middleware.wording import Wording
 from thalweg.threads.opening import open_session
 from thalweg.threads.session import Session
@@ -110,22 +112,28 @@ class Desk:
         first = state["messages"][0].id if state["messages"] else ""
         return ThreadKey(owner, f"{WITHOUT_ID}{first}")
 
-    def releases(self, key: ThreadKey) -> bool:
-        """Tell whether messages may leave the state: a run without a thread gets all back."""
-        return not key.thread.startswith(WITHOUT_ID)
+    def releases(self, config: RunnableConfig) -> bool:
+        """Tell whether messages may leave the state.
+
+        A run whose state nobody keeps gives all of them back: its caller passes them on.
+        """
+        return bool(config.get("configurable", {}).get("thread_id")) and checkpointer(
+            config
+        ) is not None
 
     def open(
         self,
         key: ThreadKey,
         mark: int | None,
         said: Sequence[Message],
+        config: RunnableConfig,
     ) -> OpenThread:
         """Take a thread, to be its only user: one that is open here, or from the archive.
 
         Its engine has the budget and the prices of a model that nobody knows: whoever sends
         sets those of the model in use.
         """
-        if mark is None and not self.releases(key):
+        if mark is None and not self.releases(config):
             mark = len(self.archive.turns(key)) - 1
             mark = None if mark < 0 else mark
         with self._lock:
@@ -145,6 +153,28 @@ class Desk:
             ),
         )
         return OpenThread(session)
+
+    def sync(
+        self,
+        session: Session,
+        said: Sequence[Message],
+        config: RunnableConfig,
+        mark: int | None,
+    ) -> None:
+        """Bring a thread's log up to date with the messages of a state; see `Session.sync`.
+
+        Raises:
+            ConflictError: Another run appended in this very moment.
+        """
+
+        def joins() -> bool:
+            rewound = is_rewound(config, mark)
+            if rewound is not None:
+                return not rewound
+            is_addressed = "checkpoint_id" in (config.get("metadata") or {})
+            return session.is_running or (not is_addressed and session.has_company(time.time()))
+
+        session.sync(said, joins=joins)
 
     def put_back(self, opened: OpenThread) -> None:
         """Leave a thread open for whoever goes on from its turn."""

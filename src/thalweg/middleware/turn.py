@@ -5,6 +5,7 @@ from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import takewhile
 from operator import is_
 from typing import Any
 
@@ -19,6 +20,7 @@ from thalweg.context.edits import Edit, Fold
 from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
 from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.window import Item
 from thalweg.entries import Message
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 from thalweg.middleware.beside import Beside
@@ -102,17 +104,16 @@ class _Turn:
     def _take(self) -> None:
         """Take the thread, and bring its log up to date with the state."""
         mark = _mark(self.request.state)
-        self.open = self.desk.open(self.key, mark, self.said)
+        self.open = self.desk.open(self.key, mark, self.said, self.config)
         session, engine = self.open.session, self.open.session.engine
-        is_rewound = "checkpoint_id" in (self.config.get("metadata") or {})
-        session.sync(self.said, now=time.time(), is_rewound=is_rewound)
+        self.desk.sync(session, self.said, self.config, mark)
         engine.budget = self._budget
         engine.calibration = session.calibrations.get(self.limits.model, Calibration())
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
         self.open.wording.speak_to(listener_of(self.request))
         self._set_beside()
-        if self.desk.releases(self.key):
+        if self.desk.releases(self.config):
             self.gone = session.release(self.desk.state_tokens)
 
     def _set_beside(self) -> None:
@@ -124,7 +125,7 @@ class _Turn:
         """Plan and commit edits, with what they need from outside, and enter the turn."""
         engine = self.open.session.engine
         engine.window.settle()
-        before = engine.window.tokens
+        sent, before = list(engine.window.items), engine.window.tokens
         steps = engine.steps(cold=self._is_cold(), asked=asked)
         edits: list[Edit] = []
         summarizer = self._summarizer()
@@ -134,8 +135,21 @@ class _Turn:
             edits += batch
             batch = yield Work(partial(_go_on, steps, batch))
         yield Work(lambda: self._enter(edits, summarizer))
-        report = Report(self.key, self.open.session.page, before, engine.window.tokens)
-        tell(report, self.request.runtime)
+        tell(self._report(sent, before), self.request.runtime)
+
+    def _report(self, sent: Sequence[Item], before: int) -> Report:
+        session, window = self.open.session, self.open.session.engine.window
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(sent, window.items, strict=False))
+        beside = sum(window.beside.values())
+        return Report(
+            key=self.key,
+            page=session.page,
+            tariff=self.tariff,
+            before=before,
+            after=window.tokens,
+            same=beside + sum(item.tokens for item, _ in same),
+            messages=len(window.items),
+        )
 
     def _summarizer(self) -> Summarizer:
         return Summarizer(

@@ -110,7 +110,7 @@ def page_from_json(text: str) -> Page:
     plain["calibration"] = {model: (factor, seen) for model, (factor, seen) in known.items()}
     if "spent" in plain:
         plain["spent"] = Spent(**plain["spent"])
-    return Page(**{"length": 0, **plain})
+    return Page(**{"at": 0.0, "length": 0, **plain})
 
 
 def read_page(archive: Archive, key: ThreadKey, turn: int) -> Page:

@@ -5,7 +5,7 @@ planned, what they name is made durable, the turn is entered in the journal. A c
 any two leaves a state that `open_session` goes on from.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from thalweg.archive import Archive, Logged, ThreadKey, Turn
@@ -55,17 +55,16 @@ class Session:
         """Tell whether a state still begins with what it was seen to hold."""
         return common([h.message for h in self.held], said) == len(self.held)
 
-    def sync(self, said: Sequence[Message], *, now: float, is_rewound: bool = False) -> None:
+    def sync(self, said: Sequence[Message], *, joins: Callable[[], bool]) -> None:
         """Bring the log up to date with the messages of a state, which the session `knows`.
 
-        What the state has and the log has not is appended. What another run, still going on,
-        appended meanwhile is taken in; what one appended that is over was left behind by a
-        rewind, and is passed over.
+        What the state has and the log has not is appended. What others appended meanwhile is
+        taken in, or passed over: a rewind left it behind.
 
         Args:
             said: The messages of the state, oldest first.
-            now: The time, in seconds since 1970.
-            is_rewound: Whether the run was asked to start from an older checkpoint.
+            joins: Tells whether what others appended belongs to the thread. Asked where there
+                is any.
 
         Raises:
             ConflictError: Someone appended in this very moment; open the thread again.
@@ -73,15 +72,7 @@ class Session:
         new = list(said[len(self.held) :])
         found = self.archive.length(self.key)
         if found > self.length:
-            adopts = not is_rewound and (self.is_running or self._another_is_live(now))
-            for position, message in enumerate(
-                self.archive.messages(self.key, self.length, found - 1), self.length
-            ):
-                if new and is_same(message, new[0]):
-                    self._hold(self._receive(new.pop(0), position))
-                elif adopts:
-                    self._receive(message, position)
-            self.length = found
+            self._catch_up(new, found, joins)
         if new:
             entries = [self._receive(m, p) for p, m in enumerate(new, found)]
             logged = [Logged(e.message, e.answers.brief if e.answers else "") for e in entries]
@@ -89,7 +80,21 @@ class Session:
             for entry in entries:
                 self._hold(entry)
 
-    def _another_is_live(self, now: float) -> bool:
+    def _catch_up(self, new: list[Message], found: int, joins: Callable[[], bool]) -> None:
+        """Read what is in the log already; what of it is `new` to the state leaves that list."""
+        later = self.archive.messages(self.key, self.length, found - 1)
+        is_joined: bool | None = None
+        for position, message in enumerate(later, self.length):
+            if new and is_same(message, new[0]):
+                self._hold(self._receive(new.pop(0), position))
+                continue
+            is_joined = joins() if is_joined is None else is_joined
+            if is_joined and not any(is_same(message, one) for one in new):
+                self._receive(message, position)
+        self.length = found
+
+    def has_company(self, now: float) -> bool:
+        """Tell whether another run of the thread seems to be under way."""
         later = self.archive.turns(self.key, 0 if self.number is None else self.number + 1)
         newest = page_from_json(later[-1]) if later else self.page
         return bool(later) and newest.kind == "call" and now - newest.at < LIVE_S
