@@ -55,9 +55,7 @@ class Graph:
         """Open the thread where the state left it, and bring its log up to date."""
         session = None if state.mark is None else self.sessions.pop(state.mark, None)
         if session is None or not session.knows(state.messages):
-            session = open_session(
-                self.archive, self.key, state.mark, state.messages, self._engine
-            )
+            session = open_session(self.archive, self.key, state.mark, state.messages, self._engine)
         session.sync(state.messages, joins=lambda: joins)
         return session
 
@@ -75,7 +73,9 @@ class Graph:
         done = len(engine.history)
         items = engine.prepare(cold=cold)
         if pin is not None:
-            requests = [e for e in engine.window.entries.values() if e.is_request and e.message.text]
+            requests = [
+                e for e in engine.window.entries.values() if e.is_request and e.message.text
+            ]
             for entry in requests[pin : pin + 1]:
                 engine.pin(entry.position, entry.message.text[:30])
         session.enter(Page(kind="call", at=0.0, length=0), engine.history[done:])
