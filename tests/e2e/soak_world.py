@@ -8,14 +8,14 @@ import base64
 import json
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ModelResponse
 from langchain.tools.tool_node import ToolCallRequest
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.types import Command
 
@@ -83,7 +83,7 @@ class World:
     """Whether ids of calls are as some servers give them: the same in every turn, or odd."""
 
     def __post_init__(self) -> None:
-        self.rng = Random(self.seed)
+        self.rng = Random(self.seed)  # noqa: S311 (it is to be the same)
 
     def request(self) -> HumanMessage:
         """Say what a user says next."""
@@ -168,7 +168,7 @@ class World:
         @tool
         def fetch(kind: str, size: int, seed: int) -> str:
             """Fetch a text."""
-            return payload(Random(seed), kind, size)
+            return payload(Random(seed), kind, size)  # noqa: S311 (as above)
 
         @tool
         def look(n: int) -> list[dict[str, Any]]:
@@ -182,7 +182,7 @@ class World:
 
         return [fetch, look, store]
 
-    def note(self, messages: list[BaseMessage]) -> None:
+    def note(self, messages: Sequence[Any]) -> None:
         """Write down answers and results."""
         for message in read_state(messages):
             self.seen[signed(message)] += 1
@@ -253,6 +253,5 @@ class Witness(AgentMiddleware[Any, Any, Any]):
 
     def _told(self, result: ToolMessage | Command[Any]) -> ToolMessage | Command[Any]:
         update = result.update if isinstance(result, Command) else None
-        messages = update["messages"] if isinstance(update, dict) else [result]
-        self._world.note(messages)
+        self._world.note(update["messages"] if isinstance(update, dict) else [result])
         return result

@@ -23,19 +23,19 @@ from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.entries import Text
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.turn import REFUSALS
-from thalweg.testing.strict import Model, Seen, StrictProvider
+from thalweg.testing.strict import FaultName, Model, Seen, StrictProvider, WireName
 from thalweg.transcript import as_text
 
 TURNS = int(os.environ.get("THALWEG_SOAK_TURNS", "1000"))
 SEED = int(os.environ.get("THALWEG_SOAK_SEED", "7"))
 KEY = ThreadKey("local", "soak")
-WIRES = {
+WIRES: dict[str, WireName] = {
     "gpt-soak": "openai-chat",
     "gpt-soak-r": "openai-responses",
     "claude-soak-a": "anthropic",
     "claude-soak-b": "anthropic",
 }
-FAULTS = ("rate_limit", "overloaded", "server", "cut", "cut")
+FAULTS: tuple[FaultName, ...] = ("rate_limit", "overloaded", "server", "cut", "cut")
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,8 @@ class Soak:
                 return
 
     def _invoke(self, name: str, given: dict[str, Any] | None) -> None:
-        agent, config = self.agents[name], {"configurable": {"thread_id": "soak"}}
-        config |= {"recursion_limit": 200}
+        agent = self.agents[name]
+        config = {"configurable": {"thread_id": "soak"}, "recursion_limit": 200}
         mode = self.world.rng.choice(("sync", "async", "stream", "astream"))
         self.modes[mode] += 1
         match mode:
@@ -192,7 +192,7 @@ def soak(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Soak]:
             soak.run()
         finally:
             soak.close()
-        print(figures(soak, time.process_time() - began))
+        print(figures(soak, time.process_time() - began))  # noqa: T201 (seen with -s)
         yield soak
 
 
