@@ -17,6 +17,7 @@ from thalweg.context.engine import Engine
 from thalweg.context.settings import ContextPolicy
 from thalweg.entries import Message
 from thalweg.middleware.beside import Beside
+from thalweg.middleware.ceilings import Ceilings
 from thalweg.middleware.limits import DEFAULT_WINDOW, tariff_for
 from thalweg.middleware.lineage import checkpointer, is_addressed, is_rewound
 from thalweg.middleware.wording import Wording
@@ -74,8 +75,8 @@ class Desk:
         self.policy = policy
         self.state_tokens = state_tokens
         self.count: Counter = exact_counter()
-        self.windows: dict[str, int] = {}
-        """Windows that providers were heard to have, smaller than was thought; by model."""
+        self.ceilings: dict[str, Ceilings] = {}
+        """What providers were heard to accept, less than was thought; by model."""
         self._owner = owner
         self._address = archive
         self._summarizer = summarizer
