@@ -231,6 +231,9 @@ def test_no_write_of_a_thread_is_a_bad_moment_to_crash(scenario: Scenario) -> No
         assert torn.line == calm.line
 
 
+Parts = tuple[Text | ToolCall, ...]
+
+
 @dataclass(slots=True)
 class Actor:
     """One of two processes that drive a thread at once."""
@@ -275,7 +278,6 @@ class Actor:
         return Message(role, parts, uid=f"{role}-{self.name}{self.said}")
 
 
-Parts = tuple[Text | ToolCall, ...]
 MOVES = st.tuples(st.booleans(), st.booleans(), st.integers(0, 12))
 
 
