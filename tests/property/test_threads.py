@@ -100,7 +100,7 @@ class Hands:
                 self._call()
                 call = ToolCall(f"c{self.said}", "read", f'{{"path": "{self._words(0)}"}}')
                 self._say(Message("assistant", (call,)))
-                result = Text(self._words(12 * n))
+                result = Text(self._words(5 * n))
                 self._say(Message("tool", (result,), answers=call.id, name="read"))
             case "answer" if self.story:
                 self._call()
@@ -163,10 +163,12 @@ def marker_of(message: Message) -> str:
     return str(first)
 
 
-@given(st.lists(OPS, min_size=5, max_size=60))
-def test_what_a_person_takes_back_is_gone_and_all_else_stays(ops: list[Op]) -> None:
+@given(st.lists(OPS, min_size=5, max_size=60), st.sampled_from([100_000, 400]))
+def test_what_a_person_takes_back_is_gone_and_all_else_stays(
+    ops: list[Op], state_tokens: int
+) -> None:
     """Whoever rewinds, forks, removes and rewrites, over folds and restarts."""
-    hands = Hands()
+    hands = Hands(Graph(state_tokens=state_tokens))
     hands.do("user", 3)
     for op, n in ops:
         hands.do(op, n)
