@@ -2,6 +2,10 @@
 
 from hypothesis import HealthCheck, Phase, settings
 
+from tests.postgres import own_postgres, postgres_server, postgres_url
+
+__all__ = ["own_postgres", "postgres_server", "postgres_url"]  # fixtures, for any test
+
 settings.register_profile(
     "ci",
     deadline=None,

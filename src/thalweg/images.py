@@ -32,9 +32,13 @@ def dimensions(data: str) -> Dimensions | None:
     """
     if "\n" in data[:100]:
         data = "".join(data.split())
-    head = _peek(data, 0, 16)
-    read = next((read for signature, read in _HEADERS if signature.match(head)), None)
-    found = read(data) if read else None
+    head = _peek(data, 0, 30)
+    for signature, length, read in _HEADERS:
+        if len(head) >= length and signature.match(head):
+            found = read(data)
+            break
+    else:
+        return None
     if found is None or not all(0 < edge <= LONGEST_EDGE for edge in found):
         return None
     return found
@@ -85,7 +89,7 @@ def _jpeg(data: str) -> Dimensions | None:
     at = 2
     for _ in range(_MOST_SEGMENTS):
         head = _peek(data, at, 9)
-        if len(head) < 4 or head[0] != _MARK:  # noqa: PLR2004 (marker and length)
+        if len(head) < 9 or head[0] != _MARK:  # noqa: PLR2004 (as far as a frame's size)
             return None
         if head[1] == _MARK:  # padding before a marker
             at += 1
@@ -101,14 +105,15 @@ _MARK = 0xFF
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """Markers that start a frame; the three left out are tables."""
 
-_HEADERS: tuple[tuple[re.Pattern[bytes], Callable[[str], Dimensions | None]], ...] = (
-    (re.compile(rb"\x89PNG\r\n\x1a\n"), _png),
-    (re.compile(rb"GIF8[79]a"), _gif),
-    (re.compile(rb"\xff\xd8\xff"), _jpeg),
-    (re.compile(rb"RIFF....WEBPVP8X", re.DOTALL), _webp_extended),
-    (re.compile(rb"RIFF....WEBPVP8L", re.DOTALL), _webp_lossless),
-    (re.compile(rb"RIFF....WEBPVP8 ", re.DOTALL), _webp_lossy),
+_HEADERS: tuple[tuple[re.Pattern[bytes], int, Callable[[str], Dimensions | None]], ...] = (
+    (re.compile(rb"\x89PNG\r\n\x1a\n"), 24, _png),
+    (re.compile(rb"GIF8[79]a"), 10, _gif),
+    (re.compile(rb"\xff\xd8\xff"), 4, _jpeg),
+    (re.compile(rb"RIFF....WEBPVP8X", re.DOTALL), 30, _webp_extended),
+    (re.compile(rb"RIFF....WEBPVP8L", re.DOTALL), 25, _webp_lossless),
+    (re.compile(rb"RIFF....WEBPVP8 ", re.DOTALL), 30, _webp_lossy),
 )
+"""How each format begins, the bytes that hold its size, and who reads it."""
 
 
 def image_tokens(width: int, height: int, model: str = "", *, detail: str = "") -> int:

@@ -75,7 +75,11 @@ def work(archive: str, address: str, durability: Durability, *, rests: bool) -> 
     model = RuledModel(rule=rule)
     with open_archive(archive) as opened, checkpoints(address) as saver:
         context = ContextMiddleware(
-            ContextPolicy(window=3_000, summarize=False), archive=opened, state_tokens=500
+            ContextPolicy(
+                window=3_000, trigger=("tokens", 1_200), keep=("tokens", 400), summarize=False
+            ),
+            archive=opened,
+            state_tokens=500,
         )
         agent = create_agent(
             model,

@@ -145,5 +145,6 @@ def test_an_agent_that_is_killed_again_and_again_loses_nothing(
             job.result()
 
     for place in places:
+        print(check_line(place), folds_of(place), len(line_at(place)[0]))
         assert check_line(place) > each // 8
         assert folds_of(place) > 0

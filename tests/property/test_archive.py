@@ -1,6 +1,7 @@
 """Laws of the archive's pure parts, for any text."""
 
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import example, given
@@ -11,6 +12,7 @@ from thalweg.archive.excerpts import best_window, segments, widen
 from thalweg.archive.passages import MAX_CHARS, MAX_LINE_CHARS, cut
 from thalweg.archive.question import ask, looks_like
 from thalweg.archive.reading import read_piece
+from thalweg.archive.stems import stem
 from thalweg.archive.words import find_tokens, token_words, words
 from thalweg.entries import Message, Opaque, Part, Text, Thinking, ToolCall
 
@@ -102,6 +104,45 @@ def test_a_text_is_found_by_any_of_its_tokens(text: str) -> None:
     have = set(words(text))
 
     assert all(set(token_words(token)) <= have for token in find_tokens(text))
+
+
+endings = st.sampled_from([
+    "ational", "tional", "enci", "anci", "izer", "logi", "bli", "alli", "entli", "eli", "ousli",
+    "ization", "ation", "ator", "alism", "iveness", "fulness", "ousness", "aliti", "iviti",
+    "biliti", "icate", "ative", "alize", "iciti", "ical", "ful", "ness", "al", "ance", "ence", "er",
+    "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "sion", "ou", "ism", "ate", "iti",
+    "ous", "ive", "ize", "s", "es", "ies", "sses", "ss", "eed", "ed", "ing", "y", "e", "ll", "ble",
+])  # fmt: skip
+inflected = st.builds("{}{}{}".format, st.text("aeiouybcdlstzwx1", max_size=5), endings,
+                      st.one_of(st.just(""), endings))  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def stemmer() -> Iterator[Callable[[list[str]], list[str]]]:
+    """Give SQLite's own function from words to stems."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    db.execute("CREATE VIRTUAL TABLE said USING fts5 (word, tokenize='porter unicode61')")
+    db.execute("CREATE VIRTUAL TABLE terms USING fts5vocab (said, instance)")
+
+    def stems(words: list[str]) -> list[str]:
+        db.execute("DELETE FROM said")
+        db.executemany(
+            "INSERT INTO said (rowid, word) VALUES (?, ?)", list(enumerate(words, start=1))
+        )
+        return [term for (term,) in db.execute("SELECT term FROM terms ORDER BY doc")]
+
+    yield stems
+    db.close()
+
+
+@given(st.lists(inflected, min_size=1, max_size=100), texts)
+def test_a_word_has_the_stem_that_sqlite_takes(
+    stemmer: Callable[[list[str]], list[str]], drawn: list[str], text: str
+) -> None:
+    """So that search finds the same in every kind of archive."""
+    listed = [*drawn, *words(text)[:200]]
+
+    assert [stem(word) for word in listed] == stemmer(listed)
 
 
 @given(texts)

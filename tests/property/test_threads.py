@@ -20,9 +20,7 @@ def driven(
     scenario: Scenario, restarts: Sequence[int], pins: Sequence[int], state_tokens: int
 ) -> Graph:
     """Drive a scenario; restart before the requests that `restarts` has a 1 for."""
-    graph = Graph(
-        budget=scenario.budget, tariff=scenario.tariff, state_tokens=state_tokens
-    )
+    graph = Graph(budget=scenario.budget, tariff=scenario.tariff, state_tokens=state_tokens)
     state, turn = State(), 0
     for position, message in enumerate((*numbered(scenario.messages), None)):
         if message is None or message.role == "assistant" or position in scenario.extra:

@@ -67,9 +67,7 @@ class Graph:
         """Open the thread where the state left it, and bring its log up to date."""
         session = None if state.mark is None else self.sessions.pop(state.mark, None)
         if session is None or not session.knows(state.messages):
-            session = open_session(
-                self.archive, self.key, state.mark, state.messages, self._engine
-            )
+            session = open_session(self.archive, self.key, state.mark, state.messages, self._engine)
         session.sync(state.messages, joins=lambda: joins)
         return session
 

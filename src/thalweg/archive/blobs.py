@@ -46,7 +46,7 @@ def pack(text: str) -> Blob:
         >>> unpack(pack("a" * 5_000).data, packed=True) == "a" * 5_000
         True
     """
-    raw = text.encode("utf-8", "surrogatepass")
+    raw = encode(text)
     packed = zlib.compress(raw, 3)
     pays = len(packed) < len(raw) * _WORTH
     return Blob(hashlib.sha256(raw).digest(), packed if pays else raw, pays)
@@ -54,7 +54,17 @@ def pack(text: str) -> Blob:
 
 def unpack(data: bytes, *, packed: bool) -> str:
     """Read the text of a blob."""
-    return (zlib.decompress(data) if packed else data).decode("utf-8", "surrogatepass")
+    return decode(zlib.decompress(data) if packed else data)
+
+
+def encode(text: str) -> bytes:
+    """Write any `str`, NUL characters and lone surrogates included."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def decode(data: bytes) -> str:
+    """Read what `encode` wrote."""
+    return data.decode("utf-8", "surrogatepass")
 
 
 def take_apart(message: Message) -> Stored:
@@ -104,3 +114,13 @@ def put_together(body: str, holes: str, fetch: Callable[[bytes], str]) -> Messag
     for index, name, digest in json.loads(holes):
         parts[index] = _with(parts[index], {name: fetch(bytes.fromhex(digest))})
     return replace(message, parts=tuple(parts))
+
+
+def held_by(holes: str) -> list[bytes]:
+    r"""List the hashes of the large texts of a stored message.
+
+    Example:
+        >>> held_by('[[0,"text","00ff"]]'), held_by("")
+        ([b'\x00\xff'], [])
+    """
+    return [bytes.fromhex(digest) for _, _, digest in json.loads(holes)] if holes else []

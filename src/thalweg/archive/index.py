@@ -1,21 +1,21 @@
-"""The word index of the SQLite archive: filled when a search needs it, read term by term.
+"""The index of an archive: filled when a search needs it, read word by word.
 
 Passages of one thread have consecutive ids in a range of their own, so that a search reads
 its own thread's part of the index and nothing else, however many threads there are.
 """
 
-import json
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from thalweg.archive.base import Span
+from thalweg.archive.blobs import decode, encode
+from thalweg.archive.database import Database
 from thalweg.archive.passages import cut
 from thalweg.archive.words import words
 from thalweg.entries import Message
 from thalweg.transcript import as_text, speaker
 
-_BITS = 32
+BITS = 32
 """Passages of one thread: at most 2**32."""
 BATCH_CHARS = 4_000_000
 """So much text is indexed in one transaction, so that other writers get their turn."""
@@ -23,6 +23,8 @@ BATCH_PASSAGES = 5_000
 """So many passages are taken out in one transaction."""
 MAX_HITS = 800
 """Passages that are looked at for one word, newest first."""
+_PROBES = 64
+"""Passages that are looked at together to find where a message begins."""
 MAX_GROUPS = 6
 """Groups of very common words that are looked up together."""
 
@@ -62,13 +64,11 @@ class Hits:
     """Passages of the thread."""
 
 
-def add(
-    connection: sqlite3.Connection, thread: int, first: int, postings: Iterable[Posting]
-) -> int:
+def add(db: Database, thread: int, first: int, postings: Iterable[Posting]) -> int:
     """Index messages that follow those already indexed.
 
     Args:
-        connection: In a transaction.
+        db: In a transaction.
         thread: The thread's number.
         first: Passages of the thread so far.
         postings: Oldest first.
@@ -78,7 +78,7 @@ def add(
     """
     rows: list[tuple[int, int, int, int, bytes, bytes]] = []
     listed: list[tuple[int, str]] = []
-    next_id = (thread << _BITS) + first
+    next_id = (thread << BITS) + first
     for posting in postings:
         who = _speaker(posting.message)
         about = next_id if posting.about else 0
@@ -86,11 +86,11 @@ def add(
         pieces += [(piece.start, piece.text) for piece in cut(as_text(posting.message))]
         for start, text in pieces:
             rows.append((next_id, posting.position, start, about, encode(who), encode(text)))
-            listed.append((next_id, _listed(who, text)))
+            listed.append((next_id, words_of(who, text)))
             next_id += 1
-    connection.executemany("INSERT INTO archive_passage VALUES (?, ?, ?, ?, ?, ?)", rows)
-    connection.executemany("INSERT INTO archive_words (rowid, words) VALUES (?, ?)", listed)
-    return next_id - (thread << _BITS)
+    db.insert("archive_passage", rows)
+    db.list_words(listed)
+    return next_id - (thread << BITS)
 
 
 def _speaker(message: Message) -> str:
@@ -98,48 +98,44 @@ def _speaker(message: Message) -> str:
     return who if who.endswith(message.name) else f"{who} {message.name}"
 
 
-def _listed(who: str, text: str) -> str:
+def words_of(who: str, text: str) -> str:
     """List the words of a passage for the index; the name of its speaker is among them."""
     _, _, name = who.partition(" ")
     return " ".join(dict.fromkeys(words(f"{name}\n{text}")))
 
 
-def last_batch(connection: sqlite3.Connection, thread: int) -> tuple[int, int]:
+def last_batch(db: Database, thread: int) -> tuple[int, int]:
     """Find where the newest messages begin that are taken out of the index in one go.
 
     Returns:
         The first of their positions, and how many passages stand before it.
     """
     start, _ = _range(thread)
-    (last,) = connection.execute(
+    (last,) = db.row(
         "SELECT COALESCE(MAX(id), ?) FROM archive_passage WHERE id >= ? AND id < ?",
         (start, *_range(thread)),
-    ).fetchone()
+    )
     if last - start < BATCH_PASSAGES:
         return 0, 0
-    (position,) = connection.execute(
+    (position,) = db.row(
         "SELECT position FROM archive_passage WHERE id = ?", (last - BATCH_PASSAGES,)
-    ).fetchone()
-    return position, _id_of(connection, start, last, position) - start
+    )
+    return position, _id_of(db, start, last, position) - start
 
 
-def remove(connection: sqlite3.Connection, thread: int, first: int) -> None:
+def remove(db: Database, thread: int, first: int) -> None:
     """Take a thread's passages out of the index, from the `first` one on."""
     start, end = _range(thread)
-    for row in _select(connection, "id >= ? AND id < ?", (start + first, end)):
-        connection.execute(
-            "INSERT INTO archive_words (archive_words, rowid, words) VALUES ('delete', ?, ?)",
-            (row.id, _listed(row.speaker, row.text)),
-        )
-    connection.execute("DELETE FROM archive_passage WHERE id >= ? AND id < ?", (start + first, end))
+    db.unlist_words(start + first, end)
+    db.run("DELETE FROM archive_passage WHERE id >= ? AND id < ?", (start + first, end))
 
 
 def _range(thread: int) -> tuple[int, int]:
-    return thread << _BITS, (thread + 1) << _BITS
+    return thread << BITS, (thread + 1) << BITS
 
 
 def find(
-    connection: sqlite3.Connection,
+    db: Database,
     thread: int,
     total: int,
     query: Sequence[str],
@@ -153,9 +149,9 @@ def find(
     """
     rows: dict[int, int] = {}
     counts: list[float] = []
-    ranges = _ranges(connection, thread, total, within)
+    ranges = _ranges(db, thread, total, within)
     for bit, word in enumerate(query):
-        ids = _matches(connection, [word], ranges)
+        ids = _matches(db, [word], ranges)
         counts.append(_estimate(ids, ranges))
         for row in ids:
             rows[row] = rows.get(row, 0) | 1 << bit
@@ -164,26 +160,16 @@ def find(
     groups: list[Sequence[int]] = [common, *pairs] if pairs else []
     for group in groups[:MAX_GROUPS]:
         mask = sum(1 << bit for bit in group)
-        for row in _matches(connection, [query[bit] for bit in group], ranges):
+        for row in _matches(db, [query[bit] for bit in group], ranges):
             rows[row] = rows.get(row, 0) | mask
     return Hits(rows, tuple(counts), total)
 
 
-def _matches(
-    connection: sqlite3.Connection, words: Sequence[str], ranges: Sequence[tuple[int, int]]
-) -> list[int]:
+def _matches(db: Database, words: Sequence[str], ranges: Sequence[tuple[int, int]]) -> list[int]:
     """Find the passages with all of some words, newest first."""
-    match = " AND ".join(f'"{word}"' for word in words)
     found: list[int] = []
     for first, end in reversed(ranges):
-        found += [
-            row
-            for (row,) in connection.execute(
-                "SELECT rowid FROM archive_words WHERE archive_words MATCH ?"
-                " AND rowid >= ? AND rowid < ? ORDER BY rowid DESC LIMIT ?",
-                (match, first, end, MAX_HITS - len(found)),
-            )
-        ]
+        found += db.listed_under(words, first, end, MAX_HITS - len(found))
         if len(found) >= MAX_HITS:
             break
     return found
@@ -197,54 +183,50 @@ def _estimate(ids: Sequence[int], ranges: Sequence[tuple[int, int]]) -> float:
 
 
 def _ranges(
-    connection: sqlite3.Connection, thread: int, total: int, within: Sequence[Span] | None
+    db: Database, thread: int, total: int, within: Sequence[Span] | None
 ) -> list[tuple[int, int]]:
-    first = thread << _BITS
+    first = thread << BITS
     if within is None:
         return [(first, first + total)]
     found: list[tuple[int, int]] = []
     for span in sorted(within, key=lambda span: span.first):
-        start = _id_of(connection, first, first + total, span.first)
-        end = _id_of(connection, first, first + total, span.last + 1)
+        start = _id_of(db, first, first + total, span.first)
+        end = _id_of(db, first, first + total, span.last + 1)
         start = max(start, found[-1][1]) if found else start
         if start < end:
             found.append((start, end))
     return found
 
 
-def _id_of(connection: sqlite3.Connection, low: int, high: int, position: int) -> int:
-    """Find the first passage of a message: ids ascend with positions, so halve the range."""
+def _id_of(db: Database, low: int, high: int, position: int) -> int:
+    """Find the first passage of a message: ids ascend with positions, so close in on it."""
     while low < high:
-        middle = (low + high) // 2
-        (at,) = connection.execute(
-            "SELECT position FROM archive_passage WHERE id = ?", (middle,)
-        ).fetchone()
-        low, high = (middle + 1, high) if at < position else (low, middle)
+        step = max(1, (high - low) // _PROBES)
+        before = [
+            row
+            for row, at in db.rows_by(
+                "SELECT id, position FROM archive_passage WHERE id", range(low, high, step)
+            )
+            if at < position
+        ]
+        if not before:
+            return low
+        low, high = max(before) + 1, min(high, max(before) + step)
     return low
 
 
-def rows_of(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Row]:
+def rows_of(db: Database, ids: Iterable[int]) -> dict[int, Row]:
     """Read passages by id; ids that do not exist are left out."""
-    listed = json.dumps(sorted(ids))
-    where = "id IN (SELECT value FROM json_each(?))"
-    return {row.id: row for row in _select(connection, where, (listed,))}
+    return {row[0]: _row(*row) for row in db.rows_by(f"{_SELECT} id", sorted(ids))}
 
 
-def _select(connection: sqlite3.Connection, where: str, values: tuple[int | str, ...]) -> list[Row]:
-    statement = (
-        f"SELECT id, position, start, about, speaker, text FROM archive_passage WHERE {where}"  # noqa: S608 (two fixed conditions)
-    )
-    return [
-        Row(row, position, start, about, decode(who), decode(text))
-        for row, position, start, about, who, text in connection.execute(statement, values)
-    ]
+def rows_between(db: Database, first: int, end: int) -> list[Row]:
+    """Read passages by a range of ids, `end` excluded."""
+    return [_row(*row) for row in db.rows(f"{_SELECT} id >= ? AND id < ?", (first, end))]
 
 
-def encode(text: str) -> bytes:
-    """Write any `str`, lone surrogates included."""
-    return text.encode("utf-8", "surrogatepass")
+_SELECT = "SELECT id, position, start, about, speaker, text FROM archive_passage WHERE"
 
 
-def decode(data: bytes) -> str:
-    """Read what `encode` wrote."""
-    return data.decode("utf-8", "surrogatepass")
+def _row(row: int, position: int, start: int, about: int, who: bytes, text: bytes) -> Row:
+    return Row(row, position, start, about, decode(who), decode(text))

@@ -11,13 +11,14 @@ def open_archive(url_or_path: str | PathLike[str], *, secret: bytes | None = Non
     """Open the archive at an address; a new one is made where there is none.
 
     Args:
-        url_or_path: A file, or `:memory:` for one that ends with the process.
+        url_or_path: A file, `:memory:` for an archive that ends with the process, or
+            `postgresql://user:password@host:port/database` (extra `postgres`).
         secret: What handles are derived from. `None` takes the archive's own, made at random
             when the archive is; the same secret gives the same handles in every archive.
 
     Raises:
         ConfigError: Nothing can be opened there.
-        StorageError: Another process holds it.
+        StorageError: Another process holds it, or the server cannot be reached.
 
     Example:
         >>> from thalweg.archive.base import Logged, Span, ThreadKey
@@ -33,9 +34,19 @@ def open_archive(url_or_path: str | PathLike[str], *, secret: bytes | None = Non
     scheme, separator, _ = address.partition("://")
     if not separator:
         return SqliteArchive(address, secret=secret)
-    kind = f"{scheme}://"
     if scheme in {"postgres", "postgresql"}:
-        problem = "an archive on PostgreSQL is not there yet"
-        raise ConfigError(kind, problem, "give a path to a SQLite file")
+        return _open_postgres(address, secret)
+    kind = f"{scheme}://"
     problem = "there is no such kind of archive"
-    raise ConfigError(kind, problem, "give a path to a SQLite file")
+    raise ConfigError(kind, problem, "give a path to a SQLite file, or postgresql://…")
+
+
+def _open_postgres(url: str, secret: bytes | None) -> Archive:
+    try:
+        from thalweg.archive.postgres import PostgresArchive  # noqa: PLC0415 (an extra)
+    except ModuleNotFoundError as error:
+        if error.name != "psycopg":
+            raise
+        problem = "psycopg is not installed"
+        raise ConfigError("postgresql://", problem, "pip install 'thalweg[postgres]'") from None
+    return PostgresArchive(url, secret=secret)

@@ -8,9 +8,9 @@ from thalweg.context.fold import Record, absorb, summarized
 from thalweg.context.record import render
 from thalweg.context.rewrites import elide, evict, has_long_arguments, supersede, unthink
 from thalweg.context.scene import Scene
-from thalweg.context.summary import Summary
 from thalweg.context.window import record_message
 from thalweg.entries import Entry
+from thalweg.summaries.summary import Summary
 
 RECALL = "recall"
 """The tool that reads back what left the context. What it brings is bounded already."""
@@ -42,11 +42,21 @@ def _is_recalled(entry: Entry) -> bool:
     return entry.answers is not None and entry.answers.name == RECALL
 
 
-def plan_fold(scene: Scene, *, tail: int, record: int, reason: Reason) -> Fold | None:
+def plan_fold(
+    scene: Scene, *, tail: int, record: int, reason: Reason, widest: int | None = None
+) -> Fold | None:
     """Plan to fold all but the newest `tail` tokens into a record of about `record` tokens.
 
     The latest request stays the message it is, wherever it stands, unless it alone is more
     than a quarter of the limit.
+
+    Args:
+        scene: The window, and what may be done with it.
+        tail: Most tokens that stay behind the cut, unless one exchange is more.
+        record: Tokens the record may have.
+        reason: Why it is folded.
+        widest: Tokens the record may have where only so the user's constraints stay verbatim;
+            when not given, what the budget says for a full record, nothing more for a smaller.
 
     Returns:
         `None` when there is nothing to fold.
@@ -63,7 +73,7 @@ def plan_fold(scene: Scene, *, tail: int, record: int, reason: Reason) -> Fold |
         return None
     last = max(window.record.last, *(e.position for e in folded), -1)
     gone = {e.position for e in folded}
-    text = _written(scene, absorb(window.record, folded), gone, record)
+    text = _written(scene, absorb(window.record, folded), gone, record, widest)
     kept |= {p for p in tail_positions if 0 <= p <= last}
     replaced = [i for i in window.items[:cut] if i.section != "system"]
     return Fold(
@@ -103,15 +113,18 @@ def join_summary(scene: Scene, fold: Fold, summary: Summary, spent: tuple[int, i
     return replace(fold, record=text, tokens_after=tokens)
 
 
-def _written(scene: Scene, record: Record, gone: Container[int], room: int) -> str:
-    """Write a record of about `room` tokens."""
+def _written(
+    scene: Scene, record: Record, gone: Container[int], room: int, widest: int | None = None
+) -> str:
     window, budget = scene.window, scene.budget
-    full = room >= budget.record(scene.fixed)
+    if widest is None:
+        full = room >= budget.record(scene.fixed)
+        widest = budget.widest_record(scene.fixed) if full else room
     return render(
         record,
         handle=scene.name_span(0, scene.newest),
         budget=room,
-        widest=budget.widest_record(scene.fixed) if full else room,
+        widest=widest,
         count=window.count,
         pins=[p for p in window.pins if p.position in gone or p.position not in window.entries],
     )

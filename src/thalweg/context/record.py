@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from thalweg.context.fold import FileState, Outcome, Quote, Record
 from thalweg.context.pins import excerpt
-from thalweg.context.summary import render_summaries
 from thalweg.prompts import prompt
+from thalweg.summaries.summary import render_summaries
 from thalweg.tokens import Counter
 
 

@@ -13,8 +13,8 @@ from typing import Any
 from thalweg.context.edits import Edit, Elide, Evict, Fold, Pin, Rewrite, Supersede, Unpin
 from thalweg.context.fold import FileState, Outcome, Quote, Record
 from thalweg.context.standing import Standing
-from thalweg.context.summary import summary_from_data, summary_to_data
 from thalweg.entries import ToolUse, parts_from_plain, parts_to_plain
+from thalweg.summaries.summary import summary_from_data, summary_to_data
 
 _KINDS: dict[str, type[Edit]] = {
     kind.__name__.lower(): kind for kind in (Evict, Elide, Supersede, Fold, Pin, Unpin)

@@ -138,19 +138,25 @@ class Thresholds:
 
     def _plan(self, scene: Scene) -> Fold | None:
         tail = self.keep.tail(scene)
+        record, widest = self._rooms(scene, tail)
         fold = plan_fold(
-            scene, tail=tail, record=self._room(scene, tail), reason="a trigger of the policy"
+            scene, tail=tail, record=record, widest=widest, reason="a trigger of the policy"
         )
         if fold is None or fold.freed < self.LEAST:
             return None
         # where this alone would not make the request fit, the ceiling folds once, and further
         return fold if scene.window.tokens - fold.freed <= scene.budget.limit else None
 
-    def _room(self, scene: Scene, tail: int) -> int:
-        """Give the tokens of a record that leaves the thread as far from the trigger again."""
-        window, room = scene.window, scene.budget.record(scene.fixed)
-        kept = window.tokens_from(window.cut_for_tail(tail))
+    def _rooms(self, scene: Scene, tail: int) -> tuple[int, int]:
+        """Bound a record, and one that the user's constraints need, by what is free for them.
+
+        That is what the tail leaves of the smallest trigger, or of what is there now. A record
+        takes half of it and never more than three quarters, so that a fold is worth it and
+        the next one is some way off.
+        """
+        budget, fixed = scene.budget, scene.fixed
         sizes = (trigger.tokens(scene) for trigger in self.triggers)
-        for size in (s for s in sizes if s is not None):
-            room = min(room, max(self.LEAST_RECORD, (size - kept) // 2))
-        return room
+        most = min([scene.spoken, *(size for size in sizes if size is not None)])
+        free = most - scene.window.tokens_from(scene.window.cut_for_tail(tail))
+        record = min(budget.record(fixed), max(self.LEAST_RECORD, free // 2))
+        return record, min(budget.widest_record(fixed), max(record, free * 3 // 4))

@@ -61,10 +61,9 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
 
     Example:
         >>> from langchain.agents import create_agent
-        >>> from langchain_core.language_models import FakeListChatModel
-        >>> model = FakeListChatModel(responses=["Hello!"])
-        >>> context = ContextMiddleware(archive=":memory:")
-        >>> agent = create_agent(model, middleware=[context])
+        >>> from thalweg.testing.model import ScriptedModel
+        >>> model = ScriptedModel(script=lambda messages: "Hello!")
+        >>> agent = create_agent(model, middleware=[ContextMiddleware(archive=":memory:")])
         >>> agent.invoke({"messages": [("user", "hi")]})["messages"][-1].content
         'Hello!'
     """

@@ -1,13 +1,11 @@
 """What one middleware works with: its archive, its policy, and the threads it has open."""
 
 import logging
-import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -15,15 +13,15 @@ from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
-from thalweg.archive import Archive, ThreadKey, open_archive
+from thalweg.archive import Archive, ThreadKey, default_place, open_archive
 from thalweg.context.engine import Engine
 from thalweg.context.settings import ContextPolicy
 from thalweg.entries import Message
 from thalweg.middleware.beside import Beside
 from thalweg.middleware.limits import DEFAULT_WINDOW, tariff_for
-from thalweg.middleware.lineage import checkpointer, is_rewound
+from thalweg.middleware.lineage import checkpointer, is_addressed, is_rewound
 from thalweg.middleware.wording import Wording
-from thalweg.threads.opening import open_session
+from thalweg.threads.opening import left_by_hand, open_session
 from thalweg.threads.session import Session
 from thalweg.tokens import Counter, exact_counter
 
@@ -123,9 +121,10 @@ class Desk:
 
         A run whose state nobody keeps gives all of them back: its caller passes them on.
         """
-        return bool(config.get("configurable", {}).get("thread_id")) and checkpointer(
-            config
-        ) is not None
+        return (
+            bool(config.get("configurable", {}).get("thread_id"))
+            and checkpointer(config) is not None
+        )
 
     def open(
         self,
@@ -135,6 +134,9 @@ class Desk:
         config: RunnableConfig,
     ) -> OpenThread:
         """Take a thread, to be its only user: one that is open here, or from the archive.
+
+        What a person did to the thread since the state was left holds, unless the run was
+        asked to start from an older checkpoint.
 
         Its engine has the budget and the prices of a model that nobody knows: whoever sends
         sets those of the model in use.
@@ -147,7 +149,8 @@ class Desk:
         if mark is not None and not self.archive.turns(key, mark, mark):
             _log.warning(_LOST, key.thread, mark, len(said))
             mark = found = None
-        if found is not None and found.session.knows(said):
+        by_hand = None if is_addressed(config) else left_by_hand(self.archive, key, mark)
+        if found is not None and by_hand is None and found.session.knows(said):
             return found
         session = open_session(
             self.archive,
@@ -160,6 +163,7 @@ class Desk:
                 count=self.count,
                 name_span=name_span,
             ),
+            by_hand,
         )
         return OpenThread(session)
 
@@ -180,8 +184,8 @@ class Desk:
             rewound = is_rewound(config, mark)
             if rewound is not None:
                 return not rewound
-            is_addressed = "checkpoint_id" in (config.get("metadata") or {})
-            return session.is_running or (not is_addressed and session.has_company(time.time()))
+            has_company = not is_addressed(config) and session.has_company(time.time())
+            return session.is_running or has_company
 
         session.sync(said, joins=joins)
 
@@ -206,7 +210,7 @@ class Desk:
 
 def _archive_at(address: Archive | str | PathLike[str] | None) -> Archive:
     if address is None:
-        home = Path(os.environ.get("THALWEG_HOME") or ".thalweg")
-        home.mkdir(parents=True, exist_ok=True)
-        return open_archive(home / "thalweg.db")
+        place = default_place()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return open_archive(place)
     return open_archive(address) if isinstance(address, (str, PathLike)) else address

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -20,6 +21,8 @@ DEFAULT_WINDOW = 32_000
 """Tokens of a window nobody names. Hosted models of the last years accept at least 32,768, so a
 request that fits is accepted by all of them; what it costs where a model accepts more is folding
 earlier than needed, and it is said. The other guess costs refused requests."""
+LEAST_WINDOW = 512
+"""A smaller figure is no chat model's window, and taken as not known."""
 SERVED_WINDOWS = {"ollama": 4_096}
 """Windows of servers that load a model with a small one unless told, and cut off without a word
 what is over it."""
@@ -59,16 +62,19 @@ def limits_of(
         model: A chat model, a binding of one, or a configurable one with a default.
         window: Overrides what the model says of its window; input and output together.
         max_output: Overrides what it says of its answer.
+
+    Raises:
+        ConfigError: What the caller gives is no count of tokens that a model could have.
     """
+    given, asked = _given("window", window, LEAST_WINDOW), _given("max_output", max_output, 1)
     objects = tuple(_layers(model))
     name = model_name(model)
     profile = _profile(objects)
     most = _count(profile.get("max_output_tokens"))
-    asked = _count(max_output) or _first(objects, _OUTPUT_NAMES)
-    found, source = _window(objects, profile, name)
-    if given := _count(window):
-        found, source = given, "given"
-    note = _UNKNOWN.format(model=name, window=found) if source == "default" else ""
+    asked = asked or _first(objects, _OUTPUT_NAMES)
+    found, source = _window(objects, profile, name, given)
+    note = _UNKNOWN.format(model=name.strip(":") or "this model", window=found)
+    note = note if source == "default" else ""
     output = asked or min(MOST_OUTPUT, found // 8, most or MOST_OUTPUT)
     if source == "profile":
         found = _reading(name, provider_of(model), found, most or 0, output)
@@ -96,12 +102,24 @@ _WINDOW_NAMES = ("num_ctx", "n_ctx", "max_model_len", "context_window", "context
 _KEYWORDS = ("model_kwargs", "extra_body", "options")
 
 
+def _given(name: str, value: int | None, least: int) -> int | None:
+    if value is not None and (_count(value) or 0) < least:
+        raise ConfigError(
+            name,
+            f"{value} is no number of tokens a model could have",
+            f"give {least} or more, or nothing",
+        )
+    return value
+
+
 def _window(
-    objects: tuple[object, ...], profile: Mapping[str, object], name: str
+    objects: tuple[object, ...], profile: Mapping[str, object], name: str, given: int | None
 ) -> tuple[int, Source]:
-    if served := _first(objects, _WINDOW_NAMES):
+    if given:
+        return given, "given"
+    if (served := _first(objects, _WINDOW_NAMES) or 0) >= LEAST_WINDOW:
         return served, "attribute"
-    if known := _count(profile.get("max_input_tokens")):
+    if (known := _count(profile.get("max_input_tokens")) or 0) >= LEAST_WINDOW:
         return known, "profile"
     return SERVED_WINDOWS.get(name.partition(":")[0], DEFAULT_WINDOW), "default"
 

@@ -25,6 +25,11 @@ def checkpointer(config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
     return saver if isinstance(saver, BaseCheckpointSaver) else None
 
 
+def is_addressed(config: RunnableConfig) -> bool:
+    """Tell whether a run was asked to start from a checkpoint that it names."""
+    return "checkpoint_id" in (config.get("metadata") or {})
+
+
 def is_rewound(config: RunnableConfig, mark: int | None) -> bool | None:
     """Tell whether a person made the state that a model is called with.
 
@@ -40,7 +45,6 @@ def is_rewound(config: RunnableConfig, mark: int | None) -> bool | None:
     at = given.get("checkpoint_map", {}).get(graph)
     if saver is None or at is None or given.get("__pregel_durability") == "exit":
         return None
-    is_addressed = "checkpoint_id" in (config.get("metadata") or {})
     for step in range(MOST_STEPS):
         found = _checkpoint(saver, str(given.get("thread_id")), graph, at, is_new=not step)
         if found is None:
@@ -48,7 +52,7 @@ def is_rewound(config: RunnableConfig, mark: int | None) -> bool | None:
         if found.checkpoint["channel_values"].get("thalweg_turn") != mark:
             return False
         source = found.metadata.get("source")
-        if source in BY_HAND or (is_addressed and source == "input"):
+        if source in BY_HAND or (is_addressed(config) and source == "input"):
             return True
         parent = (found.parent_config or {}).get("configurable", {})
         at = parent.get("checkpoint_id")

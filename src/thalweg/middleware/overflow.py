@@ -50,7 +50,7 @@ def overflow_of(error: BaseException) -> Overflow | None:
     for one in _chain(error):
         status = _status(one)
         text = _text(one)
-        if _is_otherwise(status, text):
+        if _is_otherwise(one, status, text):
             return None
         if (found := _read(one, status, text)) is not None:
             return found
@@ -76,7 +76,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _read(error: BaseException, status: int | None, text: str) -> Overflow | None:
     kind = next((kind for kind, words in _KINDS if words.search(text)), None)
-    if kind is None and any(base.__name__ in _CLASSES for base in type(error).__mro__):
+    if kind is None and _is_any(error, _CLASSES):
         kind = "tokens"
     if kind is None:
         return Overflow("bytes") if status == _TOO_LARGE else None
@@ -93,11 +93,15 @@ def _read(error: BaseException, status: int | None, text: str) -> Overflow | Non
     return Overflow(kind, counted, limit, output or None)
 
 
-def _is_otherwise(status: int | None, text: str) -> bool:
+def _is_otherwise(error: BaseException, status: int | None, text: str) -> bool:
     """Tell whether an error says what it is about, and it is not the size."""
-    if status in _OTHER_STATUSES:
+    if status in _OTHER_STATUSES or _is_any(error, _OTHER_CLASSES):
         return True
     return not _CODES.search(text) and _OTHERWISE.search(text) is not None
+
+
+def _is_any(error: BaseException, names: frozenset[str]) -> bool:
+    return any(base.__name__ in names for base in type(error).__mro__)
 
 
 def _number(table: tuple[re.Pattern[str], ...], text: str) -> int | None:
@@ -142,6 +146,17 @@ _OTHER_STATUSES = frozenset({401, 402, 403, 404, 408, 409, 429, 529})
 """No credentials, no credit, no such model, too often, too busy: never the size."""
 _CLASSES = frozenset({"ContextOverflowError", "ContextWindowExceededError"})
 """Names under which LangChain and LiteLLM have classified the refusal already."""
+_OTHER_CLASSES = frozenset(
+    {
+        "ModelAuthenticationError",
+        "ModelConnectionError",
+        "ModelNotFoundError",
+        "ModelPermissionDeniedError",
+        "ModelRateLimitError",
+        "ModelTimeoutError",
+    }
+)
+"""Names under which LangChain has classified everything else."""
 
 
 def _words(*alternatives: str) -> re.Pattern[str]:
@@ -198,7 +213,10 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
             r"(?:prompt|input|conversation)(?: is)? too long",  # Anthropic, Bedrock, Ollama
             r"prompt \(total length \d+\) is too long",  # vLLM with images
             r"maximum (?:context|prompt|model) length",  # OpenAI and most who speak its API; xAI
-            r"maximum allowed (?:input )?length",  # SGLang, Poolside
+            r"input length.{0,30} exceeds the maximum",  # SGLang, Poolside
+            r"prompt_tokens.{1,12} must be less than max_seq_len",  # Novita, SiliconFlow
+            r"exceed max message tokens",  # Volcengine
+            r"prompt exceeds max length",  # Zhipu
             r"(?:exceeds?|exceeded|over) (?:the |your |this |model.{0,3})*(?:maximum )?"
             r"(?:available )?context (?:window|length|size|limit)",  # OpenAI, llama.cpp, Ollama
             r"context (?:window|length|size) (?:has been )?exceed",  # MiniMax, LM Studio
@@ -228,7 +246,7 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
             r"(?:entity|payload|body|content) too large",  # every proxy
             r"payload size exceeds|body size \d+ exceeded",  # Google
             r"larger than max",  # gRPC
-            r"(?:content|text|output|input)\W{1,4}string too long|"  # OpenAI
+            r"(?:content|text|output|input|instructions)\W{1,4}string too long|"  # OpenAI
             r"string_above_max_length.{0,40}(?:content|output|input)",
             r"Value at .body. failed to satisfy",  # Bedrock
             r"request: expected maxLength",  # Bedrock
@@ -244,7 +262,7 @@ def _numbers(*patterns: str) -> tuple[re.Pattern[str], ...]:
 
 
 _LIMIT = _numbers(
-    r"maximum (?:allowed )?(?:context|prompt|model|input)? ?length(?: is| of)? \(?#",
+    r"maximum (?:allowed )?(?:context|prompt|model|input)? ?length(?: is| of|:)? \(?#",
     r"# maximum",
     r"\d \+ [\d,]+ > #",
     r"number of tokens allowed \(?#",
@@ -259,18 +277,19 @@ _LIMIT = _numbers(
     r"should be \[\d+, #",
     r"cannot exceed #",
     r"limit for this model is #",
-    r"Max size: #",
+    r"Max (?:size|input tokens): #",
+    r"less than max_seq_len \(#",
 )
 _COUNTED = _numbers(
-    r"too long:? # tokens",
+    r"too long:? #",
     r"total length #",
     r"# \+ [\d,]+ > \d",
-    r"input token count (?:is )?\(?#",
+    r"input token count:? (?:is )?\(?#",
     r"token count of #",
     r"# (?:tokens )?(?:in|of|from) (?:the |your )?(?:input messages|messages|prompt|text input)",
     r"(?:resulted in|contains|contains at least|request has|prompt has|request \(|input \(|"
     r"length \(|tokens \(|Input length) ?#(?= (?:input )?tokens|\)| exceeds)",
-    r"n_prompt_tokens\W{1,4}#",
+    r"prompt_tokens\W{1,4}#",
     r"# .?inputs.? tokens",
     r"keep the first # tokens",
     r"n_keep\W{1,4}#",

@@ -5,6 +5,7 @@ from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import takewhile
 from operator import is_
 from typing import Any
 
@@ -19,6 +20,7 @@ from thalweg.context.edits import Edit, Fold
 from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
 from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.window import Item
 from thalweg.entries import Message
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 from thalweg.middleware.beside import Beside
@@ -121,7 +123,7 @@ class _Turn:
         """Plan and commit edits, with what they need from outside, and enter the turn."""
         engine = self.open.session.engine
         engine.window.settle()
-        before = engine.window.tokens
+        sent, before = list(engine.window.items), engine.window.tokens
         steps = engine.steps(cold=self._is_cold(), asked=asked)
         edits: list[Edit] = []
         summarizer = self._summarizer()
@@ -131,8 +133,21 @@ class _Turn:
             edits += batch
             batch = yield Work(partial(_go_on, steps, batch))
         yield Work(lambda: self._enter(edits, summarizer))
-        report = Report(self.key, self.open.session.page, before, engine.window.tokens)
-        tell(report, self.request.runtime)
+        tell(self._report(sent, before), self.request.runtime)
+
+    def _report(self, sent: Sequence[Item], before: int) -> Report:
+        session, window = self.open.session, self.open.session.engine.window
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(sent, window.items, strict=False))
+        beside = sum(window.beside.values())
+        return Report(
+            key=self.key,
+            page=session.page,
+            tariff=self.tariff,
+            before=before,
+            after=window.tokens,
+            same=beside + sum(item.tokens for item, _ in same),
+            messages=len(window.items),
+        )
 
     def _summarizer(self) -> Summarizer:
         return Summarizer(

@@ -111,6 +111,26 @@ class Session:
             if position not in page.line
         }
 
+    def leave_behind(self, said: Sequence[Message]) -> None:
+        """Log messages of the state that a rewind left behind: they are not in the line.
+
+        Args:
+            said: They follow what the state is known to hold.
+
+        Raises:
+            ConflictError: Someone appended in this very moment; open the thread again.
+        """
+        if not said:
+            return
+        found = self.archive.length(self.key)
+        known = common(self.archive.messages(self.key, self.length, found - 1), said)
+        if rest := said[known:]:
+            self.archive.append(self.key, [Logged(message) for message in rest], expected=found)
+        there = range(self.length, self.length + known)
+        positions = (*there, *range(found, found + len(rest)))
+        self.held += [Held(p, m, 0) for p, m in zip(positions, said, strict=True)]
+        self.length = positions[-1] + 1
+
     def has_company(self, now: float) -> bool:
         """Tell whether another run of the thread seems to be under way."""
         newest = next(reversed(self._later()), None)

@@ -48,3 +48,25 @@ def test_a_line_of_ten_megabytes_is_previewed_in_little_memory() -> None:
 
     assert quick_count(shown) <= 300
     assert peak < 5 * len(text)
+
+
+@pytest.mark.parametrize("lines", [1, 2, 4, 10, 31])
+def test_a_preview_of_plain_text_has_so_many_lines_from_both_ends(lines: int) -> None:
+    """The odd one comes from the head; one more says what was left out."""
+    text = "\n".join(f"row {n}" for n in range(500))
+    shown = preview(text, 600, quick_count, POINTER, lines).split("\n")[1:]
+    head, tail = (lines + 1) // 2, lines // 2
+
+    first = [f"row {n}" for n in range(head)]
+    last = [f"row {n}" for n in range(500 - tail, 500)]
+    assert shown == [*first, "…", *last]
+
+
+def test_more_lines_than_fit_become_as_many_as_usual() -> None:
+    """Better than none."""
+    text = "\n".join(f"row {n} " + "x" * 90 for n in range(5_000))
+    shown = preview(text, 300, quick_count, POINTER, 1_000)
+
+    assert "row 4 " in shown
+    assert "row 4999" in shown
+    assert quick_count(shown) <= 300

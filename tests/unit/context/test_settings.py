@@ -60,8 +60,8 @@ def test_without_a_trigger_rent_decides(trigger: object) -> None:
     policy = ContextPolicy.from_mapping({"trigger": trigger})
     named = ContextPolicy(pricing=Pricing(tariff="deepseek"))
 
-    assert policy.policy(ANTHROPIC) == RentOrBuy(ANTHROPIC)
-    assert named.policy(ANTHROPIC) == RentOrBuy(TARIFFS["deepseek"])
+    assert policy.policy(ANTHROPIC) == RentOrBuy(ANTHROPIC, summarizes=True)
+    assert named.policy(ANTHROPIC) == RentOrBuy(TARIFFS["deepseek"], summarizes=True)
 
 
 def test_each_thread_gets_a_policy_of_its_own() -> None:

@@ -89,3 +89,18 @@ def test_a_cut_never_parts_a_call_from_its_result() -> None:
         cut = window.cut_for_tail(tail)
         assert window.items[cut].message.role != "tool"
         assert window.tokens_from(cut) <= tail or cut == len(window.items) - 2
+
+
+def test_a_cut_for_messages_leaves_at_least_so_many() -> None:
+    """And parts no exchange; asked for more than there are, it cuts nothing."""
+    window = Window(quick_count)
+    for entry in entries(
+        user("Go"), *[m for n in range(9) for m in (call(f"c{n}"), result(f"c{n}"))], user("And?")
+    ):
+        window.add(entry)
+    window.settle()
+    for number in range(1, 25):
+        cut = window.cut_for_messages(number)
+        left = len(window.items) - cut
+        assert 0 <= left - number <= 1 or left == len(window.items) < number
+        assert window.items[cut].message.role != "tool"

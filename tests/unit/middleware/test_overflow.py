@@ -1,6 +1,12 @@
 """What providers say when a request is too large, and what only sounds like it."""
 
+from typing import Any
+
+import anthropic
+import httpx
+import openai
 import pytest
+from langchain_core.exceptions import ContextOverflowError, ModelRateLimitError
 
 from thalweg.middleware.overflow import Overflow, overflow_of
 
@@ -31,6 +37,14 @@ REFUSALS = [
             "Input is too long for requested model."
         ),
         Overflow("tokens"),
+    ),
+    # Bedrock, models of Amazon
+    (
+        (
+            "400 Bad Request: Too many input tokens. Max input tokens: 8192, request input token "
+            "count: 9279"
+        ),
+        Overflow("tokens", 9279, 8192),
     ),
     # OpenAI, Chat Completions, older models
     (
@@ -246,6 +260,10 @@ REFUSALS = [
     ("Requested tokens (516) exceed context window of 512", Overflow("tokens", 516, 512)),
     # Ollama
     ("prompt too long; exceeded max context length by 4096 tokens", Overflow("tokens")),
+    (
+        "The prompt is too long: 450028, model maximum context length: 262144 (status code: 400)",
+        Overflow("tokens", 450028, 262144),
+    ),
     ("the input length exceeds the context length (status code: 400)", Overflow("tokens")),
     # LM Studio
     (
@@ -293,6 +311,16 @@ REFUSALS = [
     (
         "Invalid request: Your request exceeded model token limit: 262144 (requested: 291351)",
         Overflow("tokens", 291351, 262144),
+    ),
+    # Volcengine, Zhipu, Novita
+    ("Total tokens of image and text exceed max message tokens.", Overflow("tokens")),
+    (
+        "Error code: 400 - {'code': '1261', 'message': 'Prompt exceeds max length'}",
+        Overflow("tokens"),
+    ),
+    (
+        "length of prompt_tokens (68122) must be less than max_seq_len (32768).",
+        Overflow("tokens", 68122, 32768),
     ),
     # MiniMax
     ("invalid params, context window exceeds limit", Overflow("tokens")),
@@ -350,7 +378,8 @@ REFUSALS = [
         ),
         Overflow("media"),
     ),
-    # Another gateway, and vLLM
+    # Groq, MiniMax, vLLM
+    ("Too many images provided. This model supports up to 3 images", Overflow("media")),
     (
         "request contains 52 images, exceeding the maximum of 50 allowed per request",
         Overflow("media"),
@@ -415,6 +444,7 @@ OTHERS = [
         "tokens, but can only afford 1000."
     ),
     "Invalid schema for function 'read': array schema missing items",
+    "The tool name exceeds the maximum allowed length of 64 characters",
     "Connection error.",
     "",
 ]
@@ -423,3 +453,142 @@ OTHERS = [
 @pytest.mark.parametrize("said", OTHERS, ids=[said[:40] for said in OTHERS])
 def test_what_only_sounds_like_it_is_not_an_overflow(said: str) -> None:
     assert overflow_of(ValueError(said)) is None
+
+
+class RefusedError(Exception):
+    """An error of some client, with the fields its tests give it."""
+
+    def __init__(self, said: str = "", **fields: object) -> None:
+        super().__init__(said)
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+
+LONG = "prompt is too long: 208656 tokens > 200000 maximum"
+TOO_LONG = Overflow("tokens", 208_656, 200_000)
+
+
+def _response(status: int, body: object) -> Any:  # noqa: ANN401 (openai and anthropic differ)
+    return httpx.Response(status, json=body, request=httpx.Request("POST", "https://example.org"))
+
+
+def _openai(status: int, body: dict[str, object]) -> BaseException:
+    client = openai.OpenAI(api_key="none")
+    response = _response(status, {"error": body})
+    return client._make_status_error(f"Error code: {status}", body=body, response=response)  # noqa: SLF001
+
+
+def test_an_error_of_openai_is_read_by_its_code() -> None:
+    body: dict[str, object] = {"code": "context_length_exceeded", "message": "Too long."}
+    assert overflow_of(_openai(400, body)) == Overflow("tokens")
+    assert overflow_of(_openai(400, {"code": "invalid_api_key", "message": "No."})) is None
+
+
+def test_an_error_of_anthropic_is_read_by_its_body() -> None:
+    body = {"type": "error", "error": {"type": "invalid_request_error", "message": LONG}}
+    error = anthropic.BadRequestError("Error code: 400", response=_response(400, body), body=body)
+    assert overflow_of(error) == TOO_LONG
+
+
+def test_what_langchain_has_classified_needs_no_words() -> None:
+    class AnthropicContextOverflowError(RefusedError, ContextOverflowError):
+        pass
+
+    assert overflow_of(AnthropicContextOverflowError("No.")) == Overflow("tokens")
+    assert overflow_of(AnthropicContextOverflowError(LONG)) == TOO_LONG
+    assert overflow_of(ModelRateLimitError("Too many tokens")) is None
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"status_code": 413},
+        {"code": 413},
+        {"code": "413"},
+        {"http_status": 413},
+        {"response": {"ResponseMetadata": {"HTTPStatusCode": 413}}},
+        {"response": _response(413, {})},
+    ],
+    ids=str,
+)
+def test_a_body_that_nobody_reads_is_too_many_bytes(fields: dict[str, object]) -> None:
+    assert overflow_of(RefusedError("", **fields)) == Overflow("bytes")
+
+
+@pytest.mark.parametrize("status", [401, 402, 403, 404, 429, 529])
+def test_a_status_that_speaks_of_something_else_settles_it(status: int) -> None:
+    assert overflow_of(RefusedError("too many tokens", status_code=status)) is None
+
+
+def test_a_rate_limit_with_the_status_of_a_large_body_is_a_rate_limit() -> None:
+    said = "Request too large for model `x` on tokens per minute (TPM): Limit 6000"
+    assert overflow_of(RefusedError(said, status_code=413)) is None
+
+
+def test_a_response_that_was_not_read_is_left_alone() -> None:
+    response = httpx.Response(400, stream=httpx.ByteStream(b"{}"))
+    assert overflow_of(RefusedError("Error code: 400", response=response)) is None
+
+
+def test_the_body_of_a_response_is_read() -> None:
+    body = {"error": {"type": "exceed_context_size_error", "n_prompt_tokens": 1407, "n_ctx": 256}}
+    assert overflow_of(RefusedError("400", response=_response(400, body))) == Overflow(
+        "tokens", 1_407, 256
+    )
+
+
+def _raised(error: BaseException, cause: BaseException | None, *, handling: bool) -> BaseException:
+    """Raise an error from another, or while the other is handled, and return it."""
+    try:
+        if not handling:
+            raise error from cause
+        try:
+            raise cause or error
+        except type(cause or error):
+            raise error  # noqa: B904 (that is the point)
+    except type(error) as caught:
+        return caught
+
+
+def test_causes_are_read() -> None:
+    assert (
+        overflow_of(_raised(RefusedError("It failed"), RefusedError(LONG), handling=False))
+        == TOO_LONG
+    )
+    assert overflow_of(_raised(KeyError("x"), RefusedError(LONG), handling=True)) == TOO_LONG
+
+
+def test_the_error_of_a_second_attempt_is_not_that_of_the_first() -> None:
+    second = _raised(
+        RefusedError("Bad request", status_code=400), RefusedError(LONG), handling=True
+    )
+    assert overflow_of(second) is None
+    second = _raised(
+        RefusedError("Rate limit", status_code=429), RefusedError(LONG), handling=False
+    )
+    assert overflow_of(second) is None
+
+
+def test_groups_and_circles_are_read_once() -> None:
+    circle = RefusedError("round")
+    circle.__cause__ = other = RefusedError("and round")
+    other.__cause__ = circle
+    assert overflow_of(circle) is None
+    group = ExceptionGroup("all", [ValueError("x"), ExceptionGroup("more", [RefusedError(LONG)])])
+    assert overflow_of(group) == TOO_LONG
+
+
+@pytest.mark.parametrize("body", [object(), [float("nan")], {1: {2}}, b"bytes", 7])
+def test_a_body_of_any_make_does_no_harm(body: object) -> None:
+    assert overflow_of(RefusedError(LONG, body=body, code=body, message=body)) == TOO_LONG
+
+
+def test_numbers_with_separators_are_read() -> None:
+    said = "Prompt has 300,000 tokens, but the configured context size is 131,072 tokens"
+    assert overflow_of(RefusedError(said)) == Overflow("tokens", 300_000, 131_072)
+
+
+def test_a_code_that_says_so_outweighs_other_words() -> None:
+    said = "quota of this model: its maximum context length is 8192 tokens"
+    error = RefusedError(said, status_code=400, code="context_length_exceeded")
+    assert overflow_of(error) == Overflow("tokens", None, 8_192)

@@ -16,15 +16,22 @@ _FIELDS = {
     "text": {"text", "citations", "cache_control"},
     "thinking": {"thinking", "signature"},
     "redacted_thinking": {"data"},
-    "tool_use": {"id", "name", "input", "caller", "cache_control"},
-    "tool_result": {"tool_use_id", "content", "is_error", "cache_control"},
-    "image": {"source", "cache_control"},
+    "tool_use": {"id", "name", "input", "caller", "toolset_name", "cache_control"},
+    "tool_result": {"tool_use_id", "content", "is_error", "toolset_name", "cache_control"},
+    "image": {"source", "transformations", "cache_control"},
     "document": {"source", "title", "context", "citations", "cache_control"},
 }
 _OWN = {
     "user": ("text", "image", "document", "tool_result"),
     "assistant": ("text", "thinking", "redacted_thinking", "tool_use"),
-    "tool_result": ("text", "image", "document", "search_result", "tool_reference"),
+    "tool_result": (
+        "text",
+        "image",
+        "document",
+        "search_result",
+        "tool_reference",
+        "browser_state",
+    ),
     "system": ("text",),
 }
 _NEEDED = {
@@ -36,6 +43,7 @@ _NEEDED = {
     "image": ("source",),
     "document": ("source",),
 }
+_TEXTS = {"text", "thinking", "signature", "data", "id", "name", "tool_use_id"}
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 
@@ -114,15 +122,18 @@ def _shape(block: Block) -> Iterator[Problem]:
     yield from (Problem(f"{path}.{name}: Field required") for name in lacking)
     for name in sorted(block.body.keys() - _FIELDS[kind] - {"type"}):
         yield Problem(f"{path}.{name}: Extra inputs are not permitted")
+    for name in (name for name in _NEEDED[kind] if name in _TEXTS):
+        if not isinstance(block.body.get(name), str | None):
+            yield Problem(f"{path}.{name}: Input should be a valid string")
+            return
+    yield from cache_control(path, block.body)
     if not lacking:
         yield from _RULES[kind](block, path) if kind in _RULES else ()
 
 
-def _text(block: Block, path: str) -> Iterator[Problem]:
+def _text(block: Block, path: str) -> Iterator[Problem]:  # noqa: ARG001 (named by its place)
     where = "system" if block.at < 0 else "messages"
-    if not isinstance(block.body["text"], str):
-        yield Problem(f"{path}.text: Input should be a valid string")
-    elif not block.body["text"]:
+    if not block.body["text"]:
         yield Problem(f"{where}: text content blocks must be non-empty")
     elif not block.body["text"].strip():
         yield Problem(f"{where}: text content blocks must contain non-whitespace text")
@@ -151,11 +162,22 @@ def _tool_result(block: Block, path: str) -> Iterator[Problem]:
         yield Problem(f"{path}.content: Input should be a valid string or list")
 
 
-def _id(path: str, value: object) -> Iterator[Problem]:
-    if not isinstance(value, str):
-        yield Problem(f"{path}: Input should be a valid string")
-    elif not ID.fullmatch(value):
+def _id(path: str, value: str) -> Iterator[Problem]:
+    if not ID.fullmatch(value):
         yield Problem(f"{path}: String should match pattern '^[a-zA-Z0-9_-]+$'")
+
+
+def cache_control(path: str, holder: Object) -> Iterator[Problem]:
+    """Check the cache breakpoint of a tool, a block or a request."""
+    mark = holder.get("cache_control")
+    if mark is not None and (
+        not isinstance(mark, dict)
+        or mark.get("type") != "ephemeral"
+        or mark.get("ttl") not in (None, "5m", "1h")
+    ):
+        yield Problem(
+            f"{path}.cache_control: Input should be ephemeral, ttl '5m' or '1h'".lstrip(".")
+        )
 
 
 def name_problems(path: str, name: object, most: int) -> Iterator[Problem]:
@@ -170,7 +192,7 @@ def name_problems(path: str, name: object, most: int) -> Iterator[Problem]:
 
 def _image(block: Block, path: str) -> Iterator[Problem]:
     source = block.body["source"]
-    if not isinstance(source, dict) or source.get("type") not in {"base64", "url", "file"}:
+    if not isinstance(source, dict) or source.get("type") not in ("base64", "url", "file"):
         yield Problem(f"{path}.source: Input tag does not match any of the expected tags")
         return
     if source["type"] != "base64":

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from thalweg.testing.strict.cache import PromptCache
@@ -144,25 +145,27 @@ class ChatDialect:
         return error_body(problem)
 
 
-def _pieces(message: Object) -> Iterator[Piece]:
-    role = message["role"]
-    kind = f"{role} {message.get('tool_call_id') or message.get('name') or ''}"
+def _pieces(message: Object) -> list[Piece]:
+    kind = f"{message['role']} {message.get('tool_call_id') or message.get('name') or ''}"
     content = message.get("content") or ""
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    yield Piece(kind, "", MESSAGE_TOKENS)
-    for part in parts:
-        if part["type"] == "image_url":
+    pieces = [_part_piece(kind, part) for part in parts] + [
+        call_piece(call["id"], call["function"]["name"], call["function"]["arguments"])
+        for call in message.get("tool_calls") or ()
+    ]
+    return [replace(pieces[0], framing=pieces[0].framing + MESSAGE_TOKENS), *pieces[1:]]
+
+
+def _part_piece(kind: str, part: Object) -> Piece:
+    match part["type"]:
+        case "text" | "refusal":
+            return Piece(kind, part[part["type"]])
+        case "image_url":
             image = part["image_url"]
-            yield image_piece(
-                "openai-chat", kind, image["url"] if isinstance(image, dict) else image
-            )
-        elif part["type"] in {"text", "refusal"}:
-            yield Piece(kind, part[part["type"]])
-        else:
-            yield document_piece(kind, compact(part))
-    for call in message.get("tool_calls") or ():
-        function = call["function"]
-        yield call_piece(call["id"], function["name"], function["arguments"])
+            url = image["url"] if isinstance(image, dict) else image
+            return image_piece("openai-chat", kind, url)
+        case _:
+            return document_piece(kind, compact(part))
 
 
 def _head(reply: Reply, kind: str) -> Object:

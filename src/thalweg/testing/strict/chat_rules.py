@@ -50,6 +50,8 @@ def problems(body: Object) -> Iterator[Problem]:
         yield from malformed
         yield from () if malformed else _pairing(messages)
     yield from _tools(body)
+    if not isinstance(options := body.get("stream_options") or {}, dict):
+        yield wrong_type("stream_options", "an object", options)
 
 
 def _tools(body: Object) -> Iterator[Problem]:

@@ -26,6 +26,7 @@ from thalweg.testing.strict.exchange import (
     WireName,
 )
 from thalweg.testing.strict.faults import Fault, FaultName, Faults, problem_of
+from thalweg.testing.strict.responses import ResponsesDialect
 from thalweg.testing.strict.server import Line, Outcome
 
 _UNKNOWN_BYTES = 1 << 20
@@ -84,6 +85,7 @@ class StrictProvider:
         self._failures: list[BaseException] = []
         self._dialects: dict[str, Dialect] = {
             "/v1/chat/completions": ChatDialect(),
+            "/v1/responses": ResponsesDialect(),
             "/v1/messages": AnthropicDialect(),
         }
         self._line: Line | None = None
@@ -187,18 +189,20 @@ class StrictProvider:
         dialect = self._dialects.get(path)
         if dialect is None:
             return Outcome(404, {"error": {"message": f"Invalid URL (POST {path})"}})
-        if length > dialect.body_bytes:
-            return self._refuse(dialect, {}, [dialect.too_large()])
         body = _as_object(raw)
-        if body is None:
-            return self._refuse(dialect, {}, [Problem("The body is not a JSON object.")])
+        if body is None or length > dialect.body_bytes:
+            large = length > dialect.body_bytes
+            problem = dialect.too_large() if large else Problem("The body is not a JSON object.")
+            return self._refuse(dialect, {}, [problem])
         if counts:
+            if problems := list(dialect.problems({"max_tokens": 1, **body})):
+                return self._refuse(dialect, body, problems)
             return Outcome(200, {"input_tokens": self._measure(dialect, body).total})
         fault = self.faults.take(dialect.wire)
-        if fault is not None and (problem := problem_of(fault, dialect.wire)) is not None:
-            return self._refuse(dialect, body, [problem], fault=fault)
-        if (unnamed := dialect.missing_key(headers)) is not None:
-            return self._refuse(dialect, body, [unnamed])
+        ordered = problem_of(fault, dialect.wire) if fault is not None else None
+        refusal = ordered or dialect.missing_key(headers)
+        if refusal is not None:
+            return self._refuse(dialect, body, [refusal], fault=fault)
         return self._judge(dialect, body, fault)
 
     def _judge(self, dialect: Dialect, body: Object, fault: Fault | None) -> Outcome:
@@ -311,6 +315,6 @@ def _counted(path: str) -> tuple[str, bool]:
 def _as_object(raw: bytes) -> Object | None:
     try:
         body = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return body if isinstance(body, dict) else None

@@ -4,6 +4,7 @@ import json
 import socket
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -45,7 +46,8 @@ def _written(name: str, data: Object | str) -> bytes:
 
 
 Respond = Callable[[str, Mapping[str, str], int, bytes], Outcome]
-"""Answers a POST: path, headers in lower case, length of the body, and the body unless it is too large."""
+"""Answers a POST: path, headers (names in lower case), length of the body, and the body,
+which is empty if it is too large."""
 
 
 class Line(ThreadingHTTPServer):
@@ -163,8 +165,8 @@ class _Connection(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(length))
         self.end_headers()
 
-    def log_message(self, *_args: object) -> None:
-        pass
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name there)
+        """Say nothing."""
 
 
 def _framed(chunk: bytes) -> bytes:
@@ -172,10 +174,8 @@ def _framed(chunk: bytes) -> bytes:
 
 
 def _shut(connection: socket.socket) -> None:
-    try:
+    with suppress(OSError):  # it is closed already
         connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        pass  # it is closed already
 
 
 def _lowered(headers: Message) -> dict[str, str]:

@@ -1,13 +1,12 @@
 """The tables of the SQLite archive, opening them, and what SQLite's errors mean."""
 
-import secrets
 import sqlite3
 import time
 from pathlib import Path
 
+from thalweg.archive.meta import VERSION, first_secret, refuse_newer, secret_of
 from thalweg.errors import ConfigError, StorageError
 
-VERSION = 1
 MEMORY = ":memory:"
 
 # No foreign keys: a thread's row goes first when it is deleted, which is what lets its log go.
@@ -102,7 +101,7 @@ def connect(path: str, busy_timeout_s: float) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise _unusable(path, error) from None
     try:
-        _refuse_newer(connection, path)
+        _check_format(connection, path)
         _configure(connection, busy_timeout_s)
     except sqlite3.Error as error:
         connection.close()
@@ -113,16 +112,12 @@ def connect(path: str, busy_timeout_s: float) -> sqlite3.Connection:
     return connection
 
 
-def _refuse_newer(connection: sqlite3.Connection, path: str) -> None:
-    """Look at the version before anything is written: a newer archive is not ours to change."""
+def _check_format(connection: sqlite3.Connection, path: str) -> None:
     tables = "SELECT 1 FROM sqlite_master WHERE name = 'archive_meta'"
     if connection.execute(tables).fetchone() is None:
         return
     found = connection.execute("SELECT value FROM archive_meta WHERE name = 'version'").fetchone()
-    version = VERSION if found is None else int(found[0])
-    if version > VERSION:
-        problem = f"it has archive format {version}, this version reads {VERSION}"
-        raise ConfigError(path, problem, "update thalweg")
+    refuse_newer(path, None if found is None else found[0])
 
 
 def _configure(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
@@ -155,23 +150,18 @@ def prepare(connection: sqlite3.Connection, path: str, secret: bytes | None) -> 
     """
     try:
         connection.execute("BEGIN IMMEDIATE")
-        _refuse_newer(connection, path)
+        _check_format(connection, path)
         for statement in _statements():
             connection.execute(statement)
+        rows = [("version", VERSION), ("secret", first_secret(secret))]
+        connection.executemany("INSERT OR IGNORE INTO archive_meta VALUES (?, ?)", rows)
         found = dict(connection.execute("SELECT name, value FROM archive_meta"))
-        kept = bytes(found.get("secret", secret or secrets.token_bytes(32)))
-        if not found:
-            rows = [("version", VERSION), ("secret", kept)]
-            connection.executemany("INSERT INTO archive_meta VALUES (?, ?)", rows)
         connection.execute("COMMIT")
     except sqlite3.Error as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise _unusable(path, error) from None
-    if secret is not None and secret != kept:
-        problem = "it was made with another secret"
-        raise ConfigError(path, problem, "open it with that one, or with none")
-    return kept
+    return secret_of(path, found, secret)
 
 
 def _statements() -> list[str]:

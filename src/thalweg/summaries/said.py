@@ -4,15 +4,18 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from thalweg.context.summary_words import content_words, denies, key
 from thalweg.entries import Message
+from thalweg.summaries.words import content_words, denies, key
 
 CONTAINED = 0.7
 """Share of the words of a claim that must stand together in one message of the user."""
 PASSAGE_WORDS = 160
 """A longer message is compared in passages: among thousands of words, any claim finds its own."""
 
-_WHO = r"(?:the |this )?(?:user|human|customer|client|operator|requester|owner|maintainer)"
+_WHO = (
+    r"(?<!\ba )(?<!every )(?<!each )(?<!\bany )(?:the |this )?"
+    r"(?:user|human|customer|client|operator|requester|owner|maintainer)"
+)
 _SAYS = (
     r"(?:said|says|asks?|asked|asking|wants?|wanted|wish(?:es|ed)?|needs?|needed|confirm\w*"
     r"|approv\w+|agree[sd]?|accept\w*|reject\w*|declin\w+|request\w*|instruct\w*|told|tells"
@@ -38,11 +41,13 @@ _CLAIM = re.compile(
     r"|\b(?:got|received|have|has|had|given|obtained)\s+(?:the |an? )?(?:explicit |user )?"
     r"(?:permission|approval|consent|confirmation|go-ahead|green light|sign-off)\b"
     r"|^\W*(?:confirmed|approved|agreed|authori[sz]ed)\s*(?:[:\uff1a(\"“]|$)"
-    r"|(?:用户|客户|顾客)(?:[^\s。,,;;]{0,4})?(?:说|要求|希望|想|确认|批准|同意|表示|指示|询问|请求|提出"
-    r"|需要|认为|选择|决定|允许|授权|强调|提到|提醒|拒绝|反对|偏好|喜欢|问|回复|回答|告知|指出|明确)"
-    r"|(?:经|应|按|按照|根据|得到|获得)(?:了)?(?:用户|客户)|(?:用户|客户)的(?:要求|请求|确认|同意|许可|指示|意见|偏好)"
+    r"|(?:用户|客户|顾客)(?:[^\s。,;\uff0c\uff1b]{0,4})?(?:说|要求|希望|想|确认|批准|同意|表示|指示"
+    r"|询问|请求|提出|需要|认为|选择|决定|允许|授权|强调|提到|提醒|拒绝|反对|偏好|喜欢|问|回复|回答|告知|指出|明确)"
+    r"|(?:经|应|按|按照|根据|得到|获得)(?:了)?(?:用户|客户)"
+    r"|(?:用户|客户)的(?:要求|请求|确认|同意|许可|指示|意见|偏好)"
     r"|ユーザー(?:は|が|の要望|の指示|の確認)"
-    r"|\b(?:el usuario|la usuaria|l['\u2019]utilisat\w+|der (?:be)?nutzer|o usu[áa]rio|l['\u2019]utente)\b"
+    r"|\b(?:el usuario|la usuaria|l['\u2019]utilisat\w+|der (?:be)?nutzer|o usu[áa]rio"
+    r"|l['\u2019]utente)\b"
     r"|пользовател\w+ (?:\w+ )?(?:сказал|просил|попросил|хочет|подтвердил|одобрил)",
     re.IGNORECASE,
 )
@@ -52,27 +57,31 @@ _APPROVES = re.compile(
     re.IGNORECASE,
 )
 _WITHHELD = re.compile(
-    r"\b(?:not|never|no|hasn['\u2019]t|didn['\u2019]t|hadn['\u2019]t|awaiting|waiting for|pending|without)"
+    r"\b(?:not|never|no|hasn['\u2019]t|didn['\u2019]t|hadn['\u2019]t|awaiting"
+    r"|waiting for|pending|without)"
     r"(?:\s+\w+){0,2}\s+(?:confirm|approv|agree|accept|authori[sz]|permi|consent)"
     r"|(?:尚未|还没有?|未经?|没有|等待)(?:[^\s]{0,4})?(?:确认|批准|同意|允许|授权|许可)",
     re.IGNORECASE,
 )
 _AFFIRMS = re.compile(
-    r"\b(?:y|yes|yep|yeah|yup|ok|okay|sure|go ahead|go for it|do it|approved?|confirm(?:ed)?|agreed?"
-    r"|accept(?:ed)?|lgtm|looks good|sounds good|perfect|correct|right|exactly|fine|proceed|please"
-    r"|allow(?:ed)?|can|may|permission|great|good|ship it|continue)\b"
-    r"|可以|好|行|是的|对|同意|确认|批准|没问题|继续|允许|はい|いいよ|お願い",
+    r"\b(?:y|yes|yep|yeah|yup|ok|okay|sure|go ahead|go for it|do it|approved?|confirm(?:ed)?"
+    r"|agreed?|accept(?:ed)?|lgtm|looks good|sounds good|perfect|correct|exactly|fine|proceed"
+    r"|please|allow(?:ed)?|permission|ship it|continue)\b"
+    r"|可以|好的|好吧|行吧|是的|对的|同意|确认|批准|没问题|继续|允许|はい|いいよ|お願い",
     re.IGNORECASE,
 )
 _LABEL = re.compile(
-    r"^\s*(?:\*\*|__)[^*_]{1,80}(?:\*\*|__)\s*[:\uff1a]\s*|^\s*(?:\*\*|__)[^*_]{1,80}[:\uff1a](?:\*\*|__)\s*"
+    r"^\s*(?:\*\*|__)[^*_]{1,80}(?:\*\*|__)\s*[:\uff1a]\s*"
+    r"|^\s*(?:\*\*|__)[^*_]{1,80}[:\uff1a](?:\*\*|__)\s*"
 )
 """A title in bold at the beginning of a line: the model's own word for what follows."""
 _QUOTE = re.compile(
     r"[\"“]([^\"“”\n]{1,400})[\"”]|「([^「」\n]{1,400})」|\u2018([^\u2018\u2019\n]{4,400})\u2019"
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。\uff01\uff1f\uff1b])|\n+")
-_CLAUSE_END = re.compile(r"(?<=[.!?;,])\s+|(?<=[\u3002\uff01\uff1f\uff1b\uff0c])|\s+(?=but\b)|\n+")
+_CLAUSE_END = re.compile(
+    r"(?<=[.!?;,])\s+|(?<=[^\x00-\x7f][,;!?])|(?<=[\u3002\uff01\uff1f\uff1b\uff0c])|\s+(?=but\b)|\n+"
+)
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 
 

@@ -9,9 +9,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from thalweg.context.summary import Summary
-from thalweg.context.summary_titles import section_of
 from thalweg.errors import SummaryError
+from thalweg.summaries.answer import (
+    check_finish,
+    is_filler,
+    is_refusal,
+    unwrapped,
+    without_thinking,
+)
+from thalweg.summaries.summary import Summary
+from thalweg.summaries.titles import section_of
 
 MAX_LINES = 120
 """Lines of one section that are read."""
@@ -19,24 +26,6 @@ MAX_LINE_CHARS = 1_200
 """Characters of one line that are read; a longer line is clipped."""
 MAX_CHARS = 400_000
 """Characters of an answer that are read."""
-
-_CUT_OFF = {
-    "length",
-    "max_tokens",
-    "max_output_tokens",
-    "model_length",
-    "model_context_window_exceeded",
-}
-_REFUSED = {
-    "refusal",
-    "content_filter",
-    "safety",
-    "recitation",
-    "prohibited_content",
-    "blocklist",
-    "spii",
-}
-_CALLED = {"tool_calls", "tool_use", "function_call"}
 
 
 def read_summary(text: str, *, finish: str = "") -> Summary:
@@ -56,8 +45,8 @@ def read_summary(text: str, *, finish: str = "") -> Summary:
         >>> read_summary("## Goal\n- Ship 1.2\n\n**Next steps:** tag it").next_steps
         ('tag it',)
     """
-    _check_finish(finish, text)
-    answer = _unwrapped(_without_thinking(text[:MAX_CHARS])).strip()
+    check_finish(finish, text)
+    answer = unwrapped(without_thinking(text[:MAX_CHARS])).strip()
     if not answer:
         problem = "it is empty"
         raise SummaryError(problem, text)
@@ -68,61 +57,6 @@ def read_summary(text: str, *, finish: str = "") -> Summary:
     else:
         reader.read_data(data)
     return _accepted(reader, answer)
-
-
-def _check_finish(finish: str, text: str) -> None:
-    reason = finish.strip().lower()
-    if reason in _CUT_OFF:
-        problem = f"it was cut off ({finish})"
-    elif reason in _REFUSED:
-        problem = f"the provider stopped it ({finish})"
-    elif reason in _CALLED:
-        problem = f"the model called a tool instead ({finish})"
-    else:
-        return
-    raise SummaryError(problem, text)
-
-
-_THINKS = ("think", "thinking", "reasoning", "analysis")
-
-
-def _without_thinking(text: str) -> str:
-    """Leave out reasoning that a model wrote into its answer, before or between its lines."""
-    for tag in _THINKS:
-        text = _without(text, f"<{tag}>", f"</{tag}>")
-    return text
-
-
-def _without(text: str, opening: str, closing: str) -> str:
-    kept: list[str] = []
-    at = 0
-    alone = re.compile(rf"^[^\S\n]*{opening}", re.MULTILINE | re.IGNORECASE)
-    closes = re.compile(rf"{closing}[^\S\n]*(?:\n|$)", re.IGNORECASE)
-    opened = alone.search(text)
-    ended = closes.search(text)
-    if ended and (opened is None or ended.start() < opened.start()):
-        at = ended.end()
-    while opened := alone.search(text, at):
-        kept.append(text[at : opened.start()])
-        ended = closes.search(text, opened.end())
-        if ended is None:
-            return "".join(kept)
-        at = ended.end()
-    return "".join([*kept, text[at:]])
-
-
-_FENCED = re.compile(r"```[\w-]*[^\S\n]*\n(.*)\n```", re.DOTALL)
-
-
-def _unwrapped(text: str) -> str:
-    """Take an answer out of a code block, or out of tags, that hold all of it."""
-    text = text.strip()
-    if (match := _FENCED.fullmatch(text)) and "\n```" not in match[1]:
-        text = match[1].strip()
-    match = re.match(r"<(\w+)>", text)
-    if match and text.endswith(f"</{match[1]}>"):
-        text = text[match.end() : -len(match[1]) - 3].strip()
-    return text
 
 
 def _as_json(text: str) -> Mapping[str, object] | None:
@@ -136,8 +70,8 @@ def _as_json(text: str) -> Mapping[str, object] | None:
 
 
 _BEFORE_TITLE = re.compile(
-    r"(?P<bullet>[-*•+]\s+)?(?P<level>#{1,6})?\s*(?P<number>(?:\d{1,2}|[一二三四五六])[.)、]\s*)?"
-    r"(?P<bold>\*\*|__|【)?"
+    r"(?P<bullet>[-*•+]\s+)?(?P<level>#{1,6})?\s*"
+    r"(?P<number>(?:\d{1,2}|[一二三四五六])[.)、]\s*)?(?P<bold>\*\*|__|【)?"
 )
 _AFTER_BOLD = re.compile(r"\*\*|__|】")
 _COLON = re.compile(r"[:\uff1a]")
@@ -183,7 +117,8 @@ def _as_heading(line: str) -> _Heading | None:
 
 _BULLET = re.compile(r"^\s*(?:[-*•+\u2013]|\d{1,3}[.)、])\s+")
 _NOTHING = re.compile(
-    r"\W*(?:none|nothing|n/?a|not applicable|none (?:yet|so far|known|stated|given)|no open questions"
+    r"\W*(?:none|nothing|n/?a|not applicable|none (?:yet|so far|known|stated|given)"
+    r"|no open questions"
     r"|无|没有|暂无|なし|ninguna?|aucune?|keine?)?\W*",
     re.IGNORECASE,
 )
@@ -266,6 +201,8 @@ class _Reader:
     def _line(self, line: str, bare: str) -> None:
         bullet = _BULLET.match(line)
         text = line[bullet.end() :].strip() if bullet else bare
+        if self._section and not bullet and not self._joins and is_filler(bare):
+            return
         lines = self.sections.get(self._section) if self._section else self.loose
         goes_on = self._joins and not bullet and not bare.startswith("|") and lines
         if goes_on and lines and len(lines[-1]) < MAX_LINE_CHARS:
@@ -305,53 +242,30 @@ def _compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-_ACKNOWLEDGES = re.compile(
-    r"(?:ok(?:ay)?|sure|certainly|of course|absolutely|got it|understood|noted|acknowledged|done|yes"
-    r"|ack[\w-]*|will do|right away|great|here(?: is|'s)|below is|this is the|let me|i'll|i will"
-    r"|i've (?:summari|read)|i have (?:summari|read)|thanks|thank you|let me know|feel free"
-    r"|好的|明白|收到|了解|知道了|当然|没问题|以下是|はい|了解|承知|bien sûr|d'accord|klar|verstanden|claro)"
-    r"(?![\w-])",
-    re.IGNORECASE,
-)
-_ACK_CHARS = 200
-_REFUSES = re.compile(
-    r"(?:i(?:['\u2019]m| am) (?:very |so |really )?(?:sorry|afraid|unable|not able)"
-    r"|(?:sorry|unfortunately|apologies|i apologi[sz]e)\b"
-    r"|i (?:can(?:['\u2019]t|not| not)|won['\u2019]t|will not|must decline|decline|refuse|am not able)\b"
-    r"|as an ai\b|i do(?:n['\u2019]t| not) have (?:access|the conversation|any (?:conversation|messages))"
-    r"|(?:很|非常|十分)?(?:抱歉|对不起|遗憾)|我(?:无法|不能|没法|没有办法|不可以)|作为(?:一个)?(?:ai|人工智能)"
-    r"|申し訳|すみません|ごめん|죄송|lo siento|no puedo|je suis désolé|je ne peux pas|désolé"
-    r"|es tut mir leid|tut mir leid|ich kann (?:nicht|dir|ihnen)|desculpe|sinto muito|não posso"
-    r"|mi dispiace|извините|к сожалению)",
-    re.IGNORECASE,
-)
 _LEAST_WEIGHT = 16
 """Shorter than this, nothing was summarised; a letter of a script without spaces weighs three."""
 
 
 def _accepted(reader: _Reader, answer: str) -> Summary:
     headed = any(reader.sections.values())
-    refused = [line for line in reader.loose if _REFUSES.match(line)]
-    if refused and not headed:
+    loose = [line for line in reader.loose if not is_filler(line)]
+    refused = [line for line in loose if is_refusal(line)]
+    if refused[:1] == loose[:1] and refused and not headed:
         problem = "it is a refusal"
         raise SummaryError(problem, answer)
-    loose = [line for line in reader.loose if not _is_filler(line) and line not in refused]
+    loose = loose[1:] if refused and refused[0] == loose[0] else loose
     reader.sections["state"] = [*loose, *reader.sections.get("state", [])]
     lines = [line for section in reader.sections.values() for line in section]
     if not lines:
         problem = "it only acknowledges the request" if reader.loose else "it has headings alone"
         raise SummaryError(problem, answer)
-    if all(map(_REFUSES.match, lines)):
+    if all(map(is_refusal, lines)):
         problem = "it is a refusal"
         raise SummaryError(problem, answer)
-    if all(map(_is_filler, lines)):
+    if all(map(is_filler, lines)):
         problem = "it only acknowledges the request"
         raise SummaryError(problem, answer)
     if not headed and sum(1 if c.isascii() else 3 for line in lines for c in line) < _LEAST_WEIGHT:
         problem = "it is too short to say anything"
         raise SummaryError(problem, answer)
     return Summary(**{name: tuple(lines) for name, lines in reader.sections.items()})
-
-
-def _is_filler(line: str) -> bool:
-    return len(line) <= _ACK_CHARS and _ACKNOWLEDGES.match(line) is not None

@@ -9,7 +9,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-_NUMBER = re.compile(r"(?<![\d.])\d+(?:[,_\u202f']\d{3})*(?:\.\d+)?(?!\d)")
+_NUMBER = re.compile(
+    r"(?:(?<=\bv)|(?<![\dA-Za-wyz_.]))\d+(?:[,_\u202f']\d{3})*(?:\.\d+)?(?!\d|[A-Za-wyz]+\d)"
+)
+"""Not the digits within a name: those are looked for with the name."""
 _UNITS = {
     unit: names[0]
     for names in (
@@ -34,6 +37,25 @@ _ATOM = re.compile(r"[A-Za-z0-9_À-ɏ]+")
 _LEAST_DIGITS = 2
 
 
+NEAR_CHARS = 60
+"""How far from a number its neighbours are looked for."""
+NEAR_WORDS = 2
+"""Words of a line that must stand near a number of it: in a long source any small number occurs."""
+MAX_PLACES = 2_000
+"""A number that occurs more often is not looked at place by place."""
+_PREFIX_CHARS = 4
+"""A word is known by its beginning, whatever its ending."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a source has a number, and with which unit."""
+
+    start: int
+    end: int
+    unit: str
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """What a source holds, ready to be asked."""
@@ -41,24 +63,40 @@ class Names:
     text: str
     folded: str
     atoms: frozenset[str]
-    numbers: dict[str, frozenset[str]]
-    """Every number and the units it occurs with; the empty one for none."""
+    beginnings: frozenset[str]
+    numbers: dict[str, list[_Place]]
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Names":
         """Read the texts of a source, once."""
         text = unicodedata.normalize("NFKC", "\n".join(texts))
-        numbers: dict[str, set[str]] = {}
-        for number, unit in _numbers(text):
-            numbers.setdefault(number, set()).add(unit)
-        folded = text.casefold()
+        numbers: dict[str, list[_Place]] = {}
+        for number, place in _numbers(text):
+            numbers.setdefault(number, []).append(place)
+        folded = text.casefold() if len(text.casefold()) == len(text) else text.lower()
         atoms = frozenset(_ATOM.findall(folded))
-        return cls(text, folded, atoms, {n: frozenset(units) for n, units in numbers.items()})
+        return cls(text, folded, atoms, frozenset(a[:_PREFIX_CHARS] for a in atoms), numbers)
 
-    def has_number(self, number: str, unit: str) -> bool:
-        """Whether a number occurs, and not with other units alone."""
-        units = self.numbers.get(number)
-        return units is not None and (not unit or unit in units or "" in units)
+    def has_number(self, number: str, unit: str = "", near: frozenset[str] = frozenset()) -> bool:
+        """Whether a number occurs with its unit or none, and near words of its line.
+
+        Args:
+            number: As `_plain_number` writes it.
+            unit: The unit it stands with in the line; empty for none.
+            near: What may stand near it.
+        """
+        places = self.numbers.get(number, [])
+        known = near & self.beginnings
+        wanted = min(NEAR_WORDS, (len(known) + 1) // 2)
+        return len(places) > MAX_PLACES or any(
+            (not unit or place.unit in {unit, ""}) and self._neighbours(place, known) >= wanted
+            for place in places
+        )
+
+    def _neighbours(self, place: _Place, words: frozenset[str]) -> int:
+        start = max(0, place.start - NEAR_CHARS)
+        around = self.folded[start : place.end + NEAR_CHARS]
+        return sum(word in around for word in words)
 
     def has(self, name: str) -> bool:
         """Whether a name occurs, not as a part of a longer one."""
@@ -86,19 +124,19 @@ def _is_inner(text: str, at: int) -> bool:
 
 
 _HEX = re.compile(r"(?=[0-9a-f-]*\d)[0-9a-f]{7,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_PLACE = re.compile(r"(?P<path>.*?[A-Za-z_)][^:]*?):(?P<lines>L?\d+(?:[-:,]L?\d+)*)")
-_AMOUNT = re.compile(
-    r"[~<>=+-]*v?[\d][\d.,_]*(?:[kKmMgGxX%]|ms|s|min|h|[kKMG]i?[bB]?)?"
-    r"(?:[-/:x+~\u2013][\d][\d.,_]*(?:[kKmMgG%]|ms|s|min|h|[kKMG]i?[bB]?)?)*"
-)
-_PLAIN = re.compile(r"[^\W\d_]+(?:[./-][^\W\d_]+)?(?:-[^\W\d_]+)*")
+_PLACE = re.compile(r"(?P<path>.+?):(?P<lines>L?\d+(?:[-:,]L?\d+)*)")
+_ONE_AMOUNT = r"\d[\d,_]*(?:\.\d+)?(?:[kKmMgGxX%]|ms|s|min|h|[kKMG]i?[bB])?"
+_AMOUNT = re.compile(rf"[~<>=+-]*v?{_ONE_AMOUNT}(?:[-/:x+~\u2013]{_ONE_AMOUNT})*")
+"""Numbers that may be told apart: `12/15`, `10-20ms`, `1920x1080`. A version may not."""
 _CODE = re.compile(
     r".*[_@\\].*|.*\d.*|[~./]+[\w-].*|.*/.*/.*|.*/.*\.\w+|.+\.(?:[a-z]{1,4}|json|yaml|toml|html|lock)"
     r"|#\d+|(?:[A-Z][a-z0-9]+){3,}|[a-z]+(?:[A-Z][a-z0-9]+){2,}"
 )
 _PROSE = re.compile(
-    r"(?:e\.g|i\.e|etc|vs|a\.k\.a|U\.S|p\.m|a\.m|Node\.js|and/or)\.?", re.IGNORECASE
+    r"e\.g|i\.e|a\.k\.a|u\.s|[ap]\.m|and/or|w/o|n/a|\d+(?:st|nd|rd|th)|\d-[a-z]+(?:-[a-z]+)*",
+    re.IGNORECASE,
 )
+"""What looks like a name and is none."""
 
 
 def names_missing(line: str, source: Names) -> Iterator[str]:
@@ -115,10 +153,47 @@ def names_missing(line: str, source: Names) -> Iterator[str]:
         is_prefix = line[match.end() : match.end() + 1] in {"*", "…"}
         if _is_name(token) and not _has_name(token, source, is_prefix=is_prefix):
             yield token
-    for number, unit in _numbers(_without_names(line)):
-        digits = number.replace(".", "")
-        if len(digits) >= _LEAST_DIGITS and not source.has_number(number, unit):
+    bare = _without_names(line)
+    lines = [match.span() for match in _LINES.finditer(bare)]
+    for number, place in _numbers(bare):
+        if len(number.replace(".", "")) < _LEAST_DIGITS:
+            continue
+        is_line = any(start <= place.start < end for start, end in lines)
+        near = frozenset() if is_line else _near(line, number)
+        if not source.has_number(number, place.unit, near):
             yield number
+
+
+_LINES = re.compile(
+    r"\b(?:lines?|rows?)\s*~?\d+(?:\s*(?:[-,\u2013]|to|and)\s*~?\d+)*", re.IGNORECASE
+)
+"""Numbers of lines: a source that lists a file has them far from what a summary says of it."""
+_WORD = re.compile(r"[A-Za-z\u00c0-\u024f]{3,}|\d{2,}")
+
+
+def _near(line: str, number: str) -> frozenset[str]:
+    """List the beginnings of the words of a line, and its other numbers."""
+    words = {word[:_PREFIX_CHARS] for word in _WORD.findall(line.casefold())}
+    return frozenset(words) - _EMPTY - {number[:_PREFIX_CHARS]}
+
+
+_EMPTY = frozenset(
+    {
+        "the",
+        "and",
+        "with",
+        "from",
+        "that",
+        "this",
+        "were",
+        "have",
+        "has",
+        "was",
+        "for",
+        "are",
+        "not",
+    }
+)
 
 
 def _trimmed(token: str) -> str:
@@ -138,10 +213,12 @@ def _has_name(token: str, source: Names, *, is_prefix: bool) -> bool:
         return True
     if place := _PLACE.fullmatch(token):
         lines = re.findall(r"\d+", place["lines"])
-        named = all(len(n) < _LEAST_DIGITS or source.has_number(n, "") for n in lines)
+        named = all(len(n) < _LEAST_DIGITS or source.has_number(n) for n in lines)
         return named and _has_name(place["path"], source, is_prefix=False)
+    if token[:1] in {"v", "V"} and source.has(token[1:]):
+        return True
     if token.startswith("#"):
-        return source.has_number(token[1:], "")
+        return source.has_number(token[1:])
     parts = token.split("/")
     in_turn = len(parts) > 1 and all(map(str.isalpha, parts))
     return in_turn and source.atoms.issuperset(map(str.casefold, parts))
@@ -156,10 +233,11 @@ def _without_names(line: str) -> str:
     return _TOKEN.sub(blank, line)
 
 
-def _numbers(text: str) -> Iterator[tuple[str, str]]:
+def _numbers(text: str) -> Iterator[tuple[str, _Place]]:
     for match in _NUMBER.finditer(text):
         unit = _UNIT.match(text, match.end())
-        yield _plain_number(match[0]), _UNITS[unit[1].lower()] if unit else ""
+        name = _UNITS[unit[1].lower()] if unit else ""
+        yield _plain_number(match[0]), _Place(match.start(), match.end(), name)
 
 
 def _plain_number(digits: str) -> str:

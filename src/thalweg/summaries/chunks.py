@@ -53,8 +53,8 @@ def chunks(messages: Sequence[tuple[int, Message]], budget: int, count: Counter)
     """
     if budget < LEAST_BUDGET:
         raise ConfigError(
-            "the window of the summarizer",
-            f"{budget} tokens cannot hold a piece of a message",
+            "budget",
+            f"{budget} tokens hold no piece of a message",
             f"give {LEAST_BUDGET} or more",
         )
     bodies = [_body(message) for _, message in messages]

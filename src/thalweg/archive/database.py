@@ -1,0 +1,58 @@
+"""What an archive asks of the database that its tables are in."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+Value = int | str | bytes
+"""What goes into a table. A `str` is ASCII; any other text goes as `blobs.encode` writes it."""
+
+
+class Database(Protocol):
+    """A transaction. Statements are SQL that SQLite and PostgreSQL read alike, values as `?`."""
+
+    for_update: str
+    """Ends the `SELECT` of a row that other writers are to leave alone until the end."""
+
+    def rows(self, statement: str, values: Sequence[Value | None] = (), /) -> Iterator[Any]:
+        """Run a statement and give its rows."""
+        ...
+
+    def row(self, statement: str, values: Sequence[Value | None] = (), /) -> Any:  # noqa: ANN401 (a row is read where it is asked for)
+        """Run a statement and give its first row, or `None`."""
+        ...
+
+    def rows_by(self, statement: str, values: Sequence[Value], /) -> Iterator[Any]:
+        """Give the rows of `SELECT … WHERE column` whose column has any of many values."""
+        ...
+
+    def run(self, statement: str, values: Sequence[Value] = (), /) -> None:
+        """Run a statement that gives no rows."""
+        ...
+
+    def run_each(self, statement: str, values: Iterable[Sequence[Value]], /) -> None:
+        """Run a statement once for each of many rows of values."""
+        ...
+
+    def insert(self, table: str, rows: Sequence[Sequence[Value]], /) -> None:
+        """Add rows, a value for every column, to a table that has none of them."""
+        ...
+
+    def keep_writers_out(self, *tables: str) -> None:
+        """Let nobody else write to some tables until the end."""
+        ...
+
+    def list_words(self, listed: Iterable[tuple[int, str]], /) -> None:
+        """List passages in the word index: each id with its words, separated by spaces."""
+        ...
+
+    def unlist_words(self, first: int, end: int, /) -> None:
+        """Take passages out of the word index, while their rows still stand; `end` excluded."""
+        ...
+
+    def listed_under(self, words: Sequence[str], first: int, end: int, limit: int, /) -> list[int]:
+        """Find the passages with all of some words, or forms of them.
+
+        Returns:
+            Ids from `first` to before `end`, at most `limit` of them, the highest first.
+        """
+        ...

@@ -1,0 +1,119 @@
+"""The archive in a PostgreSQL database, for any number of processes on any machines."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import psycopg
+
+from thalweg.archive.database import Database, Value
+from thalweg.archive.postgres_connections import Connections
+from thalweg.archive.postgres_schema import connect, prepare
+from thalweg.archive.postgres_words import WordIndex
+from thalweg.archive.tables import TableArchive
+
+
+class PostgresArchive(TableArchive):
+    """The log of every thread, in the tables `archive_…` of a PostgreSQL database.
+
+    Made for PostgreSQL 12 and later. Threads of a process share some connections; writers of
+    one thread wait for each other up to `busy_timeout_s`, others not at all. See `Archive` for
+    what the methods promise.
+    """
+
+    def __init__(
+        self, url: str, *, secret: bytes | None = None, busy_timeout_s: float = 10.0
+    ) -> None:
+        self._connections = Connections(url, busy_timeout_s)
+        place = self._connections.place
+        with connect(url, place, busy_timeout_s) as connection:
+            self._secret = prepare(connection, place, secret)
+        self._begin_write = (
+            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
+            f" SET LOCAL lock_timeout = {max(1, round(busy_timeout_s * 1_000))};"
+            # A machine that vanishes in the middle lets go of its thread.
+            " SET LOCAL idle_in_transaction_session_timeout = '5min'"
+        )
+
+    def close(self) -> None:
+        """See `Archive.close`."""
+        self._connections.close()
+
+    def _read(self) -> AbstractContextManager[Database]:
+        return self._transaction(_BEGIN_READ)
+
+    def _write(self) -> AbstractContextManager[Database]:
+        return self._transaction(self._begin_write)
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Database]:
+        with self._connections.transaction(begin) as connection:
+            yield _Transaction(connection)
+
+
+# Every lookup has an index; a table that was not analyzed yet may seem too small to use it.
+_BEGIN_READ = (
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
+    " SET LOCAL enable_seqscan = off; SET LOCAL jit = off"
+)
+
+
+class _Transaction:
+    """A transaction on a PostgreSQL database."""
+
+    for_update = " FOR UPDATE"
+
+    def __init__(self, connection: psycopg.Connection) -> None:
+        self._connection = connection
+        self._words = WordIndex(connection)
+
+    def rows(self, statement: str, values: Sequence[Value | None] = ()) -> Iterator[Any]:
+        """See `Database.rows`."""
+        return iter(self._connection.execute(_marked(statement), values, binary=True))
+
+    def row(self, statement: str, values: Sequence[Value | None] = ()) -> Any:  # noqa: ANN401 (as in `Database`)
+        """See `Database.row`."""
+        return self._connection.execute(_marked(statement), values, binary=True).fetchone()
+
+    def rows_by(self, statement: str, values: Sequence[Value]) -> Iterator[Any]:
+        """See `Database.rows_by`."""
+        query = f"{statement} = ANY(%s)".encode()
+        return iter(self._connection.execute(query, (list(values),), binary=True))
+
+    def run(self, statement: str, values: Sequence[Value] = ()) -> None:
+        """See `Database.run`."""
+        self._connection.execute(_marked(statement), values)
+
+    def run_each(self, statement: str, values: Iterable[Sequence[Value]]) -> None:
+        """See `Database.run_each`."""
+        with self._connection.cursor() as cursor:
+            cursor.executemany(_marked(statement), values)
+
+    def insert(self, table: str, rows: Sequence[Sequence[Value]]) -> None:
+        """See `Database.insert`."""
+        with (
+            self._connection.cursor() as cursor,
+            cursor.copy(f"COPY {table} FROM STDIN".encode()) as copy,
+        ):
+            for row in rows:
+                copy.write_row(row)
+
+    def keep_writers_out(self, *tables: str) -> None:
+        """See `Database.keep_writers_out`."""
+        self.run(f"LOCK TABLE {', '.join(tables)} IN SHARE ROW EXCLUSIVE MODE")
+
+    def list_words(self, listed: Iterable[tuple[int, str]]) -> None:
+        """See `Database.list_words`."""
+        self._words.add(listed)
+
+    def unlist_words(self, first: int, end: int) -> None:
+        """See `Database.unlist_words`."""
+        self._words.remove(first, end)
+
+    def listed_under(self, words: Sequence[str], first: int, end: int, limit: int) -> list[int]:
+        """See `Database.listed_under`."""
+        return self._words.find(words, first, end, limit)
+
+
+def _marked(statement: str) -> bytes:
+    return statement.replace("?", "%s").encode()

@@ -1,0 +1,121 @@
+"""Connections to a PostgreSQL server, shared between threads and replaced when they break."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import BoundedSemaphore, Lock
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from thalweg.archive.postgres_schema import as_storage_error, connect, place_of
+from thalweg.errors import ArchiveError, StorageError
+
+MOST = 10
+"""Connections of one archive; more threads than this wait for each other."""
+
+
+class Connections:
+    """Connections of one process to one database, each in one transaction at a time.
+
+    What breaks in a transaction ends in a `StorageError`; what broke between two is noticed
+    when the next one begins, and another connection takes it.
+    """
+
+    def __init__(self, url: str, timeout_s: float) -> None:
+        self.place = place_of(url)
+        self._url = url
+        self._timeout_s = timeout_s
+        self._lock = Lock()
+        self._free = BoundedSemaphore(MOST)
+        self._idle: list[psycopg.Connection] = []
+        self._process = os.getpid()
+        self._closed = False
+
+    @contextmanager
+    def transaction(self, begin: str) -> Iterator[psycopg.Connection]:
+        """Run a block in a transaction, which `begin` opens.
+
+        Raises:
+            ArchiveError: The connections were closed.
+            StorageError: The database failed.
+        """
+        if not self._free.acquire(timeout=self._timeout_s):
+            problem = f"all {MOST} connections are in use for longer than {self._timeout_s} s"
+            raise StorageError(self.place, problem, "try again later, or with fewer threads")
+        try:
+            with self._begun(begin) as connection:
+                try:
+                    yield connection
+                except psycopg.Error as error:
+                    raise as_storage_error(self.place, error) from error
+                self._commit(connection)
+        finally:
+            self._free.release()
+
+    @contextmanager
+    def _begun(self, begin: str) -> Iterator[psycopg.Connection]:
+        connection = self._take(begin)
+        try:
+            yield connection
+        finally:
+            self._give_back(connection)
+
+    def _commit(self, connection: psycopg.Connection) -> None:
+        try:
+            connection.execute("COMMIT")
+        except psycopg.Error as error:
+            told = as_storage_error(self.place, error)
+            if connection.closed:
+                mend = "it may have been written: read the thread before writing again"
+                told = StorageError(told.place, told.problem, mend)
+            raise told from error
+
+    def _take(self, begin: str) -> psycopg.Connection:
+        while (idle := self._idle_one()) is not None:
+            try:
+                idle.execute(begin)
+            except psycopg.Error:
+                idle.close()
+            else:
+                return idle
+        connection = connect(self._url, self.place, self._timeout_s)
+        try:
+            connection.execute(begin)
+        except psycopg.Error as error:
+            connection.close()
+            raise as_storage_error(self.place, error) from error
+        return connection
+
+    def _idle_one(self) -> psycopg.Connection | None:
+        with self._lock:
+            if self._closed:
+                problem = f"{self.place}: the archive is closed; open it again"
+                raise ArchiveError(problem)
+            if self._process != os.getpid():
+                # A process that was forked: what it inherited still belongs to its parent.
+                self._process = os.getpid()
+                self._idle = []
+            return self._idle.pop() if self._idle else None
+
+    def _give_back(self, connection: psycopg.Connection) -> None:
+        with suppress(psycopg.Error):
+            if connection.info.transaction_status in _OPEN:
+                connection.execute("ROLLBACK")
+        with self._lock:
+            is_good = connection.info.transaction_status == TransactionStatus.IDLE
+            if is_good and not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def close(self) -> None:
+        """Close every connection, those in use when their transaction ends."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+
+_OPEN = {TransactionStatus.INTRANS, TransactionStatus.INERROR}

@@ -1,0 +1,424 @@
+"""What an archive on SQL tables does, whichever database holds them."""
+
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Self
+
+from thalweg.archive import index
+from thalweg.archive.base import Handle, Logged, Passage, Reading, Span, ThreadKey, Turn
+from thalweg.archive.blobs import (
+    Blob,
+    decode,
+    encode,
+    held_by,
+    pack,
+    put_together,
+    take_apart,
+    unpack,
+)
+from thalweg.archive.database import Database
+from thalweg.archive.handles import make_handle, parse_handle
+from thalweg.archive.question import ask
+from thalweg.archive.ranking import choose, shortlist, surroundings
+from thalweg.archive.reading import read_piece, read_span
+from thalweg.entries import Message
+from thalweg.errors import ConflictError, HandleError, RangeError
+from thalweg.tokens import exact_counter
+from thalweg.transcript import as_text, as_transcript
+
+
+class TableArchive(ABC):
+    """The log of every thread, in SQL tables. See `Archive` for what the methods promise.
+
+    A subclass opens the database and gives transactions on it; of all that an archive is,
+    nothing else differs between databases. Whoever changes a thread holds its row until the
+    end of the transaction.
+    """
+
+    _secret: bytes
+
+    @abstractmethod
+    def _read(self) -> AbstractContextManager[Database]:
+        """Begin a transaction that sees one state of the archive throughout."""
+
+    @abstractmethod
+    def _write(self) -> AbstractContextManager[Database]:
+        """Begin a transaction that is durable when its block ends, or leaves no trace."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """See `Archive.close`."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def append(
+        self, key: ThreadKey, messages: Sequence[Logged], *, expected: int | None = None
+    ) -> int:
+        """See `Archive.append`."""
+        stored = [(take_apart(logged.message), encode(logged.about)) for logged in messages]
+        with self._write() as db:
+            thread, length = _begin(db, key) if stored else _grasp(db, key)
+            if expected is not None and expected != length:
+                raise ConflictError(key.thread, expected, length)
+            if thread is None:
+                return length
+            _hold(db, thread, [blob for message, _ in stored for blob in message.blobs])
+            db.insert(
+                "archive_log",
+                [
+                    (thread, position, message.body, message.holes, about)
+                    for position, (message, about) in enumerate(stored, length)
+                ],
+            )
+        return length + len(stored)
+
+    def length(self, key: ThreadKey) -> int:
+        """See `Archive.length`."""
+        with self._read() as db:
+            return _thread(db, key)[1]
+
+    def messages(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[Message]:
+        """See `Archive.messages`."""
+        with self._read() as db:
+            thread, length = _thread(db, key)
+            if thread is None:
+                return []
+            upto = length - 1 if last is None else last
+            return [message for message, _ in _logged(db, thread, Span(first, upto))]
+
+    def add_turn(self, key: ThreadKey, turn: Turn, *, length: int) -> int:
+        """See `Archive.add_turn`."""
+        body = zlib.compress(turn.body.encode(), 3)
+        with self._write() as db:
+            thread, found = _begin(db, key)
+            if found != length:
+                raise ConflictError(key.thread, length, found)
+            (number,) = db.row(
+                "SELECT COALESCE(MAX(turn) + 1, 0) FROM archive_turn WHERE thread = ?", (thread,)
+            )
+            db.insert("archive_turn", [(thread, number, body, turn.state)])
+        return int(number)
+
+    def turns(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[str]:
+        """See `Archive.turns`."""
+        upto = _ENDLESS if last is None else last
+        with self._read() as db:
+            rows = db.rows(
+                "SELECT body FROM archive_turn WHERE thread = ? AND turn BETWEEN ? AND ?"
+                " ORDER BY turn",
+                (_thread(db, key)[0], first, upto),
+            )
+            return [zlib.decompress(body).decode() for (body,) in rows]
+
+    def turn_state(self, key: ThreadKey, turn: int) -> bytes:
+        """See `Archive.turn_state`."""
+        with self._read() as db:
+            row = db.row(
+                "SELECT state FROM archive_turn WHERE thread = ? AND turn = ?",
+                (_thread(db, key)[0], turn),
+            )
+        return b"" if row is None else bytes(row[0])
+
+    def attach(self, key: ThreadKey, text: str) -> str:
+        """See `Archive.attach`."""
+        blob = pack(text)
+        with self._write() as db:
+            thread, _ = _begin(db, key)
+            _hold(db, thread, [blob])
+        return blob.hash.hex()
+
+    def attachment(self, key: ThreadKey, digest: str) -> str:
+        """See `Archive.attachment`."""
+        with self._read() as db:
+            row = db.row(
+                "SELECT data, packed FROM archive_blob JOIN archive_holding USING (hash)"
+                " WHERE thread = ? AND hash = ?",
+                (_thread(db, key)[0], _digest(digest)),
+            )
+        if row is None:
+            raise HandleError(digest)
+        return unpack(row[0], packed=bool(row[1]))
+
+    def handle(self, key: ThreadKey, span: Span) -> Handle:
+        """See `Archive.handle`."""
+        handle = make_handle(self._secret, key, span)
+        with self._write() as db:
+            thread, length = _grasp(db, key)
+            if thread is None or not 0 <= span.first <= span.last < length:
+                asked = f"messages {span.first}-{span.last}"
+                raise RangeError(asked, f"the thread has {length} messages, counted from 0")
+            db.run(
+                "INSERT INTO archive_handle (thread, handle, first, last) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (thread, handle) DO UPDATE SET held = 1",
+                (thread, handle, span.first, span.last),
+            )
+        return handle
+
+    def handles(self, key: ThreadKey) -> dict[Handle, Span]:
+        """See `Archive.handles`."""
+        with self._read() as db:
+            rows = db.rows(
+                "SELECT handle, first, last FROM archive_handle WHERE thread = ? AND held = 1"
+                " ORDER BY first, last",
+                (_thread(db, key)[0],),
+            )
+            return {Handle(handle): Span(first, last) for handle, first, last in rows}
+
+    def release(self, key: ThreadKey, handles: Sequence[Handle]) -> None:
+        """See `Archive.release`. A released handle still resolves until the next `prune`."""
+        with self._write() as db:
+            thread, _ = _grasp(db, key)
+            if thread is None:
+                return
+            db.run_each(
+                "UPDATE archive_handle SET held = 0 WHERE thread = ? AND handle = ?",
+                [(thread, _bindable(handle)) for handle in handles],
+            )
+
+    def span(self, key: ThreadKey, handle: str) -> Span:
+        """See `Archive.span`."""
+        with self._read() as db:
+            return _resolve(db, key, handle)[1]
+
+    def read(
+        self,
+        key: ThreadKey,
+        handle: str,
+        *,
+        lines: tuple[int, int] | None = None,
+        chars: tuple[int, int] | None = None,
+        path: str = "",
+        max_chars: int = 8_000,
+    ) -> Reading:
+        """See `Archive.read`."""
+        with self._read() as db:
+            thread, span = _resolve(db, key, handle)
+            logged = (message for message, _ in _logged(db, thread, span))
+            if span.first < span.last and lines is None and chars is None and not path:
+                return read_span(handle, span, logged, max_chars=max_chars)
+            messages = list(logged)
+        whole = as_text(messages[0]) if len(messages) == 1 else as_transcript(messages, span.first)
+        return read_piece(handle, whole, lines=lines, chars=chars, path=path, max_chars=max_chars)
+
+    def search(
+        self,
+        key: ThreadKey,
+        query: str,
+        *,
+        within: Sequence[Span] | None = None,
+        max_tokens: int = 2_000,
+    ) -> list[Passage]:
+        """See `Archive.search`."""
+        question = ask(query)
+        self._catch_up(key)
+        with self._read() as db:
+            thread, _ = _thread(db, key)
+            if thread is None or not question.words:
+                return []
+            (total,) = db.row("SELECT passages FROM archive_thread WHERE id = ?", (thread,))
+            hits = index.find(db, thread, total, question.words, within)
+            rows = index.rows_of(db, shortlist(question, hits))
+            rows |= index.rows_of(db, surroundings(rows.values(), hits))
+        return choose(question, hits, rows, max_tokens, exact_counter(), within=within)
+
+    def threads(self, owner: str) -> list[str]:
+        """See `Archive.threads`."""
+        with self._read() as db:
+            rows = db.rows(
+                "SELECT thread FROM archive_thread WHERE owner = ? ORDER BY id",
+                (encode(owner),),
+            )
+            return [decode(thread) for (thread,) in rows]
+
+    def delete(self, key: ThreadKey) -> None:
+        """See `Archive.delete`."""
+        # The index goes first, a batch at a time: it is as long to undo as it was to build.
+        while self._unindex_batch(key):
+            pass
+        with self._write() as db:
+            thread, _ = _grasp(db, key)
+            if thread is None:
+                return
+            index.remove(db, thread, 0)
+            # The thread's row goes first: while it stands, its log cannot be deleted.
+            db.run("DELETE FROM archive_thread WHERE id = ?", (thread,))
+            for table in _OF_A_THREAD:
+                db.run(f"DELETE FROM {table} WHERE thread = ?", (thread,))  # noqa: S608 (fixed names)
+
+    def prune(self) -> int:
+        """See `Archive.prune`. Handles that were released go, too."""
+        unheld = (
+            "NOT EXISTS (SELECT 1 FROM archive_holding WHERE archive_holding.hash ="
+            " archive_blob.hash)"
+        )
+        with self._write() as db:
+            db.keep_writers_out("archive_holding", "archive_handle")
+            (freed,) = db.row(
+                f"SELECT COALESCE(SUM(LENGTH(data)), 0) FROM archive_blob WHERE {unheld}"  # noqa: S608 (fixed text)
+            )
+            db.run(f"DELETE FROM archive_blob WHERE {unheld}")  # noqa: S608 (fixed text)
+            db.run("DELETE FROM archive_handle WHERE held = 0")
+        return int(freed)
+
+    def _catch_up(self, key: ThreadKey) -> None:
+        """Index what was appended since the last search, in batches."""
+        while self._index_batch(key):
+            pass
+
+    def _index_batch(self, key: ThreadKey) -> bool:
+        with self._read() as db:
+            if _unindexed(db, key) is None:
+                return False
+        with self._write() as db:
+            _grasp(db, key)
+            state = _unindexed(db, key)
+            if state is None:
+                return False
+            thread, indexed, passages = state
+            batch: list[index.Posting] = []
+            chars = 0
+            for message, about in _logged(db, thread, Span(indexed, _ENDLESS)):
+                batch.append(index.Posting(indexed + len(batch), message, about))
+                chars += len(message.text)
+                if chars > index.BATCH_CHARS:
+                    break
+            passages = index.add(db, thread, passages, batch)
+            db.run(
+                "UPDATE archive_thread SET indexed = ?, passages = ? WHERE id = ?",
+                (indexed + len(batch), passages, thread),
+            )
+        return True
+
+    def _unindex_batch(self, key: ThreadKey) -> bool:
+        with self._write() as db:
+            thread, _ = _grasp(db, key)
+            if thread is None:
+                return False
+            first, passages = index.last_batch(db, thread)
+            index.remove(db, thread, passages)
+            db.run(
+                "UPDATE archive_thread SET indexed = ?, passages = ? WHERE id = ?",
+                (first, passages, thread),
+            )
+        return passages > 0
+
+
+_ENDLESS = 1 << 60
+_PAGE = 32
+"""Messages that are read by one statement."""
+_OF_A_THREAD = ("archive_log", "archive_turn", "archive_holding", "archive_handle")
+
+
+def _thread(db: Database, key: ThreadKey, then: str = "") -> tuple[int | None, int]:
+    """Find a thread's number, `None` where there is none yet, and the length of its log."""
+    row = db.row(
+        f"SELECT id, length FROM archive_thread WHERE owner = ? AND thread = ?{then}",  # noqa: S608 (fixed text)
+        (encode(key.owner), encode(key.thread)),
+    )
+    return (None, 0) if row is None else (int(row[0]), int(row[1]))
+
+
+def _grasp(db: Database, key: ThreadKey) -> tuple[int | None, int]:
+    """Find a thread, and let no other writer have it until the end of the transaction."""
+    return _thread(db, key, db.for_update)
+
+
+def _begin(db: Database, key: ThreadKey) -> tuple[int, int]:
+    """Find a thread as `_grasp` does, and make it where there is none."""
+    while True:
+        thread, length = _grasp(db, key)
+        if thread is not None:
+            return thread, length
+        # Where another writer makes it at the same time, this waits for that one to end.
+        db.run(
+            "INSERT INTO archive_thread (owner, thread) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            (encode(key.owner), encode(key.thread)),
+        )
+
+
+def _resolve(db: Database, key: ThreadKey, text: str) -> tuple[int, Span]:
+    handle, asked = parse_handle(text)
+    thread, _ = _thread(db, key)
+    row = db.row(
+        "SELECT first, last FROM archive_handle WHERE thread = ? AND handle = ?", (thread, handle)
+    )
+    if thread is None or row is None:
+        raise HandleError(text)
+    span = Span(*row)
+    if asked is None:
+        return thread, span
+    if not span.first <= asked.first <= asked.last <= span.last:
+        raise HandleError(text)
+    return thread, asked
+
+
+def _hold(db: Database, thread: int, blobs: Sequence[Blob]) -> None:
+    """Store large texts and let a thread hold them.
+
+    They are held first: `prune`, which keeps holders out, then deletes none of them between
+    the two. And in one order, so that no two writers wait for each other.
+    """
+    ordered = sorted({blob.hash: blob for blob in blobs}.items())
+    db.run_each(
+        "INSERT INTO archive_holding VALUES (?, ?) ON CONFLICT DO NOTHING",
+        [(thread, digest) for digest, _ in ordered],
+    )
+    db.run_each(
+        "INSERT INTO archive_blob VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        [(digest, blob.data, int(blob.packed)) for digest, blob in ordered],
+    )
+
+
+def _unindexed(db: Database, key: ThreadKey) -> tuple[int, int, int] | None:
+    """Find where the index of a thread ends, or `None` when it is complete."""
+    row = db.row(
+        "SELECT id, indexed, passages FROM archive_thread"
+        " WHERE owner = ? AND thread = ? AND indexed < length",
+        (encode(key.owner), encode(key.thread)),
+    )
+    return None if row is None else (int(row[0]), int(row[1]), int(row[2]))
+
+
+def _logged(db: Database, thread: int, span: Span) -> Iterator[tuple[Message, str]]:
+    """Read messages with what they are about, in order, a page at a time."""
+    first = span.first
+    while page := list(
+        db.rows(
+            "SELECT body, holes, about FROM archive_log"
+            " WHERE thread = ? AND position BETWEEN ? AND ? ORDER BY position",
+            (thread, first, min(span.last, first + _PAGE - 1)),
+        )
+    ):
+        texts = _texts(db, {digest for _, holes, _ in page for digest in held_by(holes)})
+        for body, holes, about in page:
+            yield put_together(body, holes, texts.__getitem__), decode(about)
+        first += len(page)
+
+
+def _texts(db: Database, digests: set[bytes]) -> dict[bytes, str]:
+    """Read large texts by hash."""
+    rows = db.rows_by("SELECT hash, data, packed FROM archive_blob WHERE hash", sorted(digests))
+    return {digest: unpack(data, packed=bool(packed)) for digest, data, packed in rows}
+
+
+def _digest(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        return b""
+
+
+def _bindable(handle: str) -> str:
+    return handle if handle.isascii() and handle.isalnum() else ""

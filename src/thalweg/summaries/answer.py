@@ -1,0 +1,115 @@
+"""An answer of a model before it is read: what it is wrapped in, and what is no answer."""
+
+import re
+
+from thalweg.errors import SummaryError
+
+_CUT_OFF = {
+    "length",
+    "max_tokens",
+    "max_output_tokens",
+    "model_length",
+    "model_context_window_exceeded",
+}
+_REFUSED = {
+    "refusal",
+    "content_filter",
+    "safety",
+    "recitation",
+    "prohibited_content",
+    "blocklist",
+    "spii",
+}
+_CALLED = {"tool_calls", "tool_use", "function_call", "malformed_function_call"}
+
+
+def check_finish(finish: str, text: str) -> None:
+    """Refuse an answer by the reason its model stopped, in its provider's word.
+
+    Raises:
+        SummaryError: It was cut off, stopped, or is a tool call.
+    """
+    reason = finish.strip().lower()
+    if reason in _CUT_OFF:
+        problem = f"it was cut off ({finish})"
+    elif reason in _REFUSED:
+        problem = f"the provider stopped it ({finish})"
+    elif reason in _CALLED:
+        problem = f"the model called a tool instead ({finish})"
+    else:
+        return
+    raise SummaryError(problem, text)
+
+
+_THINKS = ("think", "thinking", "reasoning", "analysis")
+
+
+def without_thinking(text: str) -> str:
+    """Leave out reasoning that a model wrote into its answer, before or between its lines."""
+    for tag in _THINKS:
+        text = _without(text, f"<{tag}>", f"</{tag}>")
+    return text
+
+
+def _without(text: str, opening: str, closing: str) -> str:
+    kept: list[str] = []
+    opens = re.compile(rf"^[^\S\n]*{opening}", re.MULTILINE | re.IGNORECASE)
+    closes = re.compile(closing, re.IGNORECASE)
+    began = opens.search(text)
+    # Some templates write the opening tag themselves: only the closing one is in the answer.
+    ended = re.search(rf"{closing}[^\S\n]*$", text, re.MULTILINE | re.IGNORECASE)
+    at = ended.end() if ended and (began is None or ended.start() < began.start()) else 0
+    while began := opens.search(text, at):
+        kept.append(text[at : began.start()])
+        ended = closes.search(text, began.end())
+        if ended is None:
+            return "".join(kept)
+        at = ended.end()
+    return "".join([*kept, text[at:]])
+
+
+_FENCED = re.compile(r"```[\w-]*[^\S\n]*\n(.*)\n```", re.DOTALL)
+
+
+def unwrapped(text: str) -> str:
+    """Take an answer out of a code block, or out of tags, that hold all of it."""
+    text = text.strip()
+    if (match := _FENCED.fullmatch(text)) and "\n```" not in match[1]:
+        text = match[1].strip()
+    match = re.match(r"<(\w+)>", text)
+    if match and text.endswith(f"</{match[1]}>"):
+        text = text[match.end() : -len(match[1]) - 3].strip()
+    return text
+
+
+_ACKNOWLEDGES = re.compile(
+    r"(?:ok(?:ay)?|sure|certainly|of course|absolutely|got it|understood|acknowledged|ack[\w-]*"
+    r"|will do|right away|here(?: is|'s)|below is|this is the|let me|i'll|i will"
+    r"|i['\u2019]ve (?:summari|read)|i have (?:summari|read)|thanks|thank you|feel free"
+    r"|好的|明白|收到|了解|知道了|当然|没问题|以下是|はい|承知"
+    r"|bien sûr|d'accord|klar|verstanden|claro)(?![\w-])"
+    r"|(?:done|yes|great|noted|ready|no problem)\W*$",
+    re.IGNORECASE,
+)
+_ACK_CHARS = 200
+_REFUSES = re.compile(
+    r"(?:i(?:['\u2019]m| am) (?:very |so |really )?(?:sorry|afraid|unable|not able)"
+    r"|(?:sorry|unfortunately|apologies|i apologi[sz]e)\b"
+    r"|i (?:can(?:['\u2019]t|not| not)|won['\u2019]t|will not|must decline|decline|refuse)\b"
+    r"|as an ai\b|i do(?:n['\u2019]t| not) have (?:access|the|any) "
+    r"|(?:很|非常|十分)?(?:抱歉|对不起|遗憾)|我(?:无法|不能|没法|没有办法|不可以)"
+    r"|作为(?:一个)?(?:ai|人工智能)|申し訳|すみません|ごめん|죄송|lo siento|no puedo"
+    r"|je suis désolé|je ne peux pas|désolé|(?:es )?tut mir leid|ich kann (?:nicht|dir|ihnen)"
+    r"|desculpe|sinto muito|não posso|mi dispiace|извините|к сожалению)",
+    re.IGNORECASE,
+)
+
+
+def is_filler(line: str) -> bool:
+    """Whether a line acknowledges the request, or announces an answer, and says nothing."""
+    return len(line) <= _ACK_CHARS and _ACKNOWLEDGES.match(line) is not None
+
+
+def is_refusal(line: str) -> bool:
+    """Whether a line begins as refusals do, in several languages."""
+    return _REFUSES.match(line) is not None

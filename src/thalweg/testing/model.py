@@ -1,0 +1,60 @@
+"""A chat model that answers by a script: an agent under test needs no provider."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from thalweg.tokens import exact_counter
+
+Script = Callable[[Sequence[BaseMessage]], AIMessage | str]
+"""What the model answers to the messages it is sent."""
+
+
+class ScriptedModel(BaseChatModel):
+    """Answers what its script says, and reports exact usage.
+
+    Example:
+        >>> model = ScriptedModel(script=lambda messages: f"{len(messages)} messages")
+        >>> model.invoke("hi").content
+        '1 messages'
+    """
+
+    script: Script
+    model: str = "scripted"
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(
+        self,
+        tools: Sequence[Any],
+        *,
+        tool_choice: str | None = None,
+        **kwargs: Any,  # noqa: ANN401 (LangChain's signature)
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """Take tools as a provider's model does; the script decides whether one is called."""
+        schemas = [convert_to_openai_tool(tool) for tool in tools]
+        return self.bind(tools=schemas, tool_choice=tool_choice, **kwargs)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,  # noqa: ANN401 (LangChain's signature)
+    ) -> ChatResult:
+        del stop, run_manager, kwargs
+        said = self.script(messages)
+        answer = AIMessage(said) if isinstance(said, str) else said
+        count = exact_counter()
+        read, wrote = sum(count(str(m.text)) for m in messages), count(str(answer.text))
+        usage = {"input_tokens": read, "output_tokens": wrote, "total_tokens": read + wrote}
+        answer = answer.model_copy(update={"usage_metadata": usage})
+        return ChatResult(generations=[ChatGeneration(message=answer)])

@@ -1,0 +1,276 @@
+"""The responses API of OpenAI."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from thalweg.testing.strict.cache import PromptCache
+from thalweg.testing.strict.counting import (
+    MESSAGE_TOKENS,
+    Measured,
+    Piece,
+    call_piece,
+    compact,
+    document_piece,
+    image_piece,
+    tool_pieces,
+)
+from thalweg.testing.strict.dialect import Event, deltas
+from thalweg.testing.strict.exchange import Answer, Object, Problem, Reply, Spent, Tool, WireName
+from thalweg.testing.strict.openai_problems import (
+    BODY_BYTES,
+    error_body,
+    missing_key,
+    too_large,
+)
+from thalweg.testing.strict.responses_items import is_of_model, kind_of
+from thalweg.testing.strict.responses_rules import Issued, problems
+from thalweg.testing.strict.sealing import opened, sealed
+
+_CREATED = 1_700_000_000
+_WITH_SEAL = "reasoning.encrypted_content"
+
+
+class ResponsesDialect:
+    """`POST /v1/responses`."""
+
+    wire: WireName = "openai-responses"
+    body_bytes = BODY_BYTES
+
+    def __init__(self) -> None:
+        self._issued = Issued()
+
+    def missing_key(self, headers: Mapping[str, str]) -> Problem | None:
+        """See `Dialect.missing_key`."""
+        return missing_key(headers)
+
+    def too_large(self) -> Problem:
+        """See `Dialect.too_large`."""
+        return too_large()
+
+    def problems(self, body: Object) -> Iterable[Problem]:
+        """See `Dialect.problems`."""
+        return problems(body, self._issued)
+
+    def overflow(
+        self,
+        body: Object,  # noqa: ARG002 (the output has a place of its own)
+        measured: Measured,
+        window: int,
+    ) -> Problem | None:
+        """See `Dialect.overflow`."""
+        if measured.total <= window:
+            return None
+        return Problem(
+            "Your input exceeds the context window of this model. Please adjust your input and "
+            "try again.",
+            param="input",
+            code="context_length_exceeded",
+        )
+
+    def items(self, body: Object) -> tuple[Any, ...]:
+        """See `Dialect.items`."""
+        given, instructions = body["input"], body.get("instructions")
+        head = [{"role": "system", "content": instructions}] if instructions else []
+        return (*head, *([{"role": "user", "content": given}] if isinstance(given, str) else given))
+
+    def tools(self, body: Object) -> tuple[Tool, ...]:
+        """See `Dialect.tools`."""
+        return tuple(
+            Tool(tool["name"], tool.get("description") or "", tool.get("parameters") or {})
+            for tool in body.get("tools") or ()
+            if tool.get("type") == "function"
+        )
+
+    def max_tokens(self, body: Object) -> int | None:
+        """See `Dialect.max_tokens`."""
+        asked = body.get("max_output_tokens")
+        return asked if isinstance(asked, int) else None
+
+    def pieces(self, body: Object) -> list[Piece]:
+        """See `Dialect.pieces`. Neighbouring items of the model are framed as one message."""
+        pieces = tool_pieces(body.get("tools") or ())
+        before: Object = {}
+        for item in self.items(body):
+            framing = 0 if is_of_model(item) and is_of_model(before) else MESSAGE_TOKENS
+            first, *rest = list(_pieces(item)) or [Piece(kind_of(item), "")]
+            pieces += [replace(first, framing=first.framing + framing), *rest]
+            before = item
+        return pieces
+
+    def spend(self, cache: PromptCache, model: str, measured: Measured, now: float) -> Spent:
+        """See `Dialect.spend`."""
+        return cache.automatic(model, measured, now)
+
+    def said(self, body: Object, answer: Answer) -> Answer:  # noqa: ARG002 (it depends on nothing)
+        """See `Dialect.said`."""
+        return answer
+
+    def whole(self, reply: Reply) -> Object:
+        """See `Dialect.whole`."""
+        return _response(reply, self._output(reply))
+
+    def events(self, reply: Reply) -> Iterator[Event]:
+        """See `Dialect.events`."""
+        output = self._output(reply)
+        numbers = count()
+        for name, data in _events(reply, output):
+            yield name, {"type": name, "sequence_number": next(numbers), **data}
+
+    def error(self, problem: Problem, request_id: str) -> Object:  # noqa: ARG002 (in a header)
+        """See `Dialect.error`."""
+        return error_body(problem)
+
+    def _output(self, reply: Reply) -> list[Object]:
+        """Make the items of an answer; the reasoning among them is remembered."""
+        output = list(_output(reply))
+        if output[0]["type"] == "reasoning":
+            stored = reply.request.body.get("store") is not False
+            self._issued.remember(output[0]["id"], output[1]["id"], stored=stored)
+        return output
+
+
+def _pieces(item: Object) -> Iterator[Piece]:
+    kind = kind_of(item)
+    if kind == "message":
+        yield from _content_pieces(item["role"], item["content"])
+    elif kind == "function_call_output":
+        yield from _content_pieces(f"result {item['call_id']}", item["output"])
+    elif kind == "function_call":
+        yield call_piece(item["call_id"], item["name"], item["arguments"])
+    elif kind == "reasoning":
+        summary = "\n\n".join(part.get("text", "") for part in item["summary"])
+        yield Piece("reasoning", summary or opened(item.get("encrypted_content") or "") or "")
+    else:
+        yield Piece(kind, compact(item))
+
+
+def _content_pieces(kind: str, content: str | list[Object]) -> Iterator[Piece]:
+    if isinstance(content, str):
+        yield Piece(kind, content)
+        return
+    for part in content:
+        match part["type"]:
+            case "input_text" | "output_text":
+                yield Piece(kind, part["text"])
+            case "refusal":
+                yield Piece(kind, part["refusal"])
+            case "input_image":
+                source = part.get("image_url") or part.get("file_id") or ""
+                yield image_piece("openai-responses", kind, source)
+            case _:
+                yield document_piece(kind, compact(part))
+
+
+def _output(reply: Reply) -> Iterator[Object]:
+    answer, uid = reply.answer, reply.uid
+    status = "incomplete" if answer.finish == "length" else "completed"
+    if answer.thinking:
+        summary = [{"type": "summary_text", "text": answer.thinking}]
+        item: Object = {"id": f"rs_{uid}", "type": "reasoning", "summary": summary}
+        if _WITH_SEAL in (reply.request.body.get("include") or ()):
+            item["encrypted_content"] = sealed(answer.thinking)
+        yield item
+    if answer.text or not answer.calls:
+        part = {"type": "output_text", "text": answer.text, "annotations": [], "logprobs": []}
+        if answer.finish == "refusal":
+            part = {"type": "refusal", "refusal": answer.text}
+        head = {"id": f"msg_{uid}", "type": "message", "role": "assistant"}
+        yield {**head, "status": status, "content": [part]}
+    for n, (name, arguments) in enumerate(answer.calls):
+        yield {
+            "id": f"fc_{reply.call_id(n)}",
+            "type": "function_call",
+            "status": "completed",
+            "call_id": f"call_{reply.call_id(n)}",
+            "name": name,
+            "arguments": json.dumps(arguments, ensure_ascii=False),
+        }
+
+
+def _response(reply: Reply, output: list[Object]) -> Object:
+    body, length = reply.request.body, reply.answer.finish == "length"
+    return {
+        "id": f"resp_{reply.uid}",
+        "object": "response",
+        "created_at": _CREATED + reply.request.number,
+        "status": "incomplete" if length else "completed",
+        "error": None,
+        "incomplete_details": {"reason": "max_output_tokens"} if length else None,
+        "instructions": body.get("instructions"),
+        "max_output_tokens": body.get("max_output_tokens"),
+        "model": reply.request.model,
+        "output": output,
+        "parallel_tool_calls": True,
+        "previous_response_id": None,
+        "reasoning": body.get("reasoning") or {"effort": None, "summary": None},
+        "store": body.get("store") is not False,
+        "temperature": 1.0,
+        "text": {"format": {"type": "text"}},
+        "tool_choice": body.get("tool_choice") or "auto",
+        "tools": body.get("tools") or [],
+        "top_p": 1.0,
+        "truncation": "disabled",
+        "usage": _usage(reply.spent),
+        "metadata": {},
+    }
+
+
+def _events(reply: Reply, output: list[Object]) -> Iterator[tuple[str, Object]]:
+    whole = _response(reply, output)
+    begun = {**whole, "status": "in_progress", "output": [], "usage": None}
+    yield "response.created", {"response": begun}
+    yield "response.in_progress", {"response": begun}
+    for n, item in enumerate(output):
+        opening = {**item, **_EMPTY[item["type"]]}
+        yield "response.output_item.added", {"output_index": n, "item": opening}
+        for name, data in _filling(item):
+            yield f"response.{name}", {"item_id": item["id"], "output_index": n, **data}
+        yield "response.output_item.done", {"output_index": n, "item": item}
+    yield f"response.{whole['status']}", {"response": whole}
+
+
+_EMPTY: dict[str, Object] = {
+    "reasoning": {"summary": []},
+    "message": {"content": [], "status": "in_progress"},
+    "function_call": {"arguments": "", "status": "in_progress"},
+}
+
+
+def _filling(item: Object) -> Iterator[tuple[str, Object]]:
+    match item["type"]:
+        case "reasoning":
+            place = {"summary_index": 0}
+            yield from _part("reasoning_summary", place, "text", item["summary"][0])
+        case "message":
+            part, place = item["content"][0], {"content_index": 0}
+            field = "refusal" if part["type"] == "refusal" else "text"
+            yield from _part("content", place, field, part)
+        case _:
+            for text in deltas(item["arguments"]):
+                yield "function_call_arguments.delta", {"delta": text}
+            done = {"name": item["name"], "arguments": item["arguments"]}
+            yield "function_call_arguments.done", done
+
+
+def _part(holder: str, place: Object, field: str, part: Object) -> Iterator[tuple[str, Object]]:
+    name = "reasoning_summary_text" if holder == "reasoning_summary" else f"output_{field}"
+    name = "refusal" if field == "refusal" else name
+    yield f"{holder}_part.added", {**place, "part": {**part, field: ""}}
+    logprobs: Object = {"logprobs": []} if name == "output_text" else {}
+    for text in deltas(part[field]):
+        yield f"{name}.delta", {**place, "delta": text, **logprobs}
+    yield f"{name}.done", {**place, field: part[field], **logprobs}
+    yield f"{holder}_part.done", {**place, "part": part}
+
+
+def _usage(spent: Spent) -> Object:
+    return {
+        "input_tokens": spent.input,
+        "input_tokens_details": {"cached_tokens": spent.cached},
+        "output_tokens": spent.output,
+        "output_tokens_details": {"reasoning_tokens": spent.thinking},
+        "total_tokens": spent.input + spent.output,
+    }

@@ -1,0 +1,32 @@
+"""The PostgreSQL archive keeps every promise of an archive, on a real server."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from thalweg.archive import Archive, open_archive
+from thalweg.archive.postgres import PostgresArchive
+from thalweg.testing.archive import ArchiveContract, Reopen
+
+
+class TestOnAServer(ArchiveContract):
+    """In a database, with another archive on it as another process has it."""
+
+    @pytest.fixture
+    def archive(self, postgres_url: str) -> Iterator[Archive]:
+        """Return an empty archive."""
+        with PostgresArchive(postgres_url) as archive:
+            yield archive
+
+    @pytest.fixture
+    def reopen(self, postgres_url: str) -> Iterator[Reopen]:
+        """Open the same database again; every handle is closed at the end."""
+        opened: list[Archive] = []
+
+        def open_again() -> Archive:
+            opened.append(open_archive(postgres_url))
+            return opened[-1]
+
+        yield open_again
+        for archive in opened:
+            archive.close()

