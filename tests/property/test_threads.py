@@ -14,7 +14,7 @@ from thalweg.threads.history import history, turns
 
 DEEDS = st.lists(
     st.tuples(
-        st.sampled_from(["ask", "ask", "ask", "end", "rewind", "undo", "pin", "unpin", "fork"]),
+        st.sampled_from(["ask", "ask", "ask", "fail", "end", "rewind", "undo", "pin", "unpin", "fork"]),
         st.integers(0, 60),
     ),
     min_size=4,
@@ -28,6 +28,8 @@ def do(driver: Driver, deed: str, number: int) -> None:
     match deed:
         case "ask":
             driver.ask(f"Count bank {number}. Never skip the herons.", tools=number % 3)
+        case "fail" if not driver.is_rewound:
+            driver.fail(f"Count bank {number} in vain.")
         case "end" if driver.mark is not None and driver.waiting:
             driver.end()
         case "rewind" if calls and not driver.is_rewound:
@@ -55,7 +57,7 @@ def test_every_turn_is_made_again_and_nothing_that_was_left_behind_comes_back(
 ) -> None:
     """Contexts, lines and exports are functions of the archive alone."""
     driver = Driver()
-    driver.ask("Count the banks.")
+    driver.ask("Count the banks, and never skip the herons.")
     for deed, number in deeds:
         do(driver, deed, number)
     driver.ask("Where were we?")

@@ -24,7 +24,7 @@ SYSTEM = Message("system", (Text("Count birds."),))
 class Driver:
     """The agent's side of a thread: what its state holds, and the turn it was left in."""
 
-    window: int = 3_000
+    window: int = 2_000
     archive: Archive = field(default_factory=lambda: open_archive(":memory:"))
     state: list[Message] = field(default_factory=list)
     mark: int | None = None
@@ -102,6 +102,14 @@ class Driver:
         self.state = [message for message in self.state if message.uid not in gone]
         self.states[self.mark] = list(self.state)
 
+    def fail(self, words: str) -> None:
+        """Ask in vain: the model cannot be reached, and the state stays as the input left it."""
+        self.say(self.message("user", words))
+        state, mark, said, waiting = list(self.state), self.mark, self.said, self.waiting
+        self.call()
+        self.end()
+        self.state, self.mark, self.said, self.waiting = state, mark, said, waiting
+
     def end(self) -> None:
         """End the run."""
         session = self._opened()
@@ -116,7 +124,7 @@ class Driver:
 
     def _engine(self, _: object) -> Engine:
         return Engine(
-            budget=Budget(window=self.window, max_output=500),
+            budget=Budget(window=self.window, max_output=600),
             policy=RentOrBuy(TARIFFS["anthropic"]),
             count=exact_counter(),
             name_span=lambda first, last: self.archive.handle(KEY, Span(first, last)),
