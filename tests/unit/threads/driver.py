@@ -10,7 +10,7 @@ from thalweg.context.edits import Edit
 from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
 from thalweg.context.pricing import TARIFFS
-from thalweg.entries import Message, Text, ToolCall, Usage, message_to_json
+from thalweg.entries import Message, Part, Role, Text, ToolCall, Usage, message_to_json
 from thalweg.threads.journal import Page
 from thalweg.threads.opening import left_by_hand, open_session
 from thalweg.threads.session import Session
@@ -47,14 +47,13 @@ class Driver:
         self.state.append(message)
         self.waiting.append(message.text)
 
-    def message(self, role: str, words: str, calls: Sequence[ToolCall] = ()) -> Message:
+    def message(self, role: Role, words: str, calls: Sequence[ToolCall] = ()) -> Message:
         """Make a message of words that are said only once."""
         self.number += 1
-        parts = (Text(f"{words} {self.number}"), *calls)
+        parts: tuple[Part, ...] = (Text(f"{words} {self.number}"), *calls)
         usage = Usage(input=1_000 + self.number) if role == "assistant" else None
-        known = {"user": "user", "assistant": "assistant"}
         return Message(
-            known[role],  # type: ignore[arg-type]  # a role
+            role,
             parts,
             uid=f"m{self.number}",
             usage=usage,
@@ -70,7 +69,9 @@ class Driver:
             self.number += 1
             result = f"result {self.number} " + " ".join(f"bird{n}" for n in range(size))
             self.say(
-                Message("tool", (Text(result),), answers=call.id, name="look", uid=f"m{self.number}")
+                Message(
+                    "tool", (Text(result),), answers=call.id, name="look", uid=f"m{self.number}"
+                )
             )
         self.call()
         self.say(self.message("assistant", "Answer"))
@@ -118,8 +119,8 @@ class Driver:
 
     def _opened(self) -> Session:
         by_hand = None if self.is_rewound else left_by_hand(self.archive, KEY, self.mark)
-        session = open_session(self.archive, KEY, self.mark, self.state, by_hand, self._engine)
-        session.sync(self.state, now=time.time(), is_rewound=self.is_rewound)
+        session = open_session(self.archive, KEY, self.mark, self.state, self._engine, by_hand)
+        session.sync(self.state, joins=lambda: False)
         return session
 
     def _engine(self, _: object) -> Engine:
