@@ -236,11 +236,18 @@ class _Turn:
                     self._learn_beside(boundary)
                     self._observe(response, boundary.model or self.limits.model)
                     return response
-                yield from self._plan()
+                yield from self._plan_again()
         except BaseException:
             self._end()
             raise
         raise _refused(self.open.session.engine, None)
+
+    def _plan_again(self) -> Flow[None]:
+        """Plan with what a refusal taught; where another run came in between, from its result."""
+        try:
+            yield from self._plan()
+        except ConflictError:
+            yield from self.prepare()
 
     def _end(self) -> None:
         """Say in the journal that the run is over, so that nobody takes it for a live one."""
