@@ -169,3 +169,14 @@ def test_what_a_person_takes_back_is_gone_and_all_else_stays(ops: list[Op]) -> N
     hands.do("user", 3)
     for op, n in ops:
         hands.do(op, n)
+
+
+@given(scenarios(hostile=False, most=40), CHOICES)
+def test_an_open_thread_holds_no_edit_that_its_journal_has(
+    scenario: Scenario, choices: list[int]
+) -> None:
+    """Each fold has a record; a thread without end has folds without end."""
+    graph = driven(scenario, [0], choices, 300)
+
+    entered = [session for session in graph.sessions.values() if session.number is not None]
+    assert not any(session.engine.history for session in entered)
