@@ -86,7 +86,13 @@ class Row:
         )
 
 
-def growth(messages: int, folder: Path, name: str) -> tuple[bool, list[Row]]:
+def _keep(rows: Sequence[Row], path: Path | None) -> None:
+    if path:
+        plain = [{f: getattr(row, f) for f in Row.__dataclass_fields__} for row in rows]
+        path.write_text(json.dumps(plain, indent=1) + "\n")
+
+
+def growth(messages: int, folder: Path, name: str, save: Path | None) -> bool:
     """Drive one long thread; print what a turn costs early and late."""
     rows: list[Row] = []
     marks = [mark for mark in MARKS if mark <= messages]
@@ -99,13 +105,14 @@ def growth(messages: int, folder: Path, name: str) -> tuple[bool, list[Row]]:
             rows.append(Row.of(name, mark, [block], resumed))
             done = mark // MESSAGES_A_TURN + BLOCK + RESUMES
             print(_growth_line(rows[-1]), flush=True)
-    ratios = {
+            _keep(rows, save)
+    ratios: dict[str, float] = {
         field: getattr(rows[-1], field) / getattr(rows[0], field)
         for field in ("cpu_mean_ms", "written_mean_kb", "resume_ms", "rss_mb")
     }
     told = ", ".join(f"{field} {ratio:.2f}" for field, ratio in ratios.items())
     print(f"{marks[-1]} / {marks[0]}: {told} (at most {MOST_GROWTH})")
-    return max(ratios.values()) <= MOST_GROWTH, rows
+    return max(ratios.values()) <= MOST_GROWTH
 
 
 def _resumed(name: str, folder: Path, mark: int, worker: Worker) -> float:
@@ -138,7 +145,7 @@ def _growth_line(row: Row) -> str:
     )
 
 
-def beside(messages: int, folder: Path) -> tuple[bool, list[Row]]:
+def beside(messages: int, folder: Path, save: Path | None) -> bool:
     """Drive the same thread with every contestant, in turns; print what a turn costs each."""
     rows: list[Row] = []
     marks = [mark // MESSAGES_A_TURN for mark in BESIDE if mark <= messages]
@@ -156,6 +163,7 @@ def beside(messages: int, folder: Path) -> tuple[bool, list[Row]]:
             blocks = _in_turns(workers, steps)
             new = [Row.of(name, done * MESSAGES_A_TURN, some) for name, some in blocks.items()]
             rows += new
+            _keep(rows, save)
             if done in marks:
                 print(*map(_beside_line, new), sep="\n", flush=True)
                 for row in new:
@@ -168,7 +176,7 @@ def beside(messages: int, folder: Path) -> tuple[bool, list[Row]]:
         f"ours at {ours.messages} / {DEEP} at {peer.messages}: CPU {cpu:.3f} (at most "
         f"{MOST_CPU:.2f}), bytes {written:.3f} (at most {MOST_BYTES:.2f})"
     )
-    return cpu <= MOST_CPU and written <= MOST_BYTES, rows
+    return cpu <= MOST_CPU and written <= MOST_BYTES
 
 
 def _in_turns(workers: Mapping[str, Worker], steps: Sequence[int]) -> dict[str, list[Block]]:
@@ -200,7 +208,7 @@ OVERHEAD_TURNS = 13
 """Until 50 messages are there."""
 
 
-def overhead(folder: Path) -> tuple[bool, list[Row]]:
+def overhead(folder: Path) -> bool:
     """Print CPU time and syncs per turn on a short thread, ours beside a bare agent's."""
     names = (OURS, BARE)
     blocks: dict[str, list[Block]] = {name: [] for name in names}
@@ -216,7 +224,7 @@ def overhead(folder: Path) -> tuple[bool, list[Row]]:
         told = f"{syncs[row.name]:12.1f}" if syncs[row.name] else f"{'no strace':>12}"
         print(f"{row.name:24}{row.cpu_median_ms:13.1f}{row.written_median_kb:9.0f}{told}")
     print(f"overhead: {rows[0].cpu_median_ms - rows[1].cpu_median_ms:.1f} ms a turn of two calls")
-    return True, rows
+    return True
 
 
 REPEATS = 5
@@ -250,14 +258,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
         if options.what == "growth":
-            good, rows = growth(options.messages or MARKS[-1], folder, options.name)
+            good = growth(options.messages or MARKS[-1], folder, options.name, options.save)
         elif options.what == "beside":
-            good, rows = beside(options.messages or BESIDE[-1], folder)
+            good = beside(options.messages or BESIDE[-1], folder, options.save)
         else:
-            good, rows = overhead(folder)
-    if options.save:
-        plain = [{f: getattr(row, f) for f in Row.__dataclass_fields__} for row in rows]
-        options.save.write_text(json.dumps(plain, indent=1) + "\n")
+            good = overhead(folder)
     return 0 if good else 1
 
 

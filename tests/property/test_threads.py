@@ -309,3 +309,14 @@ def test_two_runs_of_one_thread_lose_nothing_of_each_other(
     assert last.problems[-1] == ()
     spoken = {f"user-{a.name}{n}" for a in (left, right) for n in range(1, a.said + 1)}
     assert {m.uid for m in log if m.role == "user"} <= spoken
+
+
+@given(scenarios(hostile=False, most=40), CHOICES)
+def test_an_open_thread_holds_no_edit_that_its_journal_has(
+    scenario: Scenario, choices: list[int]
+) -> None:
+    """Each fold has a record; a thread without end has folds without end."""
+    graph = driven(scenario, [0], choices, 300)
+
+    entered = [session for session in graph.sessions.values() if session.number is not None]
+    assert not any(session.engine.history for session in entered)
