@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from tests.unit.threads.driver import KEY, SYSTEM, Driver
 from thalweg.errors import ArchiveError, PinError
-from thalweg.recordings.thalweg_thread import FORMAT
 from thalweg.recordings.source import take_apart
+from thalweg.recordings.thalweg_thread import FORMAT
 from thalweg.threads.contexts import context_at, count_turns
 from thalweg.threads.export import export
 from thalweg.threads.hand import pin, rewind, undo, unpin
@@ -14,7 +14,9 @@ from thalweg.threads.history import history, turns
 
 DEEDS = st.lists(
     st.tuples(
-        st.sampled_from(["ask", "ask", "ask", "fail", "end", "rewind", "undo", "pin", "unpin", "fork"]),
+        st.sampled_from(
+            ["ask", "ask", "ask", "fail", "end", "rewind", "undo", "pin", "unpin", "fork"]
+        ),
         st.integers(0, 60),
     ),
     min_size=4,

@@ -134,7 +134,7 @@ def print_history(
 
 
 @thread.command(short_help="Find messages by words.")
-def search(  # noqa: PLR0913 (typer passes every option as an argument)
+def search(
     name: Id,
     words: Annotated[
         list[str], typer.Argument(metavar="WORDS", help="A question or some words, any language.")

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from thalweg.archive import Archive, Span, ThreadKey, open_archive
 from thalweg.context.budget import Budget
@@ -10,7 +10,7 @@ from thalweg.context.edits import Edit
 from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
 from thalweg.context.pricing import TARIFFS
-from thalweg.entries import Message, Text, ToolCall, Usage, message_to_json
+from thalweg.entries import Message, Part, Role, Text, ToolCall, Usage, message_to_json
 from thalweg.threads.journal import Page
 from thalweg.threads.opening import left_by_hand, open_session
 from thalweg.threads.session import Session
@@ -47,18 +47,12 @@ class Driver:
         self.state.append(message)
         self.waiting.append(message.text)
 
-    def message(self, role: str, words: str, calls: Sequence[ToolCall] = ()) -> Message:
+    def message(self, role: Role, words: str, calls: Sequence[ToolCall] = ()) -> Message:
         """Make a message of words that are said only once."""
         self.number += 1
-        parts = (Text(f"{words} {self.number}"), *calls)
+        parts: tuple[Part, ...] = (Text(f"{words} {self.number}"), *calls)
         usage = Usage(input=1_000 + self.number) if role == "assistant" else None
-        known = {"user": "user", "assistant": "assistant"}
-        return Message(
-            known[role],  # type: ignore[arg-type]  # a role
-            parts,
-            uid=f"m{self.number}",
-            usage=usage,
-        )
+        return Message(role, parts, uid=f"m{self.number}", usage=usage)
 
     def ask(self, words: str, *, tools: int = 1, size: int = 120) -> None:
         """Ask, call the model, run the tools it asks for, until it answers."""
@@ -70,7 +64,9 @@ class Driver:
             self.number += 1
             result = f"result {self.number} " + " ".join(f"bird{n}" for n in range(size))
             self.say(
-                Message("tool", (Text(result),), answers=call.id, name="look", uid=f"m{self.number}")
+                Message(
+                    "tool", (Text(result),), answers=call.id, name="look", uid=f"m{self.number}"
+                )
             )
         self.call()
         self.say(self.message("assistant", "Answer"))
@@ -113,8 +109,8 @@ class Driver:
     def end(self) -> None:
         """End the run."""
         session = self._opened()
-        number = session.enter(Page(kind="end", at=time.time(), length=session.length), ())
-        self._entered(number)
+        page = replace(session.page, kind="end", at=time.time(), spent=None)
+        self._entered(session.enter(page, ()))
 
     def _opened(self) -> Session:
         by_hand = None if self.is_rewound else left_by_hand(self.archive, KEY, self.mark)
