@@ -116,8 +116,8 @@ def tell_turn(context: Context, usage: Usage | None, zone: tzinfo | None = UTC) 
     parts = ", ".join(f"{section} {tokens:,}" for section, tokens in page.tokens.items())
     yield f"  {total:,}{room} tokens{f': {parts}' if parts else ''}"
     if usage is not None:
-        cache = f"{usage.cached:,} of them cached, {usage.written:,} written to the cache"
-        yield f"  the provider reported {usage.input:,} tokens in ({cache}), {usage.output:,} out"
+        cache = f"{usage.cached:,} cached, {usage.written:,} written"
+        yield f"  reported: {usage.input:,} tokens in ({cache}), {usage.output:,} out"
     yield f"  {len(context.items)} messages, {len(context.tools)} tools" + (
         f"; it goes on from turn {page.parent}" if page.parent is not None else ""
     )

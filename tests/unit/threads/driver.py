@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from thalweg.archive import Archive, Span, ThreadKey, open_archive
 from thalweg.context.budget import Budget
@@ -52,12 +52,7 @@ class Driver:
         self.number += 1
         parts: tuple[Part, ...] = (Text(f"{words} {self.number}"), *calls)
         usage = Usage(input=1_000 + self.number) if role == "assistant" else None
-        return Message(
-            role,
-            parts,
-            uid=f"m{self.number}",
-            usage=usage,
-        )
+        return Message(role, parts, uid=f"m{self.number}", usage=usage)
 
     def ask(self, words: str, *, tools: int = 1, size: int = 120) -> None:
         """Ask, call the model, run the tools it asks for, until it answers."""
@@ -114,8 +109,8 @@ class Driver:
     def end(self) -> None:
         """End the run."""
         session = self._opened()
-        number = session.enter(Page(kind="end", at=time.time(), length=session.length), ())
-        self._entered(number)
+        page = replace(session.page, kind="end", at=time.time(), spent=None)
+        self._entered(session.enter(page, ()))
 
     def _opened(self) -> Session:
         by_hand = None if self.is_rewound else left_by_hand(self.archive, KEY, self.mark)
