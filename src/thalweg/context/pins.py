@@ -33,7 +33,7 @@ MAX_PARAGRAPH = 20_000
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
 
 
-SCANNED_TEXTS = 256
+SCANNED_TEXTS = 1_024
 """Long requests whose lines are remembered: every fold asks for them again, several times."""
 
 
@@ -61,6 +61,17 @@ def constraint_lines(text: str) -> tuple[tuple[int, int], ...]:
             ]
         start += len(line)
     return tuple(found)
+
+
+def binding_lines(text: str) -> tuple[str, ...]:
+    r"""List the lines of a request that set a constraint and leave no choice.
+
+    Example:
+        >>> binding_lines("Fix it, please.\n- Never touch the tests.\nKeep it short.")
+        ('- Never touch the tests.',)
+    """
+    lines = constraint_lines(text)
+    return tuple(text[start:end] for start, end in lines if _STRONG.search(text, start, end))
 
 
 def _sentences(line: str) -> list[tuple[int, int]]:
