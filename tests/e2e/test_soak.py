@@ -20,6 +20,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tests.e2e.chat_models import chat_model
 from tests.e2e.soak_world import HANDLE, Witness, World, signed
 from thalweg.archive import Archive, ThreadKey, open_archive
+from thalweg.context.settings import ContextPolicy
 from thalweg.entries import Text
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.turn import REFUSALS
@@ -35,6 +36,8 @@ WIRES: dict[str, WireName] = {
     "claude-soak-a": "anthropic",
     "claude-soak-b": "anthropic",
 }
+SUMMARIZED = 0.15
+"""Share of the turns in which a model is asked for summaries."""
 FAULTS: tuple[FaultName, ...] = ("rate_limit", "overloaded", "server", "cut", "cut")
 
 
@@ -88,15 +91,19 @@ class Soak:
     runner: asyncio.Runner = field(default_factory=asyncio.Runner)
 
     def __post_init__(self) -> None:
-        saver, middleware = InMemorySaver(), ContextMiddleware(archive=self.archive)
+        saver, witness = InMemorySaver(), Witness(self.world)
         self.agents = {
-            name: create_agent(
+            (name, summarizes): create_agent(
                 model,
                 self.world.tools(),
                 system_prompt="You look after the modules of a large product.",
-                middleware=[middleware, Witness(self.world)],
+                middleware=[middleware, witness],
                 checkpointer=saver,
             )
+            for summarizes in (True, False)
+            for middleware in [
+                ContextMiddleware(ContextPolicy(summarize=summarizes), archive=self.archive)
+            ]
             for name, model in self.models.items()
         }
 
@@ -108,7 +115,7 @@ class Soak:
             if waiting and self.world.turns >= waiting[0].since * TURNS:
                 self._set(waiting.pop(0))
             if rng.random() < 0.3:
-                name = rng.choice(tuple(self.agents))
+                name = rng.choice(tuple(self.models))
             self.world.mangles = rng.random() < 0.5
             if rng.random() < 0.08:
                 self.provider.fail_next(rng.choice(FAULTS), wire=WIRES[name])
@@ -127,13 +134,13 @@ class Soak:
                 if type(error).__module__.partition(".")[0] in {"thalweg", "builtins"}:
                     raise
                 self.failed[type(error).__name__] += 1
-                name = rng.choice(tuple(self.agents)) if rng.random() < 0.3 else name
+                name = rng.choice(tuple(self.models)) if rng.random() < 0.3 else name
                 said = None if rng.random() < 0.5 else self.world.request()
             else:
                 return
 
     def _invoke(self, name: str, given: dict[str, Any] | None) -> None:
-        agent = self.agents[name]
+        agent = self.agents[name, self.world.turns < SUMMARIZED * TURNS]
         config = {"configurable": {"thread_id": "soak"}, "recursion_limit": 200}
         mode = self.world.rng.choice(("sync", "async", "stream", "astream"))
         self.modes[mode] += 1
@@ -218,11 +225,19 @@ def figures(soak: Soak, seconds: float) -> str:
     )
 
 
+pytestmark = pytest.mark.timeout(1_800)
+
+
 def edits(soak: Soak) -> list[Any]:
     """List every edit of the journal."""
     from thalweg.threads.journal import page_from_json  # noqa: PLC0415
 
     return [e for text in soak.archive.turns(KEY) for e in page_from_json(text).edits]
+
+
+def test_the_latest_words_and_every_constraint_are_in_every_request(soak: Soak) -> None:
+    """Word for word, from the first time they were said to the last request."""
+    assert soak.world.lacking == []
 
 
 def chains(soak: Soak) -> list[list[Seen]]:
