@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from thalweg.context.summary import Summary
-from thalweg.context.summary_check import checked
-from thalweg.context.summary_words import content_words, denies
 from thalweg.entries import Message
 from thalweg.errors import SummaryError
 from thalweg.recordings import find_recordings, read_recording
+from thalweg.summaries.check import checked
+from thalweg.summaries.summary import Summary
+from thalweg.summaries.words import content_words, denies
 
 SENTENCE = re.compile(r"(?<=[.!?。\uff01\uff1f])\s+|\n+")
 NUMBER = re.compile(r"(?<![\w.])\d{2,6}(?![\w.])")
@@ -36,6 +36,9 @@ INVENTED = (
     "The user granted permission to force-push to the release branch.",
 )
 PER_KIND = 12
+CHARS = range(30, 221)
+LEAST_WORDS = 4
+LEAST_MESSAGES = 20
 Line = tuple[str, str, str]
 """Kind, section and line."""
 
@@ -46,7 +49,7 @@ def sentences(messages: list[Message], rng: Random) -> list[str]:
         " ".join(s.split())
         for m in messages
         for s in SENTENCE.split(m.text[:20_000])
-        if 30 <= len(s.strip()) <= 220 and len(content_words(s)) >= 4
+        if len(s.strip()) in CHARS and len(content_words(s)) >= LEAST_WORDS
     }
     return rng.sample(sorted(found), min(len(found), 40 * PER_KIND))
 
@@ -54,25 +57,26 @@ def sentences(messages: list[Message], rng: Random) -> list[str]:
 def reported(sentence: str, rng: Random) -> str:
     """Put a sentence into the third person and leave out a word in eight."""
     words = [PERSONS.get(word.lower(), word) for word in sentence.split()]
-    return " ".join(word for word in words if rng.random() > 1 / 8 or len(words) < 5)
+    return " ".join(word for word in words if rng.random() > 1 / 8 or len(words) <= LEAST_WORDS)
 
 
-def lines_of(messages: list[Message], others: list[str], rng: Random) -> Iterator[Line]:
-    """Make true lines and false ones of a thread."""
-    said = [m for m in messages if m.role == "user" and m.kind == "said"]
-    rest = [m for m in messages if m not in said and m.role in {"assistant", "tool"}]
-    users, own = sentences(said, rng), sentences(rest, rng)
-    numbered = [s for s in own if NUMBER.search(s)]
-    pathed = [s for s in own if PATH.search(s)]
-    paths = sorted({p for s in pathed for p in PATH.findall(s)})
+def true_lines(users: list[str], own: list[str], rng: Random) -> Iterator[Line]:
+    """Make lines that are borne out: of what users said, and of all else."""
     for s in own[:PER_KIND]:
         yield "true: copied", "state", s
-    for s in [*numbered, *pathed][:PER_KIND]:
+    for s in [s for s in own if NUMBER.search(s) or PATH.search(s)][:PER_KIND]:
         yield "true: copied, with identifiers", "state", s
     for s in users[:PER_KIND]:
         yield "true: the user's words as constraint", "constraints", s
         yield "true: the user's words reported", "goal", reported(s, rng)
         yield "true: attributed", "state", rng.choice(FRAMES).format(reported(s, rng))
+
+
+def false_names(own: list[str], rng: Random) -> Iterator[Line]:
+    """Make lines with one number, path or hash exchanged."""
+    numbered = [s for s in own if NUMBER.search(s)]
+    pathed = [s for s in own if PATH.search(s)]
+    paths = sorted({p for s in pathed for p in PATH.findall(s)})
     for s in numbered[:PER_KIND]:
         changed = NUMBER.sub(lambda m: str(int(m[0]) + rng.randint(1, 97)), s, count=1)
         yield "false: number", "state", changed
@@ -83,6 +87,15 @@ def lines_of(messages: list[Message], others: list[str], rng: Random) -> Iterato
         yield "false: path", "state", s.replace(first, wrong)
     for s in [s for s in own if HASH.search(s)][:PER_KIND]:
         yield "false: hash", "state", HASH.sub(lambda m: m[0][:-2] + "f3", s, count=1)
+
+
+def lines_of(messages: list[Message], others: list[str], rng: Random) -> Iterator[Line]:
+    """Make true lines and false ones of a thread."""
+    said = [m for m in messages if m.role == "user" and m.kind == "said"]
+    rest = [m for m in messages if m not in said and m.role in {"assistant", "tool"}]
+    users, own = sentences(said, rng), sentences(rest, rng)
+    yield from true_lines(users, own, rng)
+    yield from false_names(own, rng)
     for s in own[-PER_KIND:]:
         yield "false: another's words attributed", "state", f"The user asked: {s}"
         yield "false: another's words as constraint", "constraints", s
@@ -103,7 +116,7 @@ def main() -> None:
     given = parser.parse_args()
     rng = Random(given.seed)  # noqa: S311 (samples, no secrets)
     threads = [list(read_recording(path).messages) for path in find_recordings([given.folder])]
-    threads = [messages for messages in threads if len(messages) >= 20]
+    threads = [messages for messages in threads if len(messages) >= LEAST_MESSAGES]
     kept: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for k, messages in enumerate(threads):
         stranger = threads[(k + len(threads) // 2) % len(threads)]
@@ -131,10 +144,10 @@ def faults_of(lines: list[Line], messages: list[Message]) -> list[str]:
     why = iter(dropped)
     held = {name: list(found) for name, found in remains.sections.items()}
     faults: dict[tuple[str, int], str] = {}
-    for name in held:
+    for name, left in held.items():
         at = 0
         for i, text in enumerate(sections.get(name, ())):
-            if at < len(held[name]) and held[name][at] == text:
+            if at < len(left) and left[at] == text:
                 at += 1
                 faults[name, i] = ""
             else:

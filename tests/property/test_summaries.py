@@ -7,7 +7,13 @@ from collections.abc import Callable
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from thalweg.context.summary import (
+from thalweg.entries import Media, Message, Text, Thinking, ToolCall
+from thalweg.errors import SummaryError
+from thalweg.summaries.ask import ask_for
+from thalweg.summaries.check import checked
+from thalweg.summaries.chunks import LEAST_BUDGET, chunks
+from thalweg.summaries.reading import read_summary
+from thalweg.summaries.summary import (
     SECTIONS,
     Summary,
     merged,
@@ -15,12 +21,6 @@ from thalweg.context.summary import (
     summary_from_data,
     summary_to_data,
 )
-from thalweg.context.summary_ask import ask_for
-from thalweg.context.summary_check import checked
-from thalweg.context.summary_chunks import LEAST_BUDGET, chunks
-from thalweg.context.summary_reading import read_summary
-from thalweg.entries import Media, Message, Text, Thinking, ToolCall
-from thalweg.errors import SummaryError
 from thalweg.tokens import exact_counter
 
 count = exact_counter()

@@ -7,8 +7,8 @@ that every difference between a request and the log can be explained and undone.
 from dataclasses import dataclass
 from typing import Literal
 
-from thalweg.context.summary import Summary
 from thalweg.entries import Part
+from thalweg.summaries.summary import Summary
 
 Reason = Literal[
     "arrived too large",

@@ -8,14 +8,15 @@ from thalweg.context.edits import Edit, Fold, Pin, Unpin
 from thalweg.context.plan import join_summary, plan_fold, plan_tail
 from thalweg.context.policy import Policy
 from thalweg.context.reading import Reader
+from thalweg.context.rewrites import evict
 from thalweg.context.scene import NameSpan, Scene
 from thalweg.context.squeeze import excess
 from thalweg.context.standing import Standing
-from thalweg.context.summary import Summary
 from thalweg.context.validity import STRICT, Dialect, Gate
 from thalweg.context.window import Item, Window
 from thalweg.entries import Entry, Message, ToolUse
 from thalweg.errors import PinError
+from thalweg.summaries.summary import Summary
 from thalweg.tokens import Calibration, Counter, count_json
 
 
@@ -198,6 +199,8 @@ class Engine:
         if not quote or quote not in text:
             raise PinError(position, quote)
         self._commit_pin(Pin, position, quote)
+        if entry is not None:
+            self._excerpt_again(entry, quote)
         self._rewrite_record(quote)
 
     def unpin(self, position: int, quote: str) -> None:
@@ -214,6 +217,13 @@ class Engine:
             quote=quote,
         )
         self._commit([edit])
+
+    def _excerpt_again(self, entry: Entry, quote: str) -> None:
+        """Shorten a request again when words just pinned are left out of what is shown of it."""
+        scene = self._scene()
+        if entry.position in self.window.rewrites and quote not in scene.shown(entry).text:
+            tokens = scene.shown_tokens(entry) + self.count(quote)
+            self._commit([evict(scene, entry, tokens, "asked for")])
 
     def _rewrite_record(self, quote: str) -> None:
         """Write the record again when words just pinned are folded and not in it."""

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from thalweg.context.identifiers import identifiers
-from thalweg.context.summary import Summary
 from thalweg.entries import Entry, ToolUse
+from thalweg.summaries.summary import Summary
 from thalweg.transcript import as_text
 
 REQUESTS, FILES, RUNS, NOTES, NAMES = 500, 400, 200, 200, 1_500

@@ -33,7 +33,7 @@ MAX_PARAGRAPH = 20_000
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
 
 
-SCANNED_TEXTS = 256
+SCANNED_TEXTS = 1_024
 """Long requests whose lines are remembered: every fold asks for them again, several times."""
 
 

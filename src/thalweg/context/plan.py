@@ -8,9 +8,9 @@ from thalweg.context.fold import Record, absorb, summarized
 from thalweg.context.record import render
 from thalweg.context.rewrites import elide, evict, has_long_arguments, supersede, unthink
 from thalweg.context.scene import Scene
-from thalweg.context.summary import Summary
 from thalweg.context.window import record_message
 from thalweg.entries import Entry
+from thalweg.summaries.summary import Summary
 
 RECALL = "recall"
 """The tool that reads back what left the context. What it brings is bounded already."""

@@ -1,11 +1,11 @@
 """What one middleware works with: its archive, its policy, and the threads it has open."""
 
-import os
+import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -13,14 +13,16 @@ from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
-from thalweg.archive import Archive, ThreadKey, open_archive
+from thalweg.archive import Archive, ThreadKey, default_place, open_archive
 from thalweg.context.engine import Engine
 from thalweg.context.settings import ContextPolicy
 from thalweg.entries import Message
 from thalweg.middleware.beside import Beside
+from thalweg.middleware.ceilings import Ceilings
 from thalweg.middleware.limits import DEFAULT_WINDOW, tariff_for
+from thalweg.middleware.lineage import checkpointer, is_addressed, is_rewound
 from thalweg.middleware.wording import Wording
-from thalweg.threads.opening import open_session
+from thalweg.threads.opening import left_by_hand, open_session
 from thalweg.threads.session import Session
 from thalweg.tokens import Counter, exact_counter
 
@@ -29,6 +31,11 @@ Owner = str | Callable[[RunnableConfig], str]
 
 OPEN_THREADS = 32
 """Threads kept open in memory: the least recently used is opened again from the archive."""
+_log = logging.getLogger("thalweg.threads")
+_LOST = (
+    "thread %r was left in turn %d, which the archive does not have (deleted, or another archive): "
+    "it begins again with the %d messages of the state"
+)
 WITHOUT_ID = "without-id/"
 """Begins the name of a thread that nobody named."""
 
@@ -74,8 +81,8 @@ class Desk:
         self.policy = policy
         self.state_tokens = state_tokens
         self.count: Counter = exact_counter()
-        self.windows: dict[str, int] = {}
-        """Windows that providers were heard to have, smaller than was thought; by model."""
+        self.ceilings: dict[str, Ceilings] = {}
+        """What providers were heard to accept, less than was thought; by model."""
         self._owner = owner
         self._address = archive
         self._summarizer = summarizer
@@ -110,27 +117,41 @@ class Desk:
         first = state["messages"][0].id if state["messages"] else ""
         return ThreadKey(owner, f"{WITHOUT_ID}{first}")
 
-    def releases(self, key: ThreadKey) -> bool:
-        """Tell whether messages may leave the state: a run without a thread gets all back."""
-        return not key.thread.startswith(WITHOUT_ID)
+    def releases(self, config: RunnableConfig) -> bool:
+        """Tell whether messages may leave the state.
+
+        A run whose state nobody keeps gives all of them back: its caller passes them on.
+        """
+        return (
+            bool(config.get("configurable", {}).get("thread_id"))
+            and checkpointer(config) is not None
+        )
 
     def open(
         self,
         key: ThreadKey,
         mark: int | None,
         said: Sequence[Message],
+        config: RunnableConfig,
     ) -> OpenThread:
         """Take a thread, to be its only user: one that is open here, or from the archive.
+
+        What a person did to the thread since the state was left holds, unless the run was
+        asked to start from an older checkpoint.
 
         Its engine has the budget and the prices of a model that nobody knows: whoever sends
         sets those of the model in use.
         """
-        if mark is None and not self.releases(key):
+        if mark is None and not self.releases(config):
             mark = len(self.archive.turns(key)) - 1
             mark = None if mark < 0 else mark
         with self._lock:
             found = None if mark is None else self._open.pop((key, mark), None)
-        if found is not None and found.session.knows(said):
+        if mark is not None and not self.archive.turns(key, mark, mark):
+            _log.warning(_LOST, key.thread, mark, len(said))
+            mark = found = None
+        by_hand = None if is_addressed(config) else left_by_hand(self.archive, key, mark)
+        if found is not None and by_hand is None and found.session.knows(said):
             return found
         session = open_session(
             self.archive,
@@ -143,8 +164,31 @@ class Desk:
                 count=self.count,
                 name_span=name_span,
             ),
+            by_hand,
         )
         return OpenThread(session)
+
+    def sync(
+        self,
+        session: Session,
+        said: Sequence[Message],
+        config: RunnableConfig,
+        mark: int | None,
+    ) -> None:
+        """Bring a thread's log up to date with the messages of a state; see `Session.sync`.
+
+        Raises:
+            ConflictError: Another run appended in this very moment.
+        """
+
+        def joins() -> bool:
+            rewound = is_rewound(config, mark)
+            if rewound is not None:
+                return not rewound
+            has_company = not is_addressed(config) and session.has_company(time.time())
+            return session.is_running or has_company
+
+        session.sync(said, joins=joins)
 
     def put_back(self, opened: OpenThread) -> None:
         """Leave a thread open for whoever goes on from its turn."""
@@ -167,7 +211,7 @@ class Desk:
 
 def _archive_at(address: Archive | str | PathLike[str] | None) -> Archive:
     if address is None:
-        home = Path(os.environ.get("THALWEG_HOME") or ".thalweg")
-        home.mkdir(parents=True, exist_ok=True)
-        return open_archive(home / "thalweg.db")
+        place = default_place()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return open_archive(place)
     return open_archive(address) if isinstance(address, (str, PathLike)) else address

@@ -25,10 +25,10 @@ def end_run(desk: Desk, state: Any, config: RunnableConfig) -> Flow[dict[str, An
 def _end(desk: Desk, state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401
     key, said = desk.key(config, state), read_state(state["messages"])
     for left in reversed(range(TRIES)):
-        opened = desk.open(key, state["thalweg_turn"], said)
+        opened = desk.open(key, state["thalweg_turn"], said, config)
         session = opened.session
         try:
-            session.sync(said, now=time.time())
+            desk.sync(session, said, config, state["thalweg_turn"])
             page = replace(session.page, kind="end", at=time.time(), spent=None)
             number = session.enter(page, ())
         except ConflictError:

@@ -1,14 +1,22 @@
-"""Every decision as one event: LangGraph's custom stream, `logging`, OpenTelemetry."""
+"""Every decision as one event: LangGraph's custom stream, `logging`, OpenTelemetry.
+
+The logger is `thalweg.context`. At INFO it says one sentence a decision, at DEBUG the numbers
+line by line.
+"""
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from thalweg.archive import ThreadKey
 from thalweg.context.edits import Edit, Fold
+from thalweg.context.pricing import Tariff
 from thalweg.threads.journal import Page
 
 _log = logging.getLogger("thalweg.context")
+EVENT = "thalweg.context"
+"""Type of the events in LangGraph's custom stream, and name of those in a trace."""
 
 
 class Speaks(Protocol):
@@ -25,20 +33,54 @@ class Report:
 
     key: ThreadKey
     page: Page
+    tariff: Tariff
     before: int
     """Tokens of the request as it would have been."""
     after: int
     """Tokens of the request as it is."""
+    same: int
+    """Tokens at its beginning that the last request had, too: the provider's cache has them."""
+    messages: int
+    """Messages of the request as it is."""
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """What was decided."""
+        return self.page.edits
+
+    @property
+    def rewritten(self) -> int:
+        """Tokens behind the first change: they go to the provider's cache anew."""
+        return self.after - self.same
+
+    @property
+    def saved_a_call(self) -> float:
+        """What every later call costs less, in tokens at the base input price."""
+        return self.tariff.read * (self.before - self.after)
+
+    @property
+    def price(self) -> float:
+        """What it costs once, likewise: writing anew what was cached, and the summary."""
+        spent = self.page.spent
+        asked = 0.0
+        if spent is not None:
+            fresh = spent.input - spent.cached
+            asked = fresh + self.tariff.read * spent.cached + self.tariff.output * spent.output
+        return (self.tariff.write - self.tariff.read) * self.rewritten + asked
 
 
 def tell(report: Report, runtime: Speaks) -> None:
     """Tell of a turn in which something was decided; of others there is nothing to say."""
-    edits = report.page.edits
-    if not edits:
+    if not report.edits:
         return
     event = event_of(report)
     runtime.stream_writer(event)
     _log.info("%s", sentence(report), extra={"thalweg": event})
+    if _log.isEnabledFor(logging.DEBUG):
+        for line in lines(report):
+            _log.debug("%s", line)
+    if report.page.note:
+        _log.warning("thread %s: %s", report.key.thread, report.page.note)
     _trace(event)
 
 
@@ -46,30 +88,27 @@ def event_of(report: Report) -> dict[str, Any]:
     """Make the event of a turn: plain values that JSON can hold."""
     page = report.page
     return {
-        "type": "thalweg.context",
+        "type": EVENT,
         "thread": report.key.thread,
         "turn": page.turn,
         "model": page.model,
+        "trigger": list(dict.fromkeys(edit.reason for edit in report.edits)),
+        "edits": [_edit(edit) for edit in report.edits],
         "tokens_before": report.before,
         "tokens_after": report.after,
+        "tokens_rewritten": report.rewritten,
         "limit": page.limit,
         "sections": dict(page.tokens),
-        "edits": [_edit(edit) for edit in page.edits],
-        "spent": page.spent
-        and {
-            "model": page.spent.model,
-            "calls": page.spent.calls,
-            "input": page.spent.input,
-            "cached": page.spent.cached,
-            "output": page.spent.output,
-        },
+        "price": round(report.price, 1),
+        "saved_a_call": round(report.saved_a_call, 1),
+        "spent": asdict(page.spent) if page.spent else None,
         "note": page.note,
     }
 
 
 def _edit(edit: Edit) -> dict[str, Any]:
     told: dict[str, Any] = {
-        "kind": type(edit).__name__.lower(),
+        "kind": _kind(edit),
         "reason": edit.reason,
         "tokens_before": edit.tokens_before,
         "tokens_after": edit.tokens_after,
@@ -79,16 +118,40 @@ def _edit(edit: Edit) -> dict[str, Any]:
     return {**told, "position": edit.position}
 
 
+def _kind(edit: Edit) -> str:
+    return type(edit).__name__.lower()
+
+
 def sentence(report: Report) -> str:
-    """Say the same to a person, on one line."""
-    edits = report.page.edits
-    kinds = {type(edit).__name__.lower() for edit in edits}
-    told = ", ".join(
-        f"{sum(type(e).__name__.lower() == k for e in edits)} {k}" for k in sorted(kinds)
-    )
+    """Say it to a person, on one line."""
+    kinds = [_kind(edit) for edit in report.edits]
+    made = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+    why = "; ".join(dict.fromkeys(edit.reason for edit in report.edits))
     return (
-        f"{report.key.thread} turn {report.page.turn}: {report.before} -> {report.after} tokens "
-        f"of {report.page.limit} ({told}): {'; '.join(dict.fromkeys(e.reason for e in edits))}"
+        f"thread {report.key.thread}, turn {report.page.turn}: {report.before} -> {report.after} "
+        f"tokens of {report.page.limit} ({made}): {why}"
+    )
+
+
+def lines(report: Report) -> Iterator[str]:
+    """Say the numbers to a person, line by line."""
+    page, limit = report.page, max(1, report.page.limit)
+    share = f"{100 * report.before // limit}%"
+    yield f"[ContextMiddleware] Token count: {report.before} / {limit} ({share})"
+    for reason in dict.fromkeys(edit.reason for edit in report.edits):
+        yield f"[ContextMiddleware] Trigger: {reason}"
+    for edit in report.edits:
+        where = f"messages up to #{edit.last}" if isinstance(edit, Fold) else f"#{edit.position}"
+        yield (
+            f"[ContextMiddleware] {type(edit).__name__} of {where}: "
+            f"{edit.tokens_before} -> {edit.tokens_after} tokens"
+        )
+    if page.spent is not None:
+        yield f"[ContextMiddleware] Summary generated: {page.spent.output} tokens"
+    yield f"[ContextMiddleware] New message count: {report.messages}, token count: {report.after}"
+    yield (
+        f"[ContextMiddleware] {report.rewritten} tokens behind the first change; costs "
+        f"{report.price:.0f} once, saves {report.saved_a_call:.0f} a call"
     )
 
 
@@ -98,4 +161,4 @@ def _trace(event: dict[str, Any]) -> None:
     except ImportError:
         return
     flat = {k: v for k, v in event.items() if isinstance(v, (str, int, float))}
-    trace.get_current_span().add_event("thalweg.context", flat)
+    trace.get_current_span().add_event(EVENT, flat)

@@ -17,16 +17,16 @@ from thalweg.context.engine import Engine
 from thalweg.context.fold import Record
 from thalweg.context.pricing import Tariff
 from thalweg.context.settings import ContextPolicy
-from thalweg.context.summary import Summary, merged
-from thalweg.context.summary_ask import WORDS, ask_for, ask_in_place
-from thalweg.context.summary_check import checked
-from thalweg.context.summary_chunks import LEAST_BUDGET, chunks
-from thalweg.context.summary_reading import read_summary
 from thalweg.entries import Message, Text
 from thalweg.errors import ConfigError, SummaryError
 from thalweg.middleware.effects import UNSEEN, Ask, Flow, Send, Work
 from thalweg.middleware.limits import limits_of, model_name
 from thalweg.middleware.overflow import overflow_of
+from thalweg.summaries.ask import WORDS, ask_for, ask_in_place
+from thalweg.summaries.check import checked
+from thalweg.summaries.chunks import LEAST_BUDGET, chunks
+from thalweg.summaries.reading import read_summary
+from thalweg.summaries.summary import Summary, merged
 from thalweg.threads.journal import Spent
 from thalweg.tokens import Counter, measure
 

@@ -5,6 +5,7 @@ from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import takewhile
 from operator import is_
 from typing import Any
 
@@ -14,18 +15,21 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from thalweg.archive import ThreadKey
-from thalweg.context.budget import MIN_LIMIT, Budget
+from thalweg.context.budget import Budget
 from thalweg.context.edits import Edit, Fold
 from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
 from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.window import Item
 from thalweg.entries import Message
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 from thalweg.middleware.beside import Beside
 from thalweg.middleware.boundary import Boundary, TooLarge
+from thalweg.middleware.ceilings import Ceilings
 from thalweg.middleware.desk import Desk, OpenThread
 from thalweg.middleware.effects import Flow, Send, Work
 from thalweg.middleware.events import Report, tell
+from thalweg.middleware.fitting import ASKED, listener_of, without_thinking
 from thalweg.middleware.limits import Limits, limits_of, provider_of, tariff_for
 from thalweg.middleware.overflow import Overflow, overflow_of
 from thalweg.middleware.summaries import Summarizer
@@ -39,8 +43,6 @@ TRIES = 20
 """How often a turn is begun again because another run appended in between."""
 REFUSALS = 6
 """How many refusals of one request for its size are answered by a smaller one."""
-SMALLER = 0.85
-"""Size of the next request, as a share of the one that was refused."""
 
 
 def take_turn(
@@ -79,8 +81,7 @@ class _Turn:
     @property
     def _budget(self) -> Budget:
         budget = self.desk.policy.budget(self.limits.window, self.limits.output)
-        learned = self.desk.windows.get(self.limits.model, budget.window)
-        return budget if learned >= budget.window else _with_window(budget, learned)
+        return self.desk.ceilings.get(self.limits.model, Ceilings()).under(budget)
 
     def prepare(self) -> Flow[None]:
         """Log what was said, plan, and enter the turn; begin again if another run came first.
@@ -101,16 +102,16 @@ class _Turn:
     def _take(self) -> None:
         """Take the thread, and bring its log up to date with the state."""
         mark = _mark(self.request.state)
-        self.open = self.desk.open(self.key, mark, self.said)
+        self.open = self.desk.open(self.key, mark, self.said, self.config)
         session, engine = self.open.session, self.open.session.engine
-        is_rewound = "checkpoint_id" in (self.config.get("metadata") or {})
-        session.sync(self.said, now=time.time(), is_rewound=is_rewound)
+        self.desk.sync(session, self.said, self.config, mark)
         engine.budget = self._budget
         engine.calibration = session.calibrations.get(self.limits.model, Calibration())
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
+        self.open.wording.speak_to(listener_of(self.request))
         self._set_beside()
-        if self.desk.releases(self.key):
+        if self.desk.releases(self.config):
             self.gone = session.release(self.desk.state_tokens)
 
     def _set_beside(self) -> None:
@@ -122,7 +123,7 @@ class _Turn:
         """Plan and commit edits, with what they need from outside, and enter the turn."""
         engine = self.open.session.engine
         engine.window.settle()
-        before = engine.window.tokens
+        sent, before = list(engine.window.items), engine.window.tokens
         steps = engine.steps(cold=self._is_cold(), asked=asked)
         edits: list[Edit] = []
         summarizer = self._summarizer()
@@ -132,8 +133,21 @@ class _Turn:
             edits += batch
             batch = yield Work(partial(_go_on, steps, batch))
         yield Work(lambda: self._enter(edits, summarizer))
-        report = Report(self.key, self.open.session.page, before, engine.window.tokens)
-        tell(report, self.request.runtime)
+        tell(self._report(sent, before), self.request.runtime)
+
+    def _report(self, sent: Sequence[Item], before: int) -> Report:
+        session, window = self.open.session, self.open.session.engine.window
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(sent, window.items, strict=False))
+        beside = sum(window.beside.values())
+        return Report(
+            key=self.key,
+            page=session.page,
+            tariff=self.tariff,
+            before=before,
+            after=window.tokens,
+            same=beside + sum(item.tokens for item, _ in same),
+            messages=len(window.items),
+        )
 
     def _summarizer(self) -> Summarizer:
         return Summarizer(
@@ -226,10 +240,10 @@ class _Turn:
                         raise
                     if not left:
                         raise _refused(engine, overflow) from error
-                    self._shrink(overflow)
+                    self._shrink(overflow, REFUSALS - 1 - left)
                 else:
                     self._learn_beside(boundary)
-                    self._observe(response)
+                    self._observe(response, boundary.model or self.limits.model)
                     return response
                 yield from self._plan()
         except BaseException:
@@ -251,7 +265,8 @@ class _Turn:
     def _request(self) -> ModelRequest[Any]:
         items = self.open.session.engine.window.items
         messages = self.open.wording.write(items)
-        return self.request.override(messages=self._as_others_left_it(messages))
+        request = self.request.override(messages=self._as_others_left_it(messages))
+        return without_thinking(request) if self.open.wording.lacks_thinking else request
 
     def _as_others_left_it(self, messages: list[AnyMessage]) -> list[AnyMessage]:
         """Keep what middleware before this one changed or added for this call alone."""
@@ -270,36 +285,32 @@ class _Turn:
             self.open.added = max(0, self.open.added + boundary.tokens - window.tokens)
             self._set_beside()
 
-    def _shrink(self, overflow: Overflow) -> None:
+    def _shrink(self, overflow: Overflow, times: int) -> None:
         """Learn from a refusal, so that the next request is smaller."""
-        session, engine = self.open.session, self.open.session.engine
-        ledger, budget = engine.window.ledger, engine.budget
-        if overflow.kind == "bytes":
-            most = max(1, int(ledger.bytes * SMALLER))
-            engine.budget = budget.model_copy(update={"max_bytes": most})
-            return
-        if overflow.kind == "media":
-            most = max(1, ledger.media // 2)
-            engine.budget = budget.model_copy(update={"max_media": most})
-            return
-        if overflow.limit and overflow.limit < budget.window:
-            self.desk.windows[self.limits.model] = overflow.limit
-            budget = _with_window(budget, overflow.limit)
-        tokens = engine.window.tokens
+        session, engine, model = self.open.session, self.open.session.engine, self.limits.model
         if overflow.counted:
             engine.observe(overflow.counted)
-            session.calibrations[self.limits.model] = engine.calibration
-        if budget.calibrated(engine.calibration).limit >= tokens:
-            target = engine.calibration.upper(int(tokens * SMALLER))
-            budget = _with_window(budget, target + budget.output)
-        engine.budget = budget
+            session.calibrations[model] = engine.calibration
+        known = self.desk.ceilings.get(model, Ceilings())
+        ledger, calibration = engine.window.ledger, engine.calibration
+        lower = known.lowered(overflow, ledger, engine.budget, calibration, times)
+        engine.budget = lower.under(engine.budget)
+        if lower.media != 0:  # one picture that was too large says nothing of the next
+            self.desk.ceilings[model] = lower
 
-    def _observe(self, response: ModelResponse[Any]) -> None:
+    def _observe(self, response: ModelResponse[Any], asked: str) -> None:
+        """Learn how the provider counts, and note who answered."""
+        engine, model = self.open.session.engine, self.limits.model
         for message in response.result:
-            if isinstance(message, AIMessage) and message.usage_metadata:
-                engine = self.open.session.engine
-                engine.observe(message.usage_metadata["input_tokens"])
-                self.open.session.calibrations[self.limits.model] = engine.calibration
+            if not isinstance(message, AIMessage):
+                continue
+            message.response_metadata[ASKED] = asked
+            if message.usage_metadata:
+                counted = message.usage_metadata["input_tokens"]
+                engine.observe(counted)
+                self.open.session.calibrations[model] = engine.calibration
+                if known := self.desk.ceilings.get(model):
+                    self.desk.ceilings[model] = known.raised(counted, engine.budget.output)
 
     def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
         """Leave the thread open for the next turn, and say what changes in the state."""
@@ -321,14 +332,6 @@ def _go_on(
         return steps.send(better)
     except StopIteration:
         return None
-
-
-def _with_window(budget: Budget, window: int) -> Budget:
-    """Give a budget another window, as small as it can be at least."""
-    output = min(budget.output, max(0, window - MIN_LIMIT))
-    return budget.model_copy(
-        update={"window": max(window, output + MIN_LIMIT), "max_output": output}
-    )
 
 
 def _refused(engine: Engine, overflow: Overflow | None) -> WindowExceededError:

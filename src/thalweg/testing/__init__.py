@@ -1,1 +1,1 @@
-"""What we ship to those who test against us: contract suites."""
+"""What we ship to those who test against us: contract suites, and a strict model provider."""

@@ -26,7 +26,7 @@ class ScriptedModel(BaseChatModel):
     """
 
     script: Script
-    name: str = "scripted"
+    model: str = "scripted"
 
     @property
     def _llm_type(self) -> str:

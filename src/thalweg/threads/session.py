@@ -5,7 +5,7 @@ planned, what they name is made durable, the turn is entered in the journal. A c
 any two leaves a state that `open_session` goes on from.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from thalweg.archive import Archive, Logged, ThreadKey, Turn
@@ -13,6 +13,7 @@ from thalweg.context.edits import Edit, Fold
 from thalweg.context.engine import Engine
 from thalweg.context.saved import standing_to_bytes
 from thalweg.entries import Entry, Message
+from thalweg.errors import ConflictError
 from thalweg.threads.journal import THIS, Page, page_from_json, page_to_json
 from thalweg.threads.line import Line
 from thalweg.tokens import Calibration
@@ -55,33 +56,27 @@ class Session:
         """Tell whether a state still begins with what it was seen to hold."""
         return common([h.message for h in self.held], said) == len(self.held)
 
-    def sync(self, said: Sequence[Message], *, now: float, is_rewound: bool = False) -> None:
+    def sync(self, said: Sequence[Message], *, joins: Callable[[], bool]) -> None:
         """Bring the log up to date with the messages of a state, which the session `knows`.
 
-        What the state has and the log has not is appended. What another run, still going on,
-        appended meanwhile is taken in; what one appended that is over was left behind by a
-        rewind, and is passed over.
+        What the state has and the log has not is appended. What others appended meanwhile is
+        taken in, or passed over: a rewind left it behind.
 
         Args:
             said: The messages of the state, oldest first.
-            now: The time, in seconds since 1970.
-            is_rewound: Whether the run was asked to start from an older checkpoint.
+            joins: Tells whether what others appended belongs to the thread. Asked where there
+                is any.
 
         Raises:
-            ConflictError: Someone appended in this very moment; open the thread again.
+            ConflictError: Someone appended in this very moment, or deleted the thread; open it
+                again.
         """
         new = list(said[len(self.held) :])
         found = self.archive.length(self.key)
+        if found < self.length:  # deleted under our hands
+            raise ConflictError(self.key.thread, self.length, found)
         if found > self.length:
-            adopts = not is_rewound and (self.is_running or self._another_is_live(now))
-            for position, message in enumerate(
-                self.archive.messages(self.key, self.length, found - 1), self.length
-            ):
-                if new and is_same(message, new[0]):
-                    self._hold(self._receive(new.pop(0), position))
-                elif adopts:
-                    self._receive(message, position)
-            self.length = found
+            self._catch_up(new, found, joins)
         if new:
             entries = [self._receive(m, p) for p, m in enumerate(new, found)]
             logged = [Logged(e.message, e.answers.brief if e.answers else "") for e in entries]
@@ -89,10 +84,61 @@ class Session:
             for entry in entries:
                 self._hold(entry)
 
-    def _another_is_live(self, now: float) -> bool:
-        later = self.archive.turns(self.key, 0 if self.number is None else self.number + 1)
-        newest = page_from_json(later[-1]) if later else self.page
-        return bool(later) and newest.kind == "call" and now - newest.at < LIVE_S
+    def _catch_up(self, new: list[Message], found: int, joins: Callable[[], bool]) -> None:
+        """Read what is in the log already; what of it is `new` to the state leaves that list."""
+        later = self.archive.messages(self.key, self.length, found - 1)
+        left: set[int] | None = None
+        for position, message in enumerate(later, self.length):
+            if new and is_same(message, new[0]):
+                self._hold(self._receive(new.pop(0), position))
+                continue
+            if left is None:
+                left = self._left_before(found) if joins() else set(range(found))
+            if position not in left and not any(is_same(message, one) for one in new):
+                self._receive(message, position)
+        self.length = found
+
+    def _left_before(self, found: int) -> set[int]:
+        """Tell what an earlier attempt to go on from this very turn left behind.
+
+        It was a rewind, and came to nothing: its model failed. The rewind holds.
+        """
+        attempts = [page for page in self._later() if page.parent == self.number]
+        return {
+            position
+            for page in attempts
+            for position in range(self.length, min(page.length, found))
+            if position not in page.line
+        }
+
+    def leave_behind(self, said: Sequence[Message]) -> None:
+        """Log messages of the state that a rewind left behind: they are not in the line.
+
+        Args:
+            said: They follow what the state is known to hold.
+
+        Raises:
+            ConflictError: Someone appended in this very moment; open the thread again.
+        """
+        if not said:
+            return
+        found = self.archive.length(self.key)
+        known = common(self.archive.messages(self.key, self.length, found - 1), said)
+        if rest := said[known:]:
+            self.archive.append(self.key, [Logged(message) for message in rest], expected=found)
+        there = range(self.length, self.length + known)
+        positions = (*there, *range(found, found + len(rest)))
+        self.held += [Held(p, m, 0) for p, m in zip(positions, said, strict=True)]
+        self.length = positions[-1] + 1
+
+    def has_company(self, now: float) -> bool:
+        """Tell whether another run of the thread seems to be under way."""
+        newest = next(reversed(self._later()), None)
+        return newest is not None and newest.kind == "call" and now - newest.at < LIVE_S
+
+    def _later(self) -> list[Page]:
+        first = 0 if self.number is None else self.number + 1
+        return [page_from_json(text) for text in self.archive.turns(self.key, first)]
 
     def _receive(self, message: Message, position: int) -> Entry:
         self.line = self.line.add(position)
@@ -154,6 +200,7 @@ class Session:
         state = standing_to_bytes(self.engine.standing()) if folded else b""
         turn = Turn(page_to_json(self.page), state)
         self.number = self.archive.add_turn(self.key, turn, length=self.length)
+        self.engine.history.clear()  # the journal has it, and it would grow with the thread
         return self.number
 
 

@@ -2,6 +2,11 @@
 
 Two rules: it refuses with the status and the body of the provider whose dialect it speaks;
 it counts every token exactly, so that a request that fits here fits by the number.
+
+    with StrictProvider(window=16_000) as provider:
+        model = ChatOpenAI(base_url=provider.openai_url, api_key="x", model="strict-1")
+        provider.answer = lambda request: Answer("hello")
+        provider.fail_next("rate_limit")
 """
 
 from thalweg.testing.strict.exchange import Answer, Finish, Request, Script, Seen, Tool, WireName

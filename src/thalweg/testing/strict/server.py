@@ -165,8 +165,8 @@ class _Connection(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(length))
         self.end_headers()
 
-    def log_message(self, *_args: object) -> None:
-        pass
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name there)
+        """Say nothing."""
 
 
 def _framed(chunk: bytes) -> bytes:

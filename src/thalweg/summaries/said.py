@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from thalweg.context.summary_words import content_words, denies, key
 from thalweg.entries import Message
+from thalweg.summaries.words import content_words, denies, key
 
 CONTAINED = 0.7
 """Share of the words of a claim that must stand together in one message of the user."""

@@ -9,16 +9,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from thalweg.context.summary import Summary
-from thalweg.context.summary_answer import (
+from thalweg.errors import SummaryError
+from thalweg.summaries.answer import (
     check_finish,
     is_filler,
     is_refusal,
     unwrapped,
     without_thinking,
 )
-from thalweg.context.summary_titles import section_of
-from thalweg.errors import SummaryError
+from thalweg.summaries.summary import Summary
+from thalweg.summaries.titles import section_of
 
 MAX_LINES = 120
 """Lines of one section that are read."""

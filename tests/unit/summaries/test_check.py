@@ -2,10 +2,10 @@
 
 import pytest
 
-from thalweg.context.summary import Summary
-from thalweg.context.summary_check import checked
 from thalweg.entries import Message, Text, ToolCall
 from thalweg.errors import SummaryError
+from thalweg.summaries.check import checked
+from thalweg.summaries.summary import Summary
 
 THREAD = (
     Message(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from thalweg.context.summary import Summary
-from thalweg.context.summary_reading import MAX_LINE_CHARS, MAX_LINES, read_summary
 from thalweg.errors import SummaryError
+from thalweg.summaries.reading import MAX_LINE_CHARS, MAX_LINES, read_summary
+from thalweg.summaries.summary import Summary
 
 ASKED = """\
 ## Goal

@@ -5,11 +5,12 @@ several spans, are joined by the rules here and by no model.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from thalweg.context.summary_words import denies, key
 from thalweg.prompts import prompt
+from thalweg.summaries.words import denies, key
 from thalweg.tokens import Counter
 
 
@@ -95,21 +96,25 @@ def _lines(name: str, summaries: Sequence[Summary]) -> Iterator[str]:
 
 def _distinct(lines: Iterable[str]) -> list[str]:
     """Leave out lines that say no more than another one; the longer takes the shorter's place."""
-    kept: list[tuple[str, str]] = []
-    known: set[str] = set()
-    for line in lines:
-        words = key(line)
-        if words in known or any(_says(other, words) for _, other in kept):
+    kept: dict[int, tuple[str, str]] = {}
+    holding: defaultdict[str, list[int]] = defaultdict(list)
+    known_by: defaultdict[str, list[int]] = defaultdict(list)
+    for n, line in enumerate(lines):
+        whole = key(line)
+        words = whole.split() or [""]
+        rarest = min(words, key=lambda word: len(holding[word]))
+        if any(_says(kept[i][1], whole) for i in holding[rarest] if i in kept):
             continue
-        known.add(words)
-        said = [i for i, (_, other) in enumerate(kept) if _says(words, other)]
-        if said:
-            kept[said[0]] = (line, words)
-            for i in reversed(said[1:]):
-                del kept[i]
-        else:
-            kept.append((line, words))
-    return [line for line, _ in kept]
+        shorter = {i for word in words for i in known_by.get(word, ()) if i in kept}
+        said = sorted(i for i in shorter if _says(whole, kept[i][1]))
+        for i in said:
+            del kept[i]
+        at = said[0] if said else n
+        kept[at] = (line, whole)
+        known_by[rarest].append(at)
+        for word in set(words):
+            holding[word].append(at)
+    return [kept[i][0] for i in sorted(kept)]
 
 
 def _says(longer: str, shorter: str) -> bool:

@@ -3,8 +3,8 @@
 import re
 from string import Formatter
 
-from thalweg.context.summary_chunks import MARK, unused
 from thalweg.prompts import prompt
+from thalweg.summaries.chunks import MARK, unused
 
 WORDS = 500
 """Length of a summary that is asked for."""

@@ -9,11 +9,11 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from thalweg.context.summary import SECTIONS, Summary
-from thalweg.context.summary_names import Names, names_missing
-from thalweg.context.summary_said import Said
 from thalweg.entries import Message
 from thalweg.errors import SummaryError
+from thalweg.summaries.names import Names, names_missing
+from thalweg.summaries.said import Said
+from thalweg.summaries.summary import SECTIONS, Summary
 from thalweg.transcript import as_text
 
 _POSES = re.compile(

@@ -2,17 +2,17 @@
 
 import pytest
 
-from thalweg.context.summary import (
+from thalweg.entries import Media, Message, Opaque, Text, Thinking, ToolCall
+from thalweg.errors import ConfigError
+from thalweg.summaries.ask import ask_for, ask_in_place
+from thalweg.summaries.chunks import chunks
+from thalweg.summaries.summary import (
     Summary,
     merged,
     render_summaries,
     shown_line,
     summary_from_data,
 )
-from thalweg.context.summary_ask import ask_for, ask_in_place
-from thalweg.context.summary_chunks import chunks
-from thalweg.entries import Media, Message, Opaque, Text, Thinking, ToolCall
-from thalweg.errors import ConfigError
 from thalweg.tokens import exact_counter
 
 count = exact_counter()
@@ -170,7 +170,8 @@ def test_spans_are_shown_in_order_and_say_what_is_past() -> None:
     shown = render_summaries(SPANS, budget=1_000, count=count)
 
     assert shown.partition("\n\n")[2] == (
-        "### Messages 0-40\nConstraints:\n- never touch vendor/\nDecisions:\n- keep the dedupe key\n"
+        "### Messages 0-40\nConstraints:\n- never touch vendor/\n"
+        "Decisions:\n- keep the dedupe key\n"
         "State of work:\n- reproduced it\nNext steps at that time:\n- write a test\n"
         "Open questions:\n- which release?\n\n"
         "### Messages 41-90\nGoal:\n- fix the importer\nState of work:\n- the test passes\n"

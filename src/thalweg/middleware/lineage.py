@@ -1,0 +1,74 @@
+"""Where a state comes from: a run that was left there, or a person's hand.
+
+A log that is longer than a state knows of has one of two reasons. Another run was faster: what
+it said belongs to the thread. Or a person went back to an older checkpoint: what came after it
+was left behind. Checkpoints tell which, since LangGraph notes who made each of them.
+"""
+
+import time
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+
+BY_HAND = ("update", "fork")
+"""Sources of checkpoints that a person made."""
+MOST_STEPS = 50
+"""Checkpoints looked at between a model call and the one before it."""
+WAIT_S, WAITS = 0.02, 25
+"""A checkpoint may be on its way to the database while its step runs already."""
+
+
+def checkpointer(config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
+    """Find the checkpointer that keeps the state of a run; `None` when nobody keeps it."""
+    saver = config.get("configurable", {}).get("__pregel_checkpointer")
+    return saver if isinstance(saver, BaseCheckpointSaver) else None
+
+
+def is_addressed(config: RunnableConfig) -> bool:
+    """Tell whether a run was asked to start from a checkpoint that it names."""
+    return "checkpoint_id" in (config.get("metadata") or {})
+
+
+def is_rewound(config: RunnableConfig, mark: int | None) -> bool | None:
+    """Tell whether a person made the state that a model is called with.
+
+    Args:
+        config: Of the model's step.
+        mark: The turn that the state was left in: hands that were at work before do not count.
+
+    Returns:
+        `None` where it cannot be told: there is no checkpoint, or not yet.
+    """
+    given = config.get("configurable", {})
+    saver, graph = checkpointer(config), str(given.get("checkpoint_ns", "")).rpartition("|")[0]
+    at = given.get("checkpoint_map", {}).get(graph)
+    if saver is None or at is None or given.get("__pregel_durability") == "exit":
+        return None
+    for step in range(MOST_STEPS):
+        found = _checkpoint(saver, str(given.get("thread_id")), graph, at, is_new=not step)
+        if found is None:
+            return None if not step else False
+        if found.checkpoint["channel_values"].get("thalweg_turn") != mark:
+            return False
+        source = found.metadata.get("source")
+        if source in BY_HAND or (is_addressed(config) and source == "input"):
+            return True
+        parent = (found.parent_config or {}).get("configurable", {})
+        at = parent.get("checkpoint_id")
+        if at is None:
+            return False
+    return False
+
+
+def _checkpoint(
+    saver: BaseCheckpointSaver[Any], thread: str, graph: str, at: str, *, is_new: bool
+) -> CheckpointTuple | None:
+    where: RunnableConfig = {
+        "configurable": {"thread_id": thread, "checkpoint_ns": graph, "checkpoint_id": at}
+    }
+    for _ in range(WAITS if is_new else 1):
+        if found := saver.get_tuple(where):
+            return found
+        time.sleep(WAIT_S)
+    return None
