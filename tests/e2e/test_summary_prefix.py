@@ -52,13 +52,16 @@ def provider() -> Iterator[StrictProvider]:
         yield provider
 
 
-def talk(model: BaseChatModel, archive: Archive, **options: Any) -> None:
+def talk(model: BaseChatModel, archive: Archive, summarizer: BaseChatModel | None = None) -> None:
     """Talk until something was folded and one more request was answered."""
-    between = [AnthropicPromptCachingMiddleware(unsupported_model_behavior="ignore")]
+    middleware: list[Any] = [
+        ContextMiddleware(POLICY, archive=archive, summarizer=summarizer),
+        AnthropicPromptCachingMiddleware(unsupported_model_behavior="ignore"),
+    ]
     agent: Any = create_agent(
         model,
         [look],
-        middleware=[ContextMiddleware(POLICY, archive=archive, **options), *between],
+        middleware=middleware,
         checkpointer=InMemorySaver(),
         system_prompt="You keep the shelf in order.",
     )
@@ -98,9 +101,7 @@ def bare(value: object) -> str:
 
 def place(provider: StrictProvider) -> int:
     """Find the request for the summary."""
-    (found,) = [
-        n for n, r in enumerate(provider.requests) if "six sections" in json.dumps(body(r))
-    ]
+    (found,) = [n for n, r in enumerate(provider.requests) if "six sections" in json.dumps(body(r))]
     return found
 
 

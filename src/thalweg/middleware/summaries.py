@@ -117,16 +117,20 @@ class Summarizer:
     def _older(self, record: Record, tokens: int) -> list[tuple[int, Message]]:
         """Read the folded messages behind the last summary, the newest of them if they are many.
 
-        No more than are folded now, so that a summarizer which fails for good costs twice at most.
+        At most twice as many as are folded now, so that what a summarizer which fails for good
+        costs is bounded.
         """
         since = record.summaries[-1][1] + 1 if record.summaries else 0
         since = max(since, record.last + 1 - MOST_UNREAD)
         if since > record.last:
             return []
-        older = list(self.unread(since, record.last))
-        room = max(LEAST_TOKENS, tokens)
-        while older and self._tokens(older) > room:
-            del older[: (len(older) + 1) // 2]
+        room = max(LEAST_TOKENS, 2 * tokens)
+        older: list[tuple[int, Message]] = []
+        for position, message in reversed(self.unread(since, record.last)):
+            room -= measure(message, self.count).tokens
+            if room < 0:
+                break
+            older.insert(0, (position, message))
         return older
 
     def _tokens(self, messages: Sequence[tuple[int, Message]]) -> int:
