@@ -98,9 +98,7 @@ def test_a_thread_that_began_without_the_middleware_is_picked_up(
     assert texts(agent.get_state(at()).values["messages"]) == ["third", "three"]
 
 
-def test_a_message_removed_from_the_state_leaves_the_thread(
-    archive: Archive, saver: Saver
-) -> None:
+def test_a_message_removed_from_the_state_leaves_the_thread(archive: Archive, saver: Saver) -> None:
     """And stays in the log."""
     model = RuledModel(rule=says("one", "a secret", "three"))
     agent = agent_with(model, ContextMiddleware(archive=archive), checkpointer=saver)
@@ -195,9 +193,7 @@ def test_a_tool_call_is_edited_by_a_person_before_it_runs(archive: Archive, save
     assert model.problems == []
 
 
-def test_an_interrupted_run_is_left_for_an_older_checkpoint(
-    archive: Archive, saver: Saver
-) -> None:
+def test_an_interrupted_run_is_left_for_an_older_checkpoint(archive: Archive, saver: Saver) -> None:
     """A call that nobody approved is not in the new branch."""
     model = RuledModel(
         rule=says("one", calls("lookup", "c1"), "asked", calls("lookup", "c2"), "other")

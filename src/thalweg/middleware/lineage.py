@@ -13,6 +13,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 BY_HAND = ("update", "fork")
 """Sources of checkpoints that a person made."""
+NEWEST = ""
+"""Stands for the id of a thread's newest checkpoint."""
 MOST_STEPS = 50
 """Checkpoints looked at between a model call and the one before it."""
 WAIT_S, WAITS = 0.02, 25
@@ -43,12 +45,16 @@ def is_rewound(config: RunnableConfig, mark: int | None) -> bool | None:
     given = config.get("configurable", {})
     saver, graph = checkpointer(config), str(given.get("checkpoint_ns", "")).rpartition("|")[0]
     at = given.get("checkpoint_map", {}).get(graph)
-    if saver is None or at is None or given.get("__pregel_durability") == "exit":
+    if saver is None or at is None:
         return None
+    if given.get("__pregel_durability") == "exit":  # this run's own checkpoint comes at its end
+        if is_addressed(config):
+            return None
+        at = NEWEST
     for step in range(MOST_STEPS):
         found = _checkpoint(saver, str(given.get("thread_id")), graph, at, is_new=not step)
         if found is None:
-            return None if not step else False
+            return None if at and not step else False
         if found.checkpoint["channel_values"].get("thalweg_turn") != mark:
             return False
         source = found.metadata.get("source")
@@ -64,10 +70,9 @@ def is_rewound(config: RunnableConfig, mark: int | None) -> bool | None:
 def _checkpoint(
     saver: BaseCheckpointSaver[Any], thread: str, graph: str, at: str, *, is_new: bool
 ) -> CheckpointTuple | None:
-    where: RunnableConfig = {
-        "configurable": {"thread_id": thread, "checkpoint_ns": graph, "checkpoint_id": at}
-    }
-    for _ in range(WAITS if is_new else 1):
+    place = {"thread_id": thread, "checkpoint_ns": graph}
+    where: RunnableConfig = {"configurable": {**place, "checkpoint_id": at} if at else place}
+    for _ in range(WAITS if is_new and at else 1):
         if found := saver.get_tuple(where):
             return found
         time.sleep(WAIT_S)
