@@ -32,7 +32,7 @@ with worked_on(archive, address) as agent:
 def start(place: Place, first: int, durability: str) -> subprocess.Popen[str]:
     """Start a process that asks every other question."""
     given = (place.archive, place.checkpoints, first, ROUNDS, durability)
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *map(str, given)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -41,7 +41,6 @@ def start(place: Place, first: int, durability: str) -> subprocess.Popen[str]:
         cwd=ROOT,
         env={**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONPATH": str(ROOT)},
     )
-    return process
 
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])

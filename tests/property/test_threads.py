@@ -292,7 +292,7 @@ def test_two_runs_of_one_thread_lose_nothing_of_each_other(
         actor, other = (left, right) if is_left else (right, left)
         intrudes = [archive.writes.count + intrudes_at] if intrudes_at else []
 
-        def happens(other: Actor = other, ends: bool = ends, at: list[int] = intrudes) -> None:
+        def happens(other: Actor = other, *, ends: bool = ends, at: list[int] = intrudes) -> None:
             if at and archive.writes.count >= at[0]:
                 at.clear()
                 other.step(ends=not ends)
