@@ -28,6 +28,7 @@ from benchmarks.contestants import (
     OURS,
     OURS_SUMMARIZING,
     SUMMARIZING,
+    WHOLE,
     Block,
     Worker,
 )
@@ -63,11 +64,21 @@ class Row:
     summaries: int
     rss_mb: float
     files_mb: float
+    grown_kb: float | None = None
+    """How much the files grew per turn; not told where old checkpoints were deleted."""
     resume_ms: float = 0.0
 
     @classmethod
-    def of(cls, name: str, messages: int, blocks: Sequence[Block], resumed: float = 0.0) -> "Row":
-        """Sum up blocks of turns."""
+    def of(
+        cls,
+        name: str,
+        messages: int,
+        blocks: Sequence[Block],
+        *,
+        before_mb: float | None = None,
+        resumed_s: float = 0.0,
+    ) -> "Row":
+        """Sum up blocks of turns; `before_mb` is the size of the files before them."""
         turns = [turn for block in blocks for turn in block.turns]
         cpu_ms = [turn.cpu_s * 1e3 for turn in turns]
         written_kb = [turn.written / 1e3 for turn in turns]
@@ -82,7 +93,8 @@ class Row:
             sum(block.summaries for block in blocks),
             blocks[-1].rss_mb,
             blocks[-1].files_mb,
-            resumed * 1e3,
+            None if before_mb is None else (blocks[-1].files_mb - before_mb) * 1e3 / len(turns),
+            resumed_s * 1e3,
         )
 
 
@@ -102,7 +114,7 @@ def growth(messages: int, folder: Path, name: str, save: Path | None) -> bool:
         for mark in marks:
             worker.drive(mark // MESSAGES_A_TURN - done)
             block, resumed = worker.drive(BLOCK), _resumed(name, folder, mark, worker)
-            rows.append(Row.of(name, mark, [block], resumed))
+            rows.append(Row.of(name, mark, [block], resumed_s=resumed))
             done = mark // MESSAGES_A_TURN + BLOCK + RESUMES
             print(_growth_line(rows[-1]), flush=True)
             _keep(rows, save)
@@ -157,11 +169,16 @@ def beside(messages: int, folder: Path, save: Path | None) -> bool:
             for name in CONTESTANTS
         }
         done = 0
+        files_mb = {name: 0.0 for name in workers if name not in WHOLE}
         for place in places:
             steps = [min(STEP, place - at) for at in range(done, place, STEP)]
             done = place
             blocks = _in_turns(workers, steps)
-            new = [Row.of(name, done * MESSAGES_A_TURN, some) for name, some in blocks.items()]
+            new = [
+                Row.of(name, done * MESSAGES_A_TURN, some, before_mb=files_mb.get(name))
+                for name, some in blocks.items()
+            ]
+            files_mb |= {row.name: row.files_mb for row in new if row.name not in WHOLE}
             rows += new
             _keep(rows, save)
             if done in marks:
@@ -192,15 +209,16 @@ def _in_turns(workers: Mapping[str, Worker], steps: Sequence[int]) -> dict[str, 
 
 _BESIDE_HEAD = (
     f"{'messages':>8}  {'':24}{'CPU ms/turn, median':>20}{'mean':>8}{'kB/turn, median':>17}"
-    f"{'mean':>8}{'peak tokens':>13}{'summaries':>11}"
+    f"{'mean':>8}{'files grow':>12}{'peak tokens':>13}{'summaries':>11}"
 )
 
 
 def _beside_line(row: Row) -> str:
     return (
         f"{row.messages:8}  {row.name:24}{row.cpu_median_ms:20.1f}{row.cpu_mean_ms:8.1f}"
-        f"{row.written_median_kb:17.0f}{row.written_mean_kb:8.0f}{row.peak_tokens:13}"
-        f"{row.summaries:11}"
+        f"{row.written_median_kb:17.0f}{row.written_mean_kb:8.0f}"
+        f"{'' if row.grown_kb is None else f'{row.grown_kb:.0f}':>12}"
+        f"{row.peak_tokens:13}{row.summaries:11}"
     )
 
 
@@ -227,7 +245,7 @@ def overhead(folder: Path) -> bool:
     return True
 
 
-REPEATS = 5
+REPEATS = 3
 
 
 def _syncs(name: str, folder: Path) -> float:
