@@ -1,6 +1,7 @@
 """Print which faults show with us and with `deepagents`, scene by scene.
 
-Run with `uv run --group bench python -m benchmarks.defects`.
+Run with `uv run --group bench python -m benchmarks.defects`; the letters of
+scenes, if given, choose some.
 """
 
 import sys
@@ -21,6 +22,8 @@ def main() -> int:
     table = Table("fault", *(f"{side}: shows" for side in get_args(Side)))
     shown = 0
     for name, scene in SCENES.items():
+        if sys.argv[1:] and name.partition(" ")[0] not in sys.argv[1:]:
+            continue
         row = [name]
         for side in get_args(Side):
             with tempfile.TemporaryDirectory() as folder:

@@ -7,6 +7,7 @@ subagents that lose each other's edits of files is not among them: it needs virt
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -127,16 +128,17 @@ def prefix_stays(side: Side, folder: Path) -> Outcome:
     """D: between compactions a request only grows, so that the provider's cache is read."""
 
     def step(n: int) -> AIMessage:
-        if n % 3 == 0:
-            return call("write_file", file_path=f"/f{n}.txt", content=_lines(n, 60))
-        return call("fetch", n=n)
+        if n % 4 == 0:
+            return call("fetch", n=n)
+        return call("write_file", file_path=f"/f{n}.txt", content=_lines(n, 300))
 
     with Talk(side, folder, _works(150, step), window=60_000, tools=[fetch]) as talk:
         talk.say("Work through the records.")
         rows = [[_row(message) for message in sent] for sent in talk.sent]
     changed, read, total = 0, 0, 0
-    for before, after in zip(rows, rows[1:], strict=False):
-        same = next((k for k, (a, b) in enumerate(zip(before, after)) if a != b), len(before))
+    for before, after in pairwise(rows):
+        pairs = zip(before, after, strict=False)
+        same = next((k for k, (a, b) in enumerate(pairs) if a != b), len(before))
         changed += same < len(before)
         read += sum(map(len, after[:same]))
         total += sum(map(len, after))
@@ -183,7 +185,8 @@ def reused_ids_are_apart(side: Side, folder: Path) -> Outcome:
     with Talk(side, folder, script, window=200_000, tools=[dump]) as talk:
         talk.say("Dump both tables, then look at the first again.")
         read = talk.results()[-1]
-    return Outcome("first row" not in read, f"the first handle reads {read[:40]!r}")
+    told = "the second table" if "second row" in read else "the first table"
+    return Outcome("first row" not in read, f"the first handle reads {told}")
 
 
 def deleting_leaves_pairs(side: Side, folder: Path) -> Outcome:
@@ -191,8 +194,9 @@ def deleting_leaves_pairs(side: Side, folder: Path) -> Outcome:
     with Talk(side, folder, _works(30, lambda n: call("fetch", n=n)), tools=[fetch]) as talk:
         talk.say("Work through the records.")
         talk.delete_oldest_answer()
+        before = len(talk.sent)
         talk.say("And now?")
-        problems = check(read_state(talk.sent[-1]))
+        problems = check(read_state(talk.sent[before]))
     odd = [problem for problem in problems if "result" in problem]
     return Outcome(bool(odd), odd[0] if odd else "valid")
 
@@ -236,21 +240,27 @@ def empty_summary_is_refused(side: Side, folder: Path) -> Outcome:
 
 def cut_arguments_count_as_sent(side: Side, folder: Path) -> Outcome:
     """I: arguments that are sent short count short, also where content blocks repeat them."""
+    folds: list[int] = []
+    for repeated in (False, True):
 
-    def step(n: int) -> AIMessage:
-        content, uid = _lines(n, 120), f"toolu_{n}"
-        arguments = {"file_path": f"/f{n}.txt", "content": content}
-        block = {"type": "tool_use", "id": uid, "name": "write_file", "input": arguments}
-        made = [{"id": uid, "name": "write_file", "args": arguments}]
-        return AIMessage([block], tool_calls=made)
+        def step(n: int, *, repeated: bool = repeated) -> AIMessage:
+            content, uid = _lines(n, 120), f"toolu_{n}"
+            arguments = {"file_path": f"/{repeated}/{n}.txt", "content": content}
+            block = {"type": "tool_use", "id": uid, "name": "write_file", "input": arguments}
+            made = [{"id": uid, "name": "write_file", "args": arguments}]
+            return AIMessage([block] if repeated else "", tool_calls=made)
 
-    with Talk(side, folder, _works(30, step), window=40_000) as talk:
-        talk.say("Write the files.")
-        sizes = list(map(tokens_of, talk.sent))
-    folded = [n for n, (a, b) in enumerate(zip(sizes, sizes[1:], strict=False)) if b < a * 0.9]
-    at = sizes[folded[0]] if folded else 0
-    early = talk.summaries > 0 and at < talk.window // 2
-    return Outcome(early, f"{talk.summaries} summaries, the first at {at} tokens sent")
+        place = folder / str(repeated)
+        place.mkdir()
+        with Talk(side, place, _works(90, step), window=40_000) as talk:
+            talk.say("Write the files.")
+            sizes = list(map(tokens_of, talk.sent))
+        folds.append(talk.summaries if side == "deepagents" else _drops(sizes))
+    return Outcome(folds[1] > folds[0], f"{folds[1]} folds, without the blocks {folds[0]}")
+
+
+def _drops(sizes: Sequence[int]) -> int:
+    return sum(after < before for before, after in pairwise(sizes))
 
 
 SCENES: dict[str, Callable[[Side, Path], Outcome]] = {

@@ -25,7 +25,11 @@ from thalweg.transcript import as_text
 Side = Literal["ours", "deepagents"]
 Script = Callable[[Sequence[BaseMessage]], AIMessage | str]
 KEY = ThreadKey("local", "t")
-SUMMARIES = ("Context Extraction Assistant", "not the user speaking", "data to be summarised")
+SUMMARIES = (
+    "Context Extraction Assistant",
+    "not the user speaking",
+    "Part of a conversation between",
+)
 GOOD = "## Goal\n- Keep the books.\n## State of work\n- Some files were read."
 
 
