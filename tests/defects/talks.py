@@ -142,7 +142,7 @@ class Talk:
         """Delete the oldest message of the model that calls a tool, as a person may."""
         messages = self.agent.get_state(self.config).values["messages"]
         oldest = next(m for m in messages if isinstance(m, AIMessage) and m.tool_calls)
-        self.agent.update_state(self.config, {"messages": [RemoveMessage(id=oldest.id)]})
+        self.agent.update_state(self.config, {"messages": [RemoveMessage(id=oldest.id or "")]})
 
 
 class Memory(AgentMiddleware[Any, Any, Any]):
