@@ -85,7 +85,10 @@ def agent_at(
             [look],
             system_prompt=SYSTEM,
             middleware=[
-                ContextMiddleware(ContextPolicy(window=window, max_output=500), archive=archive)
+                ContextMiddleware(
+                    ContextPolicy(window=window, max_output=500, summarize=False),
+                    archive=archive,
+                )
             ],
             checkpointer=SqliteSaver(connection),
         )

@@ -14,7 +14,7 @@ from thalweg.threads.contexts import context_at
 from thalweg.threads.export import FORMATS, check_format, export, write_to
 from thalweg.threads.finding import find_thread, known_threads
 from thalweg.threads.hand import Done, pin, rewind, undo, unpin
-from thalweg.threads.history import history, turns
+from thalweg.threads.history import history, line_at, turns
 from thalweg.threads.plain import (
     plain_context,
     plain_done,
@@ -140,13 +140,18 @@ def search(
         list[str], typer.Argument(metavar="WORDS", help="A question or some words, any language.")
     ],
     *,
+    abandoned: Annotated[
+        bool, typer.Option("--abandoned", help="Also in what a rewind left behind.")
+    ] = False,
     archive: Place = None,
     owner: Owner = "local",
     as_json: AsJson = False,
 ) -> None:
     """Find passages of a thread by words, best first, as the agent's tool `recall` does."""
     with open_existing(archive) as opened:
-        found = opened.search(find_thread(opened, owner, name), " ".join(words))
+        key = find_thread(opened, owner, name)
+        within = None if abandoned else line_at(opened, key).spans
+        found = opened.search(key, " ".join(words), within=within)
     if as_json:
         fields = ("position", "speaker", "about", "start", "text")
         passages = [{field: getattr(one, field) for field in fields} for one in found]
@@ -217,7 +222,7 @@ def export_thread(
     if output is None:
         sys.stdout.writelines(pieces)
     else:
-        write_to(output, pieces)
+        write_to(output, pieces, archive=archive)
 
 
 @thread.command("undo", short_help="Undo a compaction.")

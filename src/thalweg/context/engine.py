@@ -122,9 +122,11 @@ class Engine:
         self._is_new = False
         self._check()
 
-    def joined(self, fold: Fold, summary: Summary, spent: tuple[int, int]) -> Fold:
+    def joined(
+        self, fold: Fold, summary: Summary, spent: tuple[int, int], *, first: int | None = None
+    ) -> Fold:
         """See `join_summary`: for a fold that `steps` is about to commit."""
-        return join_summary(self._scene(), fold, summary, spent)
+        return join_summary(self._scene(), fold, summary, spent, first=first)
 
     def _committed(
         self, batches: Iterable[Sequence[Edit]]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from thalweg.context.fold import FileState, Outcome, Quote, Record
-from thalweg.context.pins import binding_lines, excerpt
+from thalweg.context.pins import binding_lines, constraint_lines, excerpt
 from thalweg.prompts import prompt
 from thalweg.summaries.summary import render_summaries
 from thalweg.tokens import Counter
@@ -95,6 +95,8 @@ class _Line:
     tokens: int
     pinned: tuple[str, ...]
     ends: tuple[int, int] = LEVELS[0]
+    tried: tuple[tuple[int, int], int | None] = (LEVELS[0], None)
+    """Ends and characters of constraints with which it was last written; `None` for all."""
 
 
 def _requests(
@@ -127,11 +129,16 @@ def _quote(lines: Sequence[_Line], handle: str, room: int, count: Counter) -> No
         last = level == len(LEVELS) - 1
         if not last and _least_tokens(lines, ends) > room:
             continue
+        left = room
         for k, line in enumerate(lines):
             line.ends = LEVELS[max(0, level - 2)] if k < OPENING_REQUESTS else ends
             line.text = _request(line.quote, handle, line.ends, line.pinned)
             line.tokens = count(line.text) + 1
-        if sum(line.tokens for line in lines) <= room:
+            line.tried = line.ends, None
+            left -= line.tokens
+            if left < 0 and not last:
+                break
+        if left >= 0:
             return
 
 
@@ -177,6 +184,11 @@ def _shorten(lines: Sequence[_Line], handle: str, room: int, count: Counter, mos
     for line in lines:
         if over <= 0:
             return
+        constraints = sum(end - start for start, end in constraint_lines(line.quote.text))
+        asked = line.ends, most if most < constraints else None
+        if asked == line.tried:
+            continue
+        line.tried = asked
         text = _request(line.quote, handle, line.ends, line.pinned, most)
         if (tokens := count(text) + 1) < line.tokens:
             over -= line.tokens - tokens

@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from thalweg.entries import message_to_json
-from thalweg.middleware.boundary import count_text, written
+from thalweg.middleware.boundary import count_text, counted_once, written
 from thalweg.middleware.wording import read_state
 from thalweg.tokens import Counter, measure
 
@@ -32,7 +32,10 @@ class Beside:
         system, system_tokens = "", 0
         if request.system_message is not None:
             (message,) = read_state([request.system_message])
-            system, system_tokens = message_to_json(message), measure(message, count).tokens
+            system, system_tokens = (
+                message_to_json(message),
+                measure(message, counted_once(count)).tokens,
+            )
         tools = _schemas(tuple(_Tool(tool) for tool in request.tools)) if request.tools else ""
         return cls(system, tools, system_tokens, count_text(tools, count) if tools else 0)
 

@@ -32,6 +32,7 @@ class Boundary(BaseCallbackHandler):
 
     def __init__(self, count: Counter, known: Mapping[int, int], limit: int) -> None:
         self._count = count
+        self._once = counted_once(count)
         self._known = known
         self._limit = limit
         self.tokens = 0
@@ -60,7 +61,7 @@ class Boundary(BaseCallbackHandler):
         if told.get("ls_provider") and told.get("ls_model_name"):
             self.model = f"{told['ls_provider']}:{told['ls_model_name']}"
         tokens = sum(self._known.get(id(message), 0) for message in ours)
-        tokens += sum(measure(message, self._count).tokens for message in read_state(unknown))
+        tokens += sum(measure(message, self._once).tokens for message in read_state(unknown))
         self.tokens = tokens + count_tools(kwargs.get("invocation_params") or {}, self._count)
         if self.tokens > self._limit:
             raise TooLarge
@@ -81,3 +82,8 @@ def written(tools: Sequence[Any]) -> str:
 def count_text(text: str, count: Counter) -> int:
     """Count a text that comes again with every request, once."""
     return count(text)
+
+
+def counted_once(count: Counter) -> Counter:
+    """Make a counter for texts that come again with every request."""
+    return lambda text: count_text(text, count)

@@ -1,5 +1,6 @@
 """What one middleware works with: its archive, its policy, and the threads it has open."""
 
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -30,6 +31,11 @@ Owner = str | Callable[[RunnableConfig], str]
 
 OPEN_THREADS = 32
 """Threads kept open in memory: the least recently used is opened again from the archive."""
+_log = logging.getLogger("thalweg.threads")
+_LOST = (
+    "thread %r was left in turn %d, which the archive does not have (deleted, or another archive): "
+    "it begins again with the %d messages of the state"
+)
 WITHOUT_ID = "without-id/"
 """Begins the name of a thread that nobody named."""
 
@@ -141,6 +147,9 @@ class Desk:
             mark = None if mark < 0 else mark
         with self._lock:
             found = None if mark is None else self._open.pop((key, mark), None)
+        if mark is not None and not self.archive.turns(key, mark, mark):
+            _log.warning(_LOST, key.thread, mark, len(said))
+            mark = found = None
         by_hand = None if is_addressed(config) else left_by_hand(self.archive, key, mark)
         if found is not None and by_hand is None and found.session.knows(said):
             return found

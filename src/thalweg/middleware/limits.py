@@ -198,8 +198,8 @@ def _configured(model: object) -> object:
 def _first(objects: tuple[object, ...], names: tuple[str, ...]) -> int | None:
     """Return the first of these settings that is a count, the outermost layer first."""
     for one in objects:
-        places = [one, *(_get(one, keywords) for keywords in _KEYWORDS)]
-        for place in places:
+        held = (_get(one, keywords) for keywords in _KEYWORDS)
+        for place in (one, *filter(None, held)):
             for name in names:
                 if count := _count(_get(place, name)):
                     return count

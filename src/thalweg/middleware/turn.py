@@ -157,7 +157,15 @@ class _Turn:
             tariff=self.tariff,
             is_cold=self._is_cold(),
             count=self.desk.count,
+            unread=self._folded,
         )
+
+    def _folded(self, first: int, last: int) -> list[tuple[int, Message]]:
+        """Read the thread's messages from one position to another, but for the live ones."""
+        session = self.open.session
+        live = session.engine.window.entries
+        logged = enumerate(session.archive.messages(self.key, first, last), first)
+        return [(p, m) for p, m in logged if p in session.line and p not in live]
 
     def _with_summaries(
         self, batch: Sequence[Edit], summarizer: Summarizer
@@ -176,12 +184,13 @@ class _Turn:
     def _with_summary(self, fold: Fold, summarizer: Summarizer) -> Flow[Fold]:
         engine, before = self.open.session.engine, summarizer.spent
         live = self.open.wording.write(engine.window.items)
-        summary = yield from summarizer.summarize(engine, fold, live)
-        if summary is None:
+        written = yield from summarizer.summarize(engine, fold, live)
+        if written is None:
             return fold
         spent = summarizer.spent
         cost = spent.input - before.input, spent.output - before.output
-        better: Fold = yield Work(partial(engine.joined, fold, summary, cost))
+        joined = partial(engine.joined, fold, written.summary, cost, first=written.first)
+        better: Fold = yield Work(joined)
         return better
 
     def _is_cold(self) -> bool:
@@ -236,11 +245,18 @@ class _Turn:
                     self._learn_beside(boundary)
                     self._observe(response, boundary.model or self.limits.model)
                     return response
-                yield from self._plan()
+                yield from self._plan_again()
         except BaseException:
             self._end()
             raise
         raise _refused(self.open.session.engine, None)
+
+    def _plan_again(self) -> Flow[None]:
+        """Plan with what a refusal taught; where another run came in between, from its result."""
+        try:
+            yield from self._plan()
+        except ConflictError:
+            yield from self.prepare()
 
     def _end(self) -> None:
         """Say in the journal that the run is over, so that nobody takes it for a live one."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, assert_never, get_args
 
-from thalweg.archive import Archive, ThreadKey
+from thalweg.archive import Archive, ThreadKey, default_place
 from thalweg.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.errors import ConfigError
 from thalweg.recordings.thalweg_thread import thread_lines
@@ -33,12 +33,25 @@ def check_format(name: str) -> Format:
     raise ConfigError("--format", f"there is no format {name!r}", f"use {', '.join(FORMATS)}")
 
 
-def write_to(place: Path, pieces: Iterable[str]) -> None:
+def write_to(place: Path, pieces: Iterable[str], *, archive: str | None) -> None:
     """Write an export to a file, whole or not at all.
 
+    Args:
+        place: The file; one that is there is replaced.
+        pieces: What to write.
+        archive: Where the archive is, which must not be replaced.
+
     Raises:
+        ConfigError: The archive is there.
         OSError: It cannot be written there.
     """
+    if place.exists() and not place.is_file():  # a pipe, a terminal
+        with place.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.writelines(pieces)
+        return
+    used = Path(archive) if archive else default_place()
+    if place.exists() and used.exists() and place.samefile(used):
+        raise ConfigError("--output", f"the archive itself is at {place}", "name another file")
     beside = place.with_name(f"{place.name}.part")
     try:
         with beside.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:

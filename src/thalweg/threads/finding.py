@@ -41,7 +41,7 @@ def find_thread(archive: Archive, owner: str, thread: str) -> ThreadKey:
     threads = archive.threads(owner)
     if thread in threads:
         return ThreadKey(owner, thread)
-    near = ", ".join(map(repr, get_close_matches(thread, threads, n=3)))
+    near = ", ".join(map(repr, get_close_matches(thread, threads, n=3, cutoff=0.5)))
     hint = f"near it: {near}" if near else "`thalweg thread list` shows the names"
     problem = f"owner {owner!r} has no thread {thread!r}; {hint}"
     raise ArchiveError(problem)

@@ -1,6 +1,6 @@
 """Opening a thread: an engine that stands where the journal says, over the log's messages."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from thalweg.archive import Archive, Span, ThreadKey
@@ -17,7 +17,7 @@ from thalweg.threads.journal import (
     standing_at,
 )
 from thalweg.threads.line import Line
-from thalweg.threads.session import Held, Session, common
+from thalweg.threads.session import Held, Session, common, is_same
 from thalweg.tokens import Calibration, measure
 
 MakeEngine = Callable[[Callable[[int, int], str]], Engine]
@@ -51,13 +51,14 @@ def open_session(
         ConflictError: Someone appended in this very moment; open the thread again.
     """
     number, page = mark, _BLANK if mark is None else read_page(archive, key, mark)
-    in_state = page.held
-    if by_hand is not None:
-        number, page = by_hand.number, by_hand.page
-        in_state = Line.of((*in_state, *page.held.after(in_state.last)))
-    held = list(read_line(archive, key, in_state))
+    held = list(read_line(archive, key, page.held))
     said_again = common([message for _, message in held], said)
     dropped = [position for position, _ in held[said_again:]]
+    if by_hand is not None:
+        since = Span(page.length, by_hand.page.length - 1)
+        number, page = by_hand.number, by_hand.page
+        held[said_again:] = _logged_already(archive, key, since, said[said_again:])
+        said_again = len(held)
     line = page.line.without(dropped)
     length = page.length
     number, page, standing = _standing_before(archive, key, number, page, dropped)
@@ -116,11 +117,33 @@ def left_by_hand(archive: Archive, key: ThreadKey, mark: int | None) -> ByHand |
     if not done:
         return None
     was_newest = all(page.kind in BY_HAND for page in later[: done[-1] - first])
-    went_on = any(page.parent == done[-1] for page in later)
-    if went_on and not was_newest:
+    if not was_newest and _went_on(dict(enumerate(later, first)), done[-1]):
         return None
     is_rewound = any(later[number - first].kind == "rewind" for number in done)
     return ByHand(done[-1], later[done[-1] - first], is_rewound)
+
+
+def _went_on(pages: Mapping[int, Page], number: int) -> bool:
+    """Tell whether a run went on from a turn and was answered: its state knows of that turn."""
+    after = {number}
+    for k, page in pages.items():
+        if page.parent not in after:
+            continue
+        if page.parent != number and page.line != pages[page.parent].line:
+            return True
+        after.add(k)
+    return False
+
+
+def _logged_already(
+    archive: Archive, key: ThreadKey, since: Span, new: Sequence[Message]
+) -> list[tuple[int, Message]]:
+    """Find messages that a run logged which failed before it left a state."""
+    found: list[tuple[int, Message]] = []
+    for position, message in read_line(archive, key, Line((since,))):
+        if len(found) < len(new) and is_same(message, new[len(found)]):
+            found.append((position, message))
+    return found
 
 
 def _before_newest_request(new: Sequence[Message]) -> Sequence[Message]:

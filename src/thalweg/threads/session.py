@@ -13,6 +13,7 @@ from thalweg.context.edits import Edit, Fold
 from thalweg.context.engine import Engine
 from thalweg.context.saved import standing_to_bytes
 from thalweg.entries import Entry, Message
+from thalweg.errors import ConflictError
 from thalweg.threads.journal import THIS, Page, page_from_json, page_to_json
 from thalweg.threads.line import Line
 from thalweg.tokens import Calibration
@@ -67,10 +68,13 @@ class Session:
                 is any.
 
         Raises:
-            ConflictError: Someone appended in this very moment; open the thread again.
+            ConflictError: Someone appended in this very moment, or deleted the thread; open it
+                again.
         """
         new = list(said[len(self.held) :])
         found = self.archive.length(self.key)
+        if found < self.length:  # deleted under our hands
+            raise ConflictError(self.key.thread, self.length, found)
         if found > self.length:
             self._catch_up(new, found, joins)
         if new:
@@ -83,15 +87,29 @@ class Session:
     def _catch_up(self, new: list[Message], found: int, joins: Callable[[], bool]) -> None:
         """Read what is in the log already; what of it is `new` to the state leaves that list."""
         later = self.archive.messages(self.key, self.length, found - 1)
-        is_joined: bool | None = None
+        left: set[int] | None = None
         for position, message in enumerate(later, self.length):
             if new and is_same(message, new[0]):
                 self._hold(self._receive(new.pop(0), position))
                 continue
-            is_joined = joins() if is_joined is None else is_joined
-            if is_joined and not any(is_same(message, one) for one in new):
+            if left is None:
+                left = self._left_before(found) if joins() else set(range(found))
+            if position not in left and not any(is_same(message, one) for one in new):
                 self._receive(message, position)
         self.length = found
+
+    def _left_before(self, found: int) -> set[int]:
+        """Tell what an earlier attempt to go on from this very turn left behind.
+
+        It was a rewind, and came to nothing: its model failed. The rewind holds.
+        """
+        attempts = [page for page in self._later() if page.parent == self.number]
+        return {
+            position
+            for page in attempts
+            for position in range(self.length, min(page.length, found))
+            if position not in page.line
+        }
 
     def leave_behind(self, said: Sequence[Message]) -> None:
         """Log messages of the state that a rewind left behind: they are not in the line.
@@ -115,9 +133,12 @@ class Session:
 
     def has_company(self, now: float) -> bool:
         """Tell whether another run of the thread seems to be under way."""
-        later = self.archive.turns(self.key, 0 if self.number is None else self.number + 1)
-        newest = page_from_json(later[-1]) if later else self.page
-        return bool(later) and newest.kind == "call" and now - newest.at < LIVE_S
+        newest = next(reversed(self._later()), None)
+        return newest is not None and newest.kind == "call" and now - newest.at < LIVE_S
+
+    def _later(self) -> list[Page]:
+        first = 0 if self.number is None else self.number + 1
+        return [page_from_json(text) for text in self.archive.turns(self.key, first)]
 
     def _receive(self, message: Message, position: int) -> Entry:
         self.line = self.line.add(position)
@@ -179,6 +200,7 @@ class Session:
         state = standing_to_bytes(self.engine.standing()) if folded else b""
         turn = Turn(page_to_json(self.page), state)
         self.number = self.archive.add_turn(self.key, turn, length=self.length)
+        self.engine.history.clear()  # the journal has it, and it would grow with the thread
         return self.number
 
 

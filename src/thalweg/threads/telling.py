@@ -45,10 +45,15 @@ def tell_threads(threads: Sequence[Known], zone: tzinfo | None = UTC) -> Iterato
 
 
 def tell_turns(turns: Sequence[Taken], zone: tzinfo | None = UTC) -> Iterator[str]:
-    """List turns, one line each, and under it what was edited; `x` marks those left behind."""
+    """List turns, one line each, and under it what was edited; `x` marks those left behind.
+
+    A model is named where it is another one than before.
+    """
     yield _TURNS
+    model = ""
     for turn in turns:
-        yield _turn_line(turn, zone)
+        yield _turn_line(turn, zone, turn.page.model if turn.page.model != model else "")
+        model = turn.page.model
         for line in (*_edit_lines(turn.page.edits), *_beside_lines(turn.page)):
             yield f"        {line}"
     if not all(turn.is_current for turn in turns):
@@ -56,7 +61,7 @@ def tell_turns(turns: Sequence[Taken], zone: tzinfo | None = UTC) -> Iterator[st
         yield "x: a rewind, or an edit of the agent's state, left it behind."
 
 
-def _turn_line(turn: Taken, zone: tzinfo | None) -> str:
+def _turn_line(turn: Taken, zone: tzinfo | None, model: str) -> str:
     page = turn.page
     left = " " if turn.is_current else "x"
     line = f"{left} {turn.number:>4}  {page.kind:<6}  {_when(page.at, zone)}"
@@ -65,7 +70,7 @@ def _turn_line(turn: Taken, zone: tzinfo | None) -> str:
     reported = f"{turn.usage.input:,}" if turn.usage else "-"
     tokens = sum(page.tokens.values())
     sizes = f"{tokens:>9,}  {page.limit:>9,}  {reported:>9}" if page.limit else f"{tokens:>9,}"
-    return f"{line} {sizes}  {printable(page.model)}".rstrip()
+    return f"{line} {sizes}  {printable(model)}".rstrip()
 
 
 def _edit_lines(edits: Iterable[Edit]) -> Iterator[str]:
@@ -89,9 +94,9 @@ def _edit_lines(edits: Iterable[Edit]) -> Iterator[str]:
 def _beside_lines(page: Page) -> Iterator[str]:
     if page.spent is not None:
         yield _spent(page.spent)
-    if page.kind in _DONE:
+    if page.kind in {"undo", "rewind"}:
         yield _DONE[page.kind].format(about=page.note)
-    elif page.note:
+    elif page.note and page.kind not in _DONE:
         yield _one_line(page.note)
 
 
@@ -111,8 +116,8 @@ def tell_turn(context: Context, usage: Usage | None, zone: tzinfo | None = UTC) 
     parts = ", ".join(f"{section} {tokens:,}" for section, tokens in page.tokens.items())
     yield f"  {total:,}{room} tokens{f': {parts}' if parts else ''}"
     if usage is not None:
-        cache = f"{usage.cached:,} of them cached, {usage.written:,} written to the cache"
-        yield f"  the provider reported {usage.input:,} tokens in ({cache}), {usage.output:,} out"
+        cache = f"{usage.cached:,} cached, {usage.written:,} written"
+        yield f"  reported: {usage.input:,} tokens in ({cache}), {usage.output:,} out"
     yield f"  {len(context.items)} messages, {len(context.tools)} tools" + (
         f"; it goes on from turn {page.parent}" if page.parent is not None else ""
     )
@@ -132,7 +137,8 @@ def tell_context(context: Context) -> Iterator[str]:
         names = (str(tool.get("function", tool).get("name", "")) for tool in context.tools)
         yield f"\n== tools\n{printable(', '.join(names))}"
     for item in context.items:
-        where = f"#{item.position}" if item.position >= 0 else "+"
+        added = "record, as" if item.section == "summary" else "added, as"
+        where = f"#{item.position}" if item.position >= 0 else added
         yield _headed(where, item.message, f" ({item.tokens:,} tokens)")
 
 

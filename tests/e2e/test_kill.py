@@ -1,0 +1,150 @@
+"""Agents in real processes, killed at any moment and started again."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.killed import AT, Durability, checkpoints
+from thalweg.archive import ThreadKey, open_archive
+from thalweg.context.edits import Fold
+from thalweg.entries import Message
+from thalweg.threads.journal import page_from_json, read_page
+
+KILLS = 40
+KEY = ThreadKey("local", "t")
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one thread is kept."""
+
+    archive: str
+    checkpoints: str
+    told: Path
+    """Where workers write what went wrong."""
+
+
+@pytest.fixture(params=["sqlite"])
+def places(request: pytest.FixtureRequest, tmp_path: Path) -> list[Place]:
+    """Keep two threads."""
+    assert request.param == "sqlite"
+    return [
+        Place(
+            str(tmp_path / f"{name}.db"), str(tmp_path / f"{name}-state.db"), tmp_path / f"{name}"
+        )
+        for name in ("left", "right")
+    ]
+
+
+@contextmanager
+def workers(place: Place) -> Iterator[subprocess.Popen[str]]:
+    """Start a process that forks workers."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.e2e.killed", place.archive, place.checkpoints, place.told],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONPATH": str(ROOT)},
+    )
+    try:
+        assert said(process) == "ready"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    """Read what a process says next."""
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def ask(process: subprocess.Popen[str], line: str) -> int:
+    """Start a worker."""
+    assert process.stdin is not None
+    process.stdin.write(line + "\n")
+    process.stdin.flush()
+    return int(said(process))
+
+
+def kill(place: Place, durability: Durability, kills: int, seed: int) -> None:
+    """Let a thread be worked on, and kill the worker again and again."""
+    dice = random.Random(seed)  # noqa: S311 (moments, not secrets)
+    with workers(place) as process:
+        for _ in range(kills):
+            worker = ask(process, f"WORK {durability}")
+            time.sleep(dice.uniform(0.02, 0.35))
+            os.kill(worker, signal.SIGKILL)
+            assert said(process) == "gone"
+            assert not place.told.exists(), place.told.read_text()
+        ask(process, f"REST {durability}")
+        assert said(process) == "gone"
+        assert not place.told.exists(), place.told.read_text()
+
+
+def line_at(place: Place) -> tuple[list[Message], int]:
+    """Read a thread's line and the number of the newest question, by its newest checkpoint."""
+    with checkpoints(place.checkpoints) as saver, open_archive(place.archive) as archive:
+        newest = saver.get_tuple(AT)
+        assert newest is not None
+        state = newest.checkpoint["channel_values"]
+        page = read_page(archive, KEY, state["thalweg_turn"])
+        log = archive.messages(KEY)
+        assert len(log) == archive.length(KEY)
+        assert page.length == len(log)
+        return [log[position] for position in page.line], state["asked"]
+
+
+def folds_of(place: Place) -> int:
+    """Count the folds of a thread."""
+    with open_archive(place.archive) as archive:
+        pages = map(page_from_json, archive.turns(KEY))
+        return sum(isinstance(edit, Fold) for page in pages for edit in page.edits)
+
+
+def check_line(place: Place) -> int:
+    """Check a thread; tell how many questions it has."""
+    line, asked = line_at(place)
+    questions = [m.text for m in line if m.role == "user"]
+    assert questions == [f"question {n}" for n in range(1, asked + 1)]
+    uids = [message.uid for message in line]
+    assert len(set(uids)) == len(uids)
+    waiting: dict[str, None] = {}
+    for message in line:
+        waiting.update((call.id, None) for call in message.calls)
+        waiting.pop(message.answers, None)
+    assert not waiting, "calls without a result, not even of a retry"
+    for number in range(1, asked + 1):
+        assert f"answer {number}" in [m.text for m in line]
+    return asked
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("durability", ["sync", "async"])
+def test_an_agent_that_is_killed_again_and_again_loses_nothing(
+    places: list[Place], durability: Durability
+) -> None:
+    """And says nothing twice, and sends no request that a provider refuses."""
+    each = KILLS // 2 // len(places)
+    with ThreadPoolExecutor(len(places)) as pool:
+        jobs = [pool.submit(kill, place, durability, each, n) for n, place in enumerate(places)]
+        for job in jobs:
+            job.result()
+
+    for place in places:
+        print(check_line(place), folds_of(place), len(line_at(place)[0]))
+        assert check_line(place) > each // 8
+        assert folds_of(place) > 0
