@@ -27,6 +27,7 @@ PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n and a pixel").decode()
 PICTURE = {"type": "image", "base64": PIXEL, "mime_type": "image/png"}
 HANDLE = re.compile(r'recall\(handle="(\w{16})')
 LARGEST = 400_000
+SUMMARY = "## Goal\n- Look at the modules before the release."
 RULES = 24
 """Constraints that users set in one soak; each must stay word for word."""
 SAID = {
@@ -112,7 +113,7 @@ class World:
         self._look(request)
         if "[This is not the user speaking.]" in request.messages[-1].text:
             self.summaries += 1
-            return Answer("## Goal\n- Look at the modules before the release.")
+            return Answer(SUMMARY)
         self.turns += 1
         self.last = request
         self.requests.append(request.tokens)
@@ -241,8 +242,8 @@ class Witness(AgentMiddleware[Any, Any, Any]):
         for message in response.result:
             if isinstance(message, AIMessage) and isinstance(message.content, str):
                 self._mangle(message)
-        if "thalweg_is_summary" not in response.result[0].additional_kwargs:
-            world.note(list(response.result))
+        if response.result[0].text != SUMMARY:
+            world.note(response.result)
         return response
 
     def _mangle(self, message: AIMessage) -> None:

@@ -83,7 +83,7 @@ class Soak:
     archive: Archive
     world: World
     models: dict[str, BaseChatModel]
-    agents: dict[str, Any] = field(init=False)
+    agents: dict[tuple[str, bool], Any] = field(init=False)
     failed: Counter[str] = field(default_factory=Counter)
     epochs: list[int] = field(default_factory=list)
     """How many requests had arrived when a setting began to hold."""
@@ -91,21 +91,19 @@ class Soak:
     runner: asyncio.Runner = field(default_factory=asyncio.Runner)
 
     def __post_init__(self) -> None:
+        self.agents = {}
         saver, witness = InMemorySaver(), Witness(self.world)
-        self.agents = {
-            (name, summarizes): create_agent(
-                model,
-                self.world.tools(),
-                system_prompt="You look after the modules of a large product.",
-                middleware=[middleware, witness],
-                checkpointer=saver,
-            )
-            for summarizes in (True, False)
-            for middleware in [
-                ContextMiddleware(ContextPolicy(summarize=summarizes), archive=self.archive)
-            ]
-            for name, model in self.models.items()
-        }
+        for summarizes in (True, False):
+            policy = ContextPolicy(summarize=summarizes)
+            middleware = ContextMiddleware(policy, archive=self.archive)
+            for name, model in self.models.items():
+                self.agents[name, summarizes] = create_agent(
+                    model,
+                    self.world.tools(),
+                    system_prompt="You look after the modules of a large product.",
+                    middleware=[middleware, witness],
+                    checkpointer=saver,
+                )
 
     def run(self) -> None:
         """Talk until the turns are over."""
@@ -220,6 +218,7 @@ def figures(soak: Soak, seconds: float) -> str:
         f"refused for length {sum(map(refused, seen))}, summaries {world.summaries}, "
         f"edits {dict(kinds)}, log {soak.archive.length(KEY)}, rules {len(world.rules)}, "
         f"faults {dict(soak.failed)}, modes {dict(soak.modes)}, "
+        f"chains {[(c[0].model, [seen.tokens for seen in c]) for c in chains(soak)]}, "
         f"median request {sorted(world.requests)[len(world.requests) // 2]}, "
         f"cpu {seconds:.0f} s"
     )
@@ -282,7 +281,8 @@ def test_a_client_that_was_told_its_window_is_not_refused(soak: Soak) -> None:
     for (epoch, model), times in told.items():
         now, before = SETTINGS[epoch], SETTINGS[max(0, epoch - 1)]
         assert model in now.untold or now.inflation > before.inflation, (epoch, model)
-        assert times <= 1, (epoch, model)
+        # The refusals of Responses name no number: there the window has to be searched for.
+        assert times <= (REFUSALS if WIRES[model] == "openai-responses" else 1), (epoch, model)
 
 
 def test_nothing_that_was_said_is_lost(soak: Soak) -> None:
