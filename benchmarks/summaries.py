@@ -413,10 +413,7 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=300)
     parser.add_argument("--png", type=Path)
     options = parser.parse_args()
-    if options.what == "decay":
-        good = decay(options.seeds, options.png)
-    else:
-        good = read(options.calls)
+    good = decay(options.seeds, options.png) if options.what == "decay" else read(options.calls)
     return 0 if good else 1
 
 

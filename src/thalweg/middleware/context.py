@@ -25,12 +25,18 @@ from thalweg.middleware.tools import compact_tool, recall_tool
 from thalweg.middleware.turn import take_turn
 
 
+def _newest(old: bool, new: bool) -> bool:  # noqa: FBT001 (LangGraph calls it so)
+    """Let several calls of one turn ask for the same."""
+    del old
+    return new
+
+
 class ContextState(AgentState[Any]):
     """What the middleware keeps in an agent's state, beside the newest messages."""
 
     thalweg_turn: NotRequired[Annotated[int, PrivateStateAttr]]
     """Number of the turn, in the thread's journal, that the state was left in."""
-    thalweg_compact: NotRequired[Annotated[bool, PrivateStateAttr]]
+    thalweg_compact: NotRequired[Annotated[bool, PrivateStateAttr, _newest]]
     """Whether the agent asked to have its context compacted."""
 
 
