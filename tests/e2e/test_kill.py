@@ -69,12 +69,13 @@ def workers(place: Place) -> Iterator[subprocess.Popen[str]]:
         text=True,
         cwd=ROOT,
         env={**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONPATH": str(ROOT)},
+        start_new_session=True,
     )
     try:
         until("ready", process)
         yield process
     finally:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
 
 
