@@ -3,7 +3,6 @@
 Two rules: an answer is bounded whatever was asked; an error is a sentence for the model.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from thalweg.archive.base import Archive, ThreadKey, render_passages
@@ -13,6 +12,8 @@ from thalweg.tokens import Counter, exact_counter
 
 CHARS_PER_TOKEN = 4
 """How much is read at first for a token; less, when it turns out to be more tokens."""
+MOST = 10**15
+"""No line or character of a text has a number beyond it."""
 
 
 def _range(name: str) -> dict[str, Any]:
@@ -47,15 +48,15 @@ def recall(
     archive: Archive,
     key: ThreadKey,
     *,
-    handle: str = "",
-    query: str = "",
-    lines: Sequence[int] | None = None,
-    chars: Sequence[int] | None = None,
-    path: str = "",
+    handle: object = "",
+    query: object = "",
+    lines: object = None,
+    chars: object = None,
+    path: object = "",
     max_tokens: int = 2_000,
     count: Counter | None = None,
 ) -> str:
-    """Answer a model that calls `recall`.
+    """Answer a model that calls `recall`, whatever the values are that it made up.
 
     Args:
         archive: Where the thread is.
@@ -82,15 +83,7 @@ def recall(
     """
     asked = _Asked(archive, key, max_tokens, count or exact_counter())
     try:
-        if query:
-            ranged = lines is not None or chars is not None or path
-            told = prompt("recall_no_range").render() if ranged else asked.search(query, handle)
-        elif not handle:
-            told = prompt("recall_which").render()
-        elif problem := _odd_range("lines", lines) or _odd_range("chars", chars):
-            told = problem
-        else:
-            told = asked.read(handle, _pair(lines), _pair(chars), path)
+        told = _answer(asked, handle or "", query or "", lines, chars, path or "")
     except (HandleError, RangeError) as error:
         told = str(error)
     except ArchiveError:
@@ -98,16 +91,29 @@ def recall(
     return asked.bounded(told)
 
 
-def _odd_range(name: str, given: Sequence[int] | None) -> str:
-    if given is None or _pair(given) is not None:
-        return ""
-    return prompt("recall_range").render(what=name)
+def _answer(
+    asked: "_Asked", handle: object, query: object, lines: object, chars: object, path: object
+) -> str:
+    for name, given in (("handle", handle), ("query", query), ("path", path)):
+        if not isinstance(given, str):
+            return prompt("recall_text").render(what=name)
+    if query:
+        ranged = lines is not None or chars is not None or path
+        if ranged:
+            return prompt("recall_no_range").render()
+        return asked.search(str(query), str(handle))
+    if not handle:
+        return prompt("recall_which").render()
+    for name, given in (("lines", lines), ("chars", chars)):
+        if given is not None and _pair(given) is None:
+            return prompt("recall_range").render(what=name)
+    return asked.read(str(handle), _pair(lines), _pair(chars), str(path))
 
 
-def _pair(given: Sequence[int] | None) -> tuple[int, int] | None:
+def _pair(given: object) -> tuple[int, int] | None:
     match given:
-        case [int(first), int(last)]:
-            return first, last
+        case [int(first), int(last)] if max(abs(first), abs(last)) <= MOST:
+            return int(first), int(last)
     return None
 
 
