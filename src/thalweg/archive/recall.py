@@ -3,15 +3,21 @@
 Two rules: an answer is bounded whatever was asked; an error is a sentence for the model.
 """
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from thalweg.archive.base import Archive, ThreadKey, render_passages
+from thalweg.archive.base import Archive, Reading, Span, ThreadKey, render_passages
+from thalweg.archive.reading import read_numbered, read_piece
+from thalweg.entries import Message
 from thalweg.errors import ArchiveError, HandleError, RangeError
 from thalweg.prompts import prompt
 from thalweg.tokens import Counter, exact_counter
+from thalweg.transcript import as_transcript
 
 CHARS_PER_TOKEN = 4
 """How much is read at first for a token; less, when it turns out to be more tokens."""
+PAGE = 32
+"""Messages that are read at once."""
 MOST = 10**15
 """No line or character of a text has a number beyond it."""
 
@@ -53,6 +59,7 @@ def recall(
     lines: object = None,
     chars: object = None,
     path: object = "",
+    within: Sequence[Span] | None = None,
     max_tokens: int = 2_000,
     count: Counter | None = None,
 ) -> str:
@@ -66,6 +73,8 @@ def recall(
         lines: See `Archive.read`.
         chars: See `Archive.read`.
         path: See `Archive.read`.
+        within: What the thread is now, in ascending order: nothing else of the log is told,
+            and a handle that names nothing of it is unknown. `None` means the whole log.
         max_tokens: Bound on the answer.
         count: Counts them; exactly, as OpenAI does, when it is not given.
 
@@ -81,7 +90,7 @@ def recall(
         ...     recall(archive, key, handle=archive.handle(key, Span(0, 0)))
         'hello'
     """
-    asked = _Asked(archive, key, max_tokens, count or exact_counter())
+    asked = _Asked(archive, key, within, max_tokens, count or exact_counter())
     try:
         told = _answer(asked, handle or "", query or "", lines, chars, path or "")
     except (HandleError, RangeError) as error:
@@ -120,18 +129,40 @@ def _pair(given: object) -> tuple[int, int] | None:
 class _Asked:
     """One call of the tool."""
 
-    def __init__(self, archive: Archive, key: ThreadKey, max_tokens: int, count: Counter) -> None:
+    def __init__(
+        self,
+        archive: Archive,
+        key: ThreadKey,
+        within: Sequence[Span] | None,
+        max_tokens: int,
+        count: Counter,
+    ) -> None:
         self._archive = archive
         self._key = key
+        self._within = within
         self._max_tokens = max(max_tokens, 0)
         self._count = count
 
     def search(self, query: str, handle: str) -> str:
-        within = [self._archive.span(self._key, handle)] if handle else None
+        within = self._parts(handle) if handle else self._within
         found = self._archive.search(self._key, query, within=within, max_tokens=self._max_tokens)
         while found and not self._fits(render_passages(found)):
             found.pop()
         return render_passages(found) or prompt("recall_nothing").render()
+
+    def _parts(self, handle: str) -> list[Span]:
+        """Resolve a handle to what the thread still has of it."""
+        span = self._archive.span(self._key, handle)
+        if self._within is None:
+            return [span]
+        parts = [
+            Span(max(span.first, one.first), min(span.last, one.last))
+            for one in self._within
+            if one.first <= span.last and span.first <= one.last
+        ]
+        if not parts:
+            raise HandleError(handle)
+        return parts
 
     def read(
         self,
@@ -142,15 +173,40 @@ class _Asked:
     ) -> str:
         most = max(self._max_tokens * CHARS_PER_TOKEN, 1)
         while True:
-            reading = self._archive.read(
-                self._key, handle, lines=lines, chars=chars, path=path, max_chars=most
-            )
+            reading = self._reading(handle, lines, chars, path, most)
             more = f"\n\n{prompt('recall_more').render(how=reading.next)}" if reading.next else ""
             told = reading.text + more
             if most == 1 or self._fits(told):
                 return told
             spent = self._count(told)
             most = max(1, min(most * 9 // 10, len(reading.text) * self._max_tokens // spent))
+
+    def _reading(
+        self,
+        handle: str,
+        lines: tuple[int, int] | None,
+        chars: tuple[int, int] | None,
+        path: str,
+        most: int,
+    ) -> Reading:
+        """Read what a handle names, without what is no longer in the thread."""
+        parts = self._parts(handle)
+        if parts == [self._archive.span(self._key, handle)]:
+            return self._archive.read(
+                self._key, handle, lines=lines, chars=chars, path=path, max_chars=most
+            )
+        if lines is None and chars is None and not path:
+            whole = Span(parts[0].first, parts[-1].last)
+            return read_numbered(handle, whole, self._messages(parts), max_chars=most)
+        told = "\n\n".join(as_transcript([m], position) for position, m in self._messages(parts))
+        return read_piece(handle, told, lines=lines, chars=chars, path=path, max_chars=most)
+
+    def _messages(self, parts: Sequence[Span]) -> Iterator[tuple[int, Message]]:
+        """Read messages with their positions, a page at a time."""
+        for part in parts:
+            for first in range(part.first, part.last + 1, PAGE):
+                last = min(part.last, first + PAGE - 1)
+                yield from enumerate(self._archive.messages(self._key, first, last), first)
 
     def bounded(self, told: str) -> str:
         """Cut what is still too long: a name that was given, or an answer for which is no room."""

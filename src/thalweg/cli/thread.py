@@ -147,7 +147,10 @@ def search(
     owner: Owner = "local",
     as_json: AsJson = False,
 ) -> None:
-    """Find passages of a thread by words, best first, as the agent's tool `recall` does."""
+    """Find passages of a thread by words, best first: what `recall` finds for the agent.
+
+    With --abandoned, also what no longer belongs to the thread, which `recall` never tells.
+    """
     with open_existing(archive) as opened:
         key = find_thread(opened, owner, name)
         within = None if abandoned else line_at(opened, key).spans

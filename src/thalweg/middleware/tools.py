@@ -9,8 +9,11 @@ from langgraph.types import Command
 
 from thalweg.archive import RECALL_TOOL, recall
 from thalweg.context.plan import RECALL
+from thalweg.errors import ArchiveError
 from thalweg.middleware.desk import Desk
+from thalweg.middleware.turn import _mark
 from thalweg.prompts import prompt
+from thalweg.threads.history import line_at
 
 COMPACT = "compact_conversation"
 _RUNTIME = "runtime"
@@ -35,11 +38,18 @@ def last_written(before: bool, after: bool) -> bool:  # noqa: FBT001 (LangGraph 
 
 
 def recall_tool(desk: Desk) -> BaseTool:
-    """Make the tool that reads back what left the context, of the thread that calls it."""
+    """Make the tool that reads back what left the context, of the thread that calls it.
+
+    It sees the thread as the state has it: not what was removed, nor what a rewind left behind.
+    """
 
     def run(runtime: ToolRuntime[Any, Any], **asked: Any) -> str:  # noqa: ANN401 (a model's)
         key = desk.key(runtime.config, runtime.state)
-        return recall(desk.archive, key, count=desk.count, **asked)
+        try:
+            line = line_at(desk.archive, key, _mark(runtime.state))
+        except ArchiveError:
+            return prompt("recall_failed").render()
+        return recall(desk.archive, key, within=line.spans, count=desk.count, **asked)
 
     return Lenient.from_function(
         run,

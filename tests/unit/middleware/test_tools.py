@@ -7,7 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg import ContextMiddleware
 from thalweg.archive import RECALL_TOOL, Archive, open_archive
@@ -88,3 +90,51 @@ def test_a_value_of_the_wrong_kind_is_told_to_the_model(
 def test_several_calls_of_one_step_may_ask_to_compact(archive: Archive) -> None:
     """They ask for the same."""
     assert len(answers(archive, (COMPACT, {}), (COMPACT, {"reason": "full"}))) == 2
+
+
+WORDS = "the gate opens with hunter2zebra"
+
+
+def asks_recall(messages: Sequence[BaseMessage]) -> str | AIMessage:
+    """Look for the secret, when told to."""
+    if messages[-1].text == "look":
+        call = {"name": RECALL, "args": {"query": "hunter2zebra gate"}, "id": "c"}
+        return AIMessage("", tool_calls=[call])
+    return f"heard: {messages[-1].text}"
+
+
+def thread(name: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": name}}
+
+
+def test_recall_does_not_find_what_was_removed_from_the_state() -> None:
+    """Whoever takes a secret out of a thread wants it out."""
+    agent = create_agent(
+        ScriptedModel(script=asks_recall),
+        middleware=[ContextMiddleware(archive=":memory:")],
+        checkpointer=InMemorySaver(),
+    )
+    agent.invoke({"messages": [HumanMessage(WORDS)]}, thread("t"))
+    gone = agent.get_state(thread("t")).values["messages"]
+    assert WORDS in {message.text for message in gone}
+    agent.update_state(thread("t"), {"messages": [RemoveMessage(id=m.id) for m in gone]})
+    found = agent.invoke({"messages": [HumanMessage("look")]}, thread("t"))["messages"]
+    assert found[-1].text.startswith("heard: Nothing was found")
+
+
+def test_recall_does_not_find_what_a_rewind_left_behind() -> None:
+    """And finds it from the checkpoint that has it."""
+    agent = create_agent(
+        ScriptedModel(script=asks_recall),
+        middleware=[ContextMiddleware(archive=":memory:")],
+        checkpointer=InMemorySaver(),
+    )
+    agent.invoke({"messages": [HumanMessage("hello")]}, thread("t"))
+    before = agent.get_state(thread("t")).config
+    agent.invoke({"messages": [HumanMessage(WORDS)]}, thread("t"))
+    after = agent.get_state(thread("t")).config
+
+    found = agent.invoke({"messages": [HumanMessage("look")]}, before)["messages"]
+    assert found[-1].text.startswith("heard: Nothing was found")
+    found = agent.invoke({"messages": [HumanMessage("look")]}, after)["messages"]
+    assert "hunter2zebra" in found[-1].text
