@@ -132,7 +132,8 @@ def test_what_left_the_thread_is_neither_found_nor_read(archive: Archive) -> Non
     assert "no handle" in recall(archive, KEY, handle=f"{crossing}#7", within=left)
     assert "no handle" in recall(archive, KEY, query="wombats", handle=gone, within=left)
     assert recall(archive, KEY, handle=f"{crossing}#8", within=left) == TEXTS[8]
-    for asked in ({}, {"lines": [1, 99]}, {"chars": [0, 9_999]}):
+    cases: list[dict[str, Any]] = [{}, {"lines": [1, 99]}, {"chars": [0, 9_999]}]
+    for asked in cases:
         told = recall(archive, KEY, handle=crossing, within=left, **asked)
         assert re.findall(r"^#(\d+) ", told, re.MULTILINE) == ["5", "6", "8", "9"]
 
@@ -165,3 +166,15 @@ def test_following_an_answer_tells_all_that_is_left_of_a_span_and_nothing_else(
         name = follows[1]
 
     assert seen == wanted
+
+
+def test_a_thread_of_very_many_pieces_is_searched_at_once() -> None:
+    """Every other message was removed; none of those is found."""
+    with open_archive(":memory:") as archive:
+        archive.append(KEY, [Logged(Message("user", (Text(f"heron {n}"),))) for n in range(400)])
+        within = [Span(n, n) for n in range(0, 400, 2)]
+        found = recall(archive, KEY, query="heron", within=within)
+
+    positions = [int(p) for p in re.findall(r"^#(\d+) ", found, re.MULTILINE)]
+    assert positions
+    assert not any(position % 2 for position in positions)

@@ -18,6 +18,8 @@ CHARS_PER_TOKEN = 4
 """How much is read at first for a token; less, when it turns out to be more tokens."""
 PAGE = 32
 """Messages that are read at once."""
+MANY = 100
+"""Spans above which what was found is sifted: each costs a search of its own."""
 MOST = 10**15
 """No line or character of a text has a number beyond it."""
 
@@ -126,6 +128,10 @@ def _pair(given: object) -> tuple[int, int] | None:
     return None
 
 
+def _is_within(position: int, spans: Sequence[Span]) -> bool:
+    return any(span.first <= position <= span.last for span in spans)
+
+
 class _Asked:
     """One call of the tool."""
 
@@ -145,7 +151,12 @@ class _Asked:
 
     def search(self, query: str, handle: str) -> str:
         within = self._parts(handle) if handle else self._within
-        found = self._archive.search(self._key, query, within=within, max_tokens=self._max_tokens)
+        there = within
+        if within is not None and len(within) > MANY:
+            there = [Span(within[0].first, within[-1].last)]
+        found = self._archive.search(self._key, query, within=there, max_tokens=self._max_tokens)
+        if within is not there:
+            found = [one for one in found if _is_within(one.position, within or ())]
         while found and not self._fits(render_passages(found)):
             found.pop()
         return render_passages(found) or prompt("recall_nothing").render()
