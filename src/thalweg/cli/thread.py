@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from thalweg.archive import Archive, ThreadKey, open_existing, render_passages
+from thalweg.cli.numbers import as_range, bounded
 from thalweg.errors import ConfigError
 from thalweg.threads.contexts import context_at
 from thalweg.threads.export import FORMATS, check_format, export, write_to
@@ -22,7 +23,6 @@ from thalweg.threads.plain import (
     plain_thread,
     plain_turn,
 )
-from thalweg.threads.ranges import as_range
 from thalweg.threads.telling import (
     tell_context,
     tell_done,
@@ -56,10 +56,18 @@ Owner = Annotated[str, typer.Option(metavar="NAME", help="Whose threads.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with everything.")]
 Turn = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Number of a turn. Default: the newest.", show_default=False),
+    typer.Option(
+        metavar="N",
+        help="Number of a turn. Default: the newest.",
+        show_default=False,
+        callback=bounded,
+    ),
 ]
 Words = Annotated[str, typer.Argument(metavar="WORDS", help="The user's words, exactly; quoted.")]
-Position = Annotated[int, typer.Argument(metavar="POSITION", help="Of the user's message: 12.")]
+Position = Annotated[
+    int,
+    typer.Argument(metavar="POSITION", help="Of the user's message: 12.", callback=bounded),
+]
 
 
 @thread.command("list", short_help="List the threads.")
@@ -235,7 +243,10 @@ def undo_compaction(
     turn: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="The turn that compacted. Default: the newest.", show_default=False
+            metavar="N",
+            help="The turn that compacted. Default: the newest.",
+            show_default=False,
+            callback=bounded,
         ),
     ] = None,
     archive: Place = None,
@@ -255,7 +266,9 @@ def undo_compaction(
 def rewind_thread(
     name: Id,
     *,
-    turn: Annotated[int, typer.Option(metavar="N", help="The turn to go back to.")],
+    turn: Annotated[
+        int, typer.Option(metavar="N", help="The turn to go back to.", callback=bounded)
+    ],
     archive: Place = None,
     owner: Owner = "local",
     as_json: AsJson = False,
