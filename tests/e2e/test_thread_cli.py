@@ -219,7 +219,7 @@ def test_what_is_wrong_is_told_in_one_sentence(place: Path, tmp_path: Path) -> N
         "near it: 't1'": ["show", "t2", *at],
         "owner 'bob' has no thread": ["show", "t1", "--owner", "bob", *at],
         "no turn 99": ["rewind", "t1", "--turn", "99", *at],
-        "--turn: the number is negative": ["show", "t1", "--turn", "-1", *at],
+        "has no turn -1": ["show", "t1", "--turn", "-1", *at],
         "holds no compaction that stands": ["undo", "t1", "--turn", "0", *at],
         "has no turns": ["show", f"plain {ESCAPES}", "--context", *at],
         "no handle": ["read", "t1", "nope", *at],
@@ -251,7 +251,7 @@ def test_no_number_is_too_large_for_a_sentence(place: Path, tmp_path: Path) -> N
         ["replay", "--newest", BEYOND],
     ]
     for command in in_turn(commands, tmp_path):
-        assert "the number is too large; give one from 0 to" in told_in_one_sentence(command)
+        assert "the number is out of range; give one up to" in told_in_one_sentence(command)
 
 
 def test_nothing_to_list_or_to_find_is_no_error(place: Path, tmp_path: Path) -> None:

@@ -15,13 +15,12 @@ def bounded(parameter: typer.CallbackParam, value: int | None) -> int | None:
     """Take a number that can be one of a turn, a position or a window.
 
     Raises:
-        ConfigError: It is too large, or negative.
+        ConfigError: It is beyond all of them.
     """
-    if value is not None and not 0 <= value <= MOST:
+    if value is not None and abs(value) > MOST:
         name = parameter.opts[0]
         name = name if name.startswith("-") else name.upper()
-        told = "negative" if value < 0 else "too large"
-        raise ConfigError(name, f"the number is {told}", f"give one from 0 to {MOST:,}")
+        raise ConfigError(name, "the number is out of range", f"give one up to {MOST:,}")
     return value
 
 

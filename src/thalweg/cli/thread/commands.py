@@ -10,20 +10,14 @@ import typer
 
 from thalweg.archive import Archive, ThreadKey, open_existing, render_passages
 from thalweg.cli.numbers import as_range, bounded
-from thalweg.errors import ConfigError
-from thalweg.threads.contexts import context_at
-from thalweg.threads.export import FORMATS, check_format, export, write_to
-from thalweg.threads.finding import find_thread, known_threads
-from thalweg.threads.hand import Done, pin, rewind, undo, unpin
-from thalweg.threads.history import history, line_at, turns
-from thalweg.threads.plain import (
+from thalweg.cli.thread.plain import (
     plain_context,
     plain_done,
     plain_said,
     plain_thread,
     plain_turn,
 )
-from thalweg.threads.telling import (
+from thalweg.cli.thread.text import (
     tell_context,
     tell_done,
     tell_history,
@@ -31,6 +25,12 @@ from thalweg.threads.telling import (
     tell_turn,
     tell_turns,
 )
+from thalweg.errors import ConfigError
+from thalweg.threads.contexts import context_at
+from thalweg.threads.export import FORMATS, check_format, export, write_to
+from thalweg.threads.finding import find_thread, known_threads
+from thalweg.threads.hand import Done, pin, rewind, undo, unpin
+from thalweg.threads.history import history, line_at, turns
 from thalweg.transcript import printable
 
 thread = typer.Typer(
