@@ -13,8 +13,8 @@ from thalweg.transcript import as_text
 
 _SYLLABLES = ("ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "qui", "ro")
 _SIGNS = (
-    "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动"
-    "同工也能下过子说产种面而方后多定行学法所民得经"
+    "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就"
+    "分对成会可主发年动同工也能下过子说产种面而方后多定行学法所民得经"
 )
 _MARK = re.compile(r"q\d+q")
 _REQUEST_EVERY = 10

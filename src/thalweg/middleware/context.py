@@ -21,14 +21,8 @@ from thalweg.context.settings import ContextPolicy
 from thalweg.middleware.desk import Desk, Owner
 from thalweg.middleware.effects import arun, run
 from thalweg.middleware.ending import end_run
-from thalweg.middleware.tools import compact_tool, recall_tool
+from thalweg.middleware.tools import compact_tool, last_written, recall_tool
 from thalweg.middleware.turn import take_turn
-
-
-def _newest(old: bool, new: bool) -> bool:  # noqa: FBT001 (LangGraph calls it so)
-    """Let several calls of one turn ask for the same."""
-    del old
-    return new
 
 
 class ContextState(AgentState[Any]):
@@ -36,7 +30,7 @@ class ContextState(AgentState[Any]):
 
     thalweg_turn: NotRequired[Annotated[int, PrivateStateAttr]]
     """Number of the turn, in the thread's journal, that the state was left in."""
-    thalweg_compact: NotRequired[Annotated[bool, PrivateStateAttr, _newest]]
+    thalweg_compact: NotRequired[Annotated[bool, PrivateStateAttr, last_written]]
     """Whether the agent asked to have its context compacted."""
 
 

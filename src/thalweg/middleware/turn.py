@@ -34,6 +34,7 @@ from thalweg.middleware.limits import Limits, limits_of, provider_of, tariff_for
 from thalweg.middleware.overflow import Overflow, overflow_of
 from thalweg.middleware.summaries import Summarizer
 from thalweg.middleware.wording import read_state
+from thalweg.summaries.check import Fault
 from thalweg.threads.journal import Page
 from thalweg.tokens import Calibration
 
@@ -133,9 +134,9 @@ class _Turn:
             edits += batch
             batch = yield Work(partial(_go_on, steps, batch))
         yield Work(lambda: self._enter(edits, summarizer))
-        tell(self._report(sent, before), self.request.runtime)
+        tell(self._report(sent, before, summarizer.faults), self.request.runtime)
 
-    def _report(self, sent: Sequence[Item], before: int) -> Report:
+    def _report(self, sent: Sequence[Item], before: int, faults: Sequence[Fault]) -> Report:
         session, window = self.open.session, self.open.session.engine.window
         same = takewhile(lambda pair: pair[0] == pair[1], zip(sent, window.items, strict=False))
         beside = sum(window.beside.values())
@@ -147,6 +148,7 @@ class _Turn:
             after=window.tokens,
             same=beside + sum(item.tokens for item, _ in same),
             messages=len(window.items),
+            faults=tuple(faults),
         )
 
     def _summarizer(self) -> Summarizer:
@@ -213,7 +215,7 @@ class _Turn:
             system=system,
             tools=tools,
             spent=summarizer.spent if summarizer.spent.calls else None,
-            note="; ".join(summarizer.faults)[:NOTE_CHARS],
+            note="; ".join(map(str, summarizer.faults))[:NOTE_CHARS],
         )
         session.enter(page, edits)
 

@@ -19,8 +19,6 @@ from thalweg.threads.line import Line
 from thalweg.threads.opening import live_messages
 from thalweg.tokens import exact_counter
 
-USUAL_WINDOW = 128_000
-"""Tokens of the window of a thread of which no turn says what it was."""
 _BESIDE: tuple[Beside, ...] = ("system", "tools", "memory", "skills")
 
 
@@ -133,7 +131,6 @@ def engine_at(
 
 
 def budget_of(page: Page) -> Budget:
-    """Tell what a request of a turn might fill, as far as the journal knows."""
-    if page.limit < MIN_LIMIT:
-        return Budget(window=USUAL_WINDOW)
-    return Budget(window=page.limit, max_output=0)
+    """Tell what a request of a turn might fill: what the journal says, or else its own size."""
+    known = page.limit or page.window or sum(page.tokens.values())
+    return Budget(window=max(known, MIN_LIMIT), max_output=0)
