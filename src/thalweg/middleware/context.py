@@ -28,8 +28,8 @@ from thalweg.middleware.turn import take_turn
 class ContextState(AgentState[Any]):
     """What the middleware keeps in an agent's state, beside the newest messages."""
 
-    thalweg_turn: NotRequired[Annotated[int, PrivateStateAttr]]
-    """Number of the turn, in the thread's journal, that the state was left in."""
+    thalweg_turn: NotRequired[Annotated[str, PrivateStateAttr]]
+    """The turn that the state was left in, and of whose journal; see `read_mark`."""
     thalweg_compact: NotRequired[Annotated[bool, PrivateStateAttr]]
     """Whether the agent asked to have its context compacted."""
 
