@@ -1,5 +1,6 @@
 """What one middleware works with: its archive, its policy, and the threads it has open."""
 
+import hashlib
 import logging
 import time
 from collections import OrderedDict
@@ -15,6 +16,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
 from thalweg.archive import Archive, ThreadKey, default_place, open_archive
+from thalweg.archive.blobs import encode
 from thalweg.context.engine import Engine
 from thalweg.context.settings import ContextPolicy
 from thalweg.entries import Message
@@ -53,7 +55,8 @@ class OpenThread:
     wording: Wording = field(default_factory=Wording)
     added: int = 0
     """Tokens that other middleware was last seen to add to a request."""
-    _attached: dict[str, str] = field(default_factory=dict)
+    _attached: tuple[str, str] = ("", "")
+    """Digests of what was last attached."""
 
     def attach(self, beside: Beside) -> tuple[str, str]:
         """Keep system prompt and tools with the thread.
@@ -61,14 +64,25 @@ class OpenThread:
         Returns:
             The digest of each; empty where there is none.
         """
-        session = self.session
-        for text in {beside.system, beside.tools} - {"", *self._attached}:
-            self._attached[text] = session.archive.attach(session.key, text)
-        return self._attached.get(beside.system, ""), self._attached.get(beside.tools, "")
+        digests = _digests(beside)
+        for digest, text in zip(digests, (beside.system, beside.tools), strict=True):
+            if digest and digest not in self._attached:
+                self.session.archive.attach(self.session.key, text)
+        self._attached = digests
+        return digests
 
     def beside_changed(self, beside: Beside) -> bool:
         """Tell whether system prompt or tools are others than in the last request."""
-        return self.attach(beside) != (self.session.page.system, self.session.page.tools)
+        return _digests(beside) != (self.session.page.system, self.session.page.tools)
+
+
+def _digests(beside: Beside) -> tuple[str, str]:
+    """Know system prompt and tools as `Archive.attach` will; empty where there is none."""
+    return _digest(beside.system), _digest(beside.tools)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(encode(text)).hexdigest() if text else ""
 
 
 class Desk:
