@@ -67,9 +67,7 @@ def as_state_tokens(given: int) -> int:
     raise ConfigError("state_tokens", f"it is {given!r}", "give a number of tokens, 1 at least")
 
 
-def as_summarizer(
-    given: BaseChatModel | str | None, policy: ContextPolicy
-) -> BaseChatModel | None:
+def as_summarizer(given: BaseChatModel | str | None, policy: ContextPolicy) -> BaseChatModel | None:
     """Find the model that writes summaries; `None` for the agent's own.
 
     Raises:

@@ -4,14 +4,13 @@ import hashlib
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from threading import Lock
 from typing import Any
 from uuid import uuid4
 
-from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
@@ -20,6 +19,14 @@ from thalweg.archive.blobs import encode
 from thalweg.context.engine import Engine
 from thalweg.context.settings import ContextPolicy
 from thalweg.entries import Message
+from thalweg.middleware.arguments import (
+    Owner,
+    as_owner,
+    as_policy,
+    as_state_tokens,
+    as_summarizer,
+    owner_of,
+)
 from thalweg.middleware.beside import Beside
 from thalweg.middleware.ceilings import Ceilings
 from thalweg.middleware.limits import DEFAULT_WINDOW, tariff_for
@@ -30,9 +37,6 @@ from thalweg.middleware.wording import Wording
 from thalweg.threads.opening import left_by_hand, open_session
 from thalweg.threads.session import Session
 from thalweg.tokens import Counter, exact_counter
-
-Owner = str | Callable[[RunnableConfig], str]
-"""Whose threads, or how to tell from the config of a run."""
 
 OPEN_THREADS = 32
 """Threads kept open in memory: the least recently used is opened again from the archive."""
@@ -90,21 +94,22 @@ class Desk:
 
     def __init__(
         self,
-        policy: ContextPolicy,
+        policy: ContextPolicy | Mapping[str, object] | None,
         *,
         archive: Archive | str | PathLike[str] | None,
         owner: Owner,
         summarizer: BaseChatModel | str | None,
         state_tokens: int,
     ) -> None:
-        self.policy = policy
-        self.state_tokens = state_tokens
+        self.policy = as_policy(policy)
+        self.state_tokens = as_state_tokens(state_tokens)
         self.count: Counter = exact_counter()
         self.ceilings: dict[str, Ceilings] = {}
         """What providers were heard to accept, less than was thought; by model."""
-        self._owner = owner
+        self.summarizer = as_summarizer(summarizer, self.policy)
+        """The model that was named to write summaries; `None` for the agent's own."""
+        self._owner = as_owner(owner)
         self._address = archive
-        self._summarizer = summarizer
         self._archive: Archive | None = None
         self._open: OrderedDict[tuple[ThreadKey, int], OpenThread] = OrderedDict()
         self._lock = Lock()
@@ -123,7 +128,7 @@ class Desk:
 
     def key(self, config: RunnableConfig, state: Any) -> ThreadKey:  # noqa: ANN401 (any agent's)
         """Name the thread of a run; see `thread_name`. Without any message it is a new one."""
-        owner = self._owner if isinstance(self._owner, str) else self._owner(config)
+        owner = owner_of(self._owner, config)
         name = thread_name(config, state)
         return ThreadKey(owner, f"{INSIDE}{uuid4().hex}" if name is None else name)
 
@@ -220,13 +225,13 @@ class Desk:
             while len(self._open) > OPEN_THREADS:
                 self._open.popitem(last=False)
 
-    @property
-    def summarizer(self) -> BaseChatModel | None:
-        """The model that was named to write summaries; `None` for the agent's own."""
-        named = self._summarizer or self.policy.model_name
-        if isinstance(named, str):
-            named = self._summarizer = init_chat_model(named)
-        return named
+    def close(self) -> None:
+        """Close the archive if it was opened here; one that was given is its owner's to close."""
+        with self._lock:
+            self._open.clear()
+            is_ours = self._address is None or isinstance(self._address, (str, PathLike))
+            if self._archive is not None and is_ours:
+                self._archive.close()
 
 
 def _archive_at(address: Archive | str | PathLike[str] | None) -> Archive:

@@ -34,7 +34,7 @@ def beside(system: str, tools: str = "[]") -> Beside:
 def opened(archive: SqliteArchive) -> OpenThread:
     """Open a new thread."""
     policy = RentOrBuy(TARIFFS["anthropic"])
-    engine = Engine(Budget(window=2_000, max_output=0), policy, exact_counter(), lambda a, b: "")
+    engine = Engine(Budget(window=2_000, max_output=0), policy, exact_counter(), "{}-{}".format)
     return OpenThread(Session(archive, KEY, engine, Page(kind="call", at=0.0, length=0)))
 
 
