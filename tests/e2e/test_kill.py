@@ -19,6 +19,7 @@ from tests.postgres import fresh_database
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.context.edits import Fold
 from thalweg.entries import Message
+from thalweg.middleware.marks import read_mark
 from thalweg.threads.journal import page_from_json, read_page
 
 KILLS = 200
@@ -124,7 +125,9 @@ def line_at(place: Place) -> tuple[list[Message], int]:
         newest = saver.get_tuple(AT)
         assert newest is not None
         state = newest.checkpoint["channel_values"]
-        page = read_page(archive, KEY, state["thalweg_turn"])
+        turn = read_mark(state["thalweg_turn"], KEY)
+        assert turn is not None
+        page = read_page(archive, KEY, turn)
         log = archive.messages(KEY)
         assert len(log) == archive.length(KEY)
         assert page.length == len(log)

@@ -31,6 +31,7 @@ from thalweg.middleware.effects import Flow, Send, Work
 from thalweg.middleware.events import Report, tell
 from thalweg.middleware.fitting import ASKED, listener_of, without_thinking
 from thalweg.middleware.limits import Limits, limits_of, provider_of, tariff_for
+from thalweg.middleware.marks import write_mark
 from thalweg.middleware.overflow import Overflow, overflow_of
 from thalweg.middleware.summaries import Summarizer
 from thalweg.middleware.wording import read_state
@@ -326,7 +327,9 @@ class _Turn:
         session = self.open.session
         session.is_running = True
         self.desk.put_back(self.open)
-        update: dict[str, Any] = {"thalweg_turn": session.number}
+        update: dict[str, Any] = {}
+        if session.number is not None:
+            update["thalweg_turn"] = write_mark(self.key, session.number)
         if self.request.state.get("thalweg_compact"):
             update["thalweg_compact"] = False
         if self.gone:
@@ -352,6 +355,6 @@ def _refused(engine: Engine, overflow: Overflow | None) -> WindowExceededError:
     )
 
 
-def _mark(state: Any) -> int | None:  # noqa: ANN401 (any agent's)
+def _mark(state: Any) -> str | None:  # noqa: ANN401 (any agent's)
     mark = state.get("thalweg_turn")
-    return mark if isinstance(mark, int) else None
+    return mark if isinstance(mark, str) else None
