@@ -6,11 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
-from operator import is_
 from typing import Any
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
-from langchain_core.messages import AnyMessage, RemoveMessage
+from langchain_core.messages import RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
@@ -28,6 +27,7 @@ from thalweg.middleware.effects import Flow, Work
 from thalweg.middleware.events import Report, tell
 from thalweg.middleware.fitting import listener_of, without_thinking
 from thalweg.middleware.limits import Limits, limits_of, provider_of, tariff_for
+from thalweg.middleware.neighbours import as_left
 from thalweg.middleware.sending import Sending
 from thalweg.middleware.summaries import Summarizer
 from thalweg.middleware.wording import read_state
@@ -44,7 +44,7 @@ def take_turn(
     desk: Desk, request: ModelRequest[Any], config: RunnableConfig
 ) -> Flow[ExtendedModelResponse[Any]]:
     """Make a request fit, send it, and say what may leave the state."""
-    turn = _Turn(desk, request, config)
+    turn: _Turn = yield Work(partial(_Turn, desk, request, config))
     yield from turn.prepare()
     response = yield from turn.send()
     return turn.settle(response)
@@ -116,9 +116,10 @@ class _Turn:
         engine = self.open.session.engine
         engine.window.settle()
         sent, before = list(engine.window.items), engine.window.tokens
-        steps = engine.steps(cold=self._is_cold(), asked=asked)
+        is_cold: bool = yield Work(self._is_cold)
+        steps = engine.steps(cold=is_cold, asked=asked)
         edits: list[Edit] = []
-        summarizer = self._summarizer()
+        summarizer = yield Work(partial(self._summarizer, is_cold=is_cold))
         try:
             batch = yield Work(lambda: next(steps, None))
             while batch is not None:
@@ -144,13 +145,13 @@ class _Turn:
             messages=len(window.items),
         )
 
-    def _summarizer(self) -> Summarizer:
+    def _summarizer(self, *, is_cold: bool) -> Summarizer:
         return Summarizer(
             policy=self.desk.policy,
             named=self.desk.summarizer,
             request=self.request,
             tariff=self.tariff,
-            is_cold=self._is_cold(),
+            is_cold=is_cold,
             count=self.desk.count,
             unread=self._folded,
         )
@@ -178,7 +179,7 @@ class _Turn:
 
     def _with_summary(self, fold: Fold, summarizer: Summarizer) -> Flow[Fold]:
         engine, before = self.open.session.engine, summarizer.spent
-        live = self.open.wording.write(engine.window.items)
+        live = yield Work(partial(self.open.wording.write, engine.window.items))
         written = yield from summarizer.summarize(engine, fold, live)
         if written is None:
             return fold
@@ -247,19 +248,10 @@ class _Turn:
 
     def _request(self) -> ModelRequest[Any]:
         items = self.open.session.engine.window.items
-        messages = self.open.wording.write(items)
-        request = self.request.override(messages=self._as_others_left_it(messages))
+        view = self.open.wording.write(items)
+        messages = as_left(self.request.state["messages"], self.request.messages, view)
+        request = self.request.override(messages=messages)
         return without_thinking(request) if self.open.wording.lacks_thinking else request
-
-    def _as_others_left_it(self, messages: list[AnyMessage]) -> list[AnyMessage]:
-        """Keep what middleware before this one changed or added for this call alone."""
-        state, request = self.request.state["messages"], self.request.messages
-        if len(state) == len(request) and all(map(is_, state, request)):
-            return messages
-        had = {message.id: message for message in state}
-        changed = {m.id: m for m in request if m.id in had and m.content != had[m.id].content}
-        added = [m for m in request if m.id is None or m.id not in had]
-        return [*(changed.get(m.id, m) if m.id else m for m in messages), *added]
 
     def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
         """Leave the thread open for the next turn, and say what changes in the state."""
