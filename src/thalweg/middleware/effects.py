@@ -7,6 +7,7 @@ raised where it stands.
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -23,6 +24,8 @@ from langchain_core.runnables.config import (
 
 Done = TypeVar("Done")
 
+LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("thalweg_loop", default=None)
+"""The event loop that a flow is driven on, for work that has to ask something of it."""
 UNSEEN = ("nostream", "langsmith:nostream", "thalweg:summary")
 """Tags of a call of our own: LangGraph does not stream its tokens to the user."""
 
@@ -108,7 +111,11 @@ async def _in_thread(do: Callable[[], Any]) -> Any:  # noqa: ANN401 (a flow know
 
     A thread cannot be stopped: a flow that went on would be at work beside it.
     """
-    worker = asyncio.ensure_future(asyncio.to_thread(do))
+    token = LOOP.set(asyncio.get_running_loop())
+    try:
+        worker = asyncio.create_task(asyncio.to_thread(do))
+    finally:
+        LOOP.reset(token)
     try:
         return await asyncio.shield(worker)
     except asyncio.CancelledError:
