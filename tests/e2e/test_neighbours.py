@@ -110,14 +110,19 @@ def test_what_a_fallback_refuses_does_not_squeeze_the_primary() -> None:
         return "small"
 
     sizes, script = sizes_and(primary)
+    small_sizes, small_script = sizes_and(small)
     context: Middleware = ContextMiddleware(POLICY, archive=":memory:")
-    fallback: Middleware = ModelFallbackMiddleware(ScriptedModel(script=small, model="small"))
+    fallback: Middleware = ModelFallbackMiddleware(
+        ScriptedModel(script=small_script, model="small")
+    )
     agent = create_agent(
         ScriptedModel(script=script, model="primary"),
         middleware=[context, fallback],
         checkpointer=InMemorySaver(),
     )
-    assert say(agent, "a", "word " * 9_000) == "small"
+    for n in range(3):
+        assert say(agent, "a", f"{n} " + "word " * 3_500) == "small"
+    assert small_sizes[-1] > 15_000
     is_down[0] = False
     assert say(agent, "b", "word " * 30_000) == "primary"
     assert sizes[-1] == 150_000

@@ -20,6 +20,8 @@ from thalweg.tokens import Calibration
 
 ATTEMPTS = 6
 """How often one request is sent, a smaller one each time."""
+ANSWER = 0.25
+"""Most of another model's window that is kept free for its answer."""
 _NAMES = {"memory": "added by other middleware"}
 """What a section of the ledger is called, where its name alone would not tell."""
 _log = logging.getLogger("thalweg.requests")
@@ -88,10 +90,12 @@ class Sending:
         size = Size.of(ledger, calibration, overflow.counted)
         times = len(self.refusals)
         self.refusals.append(Refusal(asked, overflow, size, said))
-        self.ceilings = self.ceilings.lowered(
-            overflow, ledger, engine.budget, engine.calibration, times
-        )
-        engine.budget = self.ceilings.under(engine.budget)
+        budget = engine.budget
+        if asked != self.model and overflow.limit:  # its answers are of its own size
+            output = min(budget.output, int(overflow.limit * ANSWER))
+            budget = budget.model_copy(update={"max_output": output})
+        self.ceilings = self.ceilings.lowered(overflow, ledger, budget, engine.calibration, times)
+        engine.budget = self.ceilings.under(budget)
 
     def _observe(self, opened: OpenThread, response: ModelResponse[Any], asked: str) -> None:
         """Learn how the provider counts and what it takes, and note who answered."""
