@@ -29,13 +29,15 @@ def as_policy(given: object) -> ContextPolicy:
     return given
 
 
-def as_owner(given: Owner) -> Owner:
+def as_owner(given: object) -> Owner:
     """Look at an owner.
 
     Raises:
         ConfigError: It is neither a name nor a function.
     """
-    if (isinstance(given, str) and given) or callable(given):
+    if isinstance(given, str) and given:
+        return given
+    if callable(given):
         return given
     mend = "give a name, or a function that tells it from a run's config"
     raise ConfigError("owner", f"it is {_told(given)}", mend)
@@ -56,7 +58,7 @@ def owner_of(owner: Owner, config: RunnableConfig) -> str:
     raise ConfigError("owner", problem, "let it return a name, a str that is not empty")
 
 
-def as_state_tokens(given: int) -> int:
+def as_state_tokens(given: object) -> int:
     """Look at how much the state may hold.
 
     Raises:
@@ -67,7 +69,7 @@ def as_state_tokens(given: int) -> int:
     raise ConfigError("state_tokens", f"it is {given!r}", "give a number of tokens, 1 at least")
 
 
-def as_summarizer(given: BaseChatModel | str | None, policy: ContextPolicy) -> BaseChatModel | None:
+def as_summarizer(given: object, policy: ContextPolicy) -> BaseChatModel | None:
     """Find the model that writes summaries; `None` for the agent's own.
 
     Raises:
