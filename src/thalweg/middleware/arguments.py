@@ -29,13 +29,15 @@ def as_policy(given: object) -> ContextPolicy:
     return given
 
 
-def as_owner(given: Owner) -> Owner:
+def as_owner(given: object) -> Owner:
     """Look at an owner.
 
     Raises:
         ConfigError: It is neither a name nor a function.
     """
-    if (isinstance(given, str) and given) or callable(given):
+    if isinstance(given, str) and given:
+        return given
+    if callable(given):
         return given
     mend = "give a name, or a function that tells it from a run's config"
     raise ConfigError("owner", f"it is {_told(given)}", mend)

@@ -59,8 +59,6 @@ class OpenThread:
     wording: Wording = field(default_factory=Wording)
     added: int = 0
     """Tokens that other middleware was last seen to add to a request."""
-    _attached: tuple[str, str] = ("", "")
-    """Digests of what was last attached."""
 
     def set_beside(self, beside: Beside) -> None:
         """Count what goes with a request, with what other middleware was seen to add."""
@@ -77,16 +75,15 @@ class OpenThread:
             window.set_beside("memory", self.added)
 
     def attach(self, beside: Beside) -> tuple[str, str]:
-        """Keep system prompt and tools with the thread.
+        """Keep system prompt and tools with the thread; those of the last request are there.
 
         Returns:
             The digest of each; empty where there is none.
         """
-        digests = _digests(beside)
+        digests, there = _digests(beside), {self.session.page.system, self.session.page.tools}
         for digest, text in zip(digests, (beside.system, beside.tools), strict=True):
-            if digest and digest not in self._attached:
+            if digest and digest not in there:
                 self.session.archive.attach(self.session.key, text)
-        self._attached = digests
         return digests
 
     def beside_changed(self, beside: Beside) -> bool:

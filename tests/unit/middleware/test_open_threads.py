@@ -46,6 +46,7 @@ def test_a_prompt_that_changes_every_time_is_not_kept_in_memory() -> None:
         system, tools = thread.attach(beside(f"It is {n} o'clock \ud800. " * 100))
         assert archive.attachment(KEY, system).startswith(f"It is {n} o")
         assert archive.attachment(KEY, tools) == "[]"
+        thread.session.page = replace(thread.session.page, system=system, tools=tools)
 
     assert archive.attached == 21
     assert thread.attach(beside("", "")) == ("", "")

@@ -1,6 +1,6 @@
 """A caller that sends all there is, every time, is understood like one that sends the news."""
 
-from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,19 +10,19 @@ from thalweg.archive import open_archive
 from thalweg.entries import Message
 
 
-def _with_everything(driver: Driver) -> Callable[[Message], None]:
-    """Let a driver put all that was ever said into the state, as LangGraph appends it."""
-    log: list[Message] = []
-    say = driver.say
+@dataclass
+class Whole(Driver):
+    """Puts all that was ever said into the state, as LangGraph appends it."""
 
-    def say_all(message: Message) -> None:
-        there = {m.uid for m in driver.state}
+    log: list[Message] = field(default_factory=list)
+
+    def say(self, message: Message) -> None:
+        """Send everything where a user speaks."""
+        there = {m.uid for m in self.state}
         if message.role == "user":
-            driver.state += [m for m in log if m.uid not in there]
-        log.append(message)
-        say(message)
-
-    return say_all
+            self.state += [m for m in self.log if m.uid not in there]
+        self.log.append(message)
+        super().say(message)
 
 
 @given(
@@ -34,8 +34,8 @@ def test_sending_everything_gives_the_requests_of_sending_the_news(
     runs: list[tuple[int, str]],
 ) -> None:
     """Across folds and runs that failed; and nothing is logged twice."""
-    plain, whole = (Driver(archive=open_archive(":memory:", secret=b"x")) for _ in range(2))
-    whole.say = _with_everything(whole)  # type: ignore[assignment, method-assign]
+    plain = Driver(archive=open_archive(":memory:", secret=b"x"))
+    whole = Whole(archive=open_archive(":memory:", secret=b"x"))
     for number, (tools, then) in enumerate(runs):
         for driver in (plain, whole):
             driver.ask(f"question {number}", tools=tools)
