@@ -398,7 +398,7 @@ def test_an_error_is_one_sentence_and_nothing_else(
 
 def test_a_window_that_is_no_number_is_told(tmp_path: Path) -> None:
     """With the usage, as every other slip of the keys."""
-    done = thalweg("replay", "--window", "abc", cwd=tmp_path)
+    done = here("replay", "--window", "abc", cwd=tmp_path)
 
     assert done.returncode == 2
     assert "Invalid value for '--window'" in done.stderr
@@ -409,7 +409,7 @@ def test_what_a_window_cannot_shrink_is_named(tmp_path: Path) -> None:
     """The system prompt, with its size, and what to do."""
     path = write(tmp_path / "a.jsonl", [{"role": "system", "content": "rule " * 5_000}, *chat()])
 
-    done = thalweg("replay", path, "--window", "4000", "--policy", "thalweg,none")
+    done = here("replay", path, "--window", "4000", "--policy", "thalweg,none")
 
     sentence = told_in_one_sentence(done)
     assert "what cannot shrink: system 50" in sentence
