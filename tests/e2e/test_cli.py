@@ -1,5 +1,7 @@
 """The real command line in a process of its own: what it prints, and how it ends."""
 
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -13,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from thalweg.cli import main
 from thalweg.context.pricing import TARIFFS
 from thalweg.replay.policies import POLICIES
 from thalweg.replay.sample import sample_path
@@ -74,6 +77,23 @@ def in_turn(commands: Sequence[Sequence[str]], cwd: Path) -> list[subprocess.Com
         subprocess.CompletedProcess(command, *end)
         for command, end in zip(commands, ends, strict=True)
     ]
+
+
+def here(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command in this process, where nothing of it asks for a process of its own."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["thalweg", *map(str, arguments)])
+        for name in ("FORCE_COLOR", "COLUMNS", "THALWEG_HOME"):
+            patch.delenv(name, raising=False)
+        if cwd is not None:
+            patch.chdir(cwd)
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                main()
+            except SystemExit as end:
+                code = int(end.code or 0)
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 def chat(turns: int = 4, words: int = 150) -> list[dict[str, Any]]:
@@ -378,7 +398,7 @@ def test_an_error_is_one_sentence_and_nothing_else(
 
 def test_a_window_that_is_no_number_is_told(tmp_path: Path) -> None:
     """With the usage, as every other slip of the keys."""
-    done = thalweg("replay", "--window", "abc", cwd=tmp_path)
+    done = here("replay", "--window", "abc", cwd=tmp_path)
 
     assert done.returncode == 2
     assert "Invalid value for '--window'" in done.stderr
@@ -389,7 +409,7 @@ def test_what_a_window_cannot_shrink_is_named(tmp_path: Path) -> None:
     """The system prompt, with its size, and what to do."""
     path = write(tmp_path / "a.jsonl", [{"role": "system", "content": "rule " * 5_000}, *chat()])
 
-    done = thalweg("replay", path, "--window", "4000", "--policy", "thalweg,none")
+    done = here("replay", path, "--window", "4000", "--policy", "thalweg,none")
 
     sentence = told_in_one_sentence(done)
     assert "what cannot shrink: system 50" in sentence

@@ -1,4 +1,4 @@
-"""`thalweg thread` in a process of its own, on an archive that a driven thread left."""
+"""`thalweg thread` on an archive that a driven thread left."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_cli import environment, in_turn, posix, thalweg, told_in_one_sentence
+from tests.e2e.test_cli import environment, here, in_turn, posix, thalweg, told_in_one_sentence
 from tests.unit.threads.driver import KEY, Driver
 from thalweg.archive import Logged, ThreadKey, open_archive
 from thalweg.entries import Media, Message, Text
@@ -84,8 +84,8 @@ def test_the_context_of_a_turn_is_told_as_it_was_sent(place: Path) -> None:
         folded = next(t.number for t in turns(archive, KEY) if t.page.edits)
         context = context_at(archive, KEY, folded)
     where = ("--turn", str(folded), "--archive", place)
-    told = thalweg("thread", "show", "t1", "--context", *where).stdout
-    plain = json.loads(thalweg("thread", "show", "t1", "--context", "--json", *where).stdout)
+    told = here("thread", "show", "t1", "--context", *where).stdout
+    plain = json.loads(here("thread", "show", "t1", "--context", "--json", *where).stdout)
 
     assert "Count birds." in told
     assert "== record, as user (injected)" in told
@@ -111,12 +111,12 @@ def test_the_archive_of_the_home_folder_is_the_default(place: Path, tmp_path: Pa
 def test_an_export_is_replayed(place: Path, tmp_path: Path, form: str) -> None:
     """Every call of it."""
     file = tmp_path / f"thread.{form}"
-    exported = thalweg(
+    exported = here(
         "thread", "export", "t1", "--format", form, "--output", file, "--archive", place
     )
     assert (exported.returncode, exported.stdout, exported.stderr) == (0, "", "")
 
-    done = thalweg("replay", file, "--json", "--policy", "none")
+    done = here("replay", file, "--json", "--policy", "none")
     assert done.returncode == 0, done.stderr
     (run,) = json.loads(done.stdout)["runs"]
     assert run["calls"] == 12
@@ -129,7 +129,7 @@ def test_media_are_in_every_export(place: Path) -> None:
     with open_archive(place) as archive:
         (message,) = archive.messages(ThreadKey("local", name))
     for form in ("jsonl", "openai", "anthropic", "markdown"):
-        done = thalweg("thread", "export", name, "--format", form, "--archive", place)
+        done = here("thread", "export", name, "--format", form, "--archive", place)
         assert "aGVsbG8=" in done.stdout
         if form in {"openai", "anthropic"}:
             wire = WIRES["openai-chat" if form == "openai" else form]
@@ -174,10 +174,10 @@ def test_a_thread_is_deleted_only_when_that_is_confirmed(place: Path, tmp_path: 
         check=False,
     )
     assert "--yes" in told_in_one_sentence(refused)
-    assert "  t1\n" in thalweg("thread", "list", *at).stdout
+    assert "  t1\n" in here("thread", "list", *at).stdout
 
-    assert thalweg("thread", "delete", "t1", "--yes", *at).returncode == 0
-    assert "  t1\n" not in thalweg("thread", "list", *at).stdout
+    assert here("thread", "delete", "t1", "--yes", *at).returncode == 0
+    assert "  t1\n" not in here("thread", "list", *at).stdout
 
 
 @posix
@@ -229,7 +229,7 @@ def test_what_is_wrong_is_told_in_one_sentence(place: Path, tmp_path: Path) -> N
         "no request at position 1": ["pin", "t1", "1", "Answer", *at],
         "no such file or directory": ["export", "t1", "--output", str(tmp_path / "a/b"), *at],
     }
-    done = in_turn([["thread", *command] for command in wanted.values()], tmp_path)
+    done = [here("thread", *command) for command in wanted.values()]
 
     for command, words in zip(done, wanted, strict=True):
         told = told_in_one_sentence(command)
