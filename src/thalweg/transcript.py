@@ -1,5 +1,6 @@
 """Messages as text, for people, archives and search."""
 
+import re
 from collections.abc import Iterable
 from typing import assert_never
 
@@ -88,3 +89,26 @@ def as_outline(messages: Iterable[Message], first: int = 0) -> str:
 def _head(text: str) -> str:
     line = " ".join(text[: 3 * OUTLINE_CHARS].split())
     return line if len(line) <= OUTLINE_CHARS else line[: OUTLINE_CHARS - 1] + "…"
+
+
+_ACTS = re.compile(
+    r"\r\n|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
+"""What a terminal would act on instead of showing it: all but line feeds and tabs."""
+
+
+def printable(text: str) -> str:
+    r"""Write what a terminal would act on as escapes, so that no message can.
+
+    Example:
+        >>> print(printable("red: \x1b[31m"))
+        red: \x1b[31m
+    """
+    return _ACTS.sub(lambda found: _escaped(found[0]), text)
+
+
+def _escaped(found: str) -> str:
+    if found == "\r\n":
+        return "\n"
+    code = ord(found)
+    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"  # noqa: PLR2004 (two digits)

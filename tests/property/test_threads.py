@@ -3,12 +3,13 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.property.strategies import Scenario, scenarios
-from tests.property.threading import Graph, State, numbered, text_of
+from tests.property.threading import Graph, State, WatchedArchive, numbered, text_of
 from thalweg.entries import Message, Text, ToolCall
 from thalweg.errors import WindowExceededError
 
@@ -19,9 +20,7 @@ def driven(
     scenario: Scenario, restarts: Sequence[int], pins: Sequence[int], state_tokens: int
 ) -> Graph:
     """Drive a scenario; restart before the requests that `restarts` has a 1 for."""
-    graph = Graph(
-        budget=scenario.budget, tariff=scenario.tariff, state_tokens=state_tokens
-    )
+    graph = Graph(budget=scenario.budget, tariff=scenario.tariff, state_tokens=state_tokens)
     state, turn = State(), 0
     for position, message in enumerate((*numbered(scenario.messages), None)):
         if message is None or message.role == "assistant" or position in scenario.extra:
@@ -99,7 +98,7 @@ class Hands:
                 self._call()
                 call = ToolCall(f"c{self.said}", "read", f'{{"path": "{self._words(0)}"}}')
                 self._say(Message("assistant", (call,)))
-                result = Text(self._words(12 * n))
+                result = Text(self._words(5 * n))
                 self._say(Message("tool", (result,), answers=call.id, name="read"))
             case "answer" if self.story:
                 self._call()
@@ -162,13 +161,154 @@ def marker_of(message: Message) -> str:
     return str(first)
 
 
-@given(st.lists(OPS, min_size=5, max_size=60))
-def test_what_a_person_takes_back_is_gone_and_all_else_stays(ops: list[Op]) -> None:
+@given(st.lists(OPS, min_size=5, max_size=60), st.sampled_from([100_000, 400]))
+def test_what_a_person_takes_back_is_gone_and_all_else_stays(
+    ops: list[Op], state_tokens: int
+) -> None:
     """Whoever rewinds, forks, removes and rewrites, over folds and restarts."""
-    hands = Hands()
+    hands = Hands(Graph(state_tokens=state_tokens))
     hands.do("user", 3)
     for op, n in ops:
         hands.do(op, n)
+
+
+class Crash(BaseException):
+    """The process is gone."""
+
+
+def crashing(scenario: Scenario, crashes: frozenset[int]) -> tuple[Graph, int]:
+    """Drive a scenario; the process dies at these writes, before or after them.
+
+    Returns:
+        The thread, and how many writes it took.
+    """
+    archive = WatchedArchive()
+    graph = Graph(archive, budget=scenario.budget, tariff=scenario.tariff, state_tokens=300)
+
+    def happens() -> None:
+        if archive.writes.count in crashes:
+            raise Crash
+
+    archive.writes.happens = happens
+    state = State()
+    for message in (*numbered(scenario.messages), None):
+        while message is None or message.role == "assistant":
+            try:
+                state = graph.call(state)
+            except Crash:
+                graph.restart()
+            except WindowExceededError:
+                return graph, archive.writes.count
+            else:
+                break
+        if message is not None:
+            state = state.plus(message)
+    return graph, archive.writes.count
+
+
+@given(scenarios(), st.frozensets(st.integers(1, 60), min_size=1))
+def test_a_crash_between_any_two_writes_changes_nothing(
+    scenario: Scenario, crashes: frozenset[int]
+) -> None:
+    """Nothing is lost, nothing is there twice, and the requests are those of a calm run."""
+    calm, _ = crashing(scenario, frozenset())
+    torn, _ = crashing(scenario, crashes)
+
+    assert torn.requests == calm.requests
+    assert torn.log() == calm.log()
+    assert torn.line == calm.line
+
+
+@settings(max_examples=3)
+@given(scenarios(hostile=False, most=8))
+def test_no_write_of_a_thread_is_a_bad_moment_to_crash(scenario: Scenario) -> None:
+    """One crash at each of them."""
+    calm, writes = crashing(scenario, frozenset())
+    for at in range(1, writes + 1):
+        torn, _ = crashing(scenario, frozenset({at}))
+        assert torn.requests == calm.requests
+        assert torn.log() == calm.log()
+        assert torn.line == calm.line
+
+
+Parts = tuple[Text | ToolCall, ...]
+
+
+@dataclass(slots=True)
+class Actor:
+    """One of two processes that drive a thread at once."""
+
+    name: str
+    graph: Graph
+    newest: list[State]
+    """The last one is the newest checkpoint."""
+    state: State | None = None
+    """Of the run under way."""
+    said: int = 0
+
+    def step(self, *, ends: bool) -> None:
+        """Begin a run, or take it one model call further."""
+        if self.state is None:
+            self._put(self.newest[-1].plus(self._message("user", (Text(self._words()),))))
+            return
+        before = self.state
+        after = self.graph.again(lambda: self.graph.call(before))
+        assert self.graph.problems[-1] == ()
+        if ends:
+            self._put(after.plus(self._message("assistant", (Text(self._words()),))))
+            last = self.state
+            self._put(self.graph.again(lambda: self.graph.end(last)))
+            self.state = None
+            return
+        words = self._words()
+        call = ToolCall(words, "read", "{}")
+        called = self._message("assistant", (call,))
+        result = replace(self._message("tool", (Text(words + " and so on" * 30),)), answers=words)
+        self._put(after.plus(called, result))
+
+    def _put(self, state: State) -> None:
+        self.state = state
+        self.newest.append(state)
+
+    def _words(self) -> str:
+        self.said += 1
+        return f"{self.name}{self.said}"
+
+    def _message(self, role: Literal["user", "assistant", "tool"], parts: Parts) -> Message:
+        return Message(role, parts, uid=f"{role}-{self.name}{self.said}")
+
+
+MOVES = st.tuples(st.booleans(), st.booleans(), st.integers(0, 12))
+
+
+@given(st.lists(MOVES, min_size=5, max_size=40))
+def test_two_runs_of_one_thread_lose_nothing_of_each_other(
+    moves: list[tuple[bool, bool, int]],
+) -> None:
+    """Whoever is faster, at any write: the other goes on from there."""
+    archive, newest = WatchedArchive(), [State()]
+    left, right = (Actor(name, Graph(archive), newest) for name in ("left", "right"))
+    for is_left, ends, intrudes_at in moves:
+        actor, other = (left, right) if is_left else (right, left)
+        intrudes = [archive.writes.count + intrudes_at] if intrudes_at else []
+
+        def happens(other: Actor = other, *, ends: bool = ends, at: list[int] = intrudes) -> None:
+            if at and archive.writes.count >= at[0]:
+                at.clear()
+                other.step(ends=not ends)
+
+        archive.writes.happens = happens
+        actor.step(ends=ends)
+    archive.writes.happens = None
+    last = Graph(archive)
+    last.call(newest[-1])
+
+    log = last.log()
+    assert len({message.uid for message in log}) == len(log)
+    assert list(last.line) == list(range(len(log)))
+    assert last.problems[-1] == ()
+    spoken = {f"user-{a.name}{n}" for a in (left, right) for n in range(1, a.said + 1)}
+    assert {m.uid for m in log if m.role == "user"} <= spoken
 
 
 @given(scenarios(hostile=False, most=40), CHOICES)

@@ -1,15 +1,26 @@
 """Drive threads as an agent's graph does: a growing state, a mark, and now and then a restart."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from tests.property.driving import KEY, quick_count
-from thalweg.archive import Archive, ThreadKey, open_archive
+from thalweg.archive import (
+    Archive,
+    Handle,
+    Logged,
+    Span,
+    SqliteArchive,
+    ThreadKey,
+    Turn,
+    open_archive,
+)
 from thalweg.context.budget import Budget
 from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
 from thalweg.context.pricing import TARIFFS
 from thalweg.entries import Message
+from thalweg.errors import ConflictError
 from thalweg.threads.journal import Page, page_from_json
 from thalweg.threads.line import Line
 from thalweg.threads.opening import open_session
@@ -46,6 +57,7 @@ class Graph:
     requests: list[tuple[Message, ...]] = field(default_factory=list)
     problems: list[tuple[str, ...]] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
+    conflicts: int = 0
 
     def restart(self) -> None:
         """Forget everything that is not in the archive."""
@@ -55,9 +67,7 @@ class Graph:
         """Open the thread where the state left it, and bring its log up to date."""
         session = None if state.mark is None else self.sessions.pop(state.mark, None)
         if session is None or not session.knows(state.messages):
-            session = open_session(
-                self.archive, self.key, state.mark, state.messages, self._engine
-            )
+            session = open_session(self.archive, self.key, state.mark, state.messages, self._engine)
         session.sync(state.messages, joins=lambda: joins)
         return session
 
@@ -75,10 +85,12 @@ class Graph:
         done = len(engine.history)
         items = engine.prepare(cold=cold)
         if pin is not None:
-            requests = [e for e in engine.window.entries.values() if e.is_request and e.message.text]
-            for entry in requests[pin : pin + 1]:
+            spoken = (e for e in engine.window.entries.values() if e.is_request)
+            for entry in [e for e in spoken if e.message.text][pin : pin + 1]:
                 engine.pin(entry.position, entry.message.text[:30])
-        session.enter(Page(kind="call", at=0.0, length=0), engine.history[done:])
+        system = self.archive.attach(self.key, "Be kind.")
+        page = Page(kind="call", at=0.0, length=0, system=system)
+        session.enter(page, engine.history[done:])
         self.requests.append(tuple(item.message for item in items))
         self.problems.append(engine.problems)
         self.tokens.append(engine.window.tokens)
@@ -97,6 +109,14 @@ class Graph:
         kept = tuple(m for m in state.messages if m.uid not in gone)
         return State(session.number, kept)
 
+    def again(self, step: Callable[[], State]) -> State:
+        """Take a step; again from the archive, as often as another run comes first."""
+        while True:
+            try:
+                return step()
+            except ConflictError:
+                self.conflicts += 1
+
     def log(self) -> list[Message]:
         """Read the whole log."""
         return self.archive.messages(self.key)
@@ -114,6 +134,56 @@ class Graph:
 def numbered(messages: Sequence[Message]) -> list[Message]:
     """Give every message an id of its own."""
     return [replace(message, uid=f"m{n}") for n, message in enumerate(messages)]
+
+
+@dataclass(slots=True)
+class Writes:
+    """Something that happens at the writes of an archive."""
+
+    happens: Callable[[], None] | None = None
+    count: int = 0
+
+    def one(self) -> None:
+        """Be told of a write: once before it, and once after it."""
+        self.count += 1
+        if self.happens:
+            self.happens()
+
+
+class WatchedArchive(SqliteArchive):
+    """An archive in memory whose writes are watched."""
+
+    def __init__(self) -> None:
+        super().__init__(":memory:", secret=b"x")
+        self.writes = Writes()
+
+    def append(
+        self, key: ThreadKey, messages: Sequence[Logged], *, expected: int | None = None
+    ) -> int:
+        """See `Archive.append`."""
+        with self._watched():
+            return super().append(key, messages, expected=expected)
+
+    def add_turn(self, key: ThreadKey, turn: Turn, *, length: int) -> int:
+        """See `Archive.add_turn`."""
+        with self._watched():
+            return super().add_turn(key, turn, length=length)
+
+    def handle(self, key: ThreadKey, span: Span) -> Handle:
+        """See `Archive.handle`."""
+        with self._watched():
+            return super().handle(key, span)
+
+    def attach(self, key: ThreadKey, text: str) -> str:
+        """See `Archive.attach`."""
+        with self._watched():
+            return super().attach(key, text)
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        self.writes.one()
+        yield
+        self.writes.one()
 
 
 def text_of(message: Message) -> str:

@@ -15,6 +15,7 @@ from thalweg.archive.base import (
     Turn,
     render_passages,
 )
+from thalweg.archive.home import default_place, home, open_existing
 from thalweg.archive.opening import open_archive
 from thalweg.archive.recall import RECALL_TOOL, recall
 from thalweg.archive.sqlite import SqliteArchive
@@ -30,7 +31,10 @@ __all__ = [
     "SqliteArchive",
     "ThreadKey",
     "Turn",
+    "default_place",
+    "home",
     "open_archive",
+    "open_existing",
     "recall",
     "render_passages",
 ]

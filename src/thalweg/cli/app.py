@@ -7,6 +7,7 @@ import typer
 
 from thalweg.cli.doctor import doctor
 from thalweg.cli.replay import replay
+from thalweg.cli.thread import thread
 
 app = typer.Typer(
     name="thalweg",
@@ -17,6 +18,7 @@ app = typer.Typer(
 )
 app.command(short_help="See what a policy does to recorded threads.")(replay)
 app.command(short_help="Check this installation.")(doctor)
+app.add_typer(thread, short_help="See what a thread was sent; undo, rewind, export.")
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 (typer calls it so)

@@ -1,16 +1,15 @@
 """`thalweg doctor`: what is here, what is missing, how to mend it."""
 
-import os
 import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 import typer
 
+from thalweg import archive
 from thalweg.cli.home import home_folder
 from thalweg.recordings.sessions import coding_sessions
 from thalweg.tokens import exact_counter
@@ -79,7 +78,7 @@ def _sqlite() -> Finding:
 
 
 def _home() -> Finding:
-    home = Path(os.environ.get("THALWEG_HOME") or ".thalweg").absolute()
+    home = archive.home().absolute()
     try:
         nearest = next(folder for folder in (home, *home.parents) if folder.exists())
         with tempfile.TemporaryFile(dir=nearest):

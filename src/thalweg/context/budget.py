@@ -36,7 +36,7 @@ class Budget(BaseModel):
     max_bytes: PositiveInt = 15_000_000
     """Bytes of text and base64 in one request. Anthropic refuses bodies over 32 MB, and JSON may
     write a byte of text as two."""
-    max_media: PositiveInt = 100
+    max_media: NonNegativeInt = 100
     """Images and documents in one request (Anthropic: 100)."""
     record_tokens: PositiveInt = 8_000
     """Most tokens the record of folded messages may fill."""

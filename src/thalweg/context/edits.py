@@ -77,6 +77,8 @@ class Fold(_Edit):
     """The text that stands for the folded messages."""
     summary: Summary | None = None
     """What a model wrote of the messages that this fold took; the record shows it, too."""
+    summary_first: int | None = None
+    """First position that it is of, where it is of messages of earlier folds as well."""
     summary_input: int = 0
     """Tokens that model read."""
     summary_output: int = 0

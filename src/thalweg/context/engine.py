@@ -8,6 +8,7 @@ from thalweg.context.edits import Edit, Fold, Pin, Unpin
 from thalweg.context.plan import join_summary, plan_fold, plan_tail
 from thalweg.context.policy import Policy
 from thalweg.context.reading import Reader
+from thalweg.context.rewrites import evict
 from thalweg.context.scene import NameSpan, Scene
 from thalweg.context.squeeze import excess
 from thalweg.context.standing import Standing
@@ -121,9 +122,11 @@ class Engine:
         self._is_new = False
         self._check()
 
-    def joined(self, fold: Fold, summary: Summary, spent: tuple[int, int]) -> Fold:
+    def joined(
+        self, fold: Fold, summary: Summary, spent: tuple[int, int], *, first: int | None = None
+    ) -> Fold:
         """See `join_summary`: for a fold that `steps` is about to commit."""
-        return join_summary(self._scene(), fold, summary, spent)
+        return join_summary(self._scene(), fold, summary, spent, first=first)
 
     def _committed(
         self, batches: Iterable[Sequence[Edit]]
@@ -196,6 +199,8 @@ class Engine:
         if not quote or quote not in text:
             raise PinError(position, quote)
         self._commit_pin(Pin, position, quote)
+        if entry is not None:
+            self._excerpt_again(entry, quote)
         self._rewrite_record(quote)
 
     def unpin(self, position: int, quote: str) -> None:
@@ -212,6 +217,13 @@ class Engine:
             quote=quote,
         )
         self._commit([edit])
+
+    def _excerpt_again(self, entry: Entry, quote: str) -> None:
+        """Shorten a request again when words just pinned are left out of what is shown of it."""
+        scene = self._scene()
+        if entry.position in self.window.rewrites and quote not in scene.shown(entry).text:
+            tokens = scene.shown_tokens(entry) + self.count(quote)
+            self._commit([evict(scene, entry, tokens, "asked for")])
 
     def _rewrite_record(self, quote: str) -> None:
         """Write the record again when words just pinned are folded and not in it."""

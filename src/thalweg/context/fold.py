@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from thalweg.context.identifiers import identifiers
+from thalweg.context.pins import binding_lines
 from thalweg.entries import Entry, ToolUse
 from thalweg.summaries.summary import Summary
 from thalweg.transcript import as_text
@@ -108,12 +109,12 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
         if entry.message.role == "tool":
             _index(entry, names)
     requests.sort(key=lambda quote: quote.position)
-    dropped = max(0, len(requests) - REQUESTS)
+    requests, dropped = _newest_requests(requests)
     return replace(
         record,
         messages=count,
         last=last,
-        requests=(*requests[:1], *requests[1 + dropped :]),
+        requests=tuple(requests),
         requests_dropped=record.requests_dropped + dropped,
         files=dict(list(files.items())[-FILES:]),
         runs=tuple(runs[-RUNS:]),
@@ -122,6 +123,20 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
         todos=todos,
         names=tuple(list(names.values())[-NAMES:]),
     )
+
+
+def _newest_requests(requests: list[Quote]) -> tuple[list[Quote], int]:
+    """Keep as many requests as are remembered: the goal, those that bind, and the newest.
+
+    Returns:
+        The requests in order, and how many were left out.
+    """
+    over = len(requests) - REQUESTS
+    if over <= 0:
+        return requests, 0
+    binds = {k: bool(binding_lines(quote.text)) for k, quote in enumerate(requests) if k}
+    gone = set(sorted(binds, key=lambda k: (binds[k], k))[:over])
+    return [quote for k, quote in enumerate(requests) if k not in gone], over
 
 
 def _absorb_result(

@@ -63,6 +63,17 @@ def constraint_lines(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
+def binding_lines(text: str) -> tuple[str, ...]:
+    r"""List the lines of a request that set a constraint and leave no choice.
+
+    Example:
+        >>> binding_lines("Fix it, please.\n- Never touch the tests.\nKeep it short.")
+        ('- Never touch the tests.',)
+    """
+    lines = constraint_lines(text)
+    return tuple(text[start:end] for start, end in lines if _STRONG.search(text, start, end))
+
+
 def _sentences(line: str) -> list[tuple[int, int]]:
     """Part a line that is long into sentences; a short one stays whole."""
     if len(line) <= MAX_LINE:

@@ -87,7 +87,14 @@ def plan_fold(
     )
 
 
-def join_summary(scene: Scene, fold: Fold, summary: Summary, spent: tuple[int, int]) -> Fold:
+def join_summary(
+    scene: Scene,
+    fold: Fold,
+    summary: Summary,
+    spent: tuple[int, int],
+    *,
+    first: int | None = None,
+) -> Fold:
     """Let the record of a planned fold show what a model wrote of the messages it takes.
 
     Where the request would not fit with it, the record stays as it is, and the summary is kept
@@ -98,13 +105,16 @@ def join_summary(scene: Scene, fold: Fold, summary: Summary, spent: tuple[int, i
         fold: The fold.
         summary: What the model wrote, checked.
         spent: Tokens the model read and wrote.
+        first: Position of the first message it is of, where it is of earlier folds, too.
     """
     window = scene.window
     folded = [e for p, e in window.entries.items() if p <= fold.last and p not in fold.kept]
-    first = window.record.last + 1
-    record = summarized(absorb(window.record, folded), first, fold.last, summary)
+    began = window.record.last + 1 if first is None else first
+    record = summarized(absorb(window.record, folded), began, fold.last, summary)
     read, wrote = spent
-    fold = replace(fold, summary=summary, summary_input=read, summary_output=wrote)
+    fold = replace(
+        fold, summary=summary, summary_first=first, summary_input=read, summary_output=wrote
+    )
     room = scene.budget.record(scene.fixed)
     text = _written(scene, record, {e.position for e in folded}, room)
     tokens = scene.tokens(record_message(text))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from thalweg.context.fold import FileState, Outcome, Quote, Record
-from thalweg.context.pins import constraint_lines, excerpt
+from thalweg.context.pins import binding_lines, constraint_lines, excerpt
 from thalweg.prompts import prompt
 from thalweg.summaries.summary import render_summaries
 from thalweg.tokens import Counter
@@ -112,7 +112,7 @@ def _requests(
     _shorten(lines, handle, room, count, CONSTRAINTS[0])
     for most in CONSTRAINTS[1:]:
         _shorten(lines[1:], handle, room - sum(line.tokens for line in lines[:1]), count, most)
-    kept = _without_oldest(lines, room)
+    kept = _without_oldest(lines, room, count)
     for line in kept:
         line.ends = LEVELS[-1]
     for most in SHORTEST:
@@ -147,16 +147,35 @@ def _least_tokens(lines: Sequence[_Line], ends: tuple[int, int]) -> int:
     return sum(min(len(line.quote.text), sum(ends)) for line in lines) // CHARS_PER_TOKEN
 
 
-def _without_oldest(lines: Sequence[_Line], room: int) -> list[_Line]:
-    """Leave out the oldest requests, the goal and the pinned ones excepted, until it fits."""
+def _without_oldest(lines: Sequence[_Line], room: int, count: Counter) -> list[_Line]:
+    """Leave out the oldest requests, the goal and the pinned ones excepted, until it fits.
+
+    Those that bind to nothing go first; of the others stays, for as long as it fits, what leaves
+    no choice.
+    """
     over = sum(line.tokens for line in lines) - room
-    kept: list[_Line] = []
-    for k, line in enumerate(lines):
-        if k and over > 0 and not line.pinned:
-            over -= line.tokens
-        else:
-            kept.append(line)
-    return kept
+    gone: set[int] = set()
+    old = [k for k, line in enumerate(lines) if k and not line.pinned] if over > 0 else []
+    binding = {k: binding_lines(lines[k].quote.text) for k in old}
+    for k in (k for k in old if not binding[k]):
+        if over <= 0:
+            break
+        over -= lines[k].tokens
+        gone.add(k)
+    for k in (k for k in old if binding[k]):
+        if over <= 0:
+            break
+        line = lines[k]
+        text = "\n".join((f"#{line.quote.position} …", *binding[k]))
+        if (tokens := count(text) + 1) < line.tokens:
+            over -= line.tokens - tokens
+            line.text, line.tokens = text, tokens
+    for k in (k for k in old if binding[k]):
+        if over <= 0:
+            break
+        over -= lines[k].tokens
+        gone.add(k)
+    return [line for k, line in enumerate(lines) if k not in gone]
 
 
 def _shorten(lines: Sequence[_Line], handle: str, room: int, count: Counter, most: int) -> None:

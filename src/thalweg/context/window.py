@@ -314,7 +314,7 @@ class Window:
 
     def _apply_fold(self, fold: Fold) -> None:
         gone = [p for p in self.entries if p <= fold.last and p not in fold.kept]
-        first = self.record.last + 1
+        first = self.record.last + 1 if fold.summary_first is None else fold.summary_first
         self.record = absorb(self.record, [self.entries.pop(p) for p in sorted(gone)])
         if fold.summary is not None:
             self.record = summarized(self.record, first, fold.last, fold.summary)

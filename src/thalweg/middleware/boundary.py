@@ -37,6 +37,8 @@ class Boundary(BaseCallbackHandler):
         self._limit = limit
         self.tokens = 0
         """Of the request as it was about to be sent; 0 when none was."""
+        self.model = ""
+        """Who was to get it, as `provider:name`: another middleware may have chosen."""
 
     def on_chat_model_start(
         self,
@@ -55,6 +57,9 @@ class Boundary(BaseCallbackHandler):
         if not any(id(message) in self._known for message in ours):
             return  # a call that another middleware makes for itself
         unknown = [message for message in ours if id(message) not in self._known]
+        told = kwargs.get("metadata") or {}
+        if told.get("ls_provider") and told.get("ls_model_name"):
+            self.model = f"{told['ls_provider']}:{told['ls_model_name']}"
         tokens = sum(self._known.get(id(message), 0) for message in ours)
         tokens += sum(measure(message, self._once).tokens for message in read_state(unknown))
         self.tokens = tokens + count_tools(kwargs.get("invocation_params") or {}, self._count)

@@ -67,7 +67,7 @@ def limits_of(
         ConfigError: What the caller gives is no count of tokens that a model could have.
     """
     given, asked = _given("window", window, LEAST_WINDOW), _given("max_output", max_output, 1)
-    objects = tuple(_layers(model))
+    objects = tuple(layers(model))
     name = model_name(model)
     profile = _profile(objects)
     most = _count(profile.get("max_output_tokens"))
@@ -164,7 +164,7 @@ def _reading(name: str, provider: str, figure: int, most: int, output: int) -> i
     return figure
 
 
-def _layers(model: object) -> Iterator[object]:
+def layers(model: object) -> Iterator[object]:
     """Yield a model and what stands around it, the outermost first; keywords bound as well."""
     for _ in range(_DEEPEST):
         keywords = getattr(model, "kwargs", None)
@@ -237,7 +237,7 @@ def _profile(objects: tuple[object, ...]) -> Mapping[str, object]:
 def model_name(model: "BaseChatModel") -> str:
     """Name a chat model as `provider:name`, each part empty when it is not told."""
     provider, name = "", ""
-    for one in _layers(model):
+    for one in layers(model):
         params = _traced(one)
         provider = provider or _word(params.get("ls_provider"))
         name = name or _word(params.get("ls_model_name"))
@@ -317,7 +317,7 @@ def provider_of(model: "BaseChatModel") -> str:
 
 def _is_elsewhere(model: object) -> bool:
     """Tell whether OpenAI's client is pointed at another service."""
-    for one in _layers(model):
+    for one in layers(model):
         address = _get(one, "openai_api_base")
         if isinstance(address, str) and address:
             return ".openai.com" not in address

@@ -13,8 +13,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 BY_HAND = ("update", "fork")
 """Sources of checkpoints that a person made."""
-MOST_STEPS = 50
-"""Checkpoints looked at between a model call and the one before it."""
+NEWEST = ""
+"""Stands for the id of a thread's newest checkpoint."""
 WAIT_S, WAITS = 0.02, 25
 """A checkpoint may be on its way to the database while its step runs already."""
 
@@ -25,12 +25,17 @@ def checkpointer(config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
     return saver if isinstance(saver, BaseCheckpointSaver) else None
 
 
-def is_rewound(config: RunnableConfig, mark: int | None) -> bool | None:
+def is_addressed(config: RunnableConfig) -> bool:
+    """Tell whether a run was asked to start from a checkpoint that it names."""
+    return "checkpoint_id" in (config.get("metadata") or {})
+
+
+def is_rewound(config: RunnableConfig, mark: str | None) -> bool | None:
     """Tell whether a person made the state that a model is called with.
 
     Args:
         config: Of the model's step.
-        mark: The turn that the state was left in: hands that were at work before do not count.
+        mark: What the state says of where it was left: hands that were at work before do not count.
 
     Returns:
         `None` where it cannot be told: there is no checkpoint, or not yet.
@@ -38,32 +43,29 @@ def is_rewound(config: RunnableConfig, mark: int | None) -> bool | None:
     given = config.get("configurable", {})
     saver, graph = checkpointer(config), str(given.get("checkpoint_ns", "")).rpartition("|")[0]
     at = given.get("checkpoint_map", {}).get(graph)
-    if saver is None or at is None or given.get("__pregel_durability") == "exit":
+    if saver is None or at is None:
         return None
-    is_addressed = "checkpoint_id" in (config.get("metadata") or {})
-    for step in range(MOST_STEPS):
-        found = _checkpoint(saver, str(given.get("thread_id")), graph, at, is_new=not step)
-        if found is None:
-            return None if not step else False
-        if found.checkpoint["channel_values"].get("thalweg_turn") != mark:
-            return False
+    if given.get("__pregel_durability") == "exit":  # this run's own checkpoint comes at its end
+        if is_addressed(config):
+            return None
+        at = NEWEST
+    found = _checkpoint(saver, str(given.get("thread_id")), graph, at)
+    if found is None:
+        return None if at else False
+    while found and found.checkpoint["channel_values"].get("thalweg_turn") == mark:
         source = found.metadata.get("source")
-        if source in BY_HAND or (is_addressed and source == "input"):
+        if source in BY_HAND or (is_addressed(config) and source == "input"):
             return True
-        parent = (found.parent_config or {}).get("configurable", {})
-        at = parent.get("checkpoint_id")
-        if at is None:
-            return False
+        found = saver.get_tuple(found.parent_config) if found.parent_config else None
     return False
 
 
 def _checkpoint(
-    saver: BaseCheckpointSaver[Any], thread: str, graph: str, at: str, *, is_new: bool
+    saver: BaseCheckpointSaver[Any], thread: str, graph: str, at: str
 ) -> CheckpointTuple | None:
-    where: RunnableConfig = {
-        "configurable": {"thread_id": thread, "checkpoint_ns": graph, "checkpoint_id": at}
-    }
-    for _ in range(WAITS if is_new else 1):
+    place = {"thread_id": thread, "checkpoint_ns": graph}
+    where: RunnableConfig = {"configurable": {**place, "checkpoint_id": at} if at else place}
+    for _ in range(WAITS if at else 1):
         if found := saver.get_tuple(where):
             return found
         time.sleep(WAIT_S)

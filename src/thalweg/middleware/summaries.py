@@ -3,8 +3,9 @@
 Whatever goes wrong, the deterministic record stands: a run never fails over a summary.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
@@ -13,29 +14,48 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 
 from thalweg.context.edits import Fold
 from thalweg.context.engine import Engine
+from thalweg.context.fold import Record
 from thalweg.context.pricing import Tariff
 from thalweg.context.settings import ContextPolicy
-from thalweg.entries import Entry, Message, Text
+from thalweg.entries import Message, Text
 from thalweg.errors import ConfigError, SummaryError
-from thalweg.middleware.effects import UNSEEN, Ask, Flow, Send
+from thalweg.middleware.effects import UNSEEN, Ask, Flow, Send, Work
 from thalweg.middleware.limits import limits_of, model_name
 from thalweg.middleware.overflow import overflow_of
-from thalweg.summaries.ask import ask_for, ask_in_place
-from thalweg.summaries.check import checked
+from thalweg.summaries.ask import WORDS, ask_for, ask_in_place
+from thalweg.summaries.check import Fault, checked
 from thalweg.summaries.chunks import LEAST_BUDGET, chunks
 from thalweg.summaries.reading import read_summary
 from thalweg.summaries.summary import Summary, merged
 from thalweg.threads.journal import Spent
-from thalweg.tokens import Counter
+from thalweg.tokens import Counter, measure
 
 LEAST_TOKENS = 1_000
-"""Tokens of folded messages below which a record alone says as much."""
+"""Tokens of folded messages below which a summary waits for those of the next fold."""
+MOST_UNREAD = 200
+"""How many messages of earlier folds that no summary is of are looked at."""
+FAILURES = 2
+"""After so many errors in a row no more is asked in this turn: each may be a timeout."""
+LEAST_WORDS, MOST_WORDS = 100, 1_000
+"""Length of the summary of one chunk at least, and of all chunks together."""
 MARGIN = 0.8
 """Share of a summarizer's window that a chunk may fill: its tokens may be others than ours."""
 PROMPT_TOKENS = 1_200
 """Room for the instructions beside a chunk."""
 SHRINKINGS = 4
 """How often chunks are halved because the summarizer found one too large."""
+
+
+Unread = Callable[[int, int], Sequence[tuple[int, Message]]]
+"""Reads what is folded already, from one position to another, with its positions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a model wrote, and the position of the first message that it is of."""
+
+    first: int
+    summary: Summary
 
 
 @dataclass(slots=True)
@@ -50,14 +70,19 @@ class Summarizer:
     is_cold: bool
     """Whether the provider's cache has lost the prefix of the live request."""
     count: Counter
+    unread: Unread
     spent: Spent = field(default_factory=Spent)
-    faults: list[str] = field(default_factory=list)
-    """What went wrong, and what was left out, as sentences."""
+    faults: list[Fault] = field(default_factory=list)
+    """What went wrong, and what was left out."""
+    failures: int = 0
+    """Errors in a row."""
 
     def summarize(
         self, engine: Engine, fold: Fold, live: Sequence[AnyMessage]
-    ) -> Flow[Summary | None]:
+    ) -> Flow[Written | None]:
         """Have the messages that a fold takes summarized, from the originals.
+
+        Folds that were too small for a summary, and those of which it failed, are caught up on.
 
         Args:
             engine: Of the thread; the fold is not committed.
@@ -69,75 +94,124 @@ class Summarizer:
         """
         window = engine.window
         folded = [e for p, e in window.entries.items() if p <= fold.last and p not in fold.kept]
-        if sum(entry.tokens for entry in folded) < LEAST_TOKENS:
+        tokens = sum(entry.tokens for entry in folded)
+        older: list[tuple[int, Message]] = yield Work(partial(self._older, window.record, tokens))
+        if tokens + self._tokens(older) < LEAST_TOKENS:
             return None
+        first = older[0][0] if older else window.record.last + 1
         said = [Message("user", (Text(quote.text),)) for quote in window.record.requests]
-        source = [*said, *(entry.message for entry in window.entries.values())]
+        source = [*said, *(m for _, m in older), *(e.message for e in window.entries.values())]
+        newer = [(entry.position, entry.message) for entry in folded]
         found: list[Summary] = []
-        if self._pays_in_place(engine, folded):
+        if self._pays_in_place(engine, tokens):
             answer = yield from self._in_place(live, fold.last)
-            found += self._read(answer, source)
-        if not found:
-            for answer in (yield from self._apart(folded)):
-                found += self._read(answer, source)
-        return merged(found) if found else None
+            found = self._read(answer, source)
+        if found:
+            before = (yield from self._apart(older)) if older else []
+            found = [*(s for a in before for s in self._read(a, source)), *found]
+        else:
+            answers = yield from self._apart([*older, *newer])
+            found = [s for a in answers for s in self._read(a, source)]
+        return Written(first, merged(found)) if found else None
 
-    def _pays_in_place(self, engine: Engine, folded: Sequence[Entry]) -> bool:
+    def _older(self, record: Record, tokens: int) -> list[tuple[int, Message]]:
+        """Read the folded messages behind the last summary, the newest of them if they are many.
+
+        At most twice as many as are folded now, so that what a summarizer which fails for good
+        costs is bounded.
+        """
+        since = record.summaries[-1][1] + 1 if record.summaries else 0
+        since = max(since, record.last + 1 - MOST_UNREAD)
+        if since > record.last:
+            return []
+        room = max(LEAST_TOKENS, 2 * tokens)
+        older: list[tuple[int, Message]] = []
+        for position, message in reversed(self.unread(since, record.last)):
+            room -= measure(message, self.count).tokens
+            if room < 0:
+                break
+            older.insert(0, (position, message))
+        return older
+
+    def _tokens(self, messages: Sequence[tuple[int, Message]]) -> int:
+        return sum(measure(message, self.count).tokens for _, message in messages)
+
+    def _pays_in_place(self, engine: Engine, folded: int) -> bool:
         """Tell whether asking behind the live request costs less than showing the originals.
 
         Behind the live request everything is read again at the price of the cache; apart, the
-        folded messages at full price. It must fit, and a format that was asked for answers to
-        would spoil it.
+        folded messages at full price. It must fit, also into what one request for a summary may
+        hold, and a format that was asked for answers to would spoil it.
         """
         if self.named is not None or self.policy.summary_prompt or self.request.response_format:
             return False
         tokens = engine.window.tokens + PROMPT_TOKENS
         fits = tokens <= engine.budget.calibrated(engine.calibration).limit
+        most = self.policy.trim_tokens_to_summarize
+        fits &= most is None or engine.window.tokens <= most
         price = self.tariff.write if self.is_cold else self.tariff.read
-        return fits and price * tokens <= sum(entry.tokens for entry in folded)
+        return fits and price * tokens <= folded
 
     def _in_place(self, live: Sequence[AnyMessage], last: int) -> Flow[AIMessage | None]:
         asking = HumanMessage(ask_in_place(last))
         request = self.request.override(messages=[*live, asking])
         try:
             response: ModelResponse[Any] = yield Send(request, tags=UNSEEN)
-        except Exception as error:  # noqa: BLE001 (whatever it is, the record stands)
-            self._fault(error)
+        except Exception as error:  # noqa: BLE001 (as below)
+            self._fault(error, counts=overflow_of(error) is None)
             return None
         return self._answer(response.result, self.request.model)
 
-    def _apart(self, folded: Sequence[Entry]) -> Flow[list[AIMessage | None]]:
-        """Show the originals to the summarizer, in chunks that fit its window."""
+    def _apart(self, shown: Sequence[tuple[int, Message]]) -> Flow[list[AIMessage | None]]:
+        """Show originals to the summarizer, in chunks that fit its window."""
         model = self.named or self.request.model
         room = int((limits_of(model).input - PROMPT_TOKENS) * MARGIN)
         budget = max(LEAST_BUDGET, min(room, self.policy.trim_tokens_to_summarize or room))
-        shown = [(entry.position, entry.message) for entry in folded]
         for left in reversed(range(SHRINKINGS)):
-            answers: list[AIMessage | None] = []
-            for chunk in chunks(shown, budget, self.count):
-                asking = HumanMessage(ask_for(chunk, custom=self.policy.summary_prompt))
-                try:
-                    answer = yield Ask(model, [asking])
-                except Exception as error:  # noqa: BLE001 (as above)
-                    self._fault(error)
-                    if left and overflow_of(error) is not None:
-                        break
-                    answers.append(None)
-                else:
-                    answers.append(self._answer([answer], model))
-            else:
+            answers, smaller = yield from self._round(model, chunks(shown, budget, self.count))
+            if not smaller or not left:
                 return answers
-            budget = max(LEAST_BUDGET, budget // 2)
+            budget = max(LEAST_BUDGET, min(smaller, budget // 2))
         return []
 
-    def _fault(self, error: Exception) -> None:
+    def _round(
+        self, model: BaseChatModel, transcripts: Sequence[str]
+    ) -> Flow[tuple[list[AIMessage | None], int]]:
+        """Ask for the summary of each transcript.
+
+        Returns:
+            The answers; and, where one was too large for the model, the tokens of a smaller one.
+        """
+        words = min(WORDS, max(LEAST_WORDS, MOST_WORDS // max(1, len(transcripts))))
+        answers: list[AIMessage | None] = []
+        for text in transcripts:
+            if self.failures >= FAILURES:
+                break
+            asked = ask_for(text, words=words, custom=self.policy.summary_prompt)
+            try:
+                answer = yield Ask(model, [HumanMessage(asked)])
+            except Exception as error:  # noqa: BLE001 (whatever it is, the record stands)
+                overflow = overflow_of(error)
+                self._fault(error, counts=overflow is None)
+                if overflow is not None:
+                    most = int(((overflow.limit or 0) - PROMPT_TOKENS) * MARGIN)
+                    half = self.count(text) // 2
+                    return answers, max(1, min(half, most) if most > 0 else half)
+            else:
+                answers.append(self._answer([answer], model))
+        return answers, 0
+
+    def _fault(self, error: Exception, *, counts: bool = True) -> None:
         """Note an error of a model; one that says how we were set up wrongly is for the user."""
         if isinstance(error, ConfigError):
             raise error
-        self.faults.append(f"{type(error).__name__}: {str(error)[:200]}")
+        self.failures += counts
+        told = f"{type(error).__name__}: {str(error)[:200]}"
+        self.faults.append(Fault(f"failed ({type(error).__name__})", told))
 
     def _answer(self, result: Sequence[BaseMessage], model: BaseChatModel) -> AIMessage | None:
         """Take the answer, and note what it cost."""
+        self.failures = 0
         answer = next((m for m in result if isinstance(m, AIMessage)), None)
         if answer is None:
             return None
@@ -163,7 +237,7 @@ class Summarizer:
         try:
             summary, dropped = checked(read_summary(str(answer.text), finish=finish), source)
         except SummaryError as error:
-            self.faults.append(str(error))
+            self.faults.append(Fault("refused", str(error)))
             return []
         self.faults += dropped
         return [summary]

@@ -15,7 +15,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from thalweg.archive import ThreadKey
-from thalweg.context.budget import MIN_LIMIT, Budget
+from thalweg.context.budget import Budget
 from thalweg.context.edits import Edit, Fold
 from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
@@ -25,13 +25,17 @@ from thalweg.entries import Message
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 from thalweg.middleware.beside import Beside
 from thalweg.middleware.boundary import Boundary, TooLarge
+from thalweg.middleware.ceilings import Ceilings
 from thalweg.middleware.desk import Desk, OpenThread
 from thalweg.middleware.effects import Flow, Send, Work
 from thalweg.middleware.events import Report, tell
+from thalweg.middleware.fitting import ASKED, listener_of, without_thinking
 from thalweg.middleware.limits import Limits, limits_of, provider_of, tariff_for
+from thalweg.middleware.marks import write_mark
 from thalweg.middleware.overflow import Overflow, overflow_of
 from thalweg.middleware.summaries import Summarizer
 from thalweg.middleware.wording import read_state
+from thalweg.summaries.check import Fault
 from thalweg.threads.journal import Page
 from thalweg.tokens import Calibration
 
@@ -41,8 +45,6 @@ TRIES = 20
 """How often a turn is begun again because another run appended in between."""
 REFUSALS = 6
 """How many refusals of one request for its size are answered by a smaller one."""
-SMALLER = 0.85
-"""Size of the next request, as a share of the one that was refused."""
 
 
 def take_turn(
@@ -81,8 +83,7 @@ class _Turn:
     @property
     def _budget(self) -> Budget:
         budget = self.desk.policy.budget(self.limits.window, self.limits.output)
-        learned = self.desk.windows.get(self.limits.model, budget.window)
-        return budget if learned >= budget.window else _with_window(budget, learned)
+        return self.desk.ceilings.get(self.limits.model, Ceilings()).under(budget)
 
     def prepare(self) -> Flow[None]:
         """Log what was said, plan, and enter the turn; begin again if another run came first.
@@ -110,6 +111,7 @@ class _Turn:
         engine.calibration = session.calibrations.get(self.limits.model, Calibration())
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
+        self.open.wording.speak_to(listener_of(self.request))
         self._set_beside()
         if self.desk.releases(self.config):
             self.gone = session.release(self.desk.state_tokens)
@@ -133,9 +135,9 @@ class _Turn:
             edits += batch
             batch = yield Work(partial(_go_on, steps, batch))
         yield Work(lambda: self._enter(edits, summarizer))
-        tell(self._report(sent, before), self.request.runtime)
+        tell(self._report(sent, before, summarizer.faults), self.request.runtime)
 
-    def _report(self, sent: Sequence[Item], before: int) -> Report:
+    def _report(self, sent: Sequence[Item], before: int, faults: Sequence[Fault]) -> Report:
         session, window = self.open.session, self.open.session.engine.window
         same = takewhile(lambda pair: pair[0] == pair[1], zip(sent, window.items, strict=False))
         beside = sum(window.beside.values())
@@ -147,6 +149,7 @@ class _Turn:
             after=window.tokens,
             same=beside + sum(item.tokens for item, _ in same),
             messages=len(window.items),
+            faults=tuple(faults),
         )
 
     def _summarizer(self) -> Summarizer:
@@ -157,7 +160,15 @@ class _Turn:
             tariff=self.tariff,
             is_cold=self._is_cold(),
             count=self.desk.count,
+            unread=self._folded,
         )
+
+    def _folded(self, first: int, last: int) -> list[tuple[int, Message]]:
+        """Read the thread's messages from one position to another, but for the live ones."""
+        session = self.open.session
+        live = session.engine.window.entries
+        logged = enumerate(session.archive.messages(self.key, first, last), first)
+        return [(p, m) for p, m in logged if p in session.line and p not in live]
 
     def _with_summaries(
         self, batch: Sequence[Edit], summarizer: Summarizer
@@ -176,12 +187,13 @@ class _Turn:
     def _with_summary(self, fold: Fold, summarizer: Summarizer) -> Flow[Fold]:
         engine, before = self.open.session.engine, summarizer.spent
         live = self.open.wording.write(engine.window.items)
-        summary = yield from summarizer.summarize(engine, fold, live)
-        if summary is None:
+        written = yield from summarizer.summarize(engine, fold, live)
+        if written is None:
             return fold
         spent = summarizer.spent
         cost = spent.input - before.input, spent.output - before.output
-        better: Fold = yield Work(partial(engine.joined, fold, summary, cost))
+        joined = partial(engine.joined, fold, written.summary, cost, first=written.first)
+        better: Fold = yield Work(joined)
         return better
 
     def _is_cold(self) -> bool:
@@ -204,7 +216,7 @@ class _Turn:
             system=system,
             tools=tools,
             spent=summarizer.spent if summarizer.spent.calls else None,
-            note="; ".join(summarizer.faults)[:NOTE_CHARS],
+            note="; ".join(map(str, summarizer.faults))[:NOTE_CHARS],
         )
         session.enter(page, edits)
 
@@ -231,16 +243,23 @@ class _Turn:
                         raise
                     if not left:
                         raise _refused(engine, overflow) from error
-                    self._shrink(overflow)
+                    self._shrink(overflow, REFUSALS - 1 - left)
                 else:
                     self._learn_beside(boundary)
-                    self._observe(response)
+                    self._observe(response, boundary.model or self.limits.model)
                     return response
-                yield from self._plan()
+                yield from self._plan_again()
         except BaseException:
             self._end()
             raise
         raise _refused(self.open.session.engine, None)
+
+    def _plan_again(self) -> Flow[None]:
+        """Plan with what a refusal taught; where another run came in between, from its result."""
+        try:
+            yield from self._plan()
+        except ConflictError:
+            yield from self.prepare()
 
     def _end(self) -> None:
         """Say in the journal that the run is over, so that nobody takes it for a live one."""
@@ -256,7 +275,8 @@ class _Turn:
     def _request(self) -> ModelRequest[Any]:
         items = self.open.session.engine.window.items
         messages = self.open.wording.write(items)
-        return self.request.override(messages=self._as_others_left_it(messages))
+        request = self.request.override(messages=self._as_others_left_it(messages))
+        return without_thinking(request) if self.open.wording.lacks_thinking else request
 
     def _as_others_left_it(self, messages: list[AnyMessage]) -> list[AnyMessage]:
         """Keep what middleware before this one changed or added for this call alone."""
@@ -275,43 +295,41 @@ class _Turn:
             self.open.added = max(0, self.open.added + boundary.tokens - window.tokens)
             self._set_beside()
 
-    def _shrink(self, overflow: Overflow) -> None:
+    def _shrink(self, overflow: Overflow, times: int) -> None:
         """Learn from a refusal, so that the next request is smaller."""
-        session, engine = self.open.session, self.open.session.engine
-        ledger, budget = engine.window.ledger, engine.budget
-        if overflow.kind == "bytes":
-            most = max(1, int(ledger.bytes * SMALLER))
-            engine.budget = budget.model_copy(update={"max_bytes": most})
-            return
-        if overflow.kind == "media":
-            most = max(1, ledger.media // 2)
-            engine.budget = budget.model_copy(update={"max_media": most})
-            return
-        if overflow.limit and overflow.limit < budget.window:
-            self.desk.windows[self.limits.model] = overflow.limit
-            budget = _with_window(budget, overflow.limit)
-        tokens = engine.window.tokens
+        session, engine, model = self.open.session, self.open.session.engine, self.limits.model
         if overflow.counted:
             engine.observe(overflow.counted)
-            session.calibrations[self.limits.model] = engine.calibration
-        if budget.calibrated(engine.calibration).limit >= tokens:
-            target = engine.calibration.upper(int(tokens * SMALLER))
-            budget = _with_window(budget, target + budget.output)
-        engine.budget = budget
+            session.calibrations[model] = engine.calibration
+        known = self.desk.ceilings.get(model, Ceilings())
+        ledger, calibration = engine.window.ledger, engine.calibration
+        lower = known.lowered(overflow, ledger, engine.budget, calibration, times)
+        engine.budget = lower.under(engine.budget)
+        if lower.media != 0:  # one picture that was too large says nothing of the next
+            self.desk.ceilings[model] = lower
 
-    def _observe(self, response: ModelResponse[Any]) -> None:
+    def _observe(self, response: ModelResponse[Any], asked: str) -> None:
+        """Learn how the provider counts, and note who answered."""
+        engine, model = self.open.session.engine, self.limits.model
         for message in response.result:
-            if isinstance(message, AIMessage) and message.usage_metadata:
-                engine = self.open.session.engine
-                engine.observe(message.usage_metadata["input_tokens"])
-                self.open.session.calibrations[self.limits.model] = engine.calibration
+            if not isinstance(message, AIMessage):
+                continue
+            message.response_metadata[ASKED] = asked
+            if message.usage_metadata:
+                counted = message.usage_metadata["input_tokens"]
+                engine.observe(counted)
+                self.open.session.calibrations[model] = engine.calibration
+                if known := self.desk.ceilings.get(model):
+                    self.desk.ceilings[model] = known.raised(counted, engine.budget.output)
 
     def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
         """Leave the thread open for the next turn, and say what changes in the state."""
         session = self.open.session
         session.is_running = True
         self.desk.put_back(self.open)
-        update: dict[str, Any] = {"thalweg_turn": session.number}
+        update: dict[str, Any] = {}
+        if session.number is not None:
+            update["thalweg_turn"] = write_mark(self.key, session.number)
         if self.request.state.get("thalweg_compact"):
             update["thalweg_compact"] = False
         if self.gone:
@@ -328,14 +346,6 @@ def _go_on(
         return None
 
 
-def _with_window(budget: Budget, window: int) -> Budget:
-    """Give a budget another window, as small as it can be at least."""
-    output = min(budget.output, max(0, window - MIN_LIMIT))
-    return budget.model_copy(
-        update={"window": max(window, output + MIN_LIMIT), "max_output": output}
-    )
-
-
 def _refused(engine: Engine, overflow: Overflow | None) -> WindowExceededError:
     sections = sorted(engine.window.ledger.tokens.items(), key=lambda pair: -pair[1])
     return WindowExceededError(
@@ -345,6 +355,6 @@ def _refused(engine: Engine, overflow: Overflow | None) -> WindowExceededError:
     )
 
 
-def _mark(state: Any) -> int | None:  # noqa: ANN401 (any agent's)
+def _mark(state: Any) -> str | None:  # noqa: ANN401 (any agent's)
     mark = state.get("thalweg_turn")
-    return mark if isinstance(mark, int) else None
+    return mark if isinstance(mark, str) else None

@@ -1,13 +1,15 @@
 """Between LangChain's messages and ours, for one thread."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import pairwise
 
 from langchain_core.messages import AnyMessage, BaseMessage
 
 from thalweg.context.window import Item
-from thalweg.entries import Message
+from thalweg.entries import Media, Message, Text, Thinking
+from thalweg.middleware.fitting import Listener, aside, fitted, is_own
+from thalweg.prompts import prompt
 from thalweg.wires.langchain import LangChainWire
 
 _WIRE = LangChainWire()
@@ -26,30 +28,107 @@ def read_state(messages: Sequence[BaseMessage]) -> list[Message]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One item as it is sent."""
+
+    item: Item
+    is_own: bool
+    """Whether the listener itself said it."""
+    thinks: bool
+    written: tuple[AnyMessage, ...]
+    aside: tuple[Media, ...]
+
+
 @dataclass(slots=True)
 class Wording:
     """The items of a view as LangChain's messages; what did not change is not built again."""
 
-    _items: list[Item] = field(default_factory=list)
-    _written: list[list[Any]] = field(default_factory=list)
+    lacks_thinking: bool = False
+    """Whether the newest loop begins without reasoning of the listener."""
+    _listener: Listener = field(default_factory=Listener)
+    _rows: list[_Row] = field(default_factory=list)
+    _shown: list[AnyMessage] = field(default_factory=list)
+    """What goes behind results that may not hold it."""
+
+    def speak_to(self, listener: Listener) -> None:
+        """Say who is sent what is written from now on."""
+        if listener != self._listener:
+            self._listener, self._rows = listener, []
 
     def write(self, items: Sequence[Item]) -> list[AnyMessage]:
         """Write a view."""
-        same = 0
-        for had, has in zip(self._items, items, strict=False):
-            if had is not has:
-                break
-            same += 1
-        del self._items[same:], self._written[same:]
-        for item in items[same:]:
-            self._items.append(item)
-            self._written.append(_WIRE.write([item.message]))
-        return [message for written in self._written for message in written]
+        rows: list[_Row] = []
+        for start, end in _loops(items):
+            owned = [self._owns(k, items[k]) for k in range(start, end)]
+            thinks = all(owned)
+            rows += [
+                self._row(k, items[k], is_own=own, thinks=thinks)
+                for k, own in zip(range(start, end), owned, strict=True)
+            ]
+            first = next((i for i in items[start:end] if i.message.role == "assistant"), None)
+            self.lacks_thinking = first is not None and not (thinks and _thinks(first.message))
+        self._rows = rows
+        return self._joined()
+
+    def _owns(self, k: int, item: Item) -> bool:
+        if item.message.role != "assistant":
+            return True
+        known = self._rows[k] if k < len(self._rows) else None
+        if known is not None and known.item is item:
+            return known.is_own
+        return is_own(item.message, self._listener)
+
+    def _row(self, k: int, item: Item, *, is_own: bool, thinks: bool) -> _Row:
+        known = self._rows[k] if k < len(self._rows) else None
+        if known is not None and known.item is item and known.thinks == thinks:
+            return known
+        message, to = item.message, self._listener
+        if message.role == "system" and item.section != "system" and to.client == "anthropic":
+            text = prompt("moved_system").render(text=message.text)
+            message = Message("user", (Text(text),), kind="injected", uid=message.uid)
+        message = fitted(message, to, own=is_own, thinks=thinks)
+        written = tuple(_WIRE.write([message]))
+        return _Row(item, is_own, thinks, written, tuple(aside(item.message, to)))
+
+    def _joined(self) -> list[AnyMessage]:
+        messages: list[AnyMessage] = []
+        shown: list[AnyMessage] = []
+        below: list[Media] = []
+        for row in self._rows:
+            if below and row.item.message.role != "tool":
+                shown += _behind(below)
+                messages.append(shown[-1])
+                below = []
+            messages += row.written
+            below += row.aside
+        if below:
+            shown += _behind(below)
+            messages.append(shown[-1])
+        self._shown = shown
+        return messages
 
     def tokens(self) -> dict[int, int]:
         """Tokens of the messages last written, by the identity of their objects."""
-        return {
-            id(message): item.tokens if k == 0 else 0
-            for item, written in zip(self._items, self._written, strict=True)
-            for k, message in enumerate(written)
+        known = {
+            id(message): row.item.tokens if k == 0 else 0
+            for row in self._rows
+            for k, message in enumerate(row.written)
         }
+        return known | {id(message): 0 for message in self._shown}
+
+
+def _loops(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
+    """Part a view where somebody but the model and its tools speaks."""
+    starts = [k for k, item in enumerate(items) if item.message.role in {"user", "system"}]
+    bounds = [0, *starts, len(items)]
+    return ((a, b) for a, b in pairwise(bounds) if a < b)
+
+
+def _thinks(message: Message) -> bool:
+    return bool(message.parts) and isinstance(message.parts[0], Thinking)
+
+
+def _behind(below: Sequence[Media]) -> list[AnyMessage]:
+    plain = tuple(replace(part, extra="") for part in below)
+    return _WIRE.write([Message("user", plain, kind="injected")])

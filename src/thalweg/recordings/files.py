@@ -22,12 +22,14 @@ from thalweg.recordings import (
     openhands,
     pi,
     swe_agent,
+    thalweg_thread,
 )
 from thalweg.recordings.base import Recording
 from thalweg.recordings.rows import LogFormat
 from thalweg.recordings.source import SEEN_CHARS, Source, open_source
 
 FORMATS: tuple[LogFormat, ...] = (
+    thalweg_thread.FORMAT,
     claude_code.FORMAT,
     codex.FORMAT,
     pi.FORMAT,

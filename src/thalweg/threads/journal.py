@@ -19,8 +19,10 @@ from thalweg.threads.line import Line
 
 THIS = -1
 """The turn itself, as the base of a page."""
-Kind = Literal["call", "end", "undo", "rewind"]
+Kind = Literal["call", "end", "undo", "rewind", "pin", "unpin"]
 """A model call; the end of a run; what a person did to the thread."""
+BY_HAND = frozenset[Kind]({"undo", "rewind", "pin", "unpin"})
+"""The kinds of turns that a person entered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,23 @@
 """Opening a thread: an engine that stands where the journal says, over the log's messages."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
 from thalweg.context.standing import Standing
 from thalweg.entries import Message
-from thalweg.threads.journal import THIS, Page, page_from_json, read_page, standing_at
+from thalweg.threads.journal import (
+    BY_HAND,
+    THIS,
+    Page,
+    page_from_json,
+    read_page,
+    standing_at,
+)
 from thalweg.threads.line import Line
-from thalweg.threads.session import Held, Session, common
+from thalweg.threads.session import Held, Session, common, is_same
 from thalweg.tokens import Calibration, measure
 
 MakeEngine = Callable[[Callable[[int, int], str]], Engine]
@@ -23,12 +30,14 @@ def open_session(
     mark: int | None,
     said: Sequence[Message],
     make_engine: MakeEngine,
+    by_hand: "ByHand | None" = None,
 ) -> Session:
     """Open a thread as a state left it.
 
     What a person took out of the state or changed there leaves the thread's line; where it
     was folded already, the thread goes on from before that fold. What a person did to the
-    thread in the archive since (a rewind, the undoing of a fold) holds.
+    thread in the archive since (a rewind, the undoing of a fold) holds: what the state has and
+    a rewind left behind goes to the log, not into the line, and may leave the state.
 
     Args:
         archive: Where the thread is.
@@ -36,26 +45,35 @@ def open_session(
         mark: Number of the turn that the state was left in; `None` of a new one.
         said: The messages of the state, oldest first.
         make_engine: Makes a new engine.
+        by_hand: What a person did to the thread since; see `left_by_hand`.
+
+    Raises:
+        ConflictError: Someone appended in this very moment; open the thread again.
     """
     number, page = mark, _BLANK if mark is None else read_page(archive, key, mark)
-    held = list(_read(archive, key, page.held))
+    held = list(read_line(archive, key, page.held))
     said_again = common([message for _, message in held], said)
     dropped = [position for position, _ in held[said_again:]]
-    number, page = _as_a_person_left_it(archive, key, number, page)
+    if by_hand is not None:
+        since = Span(page.length, by_hand.page.length - 1)
+        number, page = by_hand.number, by_hand.page
+        held[said_again:] = _logged_already(archive, key, since, said[said_again:])
+        said_again = len(held)
     line = page.line.without(dropped)
+    length = page.length
     number, page, standing = _standing_before(archive, key, number, page, dropped)
     engine = make_engine(lambda first, last: archive.handle(key, Span(first, last)))
     engine.resume(standing, live_messages(archive, key, line, standing))
     engine.turn = page.turn
     if isinstance(engine.policy, RentOrBuy):
         engine.policy.rent = page.rent
-    return Session(
+    session = Session(
         archive=archive,
         key=key,
         engine=engine,
         page=page,
         number=number,
-        length=page.length,
+        length=length,
         line=line,
         held=[
             Held(position, message, measure(message, engine.count).tokens)
@@ -63,9 +81,76 @@ def open_session(
         ],
         calibrations={m: Calibration(factor, n) for m, (factor, n) in page.calibration.items()},
     )
+    if by_hand is not None and by_hand.is_rewound:
+        session.leave_behind(_before_newest_request(said[said_again:]))
+    return session
 
 
 _BLANK = Page(kind="call", at=0.0, length=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ByHand:
+    """What a person did to a thread, which the next run goes on from."""
+
+    number: int
+    """Of the newest turn that a person entered."""
+    page: Page
+    is_rewound: bool
+    """Whether there is a rewind among what was done."""
+
+
+def left_by_hand(archive: Archive, key: ThreadKey, mark: int | None) -> ByHand | None:
+    """Find what a person did to a thread since a state was left, if it concerns that state.
+
+    It does not where a run went on from there and this state is an older one: that was chosen
+    later.
+
+    Args:
+        archive: Where the thread is.
+        key: The thread.
+        mark: Number of the turn that the state was left in; `None` of a new one.
+    """
+    first = 0 if mark is None else mark + 1
+    later = [page_from_json(text) for text in archive.turns(key, first)]
+    done = [number for number, page in enumerate(later, first) if page.kind in BY_HAND]
+    if not done:
+        return None
+    was_newest = all(page.kind in BY_HAND for page in later[: done[-1] - first])
+    if not was_newest and _went_on(dict(enumerate(later, first)), done[-1]):
+        return None
+    is_rewound = any(later[number - first].kind == "rewind" for number in done)
+    return ByHand(done[-1], later[done[-1] - first], is_rewound)
+
+
+def _went_on(pages: Mapping[int, Page], number: int) -> bool:
+    """Tell whether a run went on from a turn and was answered: its state knows of that turn."""
+    after = {number}
+    for k, page in pages.items():
+        if page.parent not in after:
+            continue
+        if page.parent != number and page.line != pages[page.parent].line:
+            return True
+        after.add(k)
+    return False
+
+
+def _logged_already(
+    archive: Archive, key: ThreadKey, since: Span, new: Sequence[Message]
+) -> list[tuple[int, Message]]:
+    """Find messages that a run logged which failed before it left a state."""
+    found: list[tuple[int, Message]] = []
+    for position, message in read_line(archive, key, Line((since,))):
+        if len(found) < len(new) and is_same(message, new[len(found)]):
+            found.append((position, message))
+    return found
+
+
+def _before_newest_request(new: Sequence[Message]) -> Sequence[Message]:
+    """Tell what a run said before the newest request; nothing where there is none behind it."""
+    ran = [k for k, message in enumerate(new) if message.role != "user"]
+    asked = [k for k, message in enumerate(new) if message.role == "user"]
+    return new[: ran[-1] + 1] if ran and asked and asked[-1] > ran[-1] else ()
 
 
 def live_messages(
@@ -74,26 +159,17 @@ def live_messages(
     """Read the messages of a line that are not folded, with their positions, oldest first."""
     fold = standing.fold
     if fold is None:
-        yield from _read(archive, key, line)
+        yield from read_line(archive, key, line)
         return
     early = sorted({*range(standing.systems), *fold.kept})
-    yield from _read(archive, key, Line.of(p for p in early if p in line))
-    yield from _read(archive, key, line.after(fold.last))
+    yield from read_line(archive, key, Line.of(p for p in early if p in line))
+    yield from read_line(archive, key, line.after(fold.last))
 
 
-def _read(archive: Archive, key: ThreadKey, line: Line) -> Iterator[tuple[int, Message]]:
+def read_line(archive: Archive, key: ThreadKey, line: Line) -> Iterator[tuple[int, Message]]:
+    """Read the messages of a line with their positions, oldest first."""
     for span in line.spans:
         yield from enumerate(archive.messages(key, span.first, span.last), span.first)
-
-
-def _as_a_person_left_it(
-    archive: Archive, key: ThreadKey, number: int | None, page: Page
-) -> tuple[int | None, Page]:
-    """Find the newest turn in which a person rewound the thread, if one did since."""
-    first = 0 if number is None else number + 1
-    later = [page_from_json(text) for text in archive.turns(key, first)]
-    by_hand = [n for n, one in enumerate(later, first) if one.kind in {"undo", "rewind"}]
-    return (by_hand[-1], later[by_hand[-1] - first]) if by_hand else (number, page)
 
 
 def _standing_before(

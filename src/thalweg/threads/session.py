@@ -13,6 +13,7 @@ from thalweg.context.edits import Edit, Fold
 from thalweg.context.engine import Engine
 from thalweg.context.saved import standing_to_bytes
 from thalweg.entries import Entry, Message
+from thalweg.errors import ConflictError
 from thalweg.threads.journal import THIS, Page, page_from_json, page_to_json
 from thalweg.threads.line import Line
 from thalweg.tokens import Calibration
@@ -28,6 +29,8 @@ class Held:
     position: int
     message: Message
     tokens: int
+    is_again: bool = False
+    """Whether it had left the state, and came again: whoever called sends all there is."""
 
 
 @dataclass(slots=True)
@@ -58,7 +61,9 @@ class Session:
     def sync(self, said: Sequence[Message], *, joins: Callable[[], bool]) -> None:
         """Bring the log up to date with the messages of a state, which the session `knows`.
 
-        What the state has and the log has not is appended. What others appended meanwhile is
+        What the state has and the log has not is appended. What left the state before and is
+        there again, the same words under the same id, is no news: it stands where it stood.
+        What others appended meanwhile is
         taken in, or passed over: a rewind left it behind.
 
         Args:
@@ -67,10 +72,15 @@ class Session:
                 is any.
 
         Raises:
-            ConflictError: Someone appended in this very moment; open the thread again.
+            ConflictError: Someone appended in this very moment, or deleted the thread; open it
+                again.
         """
-        new = list(said[len(self.held) :])
+        known = len(self.held)
+        again = self._again(said[known:])
+        new = [message for k, message in enumerate(said[known:]) if k not in again]
         found = self.archive.length(self.key)
+        if found < self.length:  # deleted under our hands
+            raise ConflictError(self.key.thread, self.length, found)
         if found > self.length:
             self._catch_up(new, found, joins)
         if new:
@@ -79,25 +89,92 @@ class Session:
             self.length = self.archive.append(self.key, logged, expected=found)
             for entry in entries:
                 self._hold(entry)
+        if again:
+            news = iter(self.held[known:])
+            places = range(len(said) - known)
+            self.held[known:] = [again[k] if k in again else next(news) for k in places]
+
+    def _again(self, said: Sequence[Message]) -> dict[int, Held]:
+        """Find what stands in the line already; by place in `said`.
+
+        Asked only when a user spoke: what a model and its tools say is new.
+        """
+        held = {h.position for h in self.held}
+        is_all_held = len(self.line) == sum(position in self.line for position in held)
+        if is_all_held or all(message.role != "user" for message in said):
+            return {}
+        found = self.archive.positions(self.key, {message.uid for message in said})
+        standing = {p for places in found.values() for p in places if p in self.line} - held
+        logged = {
+            position: message
+            for span in Line.of(sorted(standing)).spans
+            for position, message in enumerate(
+                self.archive.messages(self.key, span.first, span.last), span.first
+            )
+        }
+        again: dict[int, Held] = {}
+        for k, message in enumerate(said):
+            places = [p for p in found.get(message.uid, ()) if p in logged]
+            if same := [p for p in places if is_same(logged[p], message)]:
+                logged.pop(same[0])
+                again[k] = Held(same[0], message, 0, is_again=True)
+        return again
 
     def _catch_up(self, new: list[Message], found: int, joins: Callable[[], bool]) -> None:
         """Read what is in the log already; what of it is `new` to the state leaves that list."""
         later = self.archive.messages(self.key, self.length, found - 1)
-        is_joined: bool | None = None
+        left: set[int] | None = None
         for position, message in enumerate(later, self.length):
             if new and is_same(message, new[0]):
                 self._hold(self._receive(new.pop(0), position))
                 continue
-            is_joined = joins() if is_joined is None else is_joined
-            if is_joined and not any(is_same(message, one) for one in new):
+            if left is None:
+                left = self._left_before(found) if joins() else set(range(found))
+            if position not in left and not any(is_same(message, one) for one in new):
                 self._receive(message, position)
         self.length = found
 
+    def _left_before(self, found: int) -> set[int]:
+        """Tell what an earlier attempt to go on from this very turn left behind.
+
+        It was a rewind, and came to nothing: its model failed. The rewind holds.
+        """
+        attempts = [page for page in self._later() if page.parent == self.number]
+        return {
+            position
+            for page in attempts
+            for position in range(self.length, min(page.length, found))
+            if position not in page.line
+        }
+
+    def leave_behind(self, said: Sequence[Message]) -> None:
+        """Log messages of the state that a rewind left behind: they are not in the line.
+
+        Args:
+            said: They follow what the state is known to hold.
+
+        Raises:
+            ConflictError: Someone appended in this very moment; open the thread again.
+        """
+        if not said:
+            return
+        found = self.archive.length(self.key)
+        known = common(self.archive.messages(self.key, self.length, found - 1), said)
+        if rest := said[known:]:
+            self.archive.append(self.key, [Logged(message) for message in rest], expected=found)
+        there = range(self.length, self.length + known)
+        positions = (*there, *range(found, found + len(rest)))
+        self.held += [Held(p, m, 0) for p, m in zip(positions, said, strict=True)]
+        self.length = positions[-1] + 1
+
     def has_company(self, now: float) -> bool:
         """Tell whether another run of the thread seems to be under way."""
-        later = self.archive.turns(self.key, 0 if self.number is None else self.number + 1)
-        newest = page_from_json(later[-1]) if later else self.page
-        return bool(later) and newest.kind == "call" and now - newest.at < LIVE_S
+        newest = next(reversed(self._later()), None)
+        return newest is not None and newest.kind == "call" and now - newest.at < LIVE_S
+
+    def _later(self) -> list[Page]:
+        first = 0 if self.number is None else self.number + 1
+        return [page_from_json(text) for text in self.archive.turns(self.key, first)]
 
     def _receive(self, message: Message, position: int) -> Entry:
         self.line = self.line.add(position)
@@ -115,7 +192,7 @@ class Session:
         Returns:
             Ids of the messages that may leave the state.
         """
-        held = [h for h in self.held if h.position in self.line]
+        held = [h for h in self.held if h.position in self.line and not h.is_again]
         starts = [k for k, h in enumerate(held) if h.message.role == "assistant"]
         requests = [k for k, h in enumerate(held) if _is_request(h.message)]
         start = requests[-1] if requests else 0
@@ -150,7 +227,7 @@ class Session:
             base=THIS if folded else before,
             length=self.length,
             line=self.line,
-            held=Line.of(h.position for h in self.held),
+            held=Line.of(sorted(h.position for h in self.held)),
             turn=self.engine.turn,
             rent=getattr(self.engine.policy, "rent", 0.0),
             calibration={m: (c.factor, c.observations) for m, c in self.calibrations.items()},

@@ -158,6 +158,21 @@ def test_words_pinned_after_they_were_folded_are_in_the_next_request() -> None:
     assert sent(engine).count(quote) == 1
 
 
+def test_words_pinned_in_a_request_that_is_shown_shortened_are_in_the_next_one() -> None:
+    """What was left out of the excerpt comes back into it."""
+    reeds = "\n".join(f"reed {n} of the river" for n in range(3_000))
+    quote = "the kingfisher counts double"
+    engine = engine_of([user(f"Count.\n{reeds}\n{quote}\n{reeds}"), user("Go")], window=8_000)
+    before = "".join(item.message.text for item in engine.prepare())
+    assert quote not in before
+
+    engine.pin(0, quote)
+
+    shown = "".join(item.message.text for item in engine.prepare())
+    assert quote in shown
+    assert len(shown) < 2 * len(before)
+
+
 def test_words_that_nobody_said_cannot_be_pinned() -> None:
     """The error says where they were looked for."""
     with pytest.raises(PinError, match="no request at position 0 says 'yes'"):

@@ -1,0 +1,51 @@
+"""Where Thalweg keeps its files when nobody says where, and an archive that must be there."""
+
+import os
+import sqlite3
+from contextlib import closing
+from os import PathLike, fspath
+from pathlib import Path
+
+from thalweg.archive.base import Archive
+from thalweg.archive.opening import open_archive
+from thalweg.errors import ConfigError
+
+
+def home() -> Path:
+    """Name the folder of Thalweg's files: THALWEG_HOME, or else `.thalweg` where one stands."""
+    return Path(os.environ.get("THALWEG_HOME") or ".thalweg")
+
+
+def default_place() -> Path:
+    """Name the file of the archive that is used when none is named."""
+    return home() / "thalweg.db"
+
+
+def open_existing(url_or_path: str | PathLike[str] | None = None) -> Archive:
+    """Open an archive that is there; nothing is made.
+
+    Args:
+        url_or_path: As for `open_archive`; the usual place when it is not given.
+
+    Raises:
+        ConfigError: There is none, or it cannot be opened.
+        StorageError: Another process holds it.
+    """
+    address = fspath(url_or_path or default_place())
+    if "://" not in address:
+        if not Path(address).is_file():
+            mend = "name one with --archive, or the folder of one with THALWEG_HOME"
+            raise ConfigError(address, "there is no archive", mend)
+        if not _holds_archive(address):
+            raise ConfigError(address, "the file holds no archive", "name another file")
+    return open_archive(address)
+
+
+def _holds_archive(path: str) -> bool:
+    """Look for our tables in a file, before they would be made there."""
+    tables = "SELECT 1 FROM sqlite_master WHERE name = 'archive_meta'"
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            return connection.execute(tables).fetchone() is not None
+    except sqlite3.DatabaseError:
+        return True  # opening it says what is wrong

@@ -1,0 +1,96 @@
+"""Threads, turns and contexts as plain values that JSON can hold."""
+
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from thalweg.context.saved import edit_to_plain
+from thalweg.entries import Message, message_to_json
+from thalweg.threads.contexts import Context
+from thalweg.threads.finding import Known
+from thalweg.threads.hand import Done
+from thalweg.threads.history import Said, Taken
+from thalweg.threads.journal import Page
+
+
+def plain_message(message: Message) -> dict[str, Any]:
+    """Give a message as an object of JSON; `message_from_json` reads it."""
+    plain: dict[str, Any] = json.loads(message_to_json(message))
+    return plain
+
+
+def plain_thread(known: Known) -> dict[str, Any]:
+    """Give a thread at a glance."""
+    newest = known.newest
+    return {
+        "thread": known.thread,
+        "messages": known.length,
+        "turns": known.turns,
+        "tokens": sum(newest.tokens.values()) if newest else None,
+        "model": newest.model if newest else None,
+        "at": _time(newest.at) if newest else None,
+    }
+
+
+def plain_said(said: Said) -> dict[str, Any]:
+    """Give one message of a log with its position."""
+    return {
+        "position": said.position,
+        "abandoned": said.is_abandoned,
+        "message": plain_message(said.message),
+    }
+
+
+def plain_turn(turn: Taken) -> dict[str, Any]:
+    """Give one turn of the journal."""
+    return {
+        **_page(turn.number, turn.page),
+        "current": turn.is_current,
+        "usage": asdict(turn.usage) if turn.usage else None,
+    }
+
+
+def plain_context(context: Context) -> dict[str, Any]:
+    """Give what a turn sent."""
+    return {
+        **_page(context.turn, context.page),
+        "system": plain_message(context.system) if context.system else None,
+        "messages": [
+            {
+                "position": item.position if item.position >= 0 else None,
+                "tokens": item.tokens,
+                "section": item.section,
+                "message": plain_message(item.message),
+            }
+            for item in context.items
+        ],
+        "tools": list(context.tools),
+    }
+
+
+def plain_done(done: Done) -> dict[str, Any]:
+    """Give what a person did."""
+    return {**asdict(done), "fits": done.fits}
+
+
+def _page(number: int, page: Page) -> dict[str, Any]:
+    return {
+        "turn": number,
+        "kind": page.kind,
+        "at": _time(page.at),
+        "parent": page.parent,
+        "messages_logged": page.length,
+        "positions": [[span.first, span.last] for span in page.line.spans],
+        "model": page.model or None,
+        "window": page.window or None,
+        "limit": page.limit or None,
+        "tokens": dict(page.tokens),
+        "edits": [edit_to_plain(edit) for edit in page.edits],
+        "spent": asdict(page.spent) if page.spent else None,
+        "note": page.note,
+    }
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")

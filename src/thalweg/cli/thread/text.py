@@ -1,0 +1,174 @@
+"""Threads, turns and contexts as text for people, on a terminal or in a pipe.
+
+Two rules: what a message says never acts on a terminal (`printable`); a line of a table is at
+most 80 columns wide, the names at its end left out of account.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
+
+from thalweg.context.edits import Edit, Fold, Pin, Unpin
+from thalweg.entries import Message, Usage
+from thalweg.threads.contexts import Context
+from thalweg.threads.finding import Known
+from thalweg.threads.hand import Done
+from thalweg.threads.history import Said, Taken
+from thalweg.threads.journal import Page, Spent
+from thalweg.transcript import as_text, printable, speaker
+
+_THREADS = "messages  turns     tokens  last turn         thread"
+_TURNS = "  turn  kind    when                tokens      limit   reported  model"
+_DONE: Mapping[str, str] = {
+    "undo": "the compaction of turn {about} is undone",
+    "rewind": "the thread stands as it was when turn {about} was asked",
+    "pin": "pinned in message #{about}",
+    "unpin": "unpinned in message #{about}",
+}
+"""What a person did, by the kind of turn."""
+
+
+def tell_threads(threads: Sequence[Known], zone: tzinfo | None = UTC) -> Iterator[str]:
+    """List threads, one line each.
+
+    Args:
+        threads: What to list.
+        zone: Where the reader's clock stands; `None` for this machine's.
+    """
+    yield _THREADS
+    for known in threads:
+        newest = known.newest
+        tokens = f"{sum(newest.tokens.values()):,}" if newest else "-"
+        when = _when(newest.at, zone) if newest else "-"
+        name = printable(known.thread)
+        yield f"{known.length:>8,}  {known.turns:>5,}  {tokens:>9}  {when:<16}  {name}"
+
+
+def tell_turns(turns: Sequence[Taken], zone: tzinfo | None = UTC) -> Iterator[str]:
+    """List turns, one line each, and under it what was edited; `x` marks those left behind.
+
+    A model is named where it is another one than before.
+    """
+    yield _TURNS
+    model = ""
+    for turn in turns:
+        yield _turn_line(turn, zone, turn.page.model if turn.page.model != model else "")
+        model = turn.page.model
+        for line in (*_edit_lines(turn.page.edits), *_beside_lines(turn.page)):
+            yield f"        {line}"
+    if not all(turn.is_current for turn in turns):
+        yield ""
+        yield "x: a rewind, or an edit of the agent's state, left it behind."
+
+
+def _turn_line(turn: Taken, zone: tzinfo | None, model: str) -> str:
+    page = turn.page
+    left = " " if turn.is_current else "x"
+    line = f"{left} {turn.number:>4}  {page.kind:<6}  {_when(page.at, zone)}"
+    if page.kind == "end":
+        return line
+    reported = f"{turn.usage.input:,}" if turn.usage else "-"
+    tokens = sum(page.tokens.values())
+    sizes = f"{tokens:>9,}  {page.limit:>9,}  {reported:>9}" if page.limit else f"{tokens:>9,}"
+    return f"{line} {sizes}  {printable(model)}".rstrip()
+
+
+def _edit_lines(edits: Iterable[Edit]) -> Iterator[str]:
+    """Tell edits, those of one kind and reason together."""
+    counts: Counter[tuple[str, str]] = Counter()
+    sizes: dict[tuple[str, str], list[int]] = {}
+    for edit in edits:
+        if isinstance(edit, (Pin, Unpin)):
+            yield f'{type(edit).__name__.lower()} #{edit.position} "{_one_line(edit.quote)}"'
+            continue
+        alike = type(edit).__name__.lower(), edit.reason
+        counts[alike] += 1
+        before, after = sizes.setdefault(alike, [0, 0])
+        sizes[alike] = [before + edit.tokens_before, after + edit.tokens_after]
+    for (kind, reason), count in counts.items():
+        before, after = sizes[kind, reason]
+        many = f" x{count}" if count > 1 else ""
+        yield f"{kind}{many} {before:,} -> {after:,}: {reason}"
+
+
+def _beside_lines(page: Page) -> Iterator[str]:
+    if page.spent is not None:
+        yield _spent(page.spent)
+    if page.kind in {"undo", "rewind"}:
+        yield _DONE[page.kind].format(about=page.note)
+    elif page.note and page.kind not in _DONE:
+        yield _one_line(page.note)
+
+
+def _spent(spent: Spent) -> str:
+    calls = f"{spent.calls} calls" if spent.calls != 1 else "1 call"
+    of = f" of {printable(spent.model)}" if spent.model else ""
+    return f"the summary took {calls}{of}: {spent.input:,} tokens in, {spent.output:,} out"
+
+
+def tell_turn(context: Context, usage: Usage | None, zone: tzinfo | None = UTC) -> Iterator[str]:
+    """Tell one turn: its size by section, what was edited and why."""
+    page = context.page
+    model = f", {printable(page.model)}" if page.model else ""
+    yield f"turn {context.turn}: {page.kind}, {_when(page.at, zone)}{model}"
+    total = sum(page.tokens.values())
+    room = f" of {page.limit:,}" if page.limit else ""
+    parts = ", ".join(f"{section} {tokens:,}" for section, tokens in page.tokens.items())
+    yield f"  {total:,}{room} tokens{f': {parts}' if parts else ''}"
+    if usage is not None:
+        cache = f"{usage.cached:,} cached, {usage.written:,} written"
+        yield f"  reported: {usage.input:,} tokens in ({cache}), {usage.output:,} out"
+    yield f"  {len(context.items)} messages, {len(context.tools)} tools" + (
+        f"; it goes on from turn {page.parent}" if page.parent is not None else ""
+    )
+    for edit in page.edits:
+        if isinstance(edit, Fold):
+            kept = "".join(f" #{position}" for position in edit.kept)
+            yield f"  folded up to #{edit.last}{f', but kept{kept}' if kept else ''}"
+    for line in (*_edit_lines(page.edits), *_beside_lines(page)):
+        yield f"  {line}"
+
+
+def tell_context(context: Context) -> Iterator[str]:
+    """Write what a turn sent, message by message."""
+    if context.system is not None:
+        yield f"\n== system prompt\n{printable(as_text(context.system))}"
+    if context.tools:
+        names = (str(tool.get("function", tool).get("name", "")) for tool in context.tools)
+        yield f"\n== tools\n{printable(', '.join(names))}"
+    for item in context.items:
+        added = "record, as" if item.section == "summary" else "added, as"
+        where = f"#{item.position}" if item.position >= 0 else added
+        yield _headed(where, item.message, f" ({item.tokens:,} tokens)")
+
+
+def tell_history(said: Iterable[Said]) -> Iterator[str]:
+    """Write messages with their positions; `x` marks those left behind."""
+    for one in said:
+        yield _headed(f"{'x ' if one.is_abandoned else ''}#{one.position}", one.message, "")
+
+
+def _headed(where: str, message: Message, size: str) -> str:
+    return f"\n== {where} {printable(speaker(message))}{size}\n{printable(as_text(message))}"
+
+
+def tell_done(kind: str, done: Done) -> str:
+    """Say what a person did, and what comes of it."""
+    said = _DONE[kind].format(about=done.about)
+    room = f" of {done.limit:,}" if done.limit else ""
+    size = f"the next request begins from {done.tokens:,}{room} tokens"
+    again = "" if done.fits else "; that does not fit, so the next turn compacts again"
+    return f"Turn {done.turn}: {said}; {size}{again}."
+
+
+def _when(at: float, zone: tzinfo | None) -> str:
+    return datetime.fromtimestamp(at, UTC).astimezone(zone).strftime("%Y-%m-%d %H:%M")
+
+
+QUOTED_CHARS = 60
+"""How much of pinned words or a note a line of a table shows."""
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(printable(text).split())
+    return line if len(line) <= QUOTED_CHARS else line[: QUOTED_CHARS - 1] + "…"

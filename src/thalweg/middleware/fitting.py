@@ -1,0 +1,208 @@
+"""What the client of a chat model can be given: what another model said, made plain.
+
+LangChain's clients pass most of a message on as it is. What one provider wrote of its own
+(signed reasoning, ids of stored items, blocks nobody else has) another one refuses, and so does
+the same provider from another of its models. Text and calls are left of it, and the reasoning
+goes by whole loops (I5).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal, assert_never
+
+from langchain.agents.middleware.types import ModelRequest
+from langchain_core.language_models import BaseChatModel
+
+from thalweg.context.window import NO_WORDS
+from thalweg.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
+from thalweg.middleware.limits import layers, model_name
+from thalweg.prompts import prompt
+from thalweg.wires.fields import is_of, pack, reopen, unpack
+from thalweg.wires.langchain_content import WIRE
+
+Client = Literal["anthropic", "openai-chat", "openai-responses", "other"]
+ASKED = "thalweg_model"
+"""Where an answer's metadata says which model was asked: what a provider calls it may differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Who is sent a request."""
+
+    model: str = ""
+    """`provider:name`."""
+    client: Client = "other"
+    stores: bool = True
+    """Whether OpenAI may keep items, so that they can be sent by their ids alone."""
+
+
+def listener_of(request: ModelRequest[Any]) -> Listener:
+    """Tell who a request goes to."""
+    model = request.model
+    stores = request.model_settings.get("store", _setting(model, "store")) is not False
+    return Listener(model_name(model), _client(request), stores)
+
+
+def _client(request: ModelRequest[Any]) -> Client:
+    for one in layers(request.model):
+        names = {kind.__name__ for kind in type(one).__mro__}
+        if "ChatAnthropic" in names:
+            return "anthropic"
+        if "BaseChatOpenAI" in names:
+            asked = {**request.model_settings, "tools": []}
+            with suppress(AttributeError, TypeError, ValueError):  # no interface of LangChain's
+                if one._use_responses_api(asked):  # type: ignore[attr-defined]  # noqa: SLF001
+                    return "openai-responses"
+            return "openai-chat"
+    return "other"
+
+
+def _setting(model: BaseChatModel, name: str) -> object:
+    for one in layers(model):
+        found = one.get(name) if isinstance(one, Mapping) else getattr(one, name, None)
+        if found is not None:
+            return found
+    return None
+
+
+def without_thinking(request: ModelRequest[Any]) -> ModelRequest[Any]:
+    """Turn off reasoning that Anthropic demands of a loop from its first answer on.
+
+    It refuses a loop that another model began, or whose beginning is folded; without the
+    setting it takes it.
+    """
+    settings = {k: v for k, v in request.model_settings.items() if k != "thinking"}
+    thinking = getattr(request.model, "thinking", None)
+    if isinstance(thinking, Mapping) and thinking.get("type") == "enabled":
+        model = request.model.model_copy(update={"thinking": None})
+        return request.override(model=model, model_settings=settings)
+    return request.override(model_settings=settings)
+
+
+def is_own(message: Message, to: Listener) -> bool:
+    """Tell whether an answer is the listener's own."""
+    meta = unpack(message.extra, WIRE).get("response_metadata")
+    meta = meta if isinstance(meta, Mapping) else {}
+    if asked := meta.get(ASKED):
+        return bool(asked == to.model)
+    name = meta.get("model_name") or meta.get("model")
+    provider, _, asks = to.model.partition(":")
+    told = meta.get("model_provider") or provider
+    return isinstance(name, str) and told == provider and _family(name) == _family(asks)
+
+
+def _family(name: str) -> str:
+    """Leave out the date that providers add to a model's name when they answer."""
+    return re.sub(r"-(latest|\d{4}-?\d{2}-?\d{2})$", "", name.removeprefix("models/"))
+
+
+def fitted(message: Message, to: Listener, *, own: bool, thinks: bool) -> Message:
+    """Give a message as the listener's client can send it on; the same one where it can.
+
+    Args:
+        message: The message.
+        to: Who is sent it.
+        own: Whether it is the listener's own answer.
+        thinks: Whether the reasoning of its loop is sent.
+    """
+    match message.role:
+        case "assistant":
+            parts = _answer(message, to, own=own, thinks=thinks)
+        case "tool":
+            parts = _result(message, to)
+        case "user" | "system":
+            parts = tuple(_uncached(part) for part in message.parts)
+            parts = message.parts if to.client in {"anthropic", "other"} else parts
+        case _:
+            assert_never(message.role)
+    if parts is message.parts or (parts == message.parts and not _says_more(message, own=own)):
+        return message
+    if message.role != "assistant" or own:
+        return replace(message, parts=parts, origin=None)
+    uid = "" if message.uid.startswith("msg_") else message.uid
+    return replace(message, parts=parts, origin=None, extra="", uid=uid)
+
+
+def _says_more(message: Message, *, own: bool) -> bool:
+    """Tell whether a message of another model has provider's fields beside its content."""
+    return message.role == "assistant" and not own and "additional_kwargs" in message.extra
+
+
+def _answer(message: Message, to: Listener, *, own: bool, thinks: bool) -> tuple[Part, ...]:
+    if own and _stays(message, to, thinks=thinks):
+        return message.parts
+    keeps = own and thinks and to.client == "openai-chat"
+    plain = tuple(one for part in message.parts for one in _plain(part, keeps=keeps))
+    return plain if any(not isinstance(part, Thinking) for part in plain) else (Text(NO_WORDS),)
+
+
+def _stays(message: Message, to: Listener, *, thinks: bool) -> bool:
+    thoughts = [part for part in message.parts if isinstance(part, Thinking)]
+    match to.client:
+        case "openai-responses":
+            # Items whose reasoning is gone must go without their ids.
+            sealed = to.stores or all(part.signature for part in thoughts)
+            return bool(thoughts) and thinks and sealed
+        case "openai-chat":
+            return False
+        case "anthropic" | "other":
+            return thinks or not thoughts
+        case _:
+            assert_never(to.client)
+
+
+def _plain(part: Part, *, keeps: bool) -> Iterator[Part]:
+    match part:
+        case Text(text):
+            if text.strip():
+                yield Text(text)
+        case ToolCall(extra=extra):
+            left = unpack(extra, WIRE)
+            invalid = {"invalid": left["invalid"]} if "invalid" in left else {}
+            yield replace(part, extra=pack(WIRE, invalid))
+        case Media(mime=mime):
+            yield Text(prompt("said_media").render(what=mime.partition("/")[0]))
+        case Thinking(extra=extra):
+            if keeps and is_of(extra, WIRE) and "field" in unpack(extra, WIRE):
+                yield part
+        case Opaque():
+            block = reopen(part)
+            refusal = block.get("refusal") if isinstance(block, Mapping) else None
+            if isinstance(refusal, str) and refusal.strip():
+                yield Text(refusal)
+        case _:
+            assert_never(part)
+
+
+def _result(message: Message, to: Listener) -> tuple[Part, ...]:
+    """Make what no client may send in a result into text; an empty list into an empty text."""
+    if to.client == "other":
+        return message.parts
+    parts: list[Part] = []
+    for part in message.parts:
+        match part:
+            case Opaque(json=text):
+                parts.append(Text(text))
+            case Media(mime=mime) if to.client == "openai-chat":
+                parts.append(Text(prompt("media_below").render(what=mime.partition("/")[0])))
+            case _:
+                parts.append(part if to.client == "anthropic" else _uncached(part))
+    return tuple(parts)
+
+
+def aside(message: Message, to: Listener) -> list[Media]:
+    """List what a result shows and its client may not send in one: it goes behind all results."""
+    if message.role != "tool" or to.client != "openai-chat":
+        return []
+    return [part for part in message.parts if isinstance(part, Media)]
+
+
+def _uncached(part: Part) -> Part:
+    """Leave out what marks a prompt for Anthropic's cache."""
+    if not isinstance(part, Text) or "cache_control" not in part.extra:
+        return part
+    left = unpack(part.extra, WIRE)
+    left.pop("cache_control", None)
+    return Text(part.text, pack(WIRE, left))

@@ -1,0 +1,74 @@
+"""A thread as Thalweg exports it: a line that says so, then one line a message, all of it.
+
+Nothing of a message is left out: parts, media, ids, who is behind it, what was reported.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, get_args
+
+from thalweg.entries import Message, Role, message_from_json, message_to_json
+from thalweg.recordings.base import Recording
+from thalweg.recordings.rows import LogFormat, broken_message, left_out, odd_row, pairing_notes
+from thalweg.recordings.source import Broken, Source
+
+NAME = "thalweg-thread"
+VERSION = 1
+
+_ROLES = frozenset(get_args(Role))
+
+
+def thread_lines(
+    messages: Iterable[Message], *, thread: str, model: str, tools: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    """Write a thread, line by line.
+
+    Args:
+        messages: Oldest first, the system prompt before all.
+        thread: Its name.
+        model: The model that was asked last; empty where nobody knows.
+        tools: The schemas of the tools that went with the newest request.
+    """
+    head = {"thalweg": NAME, "version": VERSION, "thread": thread, "model": model}
+    yield json.dumps({**head, "tools": list(tools)})
+    for message in messages:
+        yield message_to_json(message)
+
+
+def detect(source: Source) -> bool:
+    """Know the format by its first line."""
+    first = next(iter(source.objects), None)
+    return first is not None and first.value.get("thalweg") == NAME
+
+
+def read(source: Source) -> Recording:
+    """Read every message; `Message.line` is its line."""
+    notes = list(source.notes)
+    messages: list[Message] = []
+    heads: Counter[str] = Counter()
+    for row in source.lines:
+        if isinstance(row, Broken):
+            messages.append(broken_message(row))
+        elif isinstance(row.value, dict) and row.value.get("thalweg") == NAME:
+            heads["heads"] += 1
+        elif (message := _message(row.value)) is not None:
+            messages.append(replace(message, line=row.line))
+        else:
+            messages.append(broken_message(odd_row(row.line, row.value, notes)))
+    glued = Counter({"a further head": heads["heads"] - 1} if heads["heads"] > 1 else {})
+    notes += [*left_out(glued), *pairing_notes(messages)]
+    return Recording(source.name, NAME, tuple(messages), tuple(notes))
+
+
+def _message(value: object) -> Message | None:
+    if not isinstance(value, dict) or value.get("role") not in _ROLES:
+        return None
+    try:
+        return message_from_json(json.dumps(value))
+    except ValueError:
+        return None
+
+
+FORMAT = LogFormat(NAME, "a first line with `thalweg`", detect, read)

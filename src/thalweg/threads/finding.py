@@ -1,0 +1,47 @@
+"""Which threads there are, and finding one by its name."""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from thalweg.archive import Archive, ThreadKey
+from thalweg.errors import ArchiveError
+from thalweg.threads.contexts import count_turns
+from thalweg.threads.journal import Page, read_page
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One thread of an owner, at a glance."""
+
+    thread: str
+    length: int
+    """Messages in its log."""
+    turns: int
+    newest: Page | None
+    """The newest turn; `None` where nobody kept a journal."""
+
+
+def known_threads(archive: Archive, owner: str) -> list[Known]:
+    """List an owner's threads, oldest first."""
+    found = []
+    for thread in archive.threads(owner):
+        key = ThreadKey(owner, thread)
+        count = count_turns(archive, key)
+        newest = read_page(archive, key, count - 1) if count else None
+        found.append(Known(thread, archive.length(key), count, newest))
+    return found
+
+
+def find_thread(archive: Archive, owner: str, thread: str) -> ThreadKey:
+    """Name a thread that is there.
+
+    Raises:
+        ArchiveError: The owner has no thread of this name.
+    """
+    threads = archive.threads(owner)
+    if thread in threads:
+        return ThreadKey(owner, thread)
+    near = ", ".join(map(repr, get_close_matches(thread, threads, n=3, cutoff=0.5)))
+    hint = f"near it: {near}" if near else "`thalweg thread list` shows the names"
+    problem = f"owner {owner!r} has no thread {thread!r}; {hint}"
+    raise ArchiveError(problem)

@@ -1,0 +1,243 @@
+"""What a person can do to a thread: undo a compaction, rewind, pin words.
+
+Each enters a turn in the journal, and the thread's next run goes on from there; nothing is
+taken out of the log. Meant for a thread that rests: a run under way still says what it was
+about to say.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from thalweg.archive import Archive, ThreadKey, Turn
+from thalweg.context.edits import Edit, Fold, Pin, Unpin
+from thalweg.context.engine import Engine
+from thalweg.context.fold import Quote
+from thalweg.context.saved import standing_to_bytes
+from thalweg.context.standing import Standing
+from thalweg.errors import ArchiveError, ConflictError, PinError
+from thalweg.threads.contexts import engine_at, page_at
+from thalweg.threads.history import ancestry
+from thalweg.threads.journal import (
+    THIS,
+    Kind,
+    page_from_json,
+    page_to_json,
+    read_page,
+    standing_at,
+)
+from thalweg.threads.line import Line
+from thalweg.threads.trying import Tries
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was entered in the journal."""
+
+    turn: int
+    """Its number."""
+    about: int
+    """The turn whose compaction is undone or that is gone back to, or a position."""
+    tokens: int
+    """Of the request as the thread now stands, before the next plan."""
+    limit: int
+    """Tokens it may fill, as far as the journal knows; 0 where it does not."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the next request can show all of it; else the next turn compacts at once."""
+        return not self.limit or self.tokens <= self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class _Deed:
+    """A page to be entered: where the thread goes on from, and with what."""
+
+    kind: Kind
+    about: int
+    parent: int | None
+    line: Line
+    length: int
+    turn: int
+    rent: float = 0.0
+    act: Callable[[Engine], None] = lambda _: None
+
+
+def undo(archive: Archive, key: ThreadKey, turn: int | None = None) -> Done:
+    """Undo a compaction: what it folded is shown again from the next request on.
+
+    As far as it fits: what does not is compacted again at once. Words that were pinned since
+    stay pinned, and so does all that was said.
+
+    Args:
+        archive: Where the thread is.
+        key: The thread.
+        turn: The turn that compacted; the newest one that did when it is not given.
+
+    Raises:
+        ArchiveError: There is no such turn on the thread's way, or it compacted nothing.
+    """
+
+    def deed() -> _Deed:
+        pages = [page_from_json(text) for text in archive.turns(key)]
+        way = list(ancestry(pages, len(pages) - 1))
+        folds = [n for n in way if any(isinstance(edit, Fold) for edit in pages[n].edits)]
+        undone = next(iter(folds), None) if turn is None else turn
+        if undone is None or undone not in folds:
+            raise ArchiveError(_nothing_to_undo(key, undone))
+        since = [pages[number] for number in reversed(way[: way.index(undone) + 1])]
+        return _Deed(
+            kind="undo",
+            about=undone,
+            parent=pages[undone].parent,
+            line=pages[-1].line,
+            length=pages[-1].length,
+            turn=pages[-1].turn,
+            act=lambda engine: _pin_again(engine, [edit for page in since for edit in page.edits]),
+        )
+
+    return _entered(archive, key, deed)
+
+
+def _nothing_to_undo(key: ThreadKey, turn: int | None) -> str:
+    if turn is None:
+        return f"thread {key.thread!r} holds no compaction: there is nothing to undo"
+    return (
+        f"turn {turn} of thread {key.thread!r} holds no compaction that stands; "
+        "`thalweg thread show` lists the folds"
+    )
+
+
+def _pin_again(engine: Engine, edits: Sequence[Edit]) -> None:
+    for edit in edits:
+        if isinstance(edit, Pin):
+            with suppress(PinError):  # a rewind left the message behind, and the pin with it
+                engine.pin(edit.position, edit.quote)
+        elif isinstance(edit, Unpin):
+            engine.unpin(edit.position, edit.quote)
+
+
+def rewind(archive: Archive, key: ThreadKey, turn: int) -> Done:
+    """Go back: the thread stands as it was when a turn was asked, before its answer.
+
+    What was said later stays in the log, and out of every context.
+
+    Args:
+        archive: Where the thread is.
+        key: The thread.
+        turn: Number of the turn in the journal.
+
+    Raises:
+        ArchiveError: The journal has no such turn.
+    """
+
+    def deed() -> _Deed:
+        there = read_page(archive, key, turn)
+        return _Deed(
+            kind="rewind",
+            about=turn,
+            parent=turn,
+            line=there.line,
+            length=archive.length(key),
+            turn=there.turn,
+            rent=there.rent,
+        )
+
+    return _entered(archive, key, deed)
+
+
+def pin(archive: Archive, key: ThreadKey, position: int, quote: str) -> Done:
+    """Keep a user's words verbatim in every context, however often it is compacted.
+
+    Args:
+        archive: Where the thread is.
+        key: The thread.
+        position: Of the user's message in the log.
+        quote: Words of it, exactly.
+
+    Raises:
+        PinError: The words are not in a request at that position.
+        ArchiveError: The thread has no turns.
+    """
+
+    def act(engine: Engine) -> None:
+        if Quote(position, quote) not in engine.window.pins:
+            engine.pin(position, quote)
+
+    return _pinning(archive, key, "pin", position, act)
+
+
+def unpin(archive: Archive, key: ThreadKey, position: int, quote: str) -> Done:
+    """Let go of words that were pinned.
+
+    Raises:
+        PinError: They are not pinned.
+        ArchiveError: The thread has no turns.
+    """
+
+    def act(engine: Engine) -> None:
+        if Quote(position, quote) not in engine.window.pins:
+            raise PinError(position, quote)
+        engine.unpin(position, quote)
+
+    return _pinning(archive, key, "unpin", position, act)
+
+
+def _pinning(
+    archive: Archive, key: ThreadKey, kind: Kind, position: int, act: Callable[[Engine], None]
+) -> Done:
+    def deed() -> _Deed:
+        number, newest = page_at(archive, key)
+        return _Deed(
+            kind=kind,
+            about=position,
+            parent=number,
+            line=newest.line,
+            length=newest.length,
+            turn=newest.turn,
+            rent=newest.rent,
+            act=act,
+        )
+
+    return _entered(archive, key, deed)
+
+
+def _entered(archive: Archive, key: ThreadKey, decide: Callable[[], _Deed]) -> Done:
+    tries = Tries()
+    while True:
+        length = archive.length(key)
+        try:
+            return _enter(archive, key, decide(), length)
+        except ConflictError as conflict:
+            tries.spend(conflict)
+
+
+def _enter(archive: Archive, key: ThreadKey, deed: _Deed, length: int) -> Done:
+    _, newest = page_at(archive, key)
+    standing, base = Standing(), None
+    if deed.parent is not None:
+        parent = read_page(archive, key, deed.parent)
+        standing = standing_at(archive, key, deed.parent, parent)
+        base = deed.parent if parent.base == THIS else parent.base
+    engine = engine_at(archive, key, newest, standing, deed.line)
+    deed.act(engine)
+    folded = any(isinstance(edit, Fold) for edit in engine.history)
+    page = replace(
+        newest,
+        kind=deed.kind,
+        at=time.time(),
+        parent=deed.parent,
+        base=THIS if folded else base,
+        length=deed.length,
+        line=deed.line,
+        turn=deed.turn,
+        rent=deed.rent,
+        tokens={k: n for k, n in engine.window.ledger.tokens.items() if n},
+        edits=tuple(engine.history),
+        spent=None,
+        note=str(deed.about),
+    )
+    state = standing_to_bytes(engine.standing()) if folded else b""
+    number = archive.add_turn(key, Turn(page_to_json(page), state), length=length)
+    return Done(number, deed.about, engine.window.tokens, newest.limit)

@@ -1,0 +1,115 @@
+"""What was said in a thread, and the turns that were taken in it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from thalweg.archive import Archive, Span, ThreadKey
+from thalweg.entries import Message, Usage
+from thalweg.threads.contexts import page_at
+from thalweg.threads.journal import Page, page_from_json
+from thalweg.threads.line import Line
+from thalweg.threads.opening import read_line
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message of a log."""
+
+    position: int
+    message: Message
+    is_abandoned: bool = False
+    """Whether a rewind, or an edit of the agent's state, left it behind."""
+
+
+def history(
+    archive: Archive, key: ThreadKey, turn: int | None = None, *, abandoned: bool = False
+) -> list[Said]:
+    """Read the messages of a thread in order, word for word.
+
+    Args:
+        archive: Where the thread is.
+        key: The thread.
+        turn: As it was at this turn; as it is now when it is not given.
+        abandoned: Whether messages that were left behind are told, too.
+
+    Raises:
+        ArchiveError: The journal has no such turn.
+    """
+    line = line_at(archive, key, turn)
+    there = _whole(archive, key) if abandoned else line
+    return [
+        Said(position, message, position not in line)
+        for position, message in read_line(archive, key, there)
+    ]
+
+
+def line_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> Line:
+    """Tell which positions of the log are the thread; all, where nobody kept a journal.
+
+    Raises:
+        ArchiveError: The journal has no such turn.
+    """
+    if turn is None and not archive.turns(key, 0, 0):
+        return _whole(archive, key)
+    return page_at(archive, key, turn)[1].line
+
+
+def _whole(archive: Archive, key: ThreadKey) -> Line:
+    length = archive.length(key)
+    return Line((Span(0, length - 1),)) if length else Line()
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One turn, with what is known of it since."""
+
+    number: int
+    page: Page
+    """What the journal says: kind, time, model, tokens, limit, edits, what compaction spent."""
+    usage: Usage | None
+    """What the provider reported for it; `None` where it did not, or the turn is no call."""
+    is_current: bool
+    """Whether what it saw is still the thread; others were left behind by a rewind."""
+
+
+def turns(archive: Archive, key: ThreadKey) -> list[Taken]:
+    """List the turns of a thread, oldest first."""
+    pages = [page_from_json(text) for text in archive.turns(key)]
+    way = set(ancestry(pages, len(pages) - 1))
+    line = pages[-1].line if pages else Line()
+    usages = {
+        number: archive.messages(key, position, position)[0].usage
+        for number, position in _answers(pages)
+    }
+    return [
+        Taken(number, page, usages.get(number), number in way or _is_within(page.line, line))
+        for number, page in enumerate(pages)
+    ]
+
+
+def _is_within(line: Line, whole: Line) -> bool:
+    return all(
+        any(w.first <= span.first and span.last <= w.last for w in whole.spans)
+        for span in line.spans
+    )
+
+
+def ancestry(pages: Sequence[Page], number: int) -> Iterator[int]:
+    """Go back from a turn to the first one, itself included."""
+    at: int | None = number if pages else None
+    while at is not None:
+        yield at
+        at = pages[at].parent
+
+
+def _answers(pages: Sequence[Page]) -> Iterator[tuple[int, int]]:
+    """Find, for each model call that was answered, where the answer stands in the log."""
+    answered: set[int] = set()
+    for page in pages:
+        asked = page.parent
+        if asked is None or asked in answered or pages[asked].kind != "call":
+            continue
+        came = page.line.after(pages[asked].line.last)
+        if came.spans:
+            answered.add(asked)
+            yield asked, came.spans[0].first

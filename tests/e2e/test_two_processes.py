@@ -1,0 +1,76 @@
+"""Two real processes that drive one thread at once, and a third that goes on from there."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.e2e.killed import ask, worked_on
+from tests.e2e.test_kill import KEY, ROOT, Place, line_at, places, until
+from thalweg.archive import open_archive
+
+__all__ = ["places"]  # a fixture
+
+ROUNDS = 15
+"""Questions that each of the two asks."""
+PROGRAM = """
+import random, sys, time
+from tests.e2e.killed import ask, work, worked_on
+archive, address, first, rounds, durability = sys.argv[1:]
+work(":memory:", ":memory:", "sync", 2)
+with worked_on(archive, address) as agent:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    dice = random.Random(first)
+    for number in range(int(first), int(first) + 2 * int(rounds), 2):
+        ask(agent, number, durability)
+        time.sleep(dice.choice((0, 0, 0.003, 0.01, 0.03)))
+    print("done", flush=True)
+"""
+
+
+def start(place: Place, first: int, durability: str) -> subprocess.Popen[str]:
+    """Start a process that asks every other question."""
+    given = (place.archive, place.checkpoints, first, ROUNDS, durability)
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *map(str, given)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONPATH": str(ROOT)},
+    )
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_two_processes_that_talk_in_one_thread_lose_nothing_of_each_other(
+    places: list[Place], durability: str
+) -> None:
+    """LangGraph's checkpoint is that of the last one; the thread has the words of both."""
+    place = places[0]
+    processes = [start(place, first, durability) for first in (1, 2)]
+    for process in processes:
+        until("ready", process)
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        out, err = process.communicate(timeout=250)
+        assert out.endswith("done\n"), err
+    with worked_on(place.archive, place.checkpoints) as agent:
+        ask(agent, 2 * ROUNDS + 1, "sync")
+
+    line, _ = line_at(place)
+    questions = [message.uid for message in line if message.role == "user"]
+    for first in (1, 2):
+        own = [f"u{number}" for number in range(first, 2 * ROUNDS + first, 2)]
+        assert [uid for uid in questions if uid in own] == own
+    assert len(questions) == 2 * ROUNDS + 1
+    uids = [message.uid for message in line]
+    assert len(set(uids)) == len(uids)
+    with open_archive(place.archive) as archive:
+        log = archive.messages(KEY)
+    assert [m.uid for m in log if m.uid not in set(uids)] == []

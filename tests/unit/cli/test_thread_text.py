@@ -1,0 +1,106 @@
+"""Turns and contexts as people read them."""
+
+from datetime import UTC
+
+from thalweg.cli.thread.text import (
+    tell_done,
+    tell_history,
+    tell_threads,
+    tell_turn,
+    tell_turns,
+)
+from thalweg.context.edits import Evict, Fold, Pin
+from thalweg.entries import Message, Text, Usage
+from thalweg.threads.contexts import Context
+from thalweg.threads.finding import Known
+from thalweg.threads.hand import Done
+from thalweg.threads.history import Said, Taken
+from thalweg.threads.journal import Page, Spent
+from thalweg.threads.line import Line
+
+AT = 1_790_000_000.0
+EVICTS = tuple(
+    Evict(
+        reason="the request would not fit",
+        turn=2,
+        tokens_before=1_000,
+        tokens_after=100,
+        position=position,
+        parts=(),
+    )
+    for position in (3, 5)
+)
+FOLD = Fold(
+    reason="asked for", turn=2, tokens_before=900, tokens_after=90, last=7, kept=(0,), record="r"
+)
+PIN = Pin(
+    reason="asked for", turn=2, tokens_before=0, tokens_after=0, position=4, quote="never\n\x1b[1m"
+)
+PAGE = Page(
+    kind="call",
+    at=AT,
+    length=9,
+    parent=1,
+    line=Line.of(range(9)),
+    model="openai:gpt",
+    limit=5_000,
+    tokens={"system": 10, "history": 1_240},
+    edits=(*EVICTS, FOLD, PIN),
+    spent=Spent(calls=2, input=300, output=40, model="mini"),
+)
+
+
+def test_turns_are_told_with_what_was_edited_and_why() -> None:
+    """Edits of one kind and reason together; a model where it is another one."""
+    end = Page(kind="end", at=AT, length=10, model="openai:gpt")
+    told = [*tell_turns([Taken(2, PAGE, Usage(1_300), is_current=True),
+                         Taken(3, end, None, is_current=False)], UTC)]  # fmt: skip
+
+    assert told == [
+        "  turn  kind    when                tokens      limit   reported  model",
+        "     2  call    2026-09-21 14:13     1,250      5,000      1,300  openai:gpt",
+        '        pin #4 "never \\x1b[1m"',
+        "        evict x2 2,000 -> 200: the request would not fit",
+        "        fold 900 -> 90: asked for",
+        "        the summary took 2 calls of mini: 300 tokens in, 40 out",
+        "x    3  end     2026-09-21 14:13",
+        "",
+        "x: a rewind, or an edit of the agent's state, left it behind.",
+    ]
+
+
+def test_one_turn_is_told_by_section() -> None:
+    """With what was folded and kept."""
+    context = Context(2, PAGE, (), None, ())
+    told = [*tell_turn(context, Usage(1_300, 200, 50, 7), UTC)]
+
+    assert told[:5] == [
+        "turn 2: call, 2026-09-21 14:13, openai:gpt",
+        "  1,250 of 5,000 tokens: system 10, history 1,240",
+        "  reported: 1,300 tokens in (200 cached, 50 written), 7 out",
+        "  0 messages, 0 tools; it goes on from turn 1",
+        "  folded up to #7, but kept #0",
+    ]
+
+
+def test_a_thread_without_a_journal_is_told_by_its_messages() -> None:
+    """Nobody knows more."""
+    assert list(tell_threads([Known("名\x1b", 3, 0, None)], UTC))[1] == (
+        "       3      0          -  -                 名\\x1b"
+    )
+
+
+def test_messages_that_were_left_behind_are_marked() -> None:
+    """With an x before the position."""
+    hi = Message("user", (Text("hi"),))
+    assert [*tell_history([Said(4, hi, is_abandoned=True)])] == ["\n== x #4 user\nhi"]
+
+
+def test_what_was_done_is_told_with_what_comes_of_it() -> None:
+    """A request that is too large will be compacted again."""
+    assert tell_done("undo", Done(9, 4, 900, 1_000)) == (
+        "Turn 9: the compaction of turn 4 is undone; the next request begins from 900 of 1,000 "
+        "tokens."
+    )
+    assert "compacts again" in tell_done("undo", Done(9, 4, 1_001, 1_000))
+    assert "of 0" not in tell_done("pin", Done(9, 4, 900, 0))

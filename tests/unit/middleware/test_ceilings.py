@@ -1,0 +1,67 @@
+"""What a provider accepts is learned from its refusals, and never forgotten upwards."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thalweg.context.budget import MIN_LIMIT, Budget
+from thalweg.middleware.ceilings import Ceilings
+from thalweg.middleware.overflow import Overflow
+from thalweg.tokens import Calibration, Ledger
+
+
+def ledger(tokens: int, size: int = 0, media: int = 0) -> Ledger:
+    made = Ledger.empty()
+    made.add("history", tokens, size, media)
+    return made
+
+
+@given(
+    st.integers(4_000, 1_000_000),
+    st.integers(0, 5),
+    st.floats(0.5, 4),
+    st.none() | st.integers(3_000, 1_000_000),
+)
+def test_the_next_request_is_smaller_whatever_was_said(
+    tokens: int, times: int, factor: float, limit: int | None
+) -> None:
+    """With numbers or without, the limit falls below what was just refused."""
+    calibration = Calibration(factor, 1)
+    budget = Budget(window=max(int(tokens * factor * 1.5), 20_000), max_output=1_000)
+    overflow = Overflow("tokens", None, limit)
+    learned = Ceilings().lowered(overflow, ledger(tokens), budget, calibration, times)
+
+    now = learned.under(budget).calibrated(calibration)
+    assert now.limit < tokens or now.limit == MIN_LIMIT
+
+
+def test_a_limit_that_is_named_is_taken_as_it_is() -> None:
+    """No guess where the provider says it."""
+    learned = Ceilings().lowered(
+        Overflow("tokens", 30_000, 16_000),
+        ledger(30_000),
+        Budget(window=200_000),
+        Calibration(),
+        0,
+    )
+
+    assert learned == Ceilings(window=16_000)
+
+
+def test_bytes_and_pictures_have_ceilings_of_their_own() -> None:
+    """They leave the window as it is."""
+    budget, sent = Budget(window=50_000), ledger(9_000, 1_000_000, 9)
+    bytes_ = Ceilings().lowered(Overflow("bytes"), sent, budget, Calibration(), 0)
+    media = bytes_.lowered(Overflow("media"), sent, budget, Calibration(), 0)
+
+    assert media == Ceilings(bytes=850_000, media=4)
+    assert media.under(budget).max_media == 4
+    assert media.under(budget).window == budget.window
+
+
+def test_a_request_that_was_taken_raises_a_guess() -> None:
+    """What was guessed too low is corrected by what the provider counted and took."""
+    guess = Ceilings(window=10_000)
+
+    assert guess.raised(12_000, 1_000) == Ceilings(window=13_000)
+    assert guess.raised(8_000, 1_000) == guess
+    assert Ceilings().raised(12_000, 1_000) == Ceilings()
