@@ -8,6 +8,7 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 │   ├── PinError                words to pin are not where they were said to be
 │   ├── SummaryError            what a model wrote cannot stand for what it was to summarise
 │   └── WindowExceededError     what must stay is larger than the window
+│       └── RefusedError        the provider found even the smallest request too large
 └── ArchiveError
     ├── HandleError             a handle names nothing this reader may read
     ├── RangeError              a handle is good, the range asked of it is not
@@ -137,6 +138,58 @@ class WindowExceededError(ContextError):
             f"the smallest context needs {self.needed} tokens and {self.window} fit; "
             f"what cannot shrink: {parts}; use a larger window or shorten these"
         )
+
+
+class RefusedError(WindowExceededError):
+    """A provider refused a request as too large, and the smaller ones sent after it.
+
+    Attributes:
+        kind: What was too much: `tokens`, `sum` (with the answer), `bytes` or `media`.
+        model: Who refused it, as `provider:name`.
+        said: The provider's words.
+    """
+
+    code = "context.refused"
+
+    def __init__(
+        self,
+        needed: int,
+        window: int,
+        irreducible: tuple[str, ...],
+        *,
+        kind: str,
+        model: str,
+        said: str,
+    ) -> None:
+        super().__init__(needed, window, irreducible)
+        self.kind = kind
+        self.model = model
+        self.said = said
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _refused, (*self.args, self.kind, self.model, self.said)
+
+    def __str__(self) -> str:
+        what = _TOO_MUCH.get(self.kind, self.kind)
+        parts = ", ".join(self.irreducible)
+        return (
+            f"{self.model} refused a request of {self.needed} tokens ({what}), and nothing "
+            f"smaller could be sent; it said: {self.said[:300]!r}; what is left: {parts}"
+        )
+
+
+_TOO_MUCH = {
+    "tokens": "too many tokens",
+    "sum": "too many tokens with the answer",
+    "bytes": "too many bytes",
+    "media": "too many or too large images or documents",
+}
+
+
+def _refused(
+    needed: int, window: int, irreducible: tuple[str, ...], kind: str, model: str, said: str
+) -> RefusedError:
+    return RefusedError(needed, window, irreducible, kind=kind, model=model, said=said)
 
 
 class ArchiveError(ThalwegError):

@@ -174,12 +174,13 @@ def test_a_body_that_is_too_large_is_sent_smaller(
     provider: StrictProvider, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bytes are a ceiling of their own, and remembered like the window."""
-    model = told(stack.enter_context(chat_model(provider, "openai-chat")), WINDOW)
+    provider.window = 4 * WINDOW
+    model = told(stack.enter_context(chat_model(provider, "openai-chat")), 4 * WINDOW)
     talk = Talk(policy=ContextPolicy(summarize=False, enabled=False))
     for dialect in provider._dialects.values():  # noqa: SLF001 (a smaller one than the provider's)
-        monkeypatch.setattr(dialect, "body_bytes", 30_000)
+        monkeypatch.setattr(dialect, "body_bytes", 90_000)
     for n in range(20):
-        talk.say(model, f"Read file {n}.")
+        talk.say(model, f"Read file {n}. " + "These are the words of the order. " * 150)
 
     assert 0 < len(refused(provider)) <= 3
     assert all(seen.status == 413 for seen in refused(provider))

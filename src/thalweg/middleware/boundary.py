@@ -30,10 +30,15 @@ class Boundary(BaseCallbackHandler):
     raise_error = True
     run_inline = True
 
-    def __init__(self, count: Counter, known: Mapping[int, int], limit: int) -> None:
+    def __init__(self, count: Counter, sent: Sequence[tuple[BaseMessage, int]], limit: int) -> None:
         self._count = count
         self._once = counted_once(count)
-        self._known = known
+        self._sent = sent  # kept, so that no other object gets the identity of one of them
+        self._known = {id(message): tokens for message, tokens in sent}
+        self._named: dict[str, list[tuple[BaseMessage, int]]] = {}
+        for message, tokens in sent:
+            if message.id:
+                self._named.setdefault(message.id, []).append((message, tokens))
         self._limit = limit
         self.tokens = 0
         """Of the request as it was about to be sent; 0 when none was."""
@@ -54,17 +59,26 @@ class Boundary(BaseCallbackHandler):
             TooLarge: It is more than the limit.
         """
         ours = messages[0] if messages else []
-        if not any(id(message) in self._known for message in ours):
+        if not any(id(message) in self._known or message.id in self._named for message in ours):
             return  # a call that another middleware makes for itself
-        unknown = [message for message in ours if id(message) not in self._known]
         told = kwargs.get("metadata") or {}
         if told.get("ls_provider") and told.get("ls_model_name"):
-            self.model = f"{told['ls_provider']}:{told['ls_model_name']}"
-        tokens = sum(self._known.get(id(message), 0) for message in ours)
-        tokens += sum(measure(message, self._once).tokens for message in read_state(unknown))
+            name = str(told["ls_model_name"]).removeprefix("models/")
+            self.model = f"{told['ls_provider']}:{name}"
+        tokens = sum(self._tokens(message) for message in ours)
         self.tokens = tokens + count_tools(kwargs.get("invocation_params") or {}, self._count)
         if self.tokens > self._limit:
             raise TooLarge
+
+    def _tokens(self, message: BaseMessage) -> int:
+        """Count a message, unless it is one of ours, or a copy that says the same."""
+        known = self._known.get(id(message))
+        if known is not None:
+            return known
+        match self._named.get(message.id or ""):
+            case [(original, tokens)] if original == message:
+                return tokens
+        return sum(measure(read, self._once).tokens for read in read_state([message]))
 
 
 def count_tools(sent: Mapping[str, Any], count: Counter) -> int:

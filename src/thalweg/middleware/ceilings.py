@@ -1,5 +1,6 @@
 """What a provider was heard to accept, where it is less than was thought."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from thalweg.context.budget import MIN_LIMIT, Budget
@@ -9,6 +10,37 @@ from thalweg.tokens import Calibration, Ledger
 SMALLER = (0.85, 0.7, 0.55, 0.4, 0.3)
 """Size of the next request, as a share of the one just refused, where the refusal has no numbers:
 a little less at first, and after five refusals less than a twentieth of the first."""
+BELOW = 0.85
+"""Share of a refused size that is still tried by later turns, where nobody named a limit."""
+LEAST_TOKENS, LEAST_BYTES, LEAST_MEDIA = 8_000, 65_536, 10
+"""No limit below these is believed of a provider that names none: a refusal of so little is
+about something in that request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large a request was."""
+
+    tokens: int
+    """As the provider counts them."""
+    bytes: int = 0
+    media: int = 0
+
+    @classmethod
+    def of(cls, ledger: Ledger, calibration: Calibration, counted: int | None = None) -> "Size":
+        """Read it off a request's ledger, and what the provider counted if it told."""
+        return cls(counted or calibration.upper(ledger.total), ledger.bytes, ledger.media)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A request that was too large for a model."""
+
+    model: str
+    overflow: Overflow
+    size: Size
+    said: str = ""
+    """The provider's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +72,7 @@ class Ceilings:
         calibration: Calibration,
         times: int,
     ) -> "Ceilings":
-        """Learn from a refusal, so that the next request is smaller.
+        """Make the next request of the turn smaller than the one that was refused.
 
         Args:
             overflow: The refusal.
@@ -62,8 +94,49 @@ class Ceilings:
         target = calibration.upper(int(ledger.total * share))
         return replace(self, window=target + budget.output)
 
-    def raised(self, accepted: int, output: int) -> "Ceilings":
-        """Learn from a request that was taken, with so many tokens as the provider counted."""
-        if self.window is None or accepted + output <= self.window:
-            return self
-        return replace(self, window=accepted + output)
+    def learned(self, refusals: Iterable[Refusal], taken: Size, output: int) -> "Ceilings":
+        """Learn what holds for later turns, too, once a smaller request was taken.
+
+        A limit that was named is believed; of a size that was only refused, that it is too
+        large, and never that the limit is as low as what happened to be taken.
+
+        Args:
+            refusals: What the model refused in this turn.
+            taken: What it took then.
+            output: Tokens that were kept free for the answer.
+        """
+        learned = self
+        for refusal in refusals:
+            size, limit = refusal.size, refusal.overflow.limit
+            match refusal.overflow.kind:
+                case "bytes":
+                    below = _below(size.bytes, taken.bytes, LEAST_BYTES)
+                    learned = replace(learned, bytes=_least(learned.bytes, below))
+                case "media":
+                    below = _below(size.media, taken.media, LEAST_MEDIA)
+                    learned = replace(learned, media=_least(learned.media, below))
+                case _ if limit:
+                    learned = replace(learned, window=_least(learned.window, max(limit, MIN_LIMIT)))
+                case _:
+                    below = _below(size.tokens, taken.tokens, LEAST_TOKENS)
+                    window = None if below is None else below + output
+                    learned = replace(learned, window=_least(learned.window, window))
+        return learned.raised(taken, output)
+
+    def raised(self, taken: Size, output: int) -> "Ceilings":
+        """Learn from a request that was taken: what it filled fits."""
+        return Ceilings(
+            None if self.window is None else max(self.window, taken.tokens + output),
+            None if self.bytes is None else max(self.bytes, taken.bytes),
+            None if self.media is None else max(self.media, taken.media),
+        )
+
+
+def _below(refused: int, taken: int, least: int) -> int | None:
+    """Name a size below one that was refused; `None` where nothing can be said of it."""
+    below = max(least, taken, int(refused * BELOW))
+    return below if below < refused else None
+
+
+def _least(known: int | None, other: int | None) -> int | None:
+    return min((size for size in (known, other) if size is not None), default=None)

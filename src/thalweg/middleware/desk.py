@@ -62,6 +62,20 @@ class OpenThread:
     _attached: tuple[str, str] = ("", "")
     """Digests of what was last attached."""
 
+    def set_beside(self, beside: Beside) -> None:
+        """Count what goes with a request, with what other middleware was seen to add."""
+        window = self.session.engine.window
+        window.set_beside("system", beside.system_tokens)
+        window.set_beside("tools", beside.tools_tokens)
+        window.set_beside("memory", self.added)
+
+    def learn_beside(self, sent: int) -> None:
+        """Count from now on what other middleware added to a request of so many tokens."""
+        window = self.session.engine.window
+        if sent:
+            self.added = max(0, self.added + sent - window.tokens)
+            window.set_beside("memory", self.added)
+
     def attach(self, beside: Beside) -> tuple[str, str]:
         """Keep system prompt and tools with the thread.
 

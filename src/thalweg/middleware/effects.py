@@ -6,8 +6,8 @@ raised where it stands.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import copy_context
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -24,6 +24,8 @@ from langchain_core.runnables.config import (
 
 Done = TypeVar("Done")
 
+LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("thalweg_loop", default=None)
+"""The event loop that a flow is driven on, for work that has to ask something of it."""
 UNSEEN = ("nostream", "langsmith:nostream", "thalweg:summary")
 """Tags of a call of our own: LangGraph does not stream its tokens to the user."""
 
@@ -63,7 +65,7 @@ def run(flow: Flow[Done], handler: Handler | None = None) -> Done:
     result, failure = None, None
     while True:
         try:
-            effect = flow.throw(failure) if failure else flow.send(result)
+            effect = flow.send(result) if failure is None else flow.throw(failure)
         except StopIteration as end:
             done: Done = end.value
             return done
@@ -86,7 +88,7 @@ async def arun(flow: Flow[Done], handler: AsyncHandler | None = None) -> Done:
     result, failure = None, None
     while True:
         try:
-            effect = flow.throw(failure) if failure else flow.send(result)
+            effect = flow.send(result) if failure is None else flow.throw(failure)
         except StopIteration as end:
             done: Done = end.value
             return done
@@ -94,7 +96,7 @@ async def arun(flow: Flow[Done], handler: AsyncHandler | None = None) -> Done:
         try:
             match effect:
                 case Work(do):
-                    result = await asyncio.to_thread(copy_context().run, do)
+                    result = await _in_thread(do)
                 case Send(request, callbacks, tags) if handler:
                     with _config(callbacks, tags):
                         result = await handler(request)
@@ -102,6 +104,27 @@ async def arun(flow: Flow[Done], handler: AsyncHandler | None = None) -> Done:
                     result = await model.ainvoke(list(messages), {"tags": list(UNSEEN)})
         except BaseException as error:  # noqa: BLE001 (as above)
             failure = error
+
+
+async def _in_thread(do: Callable[[], Any]) -> Any:  # noqa: ANN401 (a flow knows what it gets)
+    """Do something that blocks in a thread; who is cancelled meanwhile waits for its end.
+
+    A thread cannot be stopped: a flow that went on would be at work beside it.
+    """
+    token = LOOP.set(asyncio.get_running_loop())
+    try:
+        worker = asyncio.create_task(asyncio.to_thread(do))
+    finally:
+        LOOP.reset(token)
+    try:
+        return await asyncio.shield(worker)
+    except asyncio.CancelledError:
+        while not worker.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait((worker,))
+        if not worker.cancelled():
+            worker.exception()  # seen: the cancellation stands for it
+        raise
 
 
 @contextmanager

@@ -5,11 +5,14 @@ it said belongs to the thread. Or a person went back to an older checkpoint: wha
 was left behind. Checkpoints tell which, since LangGraph notes who made each of them.
 """
 
+import asyncio
 import time
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+
+from thalweg.middleware.effects import LOOP
 
 BY_HAND = ("update", "fork")
 """Sources of checkpoints that a person made."""
@@ -49,14 +52,27 @@ def is_rewound(config: RunnableConfig, mark: str | None) -> bool | None:
         if is_addressed(config):
             return None
         at = NEWEST
-    found = _checkpoint(saver, str(given.get("thread_id")), graph, at)
+    try:
+        return _is_by_hand(saver, config, mark, (str(given.get("thread_id")), graph, at))
+    except _UnreadableError:
+        return None
+
+
+def _is_by_hand(
+    saver: BaseCheckpointSaver[Any],
+    config: RunnableConfig,
+    mark: str | None,
+    place: tuple[str, str, str],
+) -> bool | None:
+    thread, graph, at = place
+    found = _checkpoint(saver, thread, graph, at)
     if found is None:
         return None if at else False
     while found and found.checkpoint["channel_values"].get("thalweg_turn") == mark:
         source = found.metadata.get("source")
         if source in BY_HAND or (is_addressed(config) and source == "input"):
             return True
-        found = saver.get_tuple(found.parent_config) if found.parent_config else None
+        found = _read(saver, found.parent_config) if found.parent_config else None
     return False
 
 
@@ -66,7 +82,26 @@ def _checkpoint(
     place = {"thread_id": thread, "checkpoint_ns": graph}
     where: RunnableConfig = {"configurable": {**place, "checkpoint_id": at} if at else place}
     for _ in range(WAITS if at else 1):
-        if found := saver.get_tuple(where):
+        if found := _read(saver, where):
             return found
         time.sleep(WAIT_S)
     return None
+
+
+def _read(saver: BaseCheckpointSaver[Any], where: RunnableConfig) -> CheckpointTuple | None:
+    """Read a checkpoint; where a saver is async alone, on the loop that the run is on.
+
+    Raises:
+        _UnreadableError: There is no loop that could be asked.
+    """
+    try:
+        return saver.get_tuple(where)
+    except (NotImplementedError, asyncio.InvalidStateError) as error:
+        loop = LOOP.get()
+        if loop is None:
+            raise _UnreadableError from error
+    return asyncio.run_coroutine_threadsafe(saver.aget_tuple(where), loop).result()
+
+
+class _UnreadableError(Exception):
+    """A saver cannot be read from here."""

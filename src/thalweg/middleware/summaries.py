@@ -11,6 +11,7 @@ from typing import Any
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langgraph.errors import GraphBubbleUp
 
 from thalweg.context.edits import Fold
 from thalweg.context.engine import Engine
@@ -157,6 +158,8 @@ class Summarizer:
         request = self.request.override(messages=[*live, asking])
         try:
             response: ModelResponse[Any] = yield Send(request, tags=UNSEEN)
+        except GraphBubbleUp:  # not an error: LangGraph's own way out of a step
+            raise
         except Exception as error:  # noqa: BLE001 (as below)
             self._fault(error, counts=overflow_of(error) is None)
             return None
@@ -168,7 +171,8 @@ class Summarizer:
         room = int((limits_of(model).input - PROMPT_TOKENS) * MARGIN)
         budget = max(LEAST_BUDGET, min(room, self.policy.trim_tokens_to_summarize or room))
         for left in reversed(range(SHRINKINGS)):
-            answers, smaller = yield from self._round(model, chunks(shown, budget, self.count))
+            transcripts = yield Work(partial(chunks, shown, budget, self.count))
+            answers, smaller = yield from self._round(model, transcripts)
             if not smaller or not left:
                 return answers
             budget = max(LEAST_BUDGET, min(smaller, budget // 2))
@@ -190,6 +194,8 @@ class Summarizer:
             asked = ask_for(text, words=words, custom=self.policy.summary_prompt)
             try:
                 answer = yield Ask(model, [HumanMessage(asked)])
+            except GraphBubbleUp:  # as above
+                raise
             except Exception as error:  # noqa: BLE001 (whatever it is, the record stands)
                 overflow = overflow_of(error)
                 self._fault(error, counts=overflow is None)

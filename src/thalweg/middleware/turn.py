@@ -6,33 +6,30 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
-from operator import is_
 from typing import Any
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
-from langchain_core.messages import AIMessage, AnyMessage, RemoveMessage
+from langchain_core.messages import RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from thalweg.archive import ThreadKey
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Edit, Fold
-from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
 from thalweg.context.pricing import TARIFFS, Tariff
 from thalweg.context.window import Item
 from thalweg.entries import Message
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 from thalweg.middleware.beside import Beside
-from thalweg.middleware.boundary import Boundary, TooLarge
-from thalweg.middleware.ceilings import Ceilings
 from thalweg.middleware.desk import Desk, OpenThread
-from thalweg.middleware.effects import Flow, Send, Work
+from thalweg.middleware.effects import Flow, Work
 from thalweg.middleware.events import Report, tell
-from thalweg.middleware.fitting import ASKED, listener_of, without_thinking
+from thalweg.middleware.fitting import listener_of, without_thinking
 from thalweg.middleware.limits import Limits, limits_of, provider_of, tariff_for
 from thalweg.middleware.marks import write_mark
-from thalweg.middleware.overflow import Overflow, overflow_of
+from thalweg.middleware.neighbours import as_left
+from thalweg.middleware.sending import Sending
 from thalweg.middleware.summaries import Summarizer
 from thalweg.middleware.wording import read_state
 from thalweg.summaries.check import Fault
@@ -43,15 +40,13 @@ NOTE_CHARS = 2_000
 """Most characters of what the journal notes of a summary's faults."""
 TRIES = 20
 """How often a turn is begun again because another run appended in between."""
-REFUSALS = 6
-"""How many refusals of one request for its size are answered by a smaller one."""
 
 
 def take_turn(
     desk: Desk, request: ModelRequest[Any], config: RunnableConfig
 ) -> Flow[ExtendedModelResponse[Any]]:
     """Make a request fit, send it, and say what may leave the state."""
-    turn = _Turn(desk, request, config)
+    turn: _Turn = yield Work(partial(_Turn, desk, request, config))
     yield from turn.prepare()
     response = yield from turn.send()
     return turn.settle(response)
@@ -68,6 +63,7 @@ class _Turn:
     tariff: Tariff = field(init=False)
     beside: Beside = field(init=False)
     open: OpenThread = field(init=False)
+    sending: Sending = field(init=False)
     gone: list[str] = field(default_factory=list)
     """Ids of messages that may leave the state."""
 
@@ -78,12 +74,13 @@ class _Turn:
         self.limits = limits_of(model, window=policy.window, max_output=policy.max_output)
         named = policy.pricing.tariff
         self.tariff = TARIFFS[named] if named else tariff_for(provider_of(model))
+        self.sending = Sending(self.desk, self.limits.model)
         self.beside = Beside.of(self.request, self.desk.count)
 
     @property
     def _budget(self) -> Budget:
         budget = self.desk.policy.budget(self.limits.window, self.limits.output)
-        return self.desk.ceilings.get(self.limits.model, Ceilings()).under(budget)
+        return self.sending.under(budget)
 
     def prepare(self) -> Flow[None]:
         """Log what was said, plan, and enter the turn; begin again if another run came first.
@@ -112,28 +109,27 @@ class _Turn:
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
         self.open.wording.speak_to(listener_of(self.request))
-        self._set_beside()
+        self.open.set_beside(self.beside)
         if self.desk.releases(self.config):
             self.gone = session.release(self.desk.state_tokens)
-
-    def _set_beside(self) -> None:
-        window = self.open.session.engine.window
-        window.set_beside("system", self.beside.system_tokens + self.open.added)
-        window.set_beside("tools", self.beside.tools_tokens)
 
     def _plan(self, *, asked: bool = False) -> Flow[None]:
         """Plan and commit edits, with what they need from outside, and enter the turn."""
         engine = self.open.session.engine
         engine.window.settle()
         sent, before = list(engine.window.items), engine.window.tokens
-        steps = engine.steps(cold=self._is_cold(), asked=asked)
+        is_cold: bool = yield Work(self._is_cold)
+        steps = engine.steps(cold=is_cold, asked=asked)
         edits: list[Edit] = []
-        summarizer = self._summarizer()
-        batch = yield Work(lambda: next(steps, None))
-        while batch is not None:
-            batch = yield from self._with_summaries(batch, summarizer)
-            edits += batch
-            batch = yield Work(partial(_go_on, steps, batch))
+        summarizer = yield Work(partial(self._summarizer, is_cold=is_cold))
+        try:
+            batch = yield Work(lambda: next(steps, None))
+            while batch is not None:
+                batch = yield from self._with_summaries(batch, summarizer)
+                edits += batch
+                batch = yield Work(partial(_go_on, steps, batch))
+        except WindowExceededError as error:
+            raise self.sending.exceeded(self.open) from error
         yield Work(lambda: self._enter(edits, summarizer))
         tell(self._report(sent, before, summarizer.faults), self.request.runtime)
 
@@ -152,13 +148,13 @@ class _Turn:
             faults=tuple(faults),
         )
 
-    def _summarizer(self) -> Summarizer:
+    def _summarizer(self, *, is_cold: bool) -> Summarizer:
         return Summarizer(
             policy=self.desk.policy,
             named=self.desk.summarizer,
             request=self.request,
             tariff=self.tariff,
-            is_cold=self._is_cold(),
+            is_cold=is_cold,
             count=self.desk.count,
             unread=self._folded,
         )
@@ -186,7 +182,7 @@ class _Turn:
 
     def _with_summary(self, fold: Fold, summarizer: Summarizer) -> Flow[Fold]:
         engine, before = self.open.session.engine, summarizer.spent
-        live = self.open.wording.write(engine.window.items)
+        live = yield Work(partial(self.open.wording.write, engine.window.items))
         written = yield from summarizer.summarize(engine, fold, live)
         if written is None:
             return fold
@@ -227,32 +223,18 @@ class _Turn:
             WindowExceededError: What must stay is larger than the provider takes.
         """
         try:
-            for left in reversed(range(REFUSALS)):
-                engine = self.open.session.engine
-                request = self._request()
-                boundary = self._boundary()
-                try:
-                    response: ModelResponse[Any] = yield Send(request, (boundary,))
-                except TooLarge:
-                    if not left:
-                        raise _refused(engine, None) from None
-                    self._learn_beside(boundary)
-                except Exception as error:
-                    overflow = overflow_of(error)
-                    if overflow is None:
-                        raise
-                    if not left:
-                        raise _refused(engine, overflow) from error
-                    self._shrink(overflow, REFUSALS - 1 - left)
-                else:
-                    self._learn_beside(boundary)
-                    self._observe(response, boundary.model or self.limits.model)
+            while True:
+                request = yield Work(self._request)
+                response = yield from self.sending.attempt(self.open, request)
+                if response is not None:
                     return response
                 yield from self._plan_again()
-        except BaseException:
+        except Exception:
+            yield Work(self._end)
+            raise
+        except BaseException:  # cancelled: nobody waits for another step
             self._end()
             raise
-        raise _refused(self.open.session.engine, None)
 
     def _plan_again(self) -> Flow[None]:
         """Plan with what a refusal taught; where another run came in between, from its result."""
@@ -267,60 +249,12 @@ class _Turn:
         with suppress(ThalwegError):
             self.open.session.enter(page, ())
 
-    def _boundary(self) -> Boundary:
-        engine = self.open.session.engine
-        limit = engine.budget.calibrated(engine.calibration).limit
-        return Boundary(self.desk.count, self.open.wording.tokens(), limit)
-
     def _request(self) -> ModelRequest[Any]:
         items = self.open.session.engine.window.items
-        messages = self.open.wording.write(items)
-        request = self.request.override(messages=self._as_others_left_it(messages))
+        view = self.open.wording.write(items)
+        messages = as_left(self.request.state["messages"], self.request.messages, view)
+        request = self.request.override(messages=messages)
         return without_thinking(request) if self.open.wording.lacks_thinking else request
-
-    def _as_others_left_it(self, messages: list[AnyMessage]) -> list[AnyMessage]:
-        """Keep what middleware before this one changed or added for this call alone."""
-        state, request = self.request.state["messages"], self.request.messages
-        if len(state) == len(request) and all(map(is_, state, request)):
-            return messages
-        had = {message.id: message for message in state}
-        changed = {m.id: m for m in request if m.id in had and m.content != had[m.id].content}
-        added = [m for m in request if m.id is None or m.id not in had]
-        return [*(changed.get(m.id, m) if m.id else m for m in messages), *added]
-
-    def _learn_beside(self, boundary: Boundary) -> None:
-        """Count from now on what other middleware added to the request."""
-        window = self.open.session.engine.window
-        if boundary.tokens:
-            self.open.added = max(0, self.open.added + boundary.tokens - window.tokens)
-            self._set_beside()
-
-    def _shrink(self, overflow: Overflow, times: int) -> None:
-        """Learn from a refusal, so that the next request is smaller."""
-        session, engine, model = self.open.session, self.open.session.engine, self.limits.model
-        if overflow.counted:
-            engine.observe(overflow.counted)
-            session.calibrations[model] = engine.calibration
-        known = self.desk.ceilings.get(model, Ceilings())
-        ledger, calibration = engine.window.ledger, engine.calibration
-        lower = known.lowered(overflow, ledger, engine.budget, calibration, times)
-        engine.budget = lower.under(engine.budget)
-        if lower.media != 0:  # one picture that was too large says nothing of the next
-            self.desk.ceilings[model] = lower
-
-    def _observe(self, response: ModelResponse[Any], asked: str) -> None:
-        """Learn how the provider counts, and note who answered."""
-        engine, model = self.open.session.engine, self.limits.model
-        for message in response.result:
-            if not isinstance(message, AIMessage):
-                continue
-            message.response_metadata[ASKED] = asked
-            if message.usage_metadata:
-                counted = message.usage_metadata["input_tokens"]
-                engine.observe(counted)
-                self.open.session.calibrations[model] = engine.calibration
-                if known := self.desk.ceilings.get(model):
-                    self.desk.ceilings[model] = known.raised(counted, engine.budget.output)
 
     def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
         """Leave the thread open for the next turn, and say what changes in the state."""
@@ -344,15 +278,6 @@ def _go_on(
         return steps.send(better)
     except StopIteration:
         return None
-
-
-def _refused(engine: Engine, overflow: Overflow | None) -> WindowExceededError:
-    sections = sorted(engine.window.ledger.tokens.items(), key=lambda pair: -pair[1])
-    return WindowExceededError(
-        needed=(overflow and overflow.counted) or engine.window.tokens,
-        window=(overflow and overflow.limit) or engine.budget.limit,
-        irreducible=tuple(f"{name} {tokens} tokens" for name, tokens in sections if tokens),
-    )
 
 
 def _mark(state: Any) -> str | None:  # noqa: ANN401 (any agent's)

@@ -108,14 +108,14 @@ class Wording:
         self._shown = shown
         return messages
 
-    def tokens(self) -> dict[int, int]:
-        """Tokens of the messages last written, by the identity of their objects."""
-        known = {
-            id(message): row.item.tokens if k == 0 else 0
+    def sent(self) -> list[tuple[AnyMessage, int]]:
+        """List the messages last written, each with its tokens."""
+        said = [
+            (message, row.item.tokens if k == 0 else 0)
             for row in self._rows
             for k, message in enumerate(row.written)
-        }
-        return known | {id(message): 0 for message in self._shown}
+        ]
+        return said + [(message, 0) for message in self._shown]
 
 
 def _loops(items: Sequence[Item]) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,156 @@
+"""A request on its way: measured where it leaves, answered, or refused and to be made smaller."""
+
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langchain_core.messages import AIMessage
+from langgraph.errors import GraphBubbleUp
+
+from thalweg.context.budget import Budget
+from thalweg.errors import RefusedError, WindowExceededError
+from thalweg.middleware.boundary import Boundary, TooLarge
+from thalweg.middleware.ceilings import Ceilings, Refusal, Size
+from thalweg.middleware.desk import Desk, OpenThread
+from thalweg.middleware.effects import Flow, Send
+from thalweg.middleware.fitting import ASKED
+from thalweg.middleware.overflow import Overflow, overflow_of
+from thalweg.tokens import Calibration
+
+ATTEMPTS = 6
+"""How often one request is sent, a smaller one each time."""
+ANSWER = 0.25
+"""Most of another model's window that is kept free for its answer."""
+_NAMES = {"memory": "added by other middleware"}
+"""What a section of the ledger is called, where its name alone would not tell."""
+_log = logging.getLogger("thalweg.requests")
+_LEARNED = "%s takes less than was thought, %s from now on; it refused a request and said: %s"
+
+
+@dataclass(slots=True)
+class Sending:
+    """Sends the requests of one turn, and learns from what becomes of them."""
+
+    desk: Desk
+    model: str
+    """Who the requests are made for, as `provider:name`."""
+    ceilings: Ceilings = field(default_factory=Ceilings)
+    """What must be kept to in this turn alone."""
+    refusals: list[Refusal] = field(default_factory=list)
+    attempts: int = 0
+
+    def under(self, budget: Budget) -> Budget:
+        """Lower a budget to what is accepted, by the model and in this turn."""
+        return self.ceilings.under(self.desk.ceilings.get(self.model, Ceilings()).under(budget))
+
+    def attempt(
+        self, opened: OpenThread, request: ModelRequest[Any]
+    ) -> Flow[ModelResponse[Any] | None]:
+        """Send a request.
+
+        Returns:
+            `None` where it was too large: the thread's budget is lower now, to plan with again.
+
+        Raises:
+            WindowExceededError: That was the last attempt.
+        """
+        engine = opened.session.engine
+        limit = engine.budget.calibrated(engine.calibration).limit
+        boundary = Boundary(self.desk.count, opened.wording.sent(), limit)
+        self.attempts += 1
+        try:
+            response: ModelResponse[Any] = yield Send(request, (boundary,))
+        except TooLarge:
+            opened.learn_beside(boundary.tokens)
+            if self.attempts == ATTEMPTS:
+                raise self.exceeded(opened) from None
+        except GraphBubbleUp:  # not an error: LangGraph's own way out of a step
+            raise
+        except Exception as error:
+            overflow = overflow_of(error)
+            if overflow is None:
+                raise
+            self._shrink(opened, overflow, boundary.model or self.model, str(error))
+            if self.attempts == ATTEMPTS:
+                raise self.exceeded(opened) from error
+        else:
+            opened.learn_beside(boundary.tokens)
+            self._observe(opened, response, boundary.model or self.model)
+            return response
+        return None
+
+    def _shrink(self, opened: OpenThread, overflow: Overflow, asked: str, said: str) -> None:
+        """Make the next request smaller, whoever refused this one."""
+        engine = opened.session.engine
+        calibration = self._calibrate(opened, asked, overflow.counted)
+        if calibration.factor > engine.calibration.factor:
+            engine.calibration = calibration  # until the thread is taken for the next turn
+        ledger = engine.window.ledger
+        size = Size.of(ledger, calibration, overflow.counted)
+        times = len(self.refusals)
+        self.refusals.append(Refusal(asked, overflow, size, said))
+        budget = engine.budget
+        if asked != self.model and overflow.limit:  # its answers are of its own size
+            output = min(budget.output, int(overflow.limit * ANSWER))
+            budget = budget.model_copy(update={"max_output": output})
+        self.ceilings = self.ceilings.lowered(overflow, ledger, budget, engine.calibration, times)
+        engine.budget = self.ceilings.under(budget)
+
+    def _observe(self, opened: OpenThread, response: ModelResponse[Any], asked: str) -> None:
+        """Learn how the provider counts and what it takes, and note who answered."""
+        counted = None
+        for message in response.result:
+            if isinstance(message, AIMessage):
+                message.response_metadata[ASKED] = asked
+                if message.usage_metadata:
+                    counted = message.usage_metadata["input_tokens"]
+        calibration = self._calibrate(opened, asked, counted)
+        engine = opened.session.engine
+        known = self.desk.ceilings.get(asked, Ceilings())
+        refusals = [refusal for refusal in self.refusals if refusal.model == asked]
+        if not refusals and known == Ceilings():
+            return
+        taken = Size.of(engine.window.ledger, calibration, counted)
+        learned = known.learned(refusals, taken, engine.budget.output)
+        if learned != known:
+            self.desk.ceilings[asked] = learned
+        if refusals and learned != known:
+            _log.warning(_LEARNED, asked, _told(learned), refusals[-1].said[:200])
+
+    def _calibrate(self, opened: OpenThread, asked: str, counted: int | None) -> Calibration:
+        """Learn how the model that was asked counts."""
+        session, engine = opened.session, opened.session.engine
+        calibration = session.calibrations.get(asked, Calibration())
+        if counted:
+            calibration = calibration.observe(estimated=engine.window.tokens, reported=counted)
+            session.calibrations[asked] = calibration
+            if asked == self.model:
+                engine.calibration = calibration
+        return calibration
+
+    def exceeded(self, opened: OpenThread) -> WindowExceededError:
+        """Say why nothing smaller can be sent."""
+        engine = opened.session.engine
+        sections = sorted(engine.window.ledger.tokens.items(), key=lambda pair: -pair[1])
+        parts = tuple(f"{_NAMES.get(name, name)} {n} tokens" for name, n in sections if n)
+        if not self.refusals:
+            return WindowExceededError(engine.window.tokens, engine.budget.limit, parts)
+        last = self.refusals[-1]
+        return RefusedError(
+            last.overflow.counted or last.size.tokens,
+            last.overflow.limit or engine.budget.limit,
+            parts,
+            kind=last.overflow.kind,
+            model=last.model,
+            said=last.said,
+        )
+
+
+def _told(ceilings: Ceilings) -> str:
+    said = (
+        (ceilings.window, "tokens with the answer"),
+        (ceilings.bytes, "bytes"),
+        (ceilings.media, "images and documents"),
+    )
+    return ", ".join(f"at most {most} {what}" for most, what in said if most is not None)

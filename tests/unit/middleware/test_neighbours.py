@@ -1,0 +1,90 @@
+"""What middleware before ours did to the state's messages is done to the view of the thread."""
+
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+
+from thalweg.middleware.neighbours import as_left
+
+RECORD: AnyMessage = HumanMessage("what was folded")
+ASKED: AnyMessage = HumanMessage("look", id="1")
+CALLED: AnyMessage = AIMessage("", id="2", tool_calls=[{"name": "read", "args": {}, "id": "c"}])
+RESULT: AnyMessage = ToolMessage("a secret and more", id="3", tool_call_id="c")
+SAID: AnyMessage = AIMessage("done", id="4")
+AGAIN: AnyMessage = HumanMessage("go on", id="5")
+STATE: list[AnyMessage] = [ASKED, CALLED, RESULT, SAID, AGAIN]
+VIEW: list[AnyMessage] = [RECORD, *(message.model_copy() for message in STATE)]
+MEMORY: AnyMessage = SystemMessage("a memory")
+EXAMPLE: AnyMessage = HumanMessage("an example")
+
+
+def test_what_nobody_changed_is_the_view() -> None:
+    assert as_left(STATE, list(STATE), VIEW) == VIEW
+
+
+def test_copies_change_nothing() -> None:
+    copies: list[AnyMessage] = [m.model_copy(deep=True) for m in STATE]
+
+    assert as_left(STATE, copies, VIEW) == VIEW
+
+
+def test_what_was_put_in_front_stays_in_front() -> None:
+    assert as_left(STATE, [MEMORY, EXAMPLE, *STATE], VIEW) == [MEMORY, EXAMPLE, *VIEW]
+
+
+def test_what_was_put_at_the_end_stays_at_the_end() -> None:
+    """Also where the last message of the state is no longer in the view."""
+    assert as_left(STATE, [*STATE, EXAMPLE], VIEW) == [*VIEW, EXAMPLE]
+    assert as_left(STATE, [*STATE, EXAMPLE], VIEW[:-1]) == [*VIEW[:-1], EXAMPLE]
+
+
+def test_what_was_put_between_stays_behind_its_neighbour() -> None:
+    request: list[AnyMessage] = [ASKED, EXAMPLE, *STATE[1:]]
+
+    assert as_left(STATE, request, VIEW) == [*VIEW[:2], EXAMPLE, *VIEW[2:]]
+
+
+def test_what_would_part_a_call_from_its_result_goes_to_the_end() -> None:
+    request: list[AnyMessage] = [ASKED, CALLED, EXAMPLE, RESULT, SAID, AGAIN]
+
+    assert as_left(STATE, request, VIEW) == [*VIEW, EXAMPLE]
+
+
+def test_what_was_removed_is_left_out() -> None:
+    assert as_left(STATE, STATE[-1:], VIEW) == [RECORD, AGAIN]
+
+
+def test_a_result_that_was_removed_without_its_call_stays() -> None:
+    """No provider takes a call without a result."""
+    request: list[AnyMessage] = [message for message in STATE if message is not RESULT]
+
+    assert as_left(STATE, request, VIEW) == VIEW
+
+
+def test_what_was_rewritten_is_taken_as_it_is() -> None:
+    """Not the content alone: a call may be rewritten, too."""
+    masked = RESULT.model_copy(update={"content": "***"})
+    called = CALLED.model_copy(
+        update={"tool_calls": [{"name": "read", "args": {"path": "b"}, "id": "c"}]}
+    )
+    request: list[AnyMessage] = [ASKED, called, masked, SAID, AGAIN]
+
+    assert as_left(STATE, request, VIEW) == [RECORD, *request]
+
+
+def test_a_preview_is_not_put_back_whole() -> None:
+    """What we show is short of the message that was rewritten."""
+    preview = RESULT.model_copy(update={"content": "a se [...]"})
+    view = [message if message.id != RESULT.id else preview for message in VIEW]
+    request: list[AnyMessage] = [
+        message.model_copy(update={"content": str(message.content).upper()}) for message in STATE
+    ]
+
+    left = as_left(STATE, request, view)
+
+    assert left[3] == preview
+    assert left[1].content == "LOOK"
