@@ -12,7 +12,10 @@ from thalweg.tokens import exact_counter
 from thalweg.transcript import as_text
 
 _SYLLABLES = ("ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "qui", "ro")
-_SIGNS = "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产种面而方后多定行学法所民得经"
+_SIGNS = (
+    "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就"
+    "分对成会可主发年动同工也能下过子说产种面而方后多定行学法所民得经"
+)
 _MARK = re.compile(r"q\d+q")
 _REQUEST_EVERY = 10
 """Model calls between two requests of the user."""
@@ -30,7 +33,9 @@ _PAGES = ((200, 3_000, 50), (4_000, 16_000, 34), (20_000, 60_000, 14), (100_000,
 WORKLOADS = {
     "mixed": Workload(_PAGES),
     "small": Workload(((200, 3_000, 70), (3_000, 9_000, 30))),
-    "Chinese": Workload(tuple((low // 3, high // 3, n) for low, high, n in _PAGES), True),
+    "Chinese": Workload(
+        tuple((low // 3, high // 3, n) for low, high, n in _PAGES), is_chinese=True
+    ),
 }
 
 

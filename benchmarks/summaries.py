@@ -413,10 +413,8 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=300)
     parser.add_argument("--png", type=Path)
     options = parser.parse_args()
-    if options.what == "decay":
-        good = decay(options.seeds, options.png)
-    else:
-        good = read(options.calls)
+    decays = options.what == "decay"
+    good = decay(options.seeds, options.png) if decays else read(options.calls)
     return 0 if good else 1
 
 

@@ -141,7 +141,7 @@ def faults_of(lines: list[Line], messages: list[Message]) -> list[str]:
         remains, dropped = checked(Summary(**{k: tuple(v) for k, v in sections.items()}), messages)
     except SummaryError:
         return ["all"] * len(lines)
-    why = iter(dropped)
+    why = iter([fault.told for fault in dropped])
     held = {name: list(found) for name, found in remains.sections.items()}
     faults: dict[tuple[str, int], str] = {}
     for name, left in held.items():

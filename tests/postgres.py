@@ -13,7 +13,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -129,12 +129,19 @@ def own_postgres() -> Iterator[Server]:
     server.remove()
 
 
+@contextmanager
+def fresh_database(server: str) -> Iterator[str]:
+    """Give the address of a database that is fresh and empty, on a server."""
+    name = f"thalweg_{uuid.uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    yield urlsplit(server)._replace(path=f"/{name}").geturl()
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
     """Give the address of a database that is fresh and empty."""
-    name = f"thalweg_{uuid.uuid4().hex}"
-    with psycopg.connect(postgres_server, autocommit=True) as admin:
-        admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-    yield urlsplit(postgres_server)._replace(path=f"/{name}").geturl()
-    with psycopg.connect(postgres_server, autocommit=True) as admin:
-        admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    with fresh_database(postgres_server) as url:
+        yield url

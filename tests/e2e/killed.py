@@ -133,13 +133,13 @@ def main() -> None:
         runs, durability = line.split()
         worker = os.fork()
         if not worker:
+            print(os.getpid(), flush=True)  # noqa: T201
             try:
                 work(archive, address, cast("Durability", durability), int(runs))
             except BaseException:  # noqa: BLE001 (told to the test)
                 with Path(told).open("a") as file:
                     file.write(traceback.format_exc())
             os._exit(0)
-        print(worker, flush=True)  # noqa: T201
         os.waitpid(worker, 0)
         print("gone", flush=True)  # noqa: T201
 

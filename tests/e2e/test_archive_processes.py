@@ -280,8 +280,8 @@ def test_an_unknown_kind_of_archive_is_refused_without_the_password() -> None:
     [
         "UPDATE archive_log SET body = ''",
         "DELETE FROM archive_log",
-        "INSERT INTO archive_log VALUES (1, 9, '', '', '')",
-        "INSERT OR REPLACE INTO archive_log VALUES (1, 0, '', '', '')",
+        "INSERT INTO archive_log VALUES (1, 9, '', '', '', '')",
+        "INSERT OR REPLACE INTO archive_log VALUES (1, 0, '', '', '', '')",
     ],
 )
 def test_the_log_itself_refuses_to_be_rewritten(tmp_path: Path, statement: str) -> None:

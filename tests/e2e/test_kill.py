@@ -8,16 +8,18 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.killed import AT, Durability, checkpoints
+from tests.postgres import fresh_database
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.context.edits import Fold
 from thalweg.entries import Message
+from thalweg.middleware.marks import read_mark
 from thalweg.threads.journal import page_from_json, read_page
 
 KILLS = 200
@@ -41,16 +43,21 @@ class Place:
     """Where workers write what went wrong."""
 
 
-@pytest.fixture(params=["sqlite"])
-def places(request: pytest.FixtureRequest, tmp_path: Path) -> list[Place]:
-    """Keep two threads."""
-    assert request.param == "sqlite"
-    return [
-        Place(
-            str(tmp_path / f"{name}.db"), str(tmp_path / f"{name}-state.db"), tmp_path / f"{name}"
-        )
-        for name in ("left", "right")
-    ]
+@pytest.fixture(params=["sqlite", "postgres"])
+def places(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[Place]]:
+    """Keep two threads, each in a database of its own."""
+    with ExitStack() as stack:
+        found: list[Place] = []
+        for name in ("left", "right"):
+            told = tmp_path / f"{name}-told"
+            if request.param == "sqlite":
+                files = tmp_path / f"{name}.db", tmp_path / f"{name}-state.db"
+                found.append(Place(str(files[0]), str(files[1]), told))
+            else:
+                server = request.getfixturevalue("postgres_server")
+                url = stack.enter_context(fresh_database(server))
+                found.append(Place(url, url, told))
+        yield found
 
 
 @contextmanager
@@ -63,12 +70,13 @@ def workers(place: Place) -> Iterator[subprocess.Popen[str]]:
         text=True,
         cwd=ROOT,
         env={**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONPATH": str(ROOT)},
+        start_new_session=True,
     )
     try:
         until("ready", process)
         yield process
     finally:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
 
 
@@ -117,7 +125,9 @@ def line_at(place: Place) -> tuple[list[Message], int]:
         newest = saver.get_tuple(AT)
         assert newest is not None
         state = newest.checkpoint["channel_values"]
-        page = read_page(archive, KEY, state["thalweg_turn"])
+        turn = read_mark(state["thalweg_turn"], KEY)
+        assert turn is not None
+        page = read_page(archive, KEY, turn)
         log = archive.messages(KEY)
         assert len(log) == archive.length(KEY)
         assert page.length == len(log)

@@ -36,6 +36,8 @@ WIRES: dict[str, WireName] = {
     "claude-soak-a": "anthropic",
     "claude-soak-b": "anthropic",
 }
+OF_PROVIDERS = {"openai", "anthropic", "httpx", "httpx2", "langchain_openai", "langchain_anthropic"}
+"""Whose errors a user answers by asking again."""
 SUMMARIZED = 0.15
 """Share of the turns in which a model is asked for summaries."""
 FAULTS: tuple[FaultName, ...] = ("rate_limit", "overloaded", "server", "cut", "cut")
@@ -129,7 +131,7 @@ class Soak:
             try:
                 self._invoke(name, given)
             except Exception as error:  # whatever a provider's client raises
-                if type(error).__module__.partition(".")[0] in {"thalweg", "builtins"}:
+                if type(error).__module__.partition(".")[0] not in OF_PROVIDERS:
                     raise
                 self.failed[type(error).__name__] += 1
                 name = rng.choice(tuple(self.models)) if rng.random() < 0.3 else name

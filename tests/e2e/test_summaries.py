@@ -1,6 +1,8 @@
 """Summaries through the middleware: who is asked, what they are shown, what becomes of it."""
 
 import asyncio
+import json
+import logging
 import re
 import shutil
 from collections.abc import Callable, Sequence
@@ -318,18 +320,25 @@ def bad(what: str) -> Says:
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("what", BAD)
 def test_a_summary_that_must_not_be_used_leaves_the_record_and_says_why(
-    what: str, *, apart: bool
+    what: str, *, apart: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The run goes on; the journal and the event tell what was wrong (I35)."""
+    """The run goes on; the journal tells what was wrong (I35), events and logs its kind alone."""
     thread = Thread(Speaker(), scribe=scribe(bad(what))[0]) if apart else Thread(Speaker(bad(what)))
     events: list[dict[str, Any]] = []
-    while not thread.folds:
-        events += thread.agent.stream(thread.next(), CONFIG, stream_mode="custom")
+    with caplog.at_level(logging.DEBUG, logger="thalweg"):
+        while not thread.folds:
+            events += thread.agent.stream(thread.next(), CONFIG, stream_mode="custom")
     page = thread.folds[-1]
 
     assert BAD[what][1] in page.note
     assert page.note
-    assert events[-1]["note"] == page.note
+    assert events[-1]["note"].startswith("no usable summary; ")
+    logged = [r for r in caplog.records if r.name == "thalweg.context"]
+    assert [r.getMessage().partition(": ")[2] for r in logged if r.levelname == "WARNING"] == [
+        event["note"] for event in events
+    ]
+    outside = json.dumps(events) + "".join(r.getMessage() for r in logged)
+    assert not any(word in outside for word in ("D-7777", "emptied", "ignore prev", "is dead"))
     record = thread.speaker.record
     assert "## Requests" in record
     assert "D-1001" in record
@@ -338,14 +347,21 @@ def test_a_summary_that_must_not_be_used_leaves_the_record_and_says_why(
     assert thread.talk(2).speaker.live[-1][-1].text.startswith(f"Item {thread.said} ")
 
 
-def test_what_is_true_of_a_summary_stays_where_a_line_is_not() -> None:
+def test_what_is_true_of_a_summary_stays_where_a_line_is_not(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What is left out is no reason for a warning."""
     good, false = "Item 1 is kept in drawer D-1001.", "Item 2 is kept in drawer D-7777."
     thread = Thread(Speaker(lambda _: f"## State of work\n- {good}\n- {false}"))
-    page = thread.fold()
+    with caplog.at_level(logging.INFO, logger="thalweg"):
+        page = thread.fold()
 
     assert good in thread.speaker.record
     assert "D-7777" not in thread.speaker.record
     assert "'D-7777' does not occur in the messages" in page.note
+    assert "1 line struck: a name is not in the messages" in caplog.text
+    assert "D-7777" not in caplog.text
+    assert not any(r.levelname == "WARNING" for r in caplog.records)
 
 
 def test_a_summarizer_whose_window_is_smaller_than_it_says_gets_smaller_chunks() -> None:

@@ -21,6 +21,10 @@ from thalweg.wires.registry import WIRES
 
 ESCAPES = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b2J \u202eback\rover"
 NASTY = f"数一数河岸上的鸟，绝对不要漏掉苍鹭。{ESCAPES}"
+BEYOND = "9" * 23
+"""More than a database or a clock takes."""
+NUMBERED = ("show", "history", "export", "undo", "rewind")
+"""The commands that take a turn."""
 ACTS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
 
@@ -235,6 +239,19 @@ def test_what_is_wrong_is_told_in_one_sentence(place: Path, tmp_path: Path) -> N
     assert other.read_bytes() == before
     with open_archive(place) as archive:
         assert archive.length(KEY) == 24
+
+
+def test_no_number_is_too_large_for_a_sentence(place: Path, tmp_path: Path) -> None:
+    """Wherever a command takes one."""
+    at = ["--archive", str(place)]
+    commands = [
+        *(["thread", name, "t1", "--turn", BEYOND, *at] for name in NUMBERED),
+        *(["thread", name, "t1", BEYOND, "words", *at] for name in ("pin", "unpin")),
+        ["replay", "--window", BEYOND],
+        ["replay", "--newest", BEYOND],
+    ]
+    for command in in_turn(commands, tmp_path):
+        assert "the number is out of range; give one up to" in told_in_one_sentence(command)
 
 
 def test_nothing_to_list_or_to_find_is_no_error(place: Path, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.context.settings import ContextPolicy
 from thalweg.entries import Message
 from thalweg.middleware.context import ContextMiddleware
+from thalweg.middleware.marks import read_mark
 from thalweg.threads.journal import read_page
 
 Saver = BaseCheckpointSaver[Any]
@@ -63,7 +64,8 @@ def user(text: str) -> dict[str, Any]:
 
 def line_of(archive: Archive, agent: Agent, thread: str = "t") -> list[str]:
     """Read what a thread says, as its newest checkpoint and the archive have it."""
-    mark = agent.get_state(at(thread)).values["thalweg_turn"]
+    mark = read_mark(agent.get_state(at(thread)).values["thalweg_turn"], key(thread))
+    assert mark is not None
     log = archive.messages(key(thread))
     return [_said(log[position]) for position in read_page(archive, key(thread), mark).line]
 

@@ -3,13 +3,14 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.e2e.killed import ask, worked_on
-from tests.e2e.test_kill import KEY, ROOT, Place, line_at, until
+from tests.e2e.test_kill import KEY, ROOT, Place, line_at, places, until
 from thalweg.archive import open_archive
+
+__all__ = ["places"]  # a fixture
 
 ROUNDS = 15
 """Questions that each of the two asks."""
@@ -45,10 +46,10 @@ def start(place: Place, first: int, durability: str) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 def test_two_processes_that_talk_in_one_thread_lose_nothing_of_each_other(
-    tmp_path: Path, durability: str
+    places: list[Place], durability: str
 ) -> None:
     """LangGraph's checkpoint is that of the last one; the thread has the words of both."""
-    place = Place(str(tmp_path / "t.db"), str(tmp_path / "state.db"), tmp_path / "told")
+    place = places[0]
     processes = [start(place, first, durability) for first in (1, 2)]
     for process in processes:
         until("ready", process)

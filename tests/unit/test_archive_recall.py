@@ -114,6 +114,67 @@ def test_the_tool_is_data_and_names_what_recall_takes() -> None:
     """A model's arguments go straight in."""
     assert json.loads(json.dumps(RECALL_TOOL)) == RECALL_TOOL
     takes = inspect.signature(recall).parameters
-    own = {"archive", "key", "max_tokens", "count"}
+    own = {"archive", "key", "max_tokens", "count", "within"}
     assert set(RECALL_TOOL["parameters"]["properties"]) == set(takes) - own
     assert RECALL_TOOL["name"] == recall.__name__
+
+
+def test_what_left_the_thread_is_neither_found_nor_read(archive: Archive) -> None:
+    """Handles of it are unknown; of a stretch, the rest is told."""
+    left = [Span(0, 6), Span(8, 20), Span(40, 98)]
+    gone, crossing = archive.handle(KEY, Span(21, 30)), archive.handle(KEY, Span(5, 9))
+
+    assert "#7 user" in recall(archive, KEY, query="wombats")
+    found = recall(archive, KEY, query="wombats", within=left)
+    positions = {int(p) for p in re.findall(r"^#(\d+) ", found, re.MULTILINE)}
+    assert positions == {0, 14, *range(42, 99, 7)}
+    assert "no handle" in recall(archive, KEY, handle=gone, within=left)
+    assert "no handle" in recall(archive, KEY, handle=f"{crossing}#7", within=left)
+    assert "no handle" in recall(archive, KEY, query="wombats", handle=gone, within=left)
+    assert recall(archive, KEY, handle=f"{crossing}#8", within=left) == TEXTS[8]
+    cases: list[dict[str, Any]] = [{}, {"lines": [1, 99]}, {"chars": [0, 9_999]}]
+    for asked in cases:
+        told = recall(archive, KEY, handle=crossing, within=left, **asked)
+        assert re.findall(r"^#(\d+) ", told, re.MULTILINE) == ["5", "6", "8", "9"]
+
+
+@given(
+    dropped=st.sets(st.integers(0, 98), max_size=60),
+    first=st.integers(0, 98),
+    size=st.integers(0, 98),
+    max_tokens=st.integers(100, 600),
+)
+def test_following_an_answer_tells_all_that_is_left_of_a_span_and_nothing_else(
+    archive: Archive, dropped: set[int], first: int, size: int, max_tokens: int
+) -> None:
+    """Whatever was left behind."""
+    within = [Span(p, p) for p in range(99) if p not in dropped]
+    span = Span(first, min(98, first + size))
+    name: str = archive.handle(KEY, span)
+    wanted = {str(p) for p in range(span.first, span.last + 1)} - {str(p) for p in dropped}
+    seen: set[str] = set()
+
+    while True:
+        at = archive.span(KEY, name)
+        told = recall(archive, KEY, handle=name, max_tokens=max_tokens, within=within)
+        if at.first == at.last and told.startswith(TEXTS[at.first][:9]):
+            seen.add(str(at.first))
+        seen |= set(re.findall(r"^#(\d+) user", told, re.MULTILINE))
+        follows = re.search(r'what follows with recall\(handle="([^"]+)"\)', told)
+        if follows is None:
+            break
+        name = follows[1]
+
+    assert seen == wanted
+
+
+def test_a_thread_of_very_many_pieces_is_searched_at_once() -> None:
+    """Every other message was removed; none of those is found."""
+    with open_archive(":memory:") as archive:
+        archive.append(KEY, [Logged(Message("user", (Text(f"heron {n}"),))) for n in range(400)])
+        within = [Span(n, n) for n in range(0, 400, 2)]
+        found = recall(archive, KEY, query="heron", within=within)
+
+    positions = [int(p) for p in re.findall(r"^#(\d+) ", found, re.MULTILINE)]
+    assert positions
+    assert not any(position % 2 for position in positions)

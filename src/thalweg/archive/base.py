@@ -4,7 +4,7 @@ Two rules: nothing a compaction does deletes or rewrites a message; a handle is 
 only after what it names is durable.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import NewType, Protocol, Self
@@ -114,6 +114,14 @@ class Archive(Protocol):
         """Read messages back, equal to what was appended (origins apart), `last` included."""
         ...
 
+    def positions(self, key: ThreadKey, uids: Iterable[str]) -> dict[str, tuple[int, ...]]:
+        """Find messages by their ids (`Message.uid`).
+
+        Returns:
+            The positions of each id that is in the log, ascending. An empty id is no id.
+        """
+        ...
+
     def add_turn(self, key: ThreadKey, turn: Turn, *, length: int) -> int:
         """Append a turn to the thread's journal.
 
@@ -132,6 +140,10 @@ class Archive(Protocol):
 
     def turns(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[str]:
         """Read the bodies of turns back, `last` included."""
+        ...
+
+    def turn_count(self, key: ThreadKey) -> int:
+        """Count the turns in the journal."""
         ...
 
     def turn_state(self, key: ThreadKey, turn: int) -> bytes:

@@ -26,11 +26,13 @@ CREATE TABLE archive_thread (
 CREATE TABLE archive_log (
     thread bigint NOT NULL,
     position bigint NOT NULL,
+    uid bytea NOT NULL,
     body text NOT NULL,
     holes text NOT NULL,
     about bytea NOT NULL,
     PRIMARY KEY (thread, position)
 );
+CREATE INDEX archive_log_uid ON archive_log (thread, uid);
 CREATE TABLE archive_turn (
     thread bigint NOT NULL,
     turn bigint NOT NULL,

@@ -84,23 +84,31 @@ def read_span(handle: str, span: Span, messages: Iterable[Message], *, max_chars
         #0 user (3 characters): one
         #1 user (3 characters): two
     """
-    held: list[Message] = []
+    return read_numbered(handle, span, enumerate(messages, span.first), max_chars=max_chars)
+
+
+def read_numbered(
+    handle: str, span: Span, messages: Iterable[tuple[int, Message]], *, max_chars: int
+) -> Reading:
+    """Read as `read_span` does, with the positions: where some of the span are left out."""
+    held: list[str] = []
     rows: list[str] = []
-    told = listed = -1
-    for position, message in enumerate(messages, span.first):
-        row = as_outline([message], position)
-        told += len(as_transcript([message], position)) + 1 + bool(held)
+    told = listed = last = -1
+    for position, message in messages:
+        row, whole = as_outline([message], position), as_transcript([message], position)
+        told += len(whole) + 1 + bool(held)
         listed += len(row) + 1
         if listed <= max_chars or not rows:
             rows.append(row)
+            last = position
         if told <= max_chars:
-            held.append(message)
+            held.append(whole)
         elif listed > max_chars:
             break
     if told <= max_chars or max_chars < 1:
-        return read_piece(handle, as_transcript(held, span.first), max_chars=max_chars)
+        return read_piece(handle, "\n\n".join(held), max_chars=max_chars)
     shown = "\n".join(rows)[:max_chars]
-    on = _how_to_read_on(handle.partition("#")[0], span, span.first + len(rows) - 1)
+    on = _how_to_read_on(handle.partition("#")[0], span, last)
     return Reading(shown, 0, -1, span.last - span.first + 1, on)
 
 

@@ -3,16 +3,25 @@
 Two rules: an answer is bounded whatever was asked; an error is a sentence for the model.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from thalweg.archive.base import Archive, ThreadKey, render_passages
+from thalweg.archive.base import Archive, Reading, Span, ThreadKey, render_passages
+from thalweg.archive.reading import read_numbered, read_piece
+from thalweg.entries import Message
 from thalweg.errors import ArchiveError, HandleError, RangeError
 from thalweg.prompts import prompt
 from thalweg.tokens import Counter, exact_counter
+from thalweg.transcript import as_transcript
 
 CHARS_PER_TOKEN = 4
 """How much is read at first for a token; less, when it turns out to be more tokens."""
+PAGE = 32
+"""Messages that are read at once."""
+MANY = 100
+"""Spans above which what was found is sifted: each costs a search of its own."""
+MOST = 10**15
+"""No line or character of a text has a number beyond it."""
 
 
 def _range(name: str) -> dict[str, Any]:
@@ -47,15 +56,16 @@ def recall(
     archive: Archive,
     key: ThreadKey,
     *,
-    handle: str = "",
-    query: str = "",
-    lines: Sequence[int] | None = None,
-    chars: Sequence[int] | None = None,
-    path: str = "",
+    handle: object = "",
+    query: object = "",
+    lines: object = None,
+    chars: object = None,
+    path: object = "",
+    within: Sequence[Span] | None = None,
     max_tokens: int = 2_000,
     count: Counter | None = None,
 ) -> str:
-    """Answer a model that calls `recall`.
+    """Answer a model that calls `recall`, whatever the values are that it made up.
 
     Args:
         archive: Where the thread is.
@@ -65,6 +75,8 @@ def recall(
         lines: See `Archive.read`.
         chars: See `Archive.read`.
         path: See `Archive.read`.
+        within: What the thread is now, in ascending order: nothing else of the log is told,
+            and a handle that names nothing of it is unknown. `None` means the whole log.
         max_tokens: Bound on the answer.
         count: Counts them; exactly, as OpenAI does, when it is not given.
 
@@ -80,17 +92,9 @@ def recall(
         ...     recall(archive, key, handle=archive.handle(key, Span(0, 0)))
         'hello'
     """
-    asked = _Asked(archive, key, max_tokens, count or exact_counter())
+    asked = _Asked(archive, key, within, max_tokens, count or exact_counter())
     try:
-        if query:
-            ranged = lines is not None or chars is not None or path
-            told = prompt("recall_no_range").render() if ranged else asked.search(query, handle)
-        elif not handle:
-            told = prompt("recall_which").render()
-        elif problem := _odd_range("lines", lines) or _odd_range("chars", chars):
-            told = problem
-        else:
-            told = asked.read(handle, _pair(lines), _pair(chars), path)
+        told = _answer(asked, handle or "", query or "", lines, chars, path or "")
     except (HandleError, RangeError) as error:
         told = str(error)
     except ArchiveError:
@@ -98,34 +102,78 @@ def recall(
     return asked.bounded(told)
 
 
-def _odd_range(name: str, given: Sequence[int] | None) -> str:
-    if given is None or _pair(given) is not None:
-        return ""
-    return prompt("recall_range").render(what=name)
+def _answer(
+    asked: "_Asked", handle: object, query: object, lines: object, chars: object, path: object
+) -> str:
+    for name, given in (("handle", handle), ("query", query), ("path", path)):
+        if not isinstance(given, str):
+            return prompt("recall_text").render(what=name)
+    if query:
+        ranged = lines is not None or chars is not None or path
+        if ranged:
+            return prompt("recall_no_range").render()
+        return asked.search(str(query), str(handle))
+    if not handle:
+        return prompt("recall_which").render()
+    for name, given in (("lines", lines), ("chars", chars)):
+        if given is not None and _pair(given) is None:
+            return prompt("recall_range").render(what=name)
+    return asked.read(str(handle), _pair(lines), _pair(chars), str(path))
 
 
-def _pair(given: Sequence[int] | None) -> tuple[int, int] | None:
+def _pair(given: object) -> tuple[int, int] | None:
     match given:
-        case [int(first), int(last)]:
-            return first, last
+        case [int(first), int(last)] if max(abs(first), abs(last)) <= MOST:
+            return int(first), int(last)
     return None
+
+
+def _is_within(position: int, spans: Sequence[Span]) -> bool:
+    return any(span.first <= position <= span.last for span in spans)
 
 
 class _Asked:
     """One call of the tool."""
 
-    def __init__(self, archive: Archive, key: ThreadKey, max_tokens: int, count: Counter) -> None:
+    def __init__(
+        self,
+        archive: Archive,
+        key: ThreadKey,
+        within: Sequence[Span] | None,
+        max_tokens: int,
+        count: Counter,
+    ) -> None:
         self._archive = archive
         self._key = key
+        self._within = within
         self._max_tokens = max(max_tokens, 0)
         self._count = count
 
     def search(self, query: str, handle: str) -> str:
-        within = [self._archive.span(self._key, handle)] if handle else None
-        found = self._archive.search(self._key, query, within=within, max_tokens=self._max_tokens)
+        within = self._parts(handle) if handle else self._within
+        there = within
+        if within is not None and len(within) > MANY:
+            there = [Span(within[0].first, within[-1].last)]
+        found = self._archive.search(self._key, query, within=there, max_tokens=self._max_tokens)
+        if within is not there:
+            found = [one for one in found if _is_within(one.position, within or ())]
         while found and not self._fits(render_passages(found)):
             found.pop()
         return render_passages(found) or prompt("recall_nothing").render()
+
+    def _parts(self, handle: str) -> list[Span]:
+        """Resolve a handle to what the thread still has of it."""
+        span = self._archive.span(self._key, handle)
+        if self._within is None:
+            return [span]
+        parts = [
+            Span(max(span.first, one.first), min(span.last, one.last))
+            for one in self._within
+            if one.first <= span.last and span.first <= one.last
+        ]
+        if not parts:
+            raise HandleError(handle)
+        return parts
 
     def read(
         self,
@@ -136,15 +184,40 @@ class _Asked:
     ) -> str:
         most = max(self._max_tokens * CHARS_PER_TOKEN, 1)
         while True:
-            reading = self._archive.read(
-                self._key, handle, lines=lines, chars=chars, path=path, max_chars=most
-            )
+            reading = self._reading(handle, lines, chars, path, most)
             more = f"\n\n{prompt('recall_more').render(how=reading.next)}" if reading.next else ""
             told = reading.text + more
             if most == 1 or self._fits(told):
                 return told
             spent = self._count(told)
             most = max(1, min(most * 9 // 10, len(reading.text) * self._max_tokens // spent))
+
+    def _reading(
+        self,
+        handle: str,
+        lines: tuple[int, int] | None,
+        chars: tuple[int, int] | None,
+        path: str,
+        most: int,
+    ) -> Reading:
+        """Read what a handle names, without what is no longer in the thread."""
+        parts = self._parts(handle)
+        if parts == [self._archive.span(self._key, handle)]:
+            return self._archive.read(
+                self._key, handle, lines=lines, chars=chars, path=path, max_chars=most
+            )
+        if lines is None and chars is None and not path:
+            whole = Span(parts[0].first, parts[-1].last)
+            return read_numbered(handle, whole, self._messages(parts), max_chars=most)
+        told = "\n\n".join(as_transcript([m], position) for position, m in self._messages(parts))
+        return read_piece(handle, told, lines=lines, chars=chars, path=path, max_chars=most)
+
+    def _messages(self, parts: Sequence[Span]) -> Iterator[tuple[int, Message]]:
+        """Read messages with their positions, a page at a time."""
+        for part in parts:
+            for first in range(part.first, part.last + 1, PAGE):
+                last = min(part.last, first + PAGE - 1)
+                yield from enumerate(self._archive.messages(self._key, first, last), first)
 
     def bounded(self, told: str) -> str:
         """Cut what is still too long: a name that was given, or an answer for which is no room."""

@@ -24,11 +24,13 @@ CREATE TABLE IF NOT EXISTS archive_thread (
 CREATE TABLE IF NOT EXISTS archive_log (
     thread INTEGER NOT NULL,
     position INTEGER NOT NULL,
+    uid BLOB NOT NULL,
     body TEXT NOT NULL,
     holes TEXT NOT NULL,
     about BLOB NOT NULL,
     PRIMARY KEY (thread, position)
 );
+CREATE INDEX IF NOT EXISTS archive_log_uid ON archive_log (thread, uid);
 CREATE TABLE IF NOT EXISTS archive_turn (
     thread INTEGER NOT NULL,
     turn INTEGER NOT NULL,

@@ -1,8 +1,9 @@
 """What an archive on SQL tables does, whichever database holds them."""
 
+import hashlib
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Self
@@ -67,19 +68,22 @@ class TableArchive(ABC):
         self, key: ThreadKey, messages: Sequence[Logged], *, expected: int | None = None
     ) -> int:
         """See `Archive.append`."""
-        stored = [(take_apart(logged.message), encode(logged.about)) for logged in messages]
+        stored = [
+            (_known_by(one.message.uid), take_apart(one.message), encode(one.about))
+            for one in messages
+        ]
         with self._write() as db:
             thread, length = _begin(db, key) if stored else _grasp(db, key)
             if expected is not None and expected != length:
                 raise ConflictError(key.thread, expected, length)
             if thread is None:
                 return length
-            _hold(db, thread, [blob for message, _ in stored for blob in message.blobs])
+            _hold(db, thread, [blob for _, message, _ in stored for blob in message.blobs])
             db.insert(
                 "archive_log",
                 [
-                    (thread, position, message.body, message.holes, about)
-                    for position, (message, about) in enumerate(stored, length)
+                    (thread, position, uid, message.body, message.holes, about)
+                    for position, (uid, message, about) in enumerate(stored, length)
                 ],
             )
         return length + len(stored)
@@ -97,6 +101,22 @@ class TableArchive(ABC):
                 return []
             upto = length - 1 if last is None else last
             return [message for message, _ in _logged(db, thread, Span(first, upto))]
+
+    def positions(self, key: ThreadKey, uids: Iterable[str]) -> dict[str, tuple[int, ...]]:
+        """See `Archive.positions`."""
+        named = {_known_by(uid): uid for uid in uids if uid}
+        found: dict[str, list[int]] = {}
+        with self._read() as db:
+            thread, _ = _thread(db, key)
+            if thread is None or not named:
+                return {}
+            rows = db.rows_by(
+                f"SELECT uid, position FROM archive_log WHERE thread = {thread} AND uid",  # noqa: S608 (a number)
+                sorted(named),
+            )
+            for uid, position in rows:
+                found.setdefault(named[bytes(uid)], []).append(int(position))
+        return {uid: tuple(sorted(positions)) for uid, positions in found.items()}
 
     def add_turn(self, key: ThreadKey, turn: Turn, *, length: int) -> int:
         """See `Archive.add_turn`."""
@@ -121,6 +141,15 @@ class TableArchive(ABC):
                 (_thread(db, key)[0], first, upto),
             )
             return [zlib.decompress(body).decode() for (body,) in rows]
+
+    def turn_count(self, key: ThreadKey) -> int:
+        """See `Archive.turn_count`."""
+        with self._read() as db:
+            (number,) = db.row(
+                "SELECT COALESCE(MAX(turn) + 1, 0) FROM archive_turn WHERE thread = ?",
+                (_thread(db, key)[0],),
+            )
+        return int(number)
 
     def turn_state(self, key: ThreadKey, turn: int) -> bytes:
         """See `Archive.turn_state`."""
@@ -411,6 +440,11 @@ def _texts(db: Database, digests: set[bytes]) -> dict[bytes, str]:
     """Read large texts by hash."""
     rows = db.rows_by("SELECT hash, data, packed FROM archive_blob WHERE hash", sorted(digests))
     return {digest: unpack(data, packed=bool(packed)) for digest, data, packed in rows}
+
+
+def _known_by(uid: str) -> bytes:
+    """Make a short key of an id, which may be of any length; empty where there is none."""
+    return hashlib.sha256(encode(uid)).digest()[:16] if uid else b""
 
 
 def _digest(text: str) -> bytes:

@@ -18,6 +18,7 @@ from rich.progress import (
 )
 
 from thalweg.cli.home import home_folder
+from thalweg.cli.numbers import bounded
 from thalweg.context.budget import Budget
 from thalweg.context.pricing import TARIFFS
 from thalweg.errors import ConfigError
@@ -41,7 +42,12 @@ def replay(
     ] = None,
     *,
     window: Annotated[
-        int, typer.Option(metavar="TOKENS", help="What the model accepts, its answer included.")
+        int,
+        typer.Option(
+            metavar="TOKENS",
+            help="What the model accepts, its answer included.",
+            callback=bounded,
+        ),
     ] = 128_000,
     policy: Annotated[
         str,
@@ -54,7 +60,12 @@ def replay(
     ] = "anthropic",
     newest: Annotated[
         int,
-        typer.Option(metavar="N", help="Without PATH: how many sessions, newest first.", min=1),
+        typer.Option(
+            metavar="N",
+            help="Without PATH: how many sessions, newest first.",
+            min=1,
+            callback=bounded,
+        ),
     ] = 5,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object with every figure.")

@@ -1,8 +1,9 @@
 """`ContextMiddleware`: an endless thread for any LangChain agent."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from os import PathLike
-from typing import Annotated, Any, NotRequired
+from types import TracebackType
+from typing import Annotated, Any, NotRequired, Self
 
 from langchain.agents.middleware.types import (
     AgentMiddleware,
@@ -18,19 +19,20 @@ from langgraph.runtime import Runtime
 
 from thalweg.archive import Archive
 from thalweg.context.settings import ContextPolicy
-from thalweg.middleware.desk import Desk, Owner
+from thalweg.middleware.arguments import Owner
+from thalweg.middleware.desk import Desk
 from thalweg.middleware.effects import arun, run
 from thalweg.middleware.ending import end_run
-from thalweg.middleware.tools import compact_tool, recall_tool
+from thalweg.middleware.tools import compact_tool, last_written, recall_tool
 from thalweg.middleware.turn import take_turn
 
 
 class ContextState(AgentState[Any]):
     """What the middleware keeps in an agent's state, beside the newest messages."""
 
-    thalweg_turn: NotRequired[Annotated[int, PrivateStateAttr]]
-    """Number of the turn, in the thread's journal, that the state was left in."""
-    thalweg_compact: NotRequired[Annotated[bool, PrivateStateAttr]]
+    thalweg_turn: NotRequired[Annotated[str, PrivateStateAttr]]
+    """The turn that the state was left in, and of whose journal; see `read_mark`."""
+    thalweg_compact: NotRequired[Annotated[bool, PrivateStateAttr, last_written]]
     """Whether the agent asked to have its context compacted."""
 
 
@@ -41,12 +43,18 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     model is sent is a view of the archive's log: what no longer pays its way is folded into a
     record with a handle, and the agent gets the tool `recall` to read it back.
 
-    The state keeps the messages of the run under way (up to `state_tokens`), the archive the
-    whole thread. An agent that runs without a `thread_id` keeps all of its messages in its
-    state, since nobody else could give them back.
+    With a checkpointer the graph's state, and so `result["messages"]`, holds the newest run only
+    (at most `state_tokens`, whole exchanges). The whole thread is in the archive: read it with
+    `thalweg.threads.history(middleware.archive, ThreadKey(owner, thread_id))` or
+    `thalweg thread history`. Without a checkpointer all messages stay in the state, since nobody
+    else could give them back.
+
+    A `thread_id` must be one owner's alone: the checkpointer knows no owners and would hand the
+    state of one to another. The archive keeps them apart.
 
     Args:
-        policy: When to compact and how; see `ContextPolicy`. The default acts when it pays.
+        policy: When to compact and how; see `ContextPolicy`. The default acts when it pays. A
+            mapping is read with `ContextPolicy.from_mapping`.
         archive: Where threads are kept: an archive, or an address for `open_archive`. The
             default is `.thalweg/thalweg.db`, or `thalweg.db` in the folder THALWEG_HOME.
         owner: Whose threads they are, or how to tell from a run's config. Nobody reads the
@@ -56,8 +64,8 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         state_tokens: Most tokens of messages that the state keeps of a run.
 
     Raises:
-        ConfigError: The archive cannot be opened. This and all that is wrong with a model's
-            name comes with the first call.
+        ConfigError: An argument cannot be used, or names a model that there is not. That the
+            archive cannot be opened comes with the first call.
 
     Example:
         >>> from langchain.agents import create_agent
@@ -72,7 +80,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
 
     def __init__(
         self,
-        policy: ContextPolicy | None = None,
+        policy: ContextPolicy | Mapping[str, object] | None = None,
         *,
         archive: Archive | str | PathLike[str] | None = None,
         owner: Owner = "local",
@@ -81,13 +89,37 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     ) -> None:
         super().__init__()
         self._desk = Desk(
-            policy or ContextPolicy(),
+            policy,
             archive=archive,
             owner=owner,
             summarizer=summarizer,
             state_tokens=state_tokens,
         )
         self.tools = [recall_tool(self._desk), compact_tool()]
+
+    @property
+    def archive(self) -> Archive:
+        """The archive; opened when it is first asked for.
+
+        Raises:
+            ConfigError: It cannot be opened.
+        """
+        return self._desk.archive
+
+    def close(self) -> None:
+        """Close the archive. One that was given as an archive stays open: it is the caller's."""
+        self._desk.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
 
     def wrap_model_call(
         self,

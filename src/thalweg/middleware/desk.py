@@ -1,33 +1,42 @@
 """What one middleware works with: its archive, its policy, and the threads it has open."""
 
+import hashlib
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from threading import Lock
 from typing import Any
+from uuid import uuid4
 
-from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
 from thalweg.archive import Archive, ThreadKey, default_place, open_archive
+from thalweg.archive.blobs import encode
 from thalweg.context.engine import Engine
 from thalweg.context.settings import ContextPolicy
 from thalweg.entries import Message
+from thalweg.middleware.arguments import (
+    Owner,
+    as_owner,
+    as_policy,
+    as_state_tokens,
+    as_summarizer,
+    owner_of,
+)
 from thalweg.middleware.beside import Beside
 from thalweg.middleware.ceilings import Ceilings
 from thalweg.middleware.limits import DEFAULT_WINDOW, tariff_for
 from thalweg.middleware.lineage import checkpointer, is_addressed, is_rewound
+from thalweg.middleware.marks import read_mark
+from thalweg.middleware.names import INSIDE, is_node, thread_name
 from thalweg.middleware.wording import Wording
 from thalweg.threads.opening import left_by_hand, open_session
 from thalweg.threads.session import Session
 from thalweg.tokens import Counter, exact_counter
-
-Owner = str | Callable[[RunnableConfig], str]
-"""Whose threads, or how to tell from the config of a run."""
 
 OPEN_THREADS = 32
 """Threads kept open in memory: the least recently used is opened again from the archive."""
@@ -36,8 +45,10 @@ _LOST = (
     "thread %r was left in turn %d, which the archive does not have (deleted, or another archive): "
     "it begins again with the %d messages of the state"
 )
-WITHOUT_ID = "without-id/"
-"""Begins the name of a thread that nobody named."""
+_FOREIGN = (
+    "the state of thread %r (owner %r) was left by another thread or owner: "
+    "it begins here with the %d messages of the state"
+)
 
 
 @dataclass(slots=True)
@@ -48,7 +59,8 @@ class OpenThread:
     wording: Wording = field(default_factory=Wording)
     added: int = 0
     """Tokens that other middleware was last seen to add to a request."""
-    _attached: dict[str, str] = field(default_factory=dict)
+    _attached: tuple[str, str] = ("", "")
+    """Digests of what was last attached."""
 
     def set_beside(self, beside: Beside) -> None:
         """Count what goes with a request, with what other middleware was seen to add."""
@@ -70,14 +82,25 @@ class OpenThread:
         Returns:
             The digest of each; empty where there is none.
         """
-        session = self.session
-        for text in {beside.system, beside.tools} - {"", *self._attached}:
-            self._attached[text] = session.archive.attach(session.key, text)
-        return self._attached.get(beside.system, ""), self._attached.get(beside.tools, "")
+        digests = _digests(beside)
+        for digest, text in zip(digests, (beside.system, beside.tools), strict=True):
+            if digest and digest not in self._attached:
+                self.session.archive.attach(self.session.key, text)
+        self._attached = digests
+        return digests
 
     def beside_changed(self, beside: Beside) -> bool:
         """Tell whether system prompt or tools are others than in the last request."""
-        return self.attach(beside) != (self.session.page.system, self.session.page.tools)
+        return _digests(beside) != (self.session.page.system, self.session.page.tools)
+
+
+def _digests(beside: Beside) -> tuple[str, str]:
+    """Know system prompt and tools as `Archive.attach` will; empty where there is none."""
+    return _digest(beside.system), _digest(beside.tools)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(encode(text)).hexdigest() if text else ""
 
 
 class Desk:
@@ -85,21 +108,22 @@ class Desk:
 
     def __init__(
         self,
-        policy: ContextPolicy,
+        policy: ContextPolicy | Mapping[str, object] | None,
         *,
         archive: Archive | str | PathLike[str] | None,
         owner: Owner,
         summarizer: BaseChatModel | str | None,
         state_tokens: int,
     ) -> None:
-        self.policy = policy
-        self.state_tokens = state_tokens
+        self.policy = as_policy(policy)
+        self.state_tokens = as_state_tokens(state_tokens)
         self.count: Counter = exact_counter()
         self.ceilings: dict[str, Ceilings] = {}
         """What providers were heard to accept, less than was thought; by model."""
-        self._owner = owner
+        self.summarizer = as_summarizer(summarizer, self.policy)
+        """The model that was named to write summaries; `None` for the agent's own."""
+        self._owner = as_owner(owner)
         self._address = archive
-        self._summarizer = summarizer
         self._archive: Archive | None = None
         self._open: OrderedDict[tuple[ThreadKey, int], OpenThread] = OrderedDict()
         self._lock = Lock()
@@ -117,34 +141,23 @@ class Desk:
             return self._archive
 
     def key(self, config: RunnableConfig, state: Any) -> ThreadKey:  # noqa: ANN401 (any agent's)
-        """Name the thread of a run.
-
-        A subagent runs inside a step of its parent's graph and has a thread of its own. A run
-        without a `thread_id` is known by its first message: whoever passes the messages on to
-        the next run goes on with that thread.
-        """
-        owner = self._owner if isinstance(self._owner, str) else self._owner(config)
-        given = config.get("configurable", {})
-        if thread := given.get("thread_id"):
-            inside = str(given.get("checkpoint_ns", "")).rpartition("|")[0]
-            return ThreadKey(owner, f"{thread}/{inside}" if inside else str(thread))
-        first = state["messages"][0].id if state["messages"] else ""
-        return ThreadKey(owner, f"{WITHOUT_ID}{first}")
+        """Name the thread of a run; see `thread_name`. Without any message it is a new one."""
+        owner = owner_of(self._owner, config)
+        name = thread_name(config, state)
+        return ThreadKey(owner, f"{INSIDE}{uuid4().hex}" if name is None else name)
 
     def releases(self, config: RunnableConfig) -> bool:
         """Tell whether messages may leave the state.
 
         A run whose state nobody keeps gives all of them back: its caller passes them on.
         """
-        return (
-            bool(config.get("configurable", {}).get("thread_id"))
-            and checkpointer(config) is not None
-        )
+        named = config.get("configurable", {}).get("thread_id") is not None
+        return named and checkpointer(config) is not None and not is_node(config)
 
     def open(
         self,
         key: ThreadKey,
-        mark: int | None,
+        mark: str | None,
         said: Sequence[Message],
         config: RunnableConfig,
     ) -> OpenThread:
@@ -156,21 +169,26 @@ class Desk:
         Its engine has the budget and the prices of a model that nobody knows: whoever sends
         sets those of the model in use.
         """
-        if mark is None and not self.releases(config):
-            mark = len(self.archive.turns(key)) - 1
-            mark = None if mark < 0 else mark
+        turn, is_foreign = read_mark(mark, key), False
+        if turn is None and not self.releases(config):
+            turn = self.archive.turn_count(key) - 1
+            turn = None if turn < 0 else turn
+        elif turn is None and mark is not None:
+            is_foreign = True
+            _log.warning(_FOREIGN, key.thread, key.owner, len(said))
         with self._lock:
-            found = None if mark is None else self._open.pop((key, mark), None)
-        if mark is not None and not self.archive.turns(key, mark, mark):
-            _log.warning(_LOST, key.thread, mark, len(said))
-            mark = found = None
-        by_hand = None if is_addressed(config) else left_by_hand(self.archive, key, mark)
+            found = None if turn is None else self._open.pop((key, turn), None)
+        if turn is not None and found is None and not self.archive.turns(key, turn, turn):
+            _log.warning(_LOST, key.thread, turn, len(said))
+            turn = None
+        passes_hands = is_foreign or is_addressed(config)
+        by_hand = None if passes_hands else left_by_hand(self.archive, key, turn)
         if found is not None and by_hand is None and found.session.knows(said):
             return found
         session = open_session(
             self.archive,
             key,
-            mark,
+            turn,
             said,
             lambda name_span: Engine(
                 budget=self.policy.budget(DEFAULT_WINDOW),
@@ -187,15 +205,22 @@ class Desk:
         session: Session,
         said: Sequence[Message],
         config: RunnableConfig,
-        mark: int | None,
+        mark: str | None,
     ) -> None:
         """Bring a thread's log up to date with the messages of a state; see `Session.sync`.
+
+        What others appended cannot belong to a thread whose messages all come from outside,
+        nor to one that begins with a state of another thread.
 
         Raises:
             ConflictError: Another run appended in this very moment.
         """
+        is_foreign = mark is not None and read_mark(mark, session.key) is None
+        is_apart = is_foreign or not self.releases(config)
 
         def joins() -> bool:
+            if is_apart:
+                return False
             rewound = is_rewound(config, mark)
             if rewound is not None:
                 return not rewound
@@ -214,13 +239,13 @@ class Desk:
             while len(self._open) > OPEN_THREADS:
                 self._open.popitem(last=False)
 
-    @property
-    def summarizer(self) -> BaseChatModel | None:
-        """The model that was named to write summaries; `None` for the agent's own."""
-        named = self._summarizer or self.policy.model_name
-        if isinstance(named, str):
-            named = self._summarizer = init_chat_model(named)
-        return named
+    def close(self) -> None:
+        """Close the archive if it was opened here; one that was given is its owner's to close."""
+        with self._lock:
+            self._open.clear()
+            is_ours = self._address is None or isinstance(self._address, (str, PathLike))
+            if self._archive is not None and is_ours:
+                self._archive.close()
 
 
 def _archive_at(address: Archive | str | PathLike[str] | None) -> Archive:

@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from thalweg.errors import ConflictError
 from thalweg.middleware.desk import Desk
 from thalweg.middleware.effects import Flow, Work
+from thalweg.middleware.marks import write_mark
 from thalweg.middleware.wording import read_state
 
 TRIES = 20
@@ -37,5 +38,5 @@ def _end(desk: Desk, state: Any, config: RunnableConfig) -> dict[str, Any]:  # n
         else:
             session.is_running = False
             desk.put_back(opened)
-            return {"thalweg_turn": number}
+            return {"thalweg_turn": write_mark(key, number)}
     return {}

@@ -1,17 +1,20 @@
 """Every decision as one event: LangGraph's custom stream, `logging`, OpenTelemetry.
 
 The logger is `thalweg.context`. At INFO it says one sentence a decision, at DEBUG the numbers
-line by line.
+line by line; at WARNING that a summary was lost. No word of a thread is in any of it: what was
+wrong with a summary is counted here, and stands in full in the journal.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from thalweg.archive import ThreadKey
 from thalweg.context.edits import Edit, Fold
 from thalweg.context.pricing import Tariff
+from thalweg.summaries.check import Fault
 from thalweg.threads.journal import Page
 
 _log = logging.getLogger("thalweg.context")
@@ -42,11 +45,20 @@ class Report:
     """Tokens at its beginning that the last request had, too: the provider's cache has them."""
     messages: int
     """Messages of the request as it is."""
+    faults: tuple[Fault, ...] = ()
+    """What was wrong with the summaries."""
 
     @property
     def edits(self) -> tuple[Edit, ...]:
         """What was decided."""
         return self.page.edits
+
+    @property
+    def is_summary_lost(self) -> bool:
+        """Whether a summary was asked for and none could be kept."""
+        folds = [edit for edit in self.edits if isinstance(edit, Fold)]
+        failed = any(not fault.is_line for fault in self.faults)
+        return failed and all(fold.summary is None for fold in folds)
 
     @property
     def rewritten(self) -> int:
@@ -79,8 +91,9 @@ def tell(report: Report, runtime: Speaks) -> None:
     if _log.isEnabledFor(logging.DEBUG):
         for line in lines(report):
             _log.debug("%s", line)
-    if report.page.note:
-        _log.warning("thread %s: %s", report.key.thread, report.page.note)
+    if report.faults:
+        level = logging.WARNING if report.is_summary_lost else logging.INFO
+        _log.log(level, "thread %s: %s", report.key.thread, event["note"])
     _trace(event)
 
 
@@ -102,7 +115,7 @@ def event_of(report: Report) -> dict[str, Any]:
         "price": round(report.price, 1),
         "saved_a_call": round(report.saved_a_call, 1),
         "spent": asdict(page.spent) if page.spent else None,
-        "note": page.note,
+        "note": note(report),
     }
 
 
@@ -131,6 +144,17 @@ def sentence(report: Report) -> str:
         f"thread {report.key.thread}, turn {report.page.turn}: {report.before} -> {report.after} "
         f"tokens of {report.page.limit} ({made}): {why}"
     )
+
+
+def note(report: Report) -> str:
+    """Say what was wrong with the summaries, in counts and kinds; empty when nothing was."""
+    said: list[str] = []
+    if report.is_summary_lost:
+        said.append("no usable summary")
+    for fault, count in Counter(replace(one, told="") for one in report.faults).items():
+        one, many = ("line struck", "lines struck") if fault.is_line else ("summary", "summaries")
+        said.append(f"{count} {one if count == 1 else many}: {fault.kind}")
+    return "; ".join(said)
 
 
 def lines(report: Report) -> Iterator[str]:

@@ -33,12 +33,12 @@ def is_addressed(config: RunnableConfig) -> bool:
     return "checkpoint_id" in (config.get("metadata") or {})
 
 
-def is_rewound(config: RunnableConfig, mark: int | None) -> bool | None:
+def is_rewound(config: RunnableConfig, mark: str | None) -> bool | None:
     """Tell whether a person made the state that a model is called with.
 
     Args:
         config: Of the model's step.
-        mark: The turn that the state was left in: hands that were at work before do not count.
+        mark: What the state says of where it was left: hands that were at work before do not count.
 
     Returns:
         `None` where it cannot be told: there is no checkpoint, or not yet.
@@ -61,7 +61,7 @@ def is_rewound(config: RunnableConfig, mark: int | None) -> bool | None:
 def _is_by_hand(
     saver: BaseCheckpointSaver[Any],
     config: RunnableConfig,
-    mark: int | None,
+    mark: str | None,
     place: tuple[str, str, str],
 ) -> bool | None:
     thread, graph, at = place

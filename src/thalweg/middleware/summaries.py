@@ -24,7 +24,7 @@ from thalweg.middleware.effects import UNSEEN, Ask, Flow, Send, Work
 from thalweg.middleware.limits import limits_of, model_name
 from thalweg.middleware.overflow import overflow_of
 from thalweg.summaries.ask import WORDS, ask_for, ask_in_place
-from thalweg.summaries.check import checked
+from thalweg.summaries.check import Fault, checked
 from thalweg.summaries.chunks import LEAST_BUDGET, chunks
 from thalweg.summaries.reading import read_summary
 from thalweg.summaries.summary import Summary, merged
@@ -73,8 +73,8 @@ class Summarizer:
     count: Counter
     unread: Unread
     spent: Spent = field(default_factory=Spent)
-    faults: list[str] = field(default_factory=list)
-    """What went wrong, and what was left out, as sentences."""
+    faults: list[Fault] = field(default_factory=list)
+    """What went wrong, and what was left out."""
     failures: int = 0
     """Errors in a row."""
 
@@ -212,7 +212,8 @@ class Summarizer:
         if isinstance(error, ConfigError):
             raise error
         self.failures += counts
-        self.faults.append(f"{type(error).__name__}: {str(error)[:200]}")
+        told = f"{type(error).__name__}: {str(error)[:200]}"
+        self.faults.append(Fault(f"failed ({type(error).__name__})", told))
 
     def _answer(self, result: Sequence[BaseMessage], model: BaseChatModel) -> AIMessage | None:
         """Take the answer, and note what it cost."""
@@ -242,7 +243,7 @@ class Summarizer:
         try:
             summary, dropped = checked(read_summary(str(answer.text), finish=finish), source)
         except SummaryError as error:
-            self.faults.append(str(error))
+            self.faults.append(Fault("refused", str(error)))
             return []
         self.faults += dropped
         return [summary]

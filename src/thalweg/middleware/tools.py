@@ -9,35 +9,49 @@ from langgraph.types import Command
 
 from thalweg.archive import RECALL_TOOL, recall
 from thalweg.context.plan import RECALL
+from thalweg.errors import ArchiveError
 from thalweg.middleware.desk import Desk
+from thalweg.middleware.turn import _mark
 from thalweg.prompts import prompt
+from thalweg.threads.history import line_at
 
 COMPACT = "compact_conversation"
+_RUNTIME = "runtime"
+"""The argument in which LangGraph tells a tool of its run."""
+
+
+class Lenient(StructuredTool):
+    """A tool that passes over arguments which it does not take: models make some up."""
+
+    def run(self, tool_input: str | dict[str, Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (LangChain's)
+        """See `BaseTool.run`; `arun` comes here as well."""
+        if isinstance(tool_input, dict):
+            takes = {*self.args, _RUNTIME}
+            tool_input = {name: given for name, given in tool_input.items() if name in takes}
+        return super().run(tool_input, *args, **kwargs)
+
+
+def last_written(before: bool, after: bool) -> bool:  # noqa: FBT001 (LangGraph calls it so)
+    """Let several calls of one step ask for the same."""
+    del before
+    return after
 
 
 def recall_tool(desk: Desk) -> BaseTool:
-    """Make the tool that reads back what left the context, of the thread that calls it."""
+    """Make the tool that reads back what left the context, of the thread that calls it.
 
-    def run(
-        runtime: ToolRuntime[Any, Any],
-        handle: str = "",
-        query: str = "",
-        lines: list[int] | None = None,
-        chars: list[int] | None = None,
-        path: str = "",
-    ) -> str:
-        return recall(
-            desk.archive,
-            desk.key(runtime.config, runtime.state),
-            handle=handle,
-            query=query,
-            lines=lines,
-            chars=chars,
-            path=path,
-            count=desk.count,
-        )
+    It sees the thread as the state has it: not what was removed, nor what a rewind left behind.
+    """
 
-    return StructuredTool.from_function(
+    def run(runtime: ToolRuntime[Any, Any], **asked: Any) -> str:  # noqa: ANN401 (a model's)
+        key = desk.key(runtime.config, runtime.state)
+        try:
+            line = line_at(desk.archive, key, _mark(runtime.state))
+        except ArchiveError:
+            return prompt("recall_failed").render()
+        return recall(desk.archive, key, within=line.spans, count=desk.count, **asked)
+
+    return Lenient.from_function(
         run,
         name=RECALL,
         description=RECALL_TOOL["description"],
@@ -54,6 +68,4 @@ def compact_tool() -> BaseTool:
         )
         return Command(update={"thalweg_compact": True, "messages": [answer]})
 
-    return StructuredTool.from_function(
-        run, name=COMPACT, description=prompt("compact_tool").render()
-    )
+    return Lenient.from_function(run, name=COMPACT, description=prompt("compact_tool").render())

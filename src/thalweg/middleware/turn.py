@@ -27,10 +27,12 @@ from thalweg.middleware.effects import Flow, Work
 from thalweg.middleware.events import Report, tell
 from thalweg.middleware.fitting import listener_of, without_thinking
 from thalweg.middleware.limits import Limits, limits_of, provider_of, tariff_for
+from thalweg.middleware.marks import write_mark
 from thalweg.middleware.neighbours import as_left
 from thalweg.middleware.sending import Sending
 from thalweg.middleware.summaries import Summarizer
 from thalweg.middleware.wording import read_state
+from thalweg.summaries.check import Fault
 from thalweg.threads.journal import Page
 from thalweg.tokens import Calibration
 
@@ -129,9 +131,9 @@ class _Turn:
         except WindowExceededError as error:
             raise self.sending.exceeded(self.open) from error
         yield Work(lambda: self._enter(edits, summarizer))
-        tell(self._report(sent, before), self.request.runtime)
+        tell(self._report(sent, before, summarizer.faults), self.request.runtime)
 
-    def _report(self, sent: Sequence[Item], before: int) -> Report:
+    def _report(self, sent: Sequence[Item], before: int, faults: Sequence[Fault]) -> Report:
         session, window = self.open.session, self.open.session.engine.window
         same = takewhile(lambda pair: pair[0] == pair[1], zip(sent, window.items, strict=False))
         beside = sum(window.beside.values())
@@ -143,6 +145,7 @@ class _Turn:
             after=window.tokens,
             same=beside + sum(item.tokens for item, _ in same),
             messages=len(window.items),
+            faults=tuple(faults),
         )
 
     def _summarizer(self, *, is_cold: bool) -> Summarizer:
@@ -209,7 +212,7 @@ class _Turn:
             system=system,
             tools=tools,
             spent=summarizer.spent if summarizer.spent.calls else None,
-            note="; ".join(summarizer.faults)[:NOTE_CHARS],
+            note="; ".join(map(str, summarizer.faults))[:NOTE_CHARS],
         )
         session.enter(page, edits)
 
@@ -258,7 +261,9 @@ class _Turn:
         session = self.open.session
         session.is_running = True
         self.desk.put_back(self.open)
-        update: dict[str, Any] = {"thalweg_turn": session.number}
+        update: dict[str, Any] = {}
+        if session.number is not None:
+            update["thalweg_turn"] = write_mark(self.key, session.number)
         if self.request.state.get("thalweg_compact"):
             update["thalweg_compact"] = False
         if self.gone:
@@ -275,6 +280,6 @@ def _go_on(
         return None
 
 
-def _mark(state: Any) -> int | None:  # noqa: ANN401 (any agent's)
+def _mark(state: Any) -> str | None:  # noqa: ANN401 (any agent's)
     mark = state.get("thalweg_turn")
-    return mark if isinstance(mark, int) else None
+    return mark if isinstance(mark, str) else None

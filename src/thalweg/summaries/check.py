@@ -8,6 +8,7 @@ is true but said in quite other words is dropped too: the user's words stand in 
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from thalweg.entries import Message
 from thalweg.errors import SummaryError
@@ -27,7 +28,22 @@ _POSES = re.compile(
 """What imitates a speaker of more authority than a summary has."""
 
 
-def checked(summary: Summary, source: Sequence[Message]) -> tuple[Summary, tuple[str, ...]]:
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What was wrong with a summary, or a line of it."""
+
+    kind: str
+    """Without a word of the thread: this may be logged."""
+    told: str
+    """In full, with what was written: for whoever may read the thread."""
+    is_line: bool = False
+    """Whether it is of one line, and the rest of the summary stands."""
+
+    def __str__(self) -> str:
+        return self.told
+
+
+def checked(summary: Summary, source: Sequence[Message]) -> tuple[Summary, tuple[Fault, ...]]:
     """Leave out the lines of a summary that its source does not bear out.
 
     Args:
@@ -35,19 +51,21 @@ def checked(summary: Summary, source: Sequence[Message]) -> tuple[Summary, tuple
         source: The messages it was to summarise, and whatever else it saw.
 
     Returns:
-        The summary that remains, and for each line left out: its section, the line and why.
+        The summary that remains, and a fault for each line left out: its section, the line and why.
 
     Raises:
         SummaryError: Nothing remains.
     """
     names, said = Names.of(_texts(source)), Said.of(source)
     sections: dict[str, tuple[str, ...]] = {}
-    dropped: list[str] = []
+    dropped: list[Fault] = []
     for section, lines in summary.sections.items():
         kept: list[str] = []
         for line in lines:
-            if fault := _fault(section, line, names, said):
-                dropped.append(f"{SECTIONS[section]}: {line!r}: {fault}")
+            kind, fault = _fault(section, line, names, said)
+            if fault:
+                told = f"{SECTIONS[section]}: {line!r}: {fault}"
+                dropped.append(Fault(kind, told, is_line=True))
             else:
                 kept.append(line)
         sections[section] = tuple(kept)
@@ -86,9 +104,11 @@ def _of(pairs: list[tuple[str, object]]) -> Iterator[str]:
 _OF_THE_USER = frozenset({"goal", "constraints"})
 
 
-def _fault(section: str, line: str, names: Names, said: Said) -> str:
+def _fault(section: str, line: str, names: Names, said: Said) -> tuple[str, str]:
+    """Tell what is wrong with a line, without its words and with them; empty when nothing is."""
     if _POSES.search(line):
-        return "it speaks with an authority that a summary does not have"
+        poses = "it speaks with an authority that a summary does not have"
+        return poses, poses
     if missing := next(iter(names_missing(line, names)), ""):
-        return f"{missing!r} does not occur in the messages"
-    return said.fault(line, is_users=section in _OF_THE_USER)
+        return "a name is not in the messages", f"{missing!r} does not occur in the messages"
+    return "the user did not say so", said.fault(line, is_users=section in _OF_THE_USER)

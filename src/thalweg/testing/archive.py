@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -64,6 +65,26 @@ class ArchiveContract:
         assert [m.text for m in archive.messages(KEY, 3)] == ["3", "4"]
         assert [m.text for m in archive.messages(KEY, 4, 99)] == ["4"]
         assert archive.messages(KEY, 5) == []
+
+    def test_messages_are_found_by_their_ids(self, archive: Archive, reopen: Reopen) -> None:
+        """All that have one, of this thread alone; an id may be any text of any length."""
+        long = "日本\ud800\0" * 2_000
+        for key in (KEY, OTHERS[0]):
+            names = ["a", long, "", "a"] if key == KEY else ["b", "a"]
+            archive.append(key, [Logged(replace(said("x").message, uid=uid)) for uid in names])
+
+        for opened in (archive, reopen()):
+            found = opened.positions(KEY, ["a", "b", long, "", "a"])
+            assert found == {"a": (0, 3), long: (1,)}
+            assert opened.positions(KEY, []) == {}
+            assert opened.positions(OTHERS[0], (uid for uid in ("a", "b"))) == {
+                "a": (1,),
+                "b": (0,),
+            }
+            assert opened.positions(OTHERS[1], ["a"]) == {}
+
+        archive.delete(KEY)
+        assert archive.positions(KEY, ["a"]) == {}
 
     def test_a_writer_who_saw_an_older_log_is_told_so(self, archive: Archive) -> None:
         """Nothing of the refused append is in the log."""
@@ -151,10 +172,11 @@ class ArchiveContract:
         for opened in (archive, reopen()):
             assert numbers == [0, 1, 2]
             assert opened.turns(KEY, 1, 2) == ['{"n": "1 你好"}', '{"n": "2 你好"}']
-            assert len(opened.turns(KEY)) == 4
+            assert len(opened.turns(KEY)) == opened.turn_count(KEY) == 4
             assert opened.turns(KEY, 4) == []
             assert [opened.turn_state(KEY, n) for n in (0, 2, 9)] == [b"", b"statestate", b""]
             assert opened.turns(OTHERS[1]) == []
+            assert opened.turn_count(OTHERS[1]) == 0
             assert opened.turn_state(OTHERS[1], 2) == b""
 
     def test_a_turn_decided_on_an_older_log_is_refused(self, archive: Archive) -> None:

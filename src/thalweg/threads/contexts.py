@@ -19,8 +19,6 @@ from thalweg.threads.line import Line
 from thalweg.threads.opening import live_messages
 from thalweg.tokens import exact_counter
 
-USUAL_WINDOW = 128_000
-"""Tokens of the window of a thread of which no turn says what it was."""
 _BESIDE: tuple[Beside, ...] = ("system", "tools", "memory", "skills")
 
 
@@ -86,16 +84,8 @@ def page_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> tuple[
 
 
 def count_turns(archive: Archive, key: ThreadKey) -> int:
-    """Count the turns of a thread, without reading them all."""
-    there, step = 0, 1
-    while archive.turns(key, there + step - 1, there + step - 1):
-        there += step
-        step *= 2
-    while step > 1:
-        step //= 2
-        if archive.turns(key, there + step - 1, there + step - 1):
-            there += step
-    return there
+    """Count the turns of a thread."""
+    return archive.turn_count(key)
 
 
 def tools_of(archive: Archive, key: ThreadKey, page: Page) -> Sequence[dict[str, Any]]:
@@ -133,7 +123,6 @@ def engine_at(
 
 
 def budget_of(page: Page) -> Budget:
-    """Tell what a request of a turn might fill, as far as the journal knows."""
-    if page.limit < MIN_LIMIT:
-        return Budget(window=USUAL_WINDOW)
-    return Budget(window=page.limit, max_output=0)
+    """Tell what a request of a turn might fill: what the journal says, or else its own size."""
+    known = page.limit or page.window or sum(page.tokens.values())
+    return Budget(window=max(known, MIN_LIMIT), max_output=0)

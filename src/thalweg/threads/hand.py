@@ -28,9 +28,7 @@ from thalweg.threads.journal import (
     standing_at,
 )
 from thalweg.threads.line import Line
-
-TRIES = 20
-"""How often it is done again because someone appended in between."""
+from thalweg.threads.trying import Tries
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,15 +204,13 @@ def _pinning(
 
 
 def _entered(archive: Archive, key: ThreadKey, decide: Callable[[], _Deed]) -> Done:
-    left = TRIES
+    tries = Tries()
     while True:
-        left -= 1
         length = archive.length(key)
         try:
             return _enter(archive, key, decide(), length)
-        except ConflictError:
-            if not left:
-                raise
+        except ConflictError as conflict:
+            tries.spend(conflict)
 
 
 def _enter(archive: Archive, key: ThreadKey, deed: _Deed, length: int) -> Done:

@@ -29,6 +29,8 @@ class Held:
     position: int
     message: Message
     tokens: int
+    is_again: bool = False
+    """Whether it had left the state, and came again: whoever called sends all there is."""
 
 
 @dataclass(slots=True)
@@ -59,7 +61,9 @@ class Session:
     def sync(self, said: Sequence[Message], *, joins: Callable[[], bool]) -> None:
         """Bring the log up to date with the messages of a state, which the session `knows`.
 
-        What the state has and the log has not is appended. What others appended meanwhile is
+        What the state has and the log has not is appended. What left the state before and is
+        there again, the same words under the same id, is no news: it stands where it stood.
+        What others appended meanwhile is
         taken in, or passed over: a rewind left it behind.
 
         Args:
@@ -71,7 +75,9 @@ class Session:
             ConflictError: Someone appended in this very moment, or deleted the thread; open it
                 again.
         """
-        new = list(said[len(self.held) :])
+        known = len(self.held)
+        again = self._again(said[known:])
+        new = [message for k, message in enumerate(said[known:]) if k not in again]
         found = self.archive.length(self.key)
         if found < self.length:  # deleted under our hands
             raise ConflictError(self.key.thread, self.length, found)
@@ -83,6 +89,36 @@ class Session:
             self.length = self.archive.append(self.key, logged, expected=found)
             for entry in entries:
                 self._hold(entry)
+        if again:
+            news = iter(self.held[known:])
+            places = range(len(said) - known)
+            self.held[known:] = [again[k] if k in again else next(news) for k in places]
+
+    def _again(self, said: Sequence[Message]) -> dict[int, Held]:
+        """Find what stands in the line already; by place in `said`.
+
+        Asked only when a user spoke: what a model and its tools say is new.
+        """
+        held = {h.position for h in self.held}
+        is_all_held = len(self.line) == sum(position in self.line for position in held)
+        if is_all_held or all(message.role != "user" for message in said):
+            return {}
+        found = self.archive.positions(self.key, {message.uid for message in said})
+        standing = {p for places in found.values() for p in places if p in self.line} - held
+        logged = {
+            position: message
+            for span in Line.of(sorted(standing)).spans
+            for position, message in enumerate(
+                self.archive.messages(self.key, span.first, span.last), span.first
+            )
+        }
+        again: dict[int, Held] = {}
+        for k, message in enumerate(said):
+            places = [p for p in found.get(message.uid, ()) if p in logged]
+            if same := [p for p in places if is_same(logged[p], message)]:
+                logged.pop(same[0])
+                again[k] = Held(same[0], message, 0, is_again=True)
+        return again
 
     def _catch_up(self, new: list[Message], found: int, joins: Callable[[], bool]) -> None:
         """Read what is in the log already; what of it is `new` to the state leaves that list."""
@@ -156,7 +192,7 @@ class Session:
         Returns:
             Ids of the messages that may leave the state.
         """
-        held = [h for h in self.held if h.position in self.line]
+        held = [h for h in self.held if h.position in self.line and not h.is_again]
         starts = [k for k, h in enumerate(held) if h.message.role == "assistant"]
         requests = [k for k, h in enumerate(held) if _is_request(h.message)]
         start = requests[-1] if requests else 0
@@ -191,7 +227,7 @@ class Session:
             base=THIS if folded else before,
             length=self.length,
             line=self.line,
-            held=Line.of(h.position for h in self.held),
+            held=Line.of(sorted(h.position for h in self.held)),
             turn=self.engine.turn,
             rent=getattr(self.engine.policy, "rent", 0.0),
             calibration={m: (c.factor, c.observations) for m, c in self.calibrations.items()},

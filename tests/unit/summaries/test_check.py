@@ -32,7 +32,7 @@ REST = "The importer drops rows."
 def faults(section: str, line: str) -> tuple[str, ...]:
     """Check one line beside one that stands."""
     _, dropped = checked(Summary(**{"state": (REST,), section: (line, REST)}), THREAD)
-    return tuple(fault for fault in dropped if REST not in fault)
+    return tuple(fault.told for fault in dropped if REST not in fault.told)
 
 
 @pytest.mark.parametrize(

@@ -9,21 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from thalweg.archive import Archive, ThreadKey, open_existing, render_passages
-from thalweg.errors import ConfigError
-from thalweg.threads.contexts import context_at
-from thalweg.threads.export import FORMATS, check_format, export, write_to
-from thalweg.threads.finding import find_thread, known_threads
-from thalweg.threads.hand import Done, pin, rewind, undo, unpin
-from thalweg.threads.history import history, line_at, turns
-from thalweg.threads.plain import (
+from thalweg.cli.numbers import as_range, bounded
+from thalweg.cli.thread.plain import (
     plain_context,
     plain_done,
     plain_said,
     plain_thread,
     plain_turn,
 )
-from thalweg.threads.ranges import as_range
-from thalweg.threads.telling import (
+from thalweg.cli.thread.text import (
     tell_context,
     tell_done,
     tell_history,
@@ -31,6 +25,12 @@ from thalweg.threads.telling import (
     tell_turn,
     tell_turns,
 )
+from thalweg.errors import ConfigError
+from thalweg.threads.contexts import context_at
+from thalweg.threads.export import FORMATS, check_format, export, write_to
+from thalweg.threads.finding import find_thread, known_threads
+from thalweg.threads.hand import Done, pin, rewind, undo, unpin
+from thalweg.threads.history import history, line_at, turns
 from thalweg.transcript import printable
 
 thread = typer.Typer(
@@ -56,10 +56,18 @@ Owner = Annotated[str, typer.Option(metavar="NAME", help="Whose threads.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with everything.")]
 Turn = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Number of a turn. Default: the newest.", show_default=False),
+    typer.Option(
+        metavar="N",
+        help="Number of a turn. Default: the newest.",
+        show_default=False,
+        callback=bounded,
+    ),
 ]
 Words = Annotated[str, typer.Argument(metavar="WORDS", help="The user's words, exactly; quoted.")]
-Position = Annotated[int, typer.Argument(metavar="POSITION", help="Of the user's message: 12.")]
+Position = Annotated[
+    int,
+    typer.Argument(metavar="POSITION", help="Of the user's message: 12.", callback=bounded),
+]
 
 
 @thread.command("list", short_help="List the threads.")
@@ -147,7 +155,10 @@ def search(
     owner: Owner = "local",
     as_json: AsJson = False,
 ) -> None:
-    """Find passages of a thread by words, best first, as the agent's tool `recall` does."""
+    """Find passages of a thread by words, best first: what `recall` finds for the agent.
+
+    With --abandoned, also what no longer belongs to the thread, which `recall` never tells.
+    """
     with open_existing(archive) as opened:
         key = find_thread(opened, owner, name)
         within = None if abandoned else line_at(opened, key).spans
@@ -232,7 +243,10 @@ def undo_compaction(
     turn: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="The turn that compacted. Default: the newest.", show_default=False
+            metavar="N",
+            help="The turn that compacted. Default: the newest.",
+            show_default=False,
+            callback=bounded,
         ),
     ] = None,
     archive: Place = None,
@@ -252,7 +266,9 @@ def undo_compaction(
 def rewind_thread(
     name: Id,
     *,
-    turn: Annotated[int, typer.Option(metavar="N", help="The turn to go back to.")],
+    turn: Annotated[
+        int, typer.Option(metavar="N", help="The turn to go back to.", callback=bounded)
+    ],
     archive: Place = None,
     owner: Owner = "local",
     as_json: AsJson = False,

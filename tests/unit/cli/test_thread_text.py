@@ -2,6 +2,13 @@
 
 from datetime import UTC
 
+from thalweg.cli.thread.text import (
+    tell_done,
+    tell_history,
+    tell_threads,
+    tell_turn,
+    tell_turns,
+)
 from thalweg.context.edits import Evict, Fold, Pin
 from thalweg.entries import Message, Text, Usage
 from thalweg.threads.contexts import Context
@@ -10,13 +17,6 @@ from thalweg.threads.hand import Done
 from thalweg.threads.history import Said, Taken
 from thalweg.threads.journal import Page, Spent
 from thalweg.threads.line import Line
-from thalweg.threads.telling import (
-    tell_done,
-    tell_history,
-    tell_threads,
-    tell_turn,
-    tell_turns,
-)
 
 AT = 1_790_000_000.0
 EVICTS = tuple(

@@ -1,0 +1,9 @@
+"""`thalweg thread`: the commands, and what they print.
+
+Two rules: a command opens the archive, calls `threads` and prints; what a message says never
+acts on a terminal.
+"""
+
+from thalweg.cli.thread.commands import thread
+
+__all__ = ["thread"]

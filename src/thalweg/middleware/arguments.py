@@ -1,0 +1,95 @@
+"""What a caller may give the middleware, looked at before any run."""
+
+from collections.abc import Callable, Mapping
+
+from langchain.chat_models import init_chat_model
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import RunnableConfig
+
+from thalweg.context.settings import ContextPolicy
+from thalweg.errors import ConfigError
+
+Owner = str | Callable[[RunnableConfig], str]
+"""Whose threads, or how to tell from the config of a run."""
+
+
+def as_policy(given: object) -> ContextPolicy:
+    """Read a policy; a mapping is one in the form of `ContextPolicy.from_mapping`.
+
+    Raises:
+        ConfigError: It is neither, or the mapping says something that cannot be.
+    """
+    if given is None:
+        return ContextPolicy()
+    if isinstance(given, Mapping):
+        return ContextPolicy.from_mapping(given, where="policy")
+    if not isinstance(given, ContextPolicy):
+        mend = "give a ContextPolicy, or a mapping with its settings"
+        raise ConfigError("policy", f"it is {_told(given)}", mend)
+    return given
+
+
+def as_owner(given: Owner) -> Owner:
+    """Look at an owner.
+
+    Raises:
+        ConfigError: It is neither a name nor a function.
+    """
+    if (isinstance(given, str) and given) or callable(given):
+        return given
+    mend = "give a name, or a function that tells it from a run's config"
+    raise ConfigError("owner", f"it is {_told(given)}", mend)
+
+
+def owner_of(owner: Owner, config: RunnableConfig) -> str:
+    """Tell the owner of a run.
+
+    Raises:
+        ConfigError: A function was to tell it, and gave no name.
+    """
+    if isinstance(owner, str):
+        return owner
+    named: object = owner(config)
+    if isinstance(named, str) and named:
+        return named
+    problem = f"the function gave {_told(named)} for this run"
+    raise ConfigError("owner", problem, "let it return a name, a str that is not empty")
+
+
+def as_state_tokens(given: int) -> int:
+    """Look at how much the state may hold.
+
+    Raises:
+        ConfigError: It is no number of tokens.
+    """
+    if isinstance(given, int) and not isinstance(given, bool) and given >= 1:
+        return given
+    raise ConfigError("state_tokens", f"it is {given!r}", "give a number of tokens, 1 at least")
+
+
+def as_summarizer(given: BaseChatModel | str | None, policy: ContextPolicy) -> BaseChatModel | None:
+    """Find the model that writes summaries; `None` for the agent's own.
+
+    Raises:
+        ConfigError: There is no such model, or two are named.
+    """
+    if given is not None and policy.model_name is not None:
+        problem = f"the policy names another one, model_name {policy.model_name!r}"
+        raise ConfigError("summarizer", problem, "give one of the two")
+    named, what = (given, "summarizer") if given is not None else (policy.model_name, "model_name")
+    if named is None or isinstance(named, BaseChatModel):
+        return named
+    if not isinstance(named, str):
+        mend = "give a chat model, or its name for init_chat_model"
+        raise ConfigError(what, f"it is {_told(named)}", mend)
+    try:
+        return init_chat_model(named)
+    except (ValueError, ImportError) as error:
+        problem = f"there is no model {named!r} ({str(error).partition(chr(10))[0]})"
+        mend = "name it as init_chat_model does, 'provider:model', and install its package"
+        raise ConfigError(what, problem, mend) from error
+
+
+def _told(given: object) -> str:
+    """Tell what was given: its kind, or itself where it is short."""
+    return repr(given) if given is None or given == "" else f"of type {type(given).__name__}"

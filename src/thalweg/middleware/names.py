@@ -1,0 +1,61 @@
+"""How threads are named: nobody can name one so that it joins another's."""
+
+import hashlib
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+from thalweg.entries import Message, message_to_json
+from thalweg.middleware.wording import read_state
+
+INSIDE = "/~/"
+"""Parts what a caller named from what a graph named; no name of a caller's contains it."""
+_TOOLS = "tools"
+"""The node of an agent that runs its tools."""
+
+
+def thread_name(config: RunnableConfig, state: Any) -> str | None:  # noqa: ANN401 (any agent's)
+    """Name the thread of a run.
+
+    A subagent runs inside a step of its parent's graph and has a thread of its own. Where the
+    messages come from outside with every run (there is no `thread_id`, or the agent is a node
+    of a graph that keeps them), the thread is known by its first message: whoever passes the
+    messages on goes on with that thread.
+
+    Returns:
+        `None` where nothing tells it: there is no message.
+    """
+    thread = config.get("configurable", {}).get("thread_id")
+    inside = _inside(config)
+    named = "" if thread is None else str(thread).replace("/~", "/~~")
+    if thread is not None and not is_node(config):
+        return f"{named}{INSIDE}{inside}" if inside else named
+    if not state["messages"]:
+        return None
+    (first,) = read_state(state["messages"][:1])
+    if thread is None:
+        return f"{INSIDE}without-id:{_digest(first)}"
+    steps = [s if s.startswith(f"{_TOOLS}:") else s.partition(":")[0] for s in inside.split("|")]
+    return f"{named}{INSIDE}{'|'.join(steps)}:{_digest(first)}"
+
+
+def is_node(config: RunnableConfig) -> bool:
+    """Tell whether an agent is a node of a graph that hands it all messages with every run.
+
+    Its own state then begins anew each time: LangGraph keeps it under the id of the step. A
+    subagent that a tool calls is none, nor is one with a memory of its own
+    (`checkpointer=True`), which has no id of a step.
+    """
+    steps = [step.partition(":")[0] for step in _inside(config).split("|") if ":" in step]
+    return bool(steps) and steps[-1] != _TOOLS
+
+
+def _inside(config: RunnableConfig) -> str:
+    """Tell in which step of a parent's graph an agent runs; empty outside of any."""
+    return str(config.get("configurable", {}).get("checkpoint_ns", "")).rpartition("|")[0]
+
+
+def _digest(message: Message) -> str:
+    """Know a message by id and words."""
+    known_by = Message(message.role, message.parts, answers=message.answers, uid=message.uid)
+    return hashlib.sha256(message_to_json(known_by).encode()).hexdigest()[:32]

@@ -1,0 +1,65 @@
+"""What an open thread keeps of the prompts and tools beside its messages."""
+
+from dataclasses import replace
+
+from tests.unit.threads.driver import KEY
+from thalweg.archive import SqliteArchive, ThreadKey
+from thalweg.context.budget import Budget
+from thalweg.context.engine import Engine
+from thalweg.context.policy import RentOrBuy
+from thalweg.context.pricing import TARIFFS
+from thalweg.middleware.beside import Beside
+from thalweg.middleware.desk import OpenThread
+from thalweg.threads.journal import Page
+from thalweg.threads.session import Session
+from thalweg.tokens import exact_counter
+
+
+class CountingArchive(SqliteArchive):
+    """Counts what is attached."""
+
+    attached = 0
+
+    def attach(self, key: ThreadKey, text: str) -> str:
+        """See `Archive.attach`."""
+        self.attached += 1
+        return super().attach(key, text)
+
+
+def beside(system: str, tools: str = "[]") -> Beside:
+    """Go with a request."""
+    return Beside(system, tools, 1, 1)
+
+
+def opened(archive: SqliteArchive) -> OpenThread:
+    """Open a new thread."""
+    policy = RentOrBuy(TARIFFS["anthropic"])
+    engine = Engine(Budget(window=2_000, max_output=0), policy, exact_counter(), "{}-{}".format)
+    return OpenThread(Session(archive, KEY, engine, Page(kind="call", at=0.0, length=0)))
+
+
+def test_a_prompt_that_changes_every_time_is_not_kept_in_memory() -> None:
+    """The newest is known, by its digest; one that stays is written once."""
+    archive = CountingArchive(":memory:")
+    thread = opened(archive)
+    for n in range(20):
+        system, tools = thread.attach(beside(f"It is {n} o'clock \ud800. " * 100))
+        assert archive.attachment(KEY, system).startswith(f"It is {n} o")
+        assert archive.attachment(KEY, tools) == "[]"
+
+    assert archive.attached == 21
+    assert thread.attach(beside("", "")) == ("", "")
+    assert "clock" not in repr(thread)
+
+
+def test_to_ask_whether_a_prompt_changed_writes_nothing() -> None:
+    """A request may never be sent."""
+    archive = CountingArchive(":memory:")
+    thread = opened(archive)
+
+    assert thread.beside_changed(beside("new"))
+    assert archive.attached == 0
+    system, tools = thread.attach(beside("new"))
+    thread.session.page = replace(thread.session.page, system=system, tools=tools)
+    assert not thread.beside_changed(beside("new"))
+    assert thread.beside_changed(beside("newer"))
