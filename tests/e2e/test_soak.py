@@ -23,7 +23,7 @@ from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.context.settings import ContextPolicy
 from thalweg.entries import Text
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.turn import REFUSALS
+from thalweg.middleware.sending import ATTEMPTS
 from thalweg.testing.strict import FaultName, Model, Seen, StrictProvider, WireName
 from thalweg.transcript import as_text
 
@@ -270,7 +270,7 @@ def test_every_refusal_is_answered_by_smaller_requests_until_one_is_taken(soak: 
         sizes = [seen.tokens for seen in chain]
         assert chain[-1].status == 200, sizes
         assert sizes == sorted(set(sizes), reverse=True)
-        assert len(sizes) <= REFUSALS
+        assert len(sizes) <= ATTEMPTS
 
 
 def test_a_client_that_was_told_its_window_is_not_refused(soak: Soak) -> None:
@@ -284,7 +284,7 @@ def test_a_client_that_was_told_its_window_is_not_refused(soak: Soak) -> None:
         now, before = SETTINGS[epoch], SETTINGS[max(0, epoch - 1)]
         assert model in now.untold or now.inflation > before.inflation, (epoch, model)
         # The refusals of Responses name no number: there the window has to be searched for.
-        assert times <= (REFUSALS if WIRES[model] == "openai-responses" else 1), (epoch, model)
+        assert times <= (ATTEMPTS if WIRES[model] == "openai-responses" else 1), (epoch, model)
 
 
 def test_nothing_that_was_said_is_lost(soak: Soak) -> None:

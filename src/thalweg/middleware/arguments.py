@@ -56,7 +56,7 @@ def owner_of(owner: Owner, config: RunnableConfig) -> str:
     raise ConfigError("owner", problem, "let it return a name, a str that is not empty")
 
 
-def as_state_tokens(given: int) -> int:
+def as_state_tokens(given: object) -> int:
     """Look at how much the state may hold.
 
     Raises:
@@ -67,7 +67,7 @@ def as_state_tokens(given: int) -> int:
     raise ConfigError("state_tokens", f"it is {given!r}", "give a number of tokens, 1 at least")
 
 
-def as_summarizer(given: BaseChatModel | str | None, policy: ContextPolicy) -> BaseChatModel | None:
+def as_summarizer(given: object, policy: ContextPolicy) -> BaseChatModel | None:
     """Find the model that writes summaries; `None` for the agent's own.
 
     Raises:

@@ -11,7 +11,7 @@ from thalweg.archive import RECALL_TOOL, recall
 from thalweg.context.plan import RECALL
 from thalweg.errors import ArchiveError
 from thalweg.middleware.desk import Desk
-from thalweg.middleware.turn import _mark
+from thalweg.middleware.marks import read_mark
 from thalweg.prompts import prompt
 from thalweg.threads.history import line_at
 
@@ -46,7 +46,7 @@ def recall_tool(desk: Desk) -> BaseTool:
     def run(runtime: ToolRuntime[Any, Any], **asked: Any) -> str:  # noqa: ANN401 (a model's)
         key = desk.key(runtime.config, runtime.state)
         try:
-            line = line_at(desk.archive, key, _mark(runtime.state))
+            line = line_at(desk.archive, key, read_mark(runtime.state.get("thalweg_turn"), key))
         except ArchiveError:
             return prompt("recall_failed").render()
         return recall(desk.archive, key, within=line.spans, count=desk.count, **asked)

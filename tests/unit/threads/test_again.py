@@ -35,7 +35,7 @@ def test_sending_everything_gives_the_requests_of_sending_the_news(
 ) -> None:
     """Across folds and runs that failed; and nothing is logged twice."""
     plain, whole = (Driver(archive=open_archive(":memory:", secret=b"x")) for _ in range(2))
-    whole.say = _with_everything(whole)  # type: ignore[method-assign]
+    whole.say = _with_everything(whole)  # type: ignore[assignment, method-assign]
     for number, (tools, then) in enumerate(runs):
         for driver in (plain, whole):
             driver.ask(f"question {number}", tools=tools)
