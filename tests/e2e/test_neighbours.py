@@ -277,7 +277,7 @@ class Asking(Middleware):
 
 @BOTH
 def test_an_interrupt_in_a_model_call_passes(*, is_outer: bool) -> None:
-    """It is LangGraph's way out of a step, and no failure; not of a summary, either."""
+    """It is LangGraph's way out of a step, and no failure."""
     model = RuledModel(rule=says("ok"))
     policy = ContextPolicy(window=32_000, trigger=("messages", 4), keep=("messages", 2))
     context = ContextMiddleware(policy, archive=":memory:")
@@ -293,6 +293,31 @@ def test_an_interrupt_in_a_model_call_passes(*, is_outer: bool) -> None:
         assert state["messages"][-1].text == "ok"
 
     assert model.problems == []
+
+
+def test_an_interrupt_in_a_summary_passes() -> None:
+    """The summarizer may ask a person, as any step of a graph may."""
+    asked: list[str] = []
+
+    def careful(messages: Sequence[BaseMessage]) -> AIMessage:
+        del messages
+        asked.append(interrupt("may I sum up?"))
+        return AIMessage("## Progress\n- some words here\n")
+
+    policy = ContextPolicy(window=32_000, trigger=("messages", 4), keep=("messages", 2))
+    context = ContextMiddleware(policy, archive=":memory:", summarizer=RuledModel(rule=careful))
+    agent: Any = create_agent(
+        RuledModel(rule=says("ok")), middleware=[context], checkpointer=InMemorySaver()
+    )
+    config = {"configurable": {"thread_id": "t"}}
+    for n in range(4):
+        said = f"q{n} " + "some words here " * 400
+        state = agent.invoke({"messages": [("user", said)]}, config)
+        while "__interrupt__" in state:
+            state = agent.invoke(Command(resume="yes"), config)
+        assert state["messages"][-1].text == "ok"
+
+    assert "yes" in asked
 
 
 def answers(request: Request) -> Answer:
