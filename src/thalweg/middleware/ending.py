@@ -11,8 +11,7 @@ from thalweg.middleware.desk import Desk
 from thalweg.middleware.effects import Flow, Work
 from thalweg.middleware.marks import write_mark
 from thalweg.middleware.wording import read_state
-
-TRIES = 20
+from thalweg.threads.trying import Tries
 
 
 def end_run(desk: Desk, state: Any, config: RunnableConfig) -> Flow[dict[str, Any] | None]:  # noqa: ANN401 (any agent's)
@@ -25,18 +24,17 @@ def end_run(desk: Desk, state: Any, config: RunnableConfig) -> Flow[dict[str, An
 
 def _end(desk: Desk, state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401
     key, said = desk.key(config, state), read_state(state["messages"])
-    for left in reversed(range(TRIES)):
+    tries = Tries()
+    while True:
         opened = desk.open(key, state["thalweg_turn"], said, config)
         session = opened.session
         try:
             desk.sync(session, said, config, state["thalweg_turn"])
             page = replace(session.page, kind="end", at=time.time(), spent=None)
             number = session.enter(page, ())
-        except ConflictError:
-            if not left:
-                raise
+        except ConflictError as conflict:
+            tries.spend(conflict)
         else:
             session.is_running = False
             desk.put_back(opened)
             return {"thalweg_turn": write_mark(key, number)}
-    return {}

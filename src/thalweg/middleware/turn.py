@@ -34,12 +34,11 @@ from thalweg.middleware.summaries import Summarizer
 from thalweg.middleware.wording import read_state
 from thalweg.summaries.check import Fault
 from thalweg.threads.journal import Page
+from thalweg.threads.trying import Tries
 from thalweg.tokens import Calibration
 
 NOTE_CHARS = 2_000
 """Most characters of what the journal notes of a summary's faults."""
-TRIES = 20
-"""How often a turn is begun again because another run appended in between."""
 
 
 def take_turn(
@@ -88,13 +87,13 @@ class _Turn:
         Raises:
             ConflictError: Others came first every time.
         """
-        for left in reversed(range(TRIES)):
+        tries = Tries()
+        while True:
             try:
                 yield Work(self._take)
                 yield from self._plan(asked=bool(self.request.state.get("thalweg_compact")))
-            except ConflictError:
-                if not left:
-                    raise
+            except ConflictError as conflict:
+                yield Work(partial(tries.spend, conflict))
             else:
                 return
 
