@@ -74,14 +74,14 @@ class Connections:
     def _take(self, begin: str) -> psycopg.Connection:
         while (idle := self._idle_one()) is not None:
             try:
-                idle.execute(begin)
+                idle.execute(begin.encode())
             except psycopg.Error:
                 idle.close()
             else:
                 return idle
         connection = connect(self._url, self.place, self._timeout_s)
         try:
-            connection.execute(begin)
+            connection.execute(begin.encode())
         except psycopg.Error as error:
             connection.close()
             raise as_storage_error(self.place, error) from error

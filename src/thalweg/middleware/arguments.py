@@ -1,6 +1,7 @@
 """What a caller may give the middleware, looked at before any run."""
 
 from collections.abc import Callable, Mapping
+from typing import cast
 
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
@@ -38,7 +39,7 @@ def as_owner(given: object) -> Owner:
     if isinstance(given, str) and given:
         return given
     if callable(given):
-        return given
+        return cast("Owner", given)
     mend = "give a name, or a function that tells it from a run's config"
     raise ConfigError("owner", f"it is {_told(given)}", mend)
 

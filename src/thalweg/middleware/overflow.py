@@ -75,7 +75,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _read(error: BaseException, status: int | None, text: str) -> Overflow | None:
-    kind = next((kind for kind, words in _KINDS if words.search(text)), None)
+    kind: Kind | None = next((kind for kind, words in _KINDS if words.search(text)), None)
     if kind is None and _is_any(error, _CLASSES):
         kind = "tokens"
     if kind is None:

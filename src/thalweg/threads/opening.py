@@ -180,7 +180,7 @@ def _standing_before(
         standing = standing_at(archive, key, number, page)
         if standing.fold is None or not dropped or standing.fold.last < min(dropped):
             return number, page, standing
-        at_fold = number if page.base in {THIS, None} else page.base
+        at_fold = number if page.base is None or page.base == THIS else page.base
         number = (page if at_fold == number else read_page(archive, key, at_fold)).parent
         page = page if number is None else read_page(archive, key, number)
     return None, replace(page, base=None, parent=None), Standing()
