@@ -1,0 +1,76 @@
+"""What an agent's context engine tells of its decisions, wherever it is listened to."""
+
+import logging
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langgraph.checkpoint.memory import InMemorySaver
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import use_span
+
+from thalweg import ContextMiddleware, ContextPolicy
+from thalweg.testing.model import ScriptedModel
+
+
+def talk() -> list[dict[str, Any]]:
+    """Talk until something was folded; give what came on the custom stream."""
+    agent = create_agent(
+        ScriptedModel(script=lambda _: "An answer. " * 200),
+        middleware=[
+            ContextMiddleware(ContextPolicy(window=8_000, summarize=False), archive=":memory:")
+        ],
+        checkpointer=InMemorySaver(),
+    )
+    told: list[dict[str, Any]] = []
+    for number in range(12):
+        said: Any = {"messages": [("user", f"topic {number} " + "blah " * 300)]}
+        told += agent.stream(said, {"configurable": {"thread_id": "t"}}, stream_mode="custom")
+    return told
+
+
+def test_one_decision_is_one_event_with_its_reason_and_its_price() -> None:
+    """And only turns in which something was decided are told of."""
+    (event,) = talk()
+
+    assert event["type"] == "thalweg.context"
+    assert event["trigger"] == ["the request would not fit"]
+    assert [edit["kind"] for edit in event["edits"]] == ["fold"]
+    assert event["tokens_after"] < event["limit"] < event["tokens_before"]
+    assert 0 < event["tokens_rewritten"] <= event["tokens_after"]
+    assert event["price"] > 0
+    assert event["saved_a_call"] > 0
+
+
+def test_the_log_says_it_in_a_sentence_and_the_numbers_line_by_line(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The sentence for those who run it, the lines for those who look."""
+    with caplog.at_level(logging.DEBUG, "thalweg.context"):
+        (event,) = talk()
+
+    said = [(r.levelname, r.message) for r in caplog.records if r.name == "thalweg.context"]
+    before, limit = event["tokens_before"], event["limit"]
+    assert said[0][0] == "INFO"
+    assert f"{before} -> {event['tokens_after']} tokens of {limit} (1 fold)" in said[0][1]
+    assert said[1][1] == (
+        f"[ContextMiddleware] Token count: {before} / {limit} ({100 * before // limit}%)"
+    )
+    assert any("New message count" in line for _, line in said)
+
+
+def test_a_trace_has_the_event_in_the_span_of_the_run() -> None:
+    """Where OpenTelemetry is installed."""
+    spans = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    with use_span(provider.get_tracer("test").start_span("run"), end_on_exit=True):
+        (event,) = talk()
+
+    (span,) = spans.get_finished_spans()
+    (traced,) = span.events
+    assert traced.name == "thalweg.context"
+    assert traced.attributes is not None
+    assert traced.attributes["tokens_after"] == event["tokens_after"]
