@@ -537,6 +537,10 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path) -> None:
 
 
 @posix
+@pytest.mark.skipif(
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN,
+    reason="interrupts are ignored here, as in a shell's background, and so by what is started",
+)
 @pytest.mark.parametrize("threads", [1, 3])
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, threads: int) -> None:
     """No half report, no process, no traceback; with one process and with several."""
