@@ -15,6 +15,7 @@ from typing import Any
 
 from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ModelResponse
 from langchain.tools.tool_node import ToolCallRequest
+from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.types import Command
@@ -127,7 +128,8 @@ class World:
     def _look(self, request: Request) -> None:
         users = [message for message in request.messages if message.role == "user"]
         text = "\n".join(message.text for message in users)
-        words = (self.said[-1], *self.rules)
+        said, rules = heard(request)
+        words = (self.said[said - 1], *self.rules[:rules])
         self.lacking += [(request.number, said[-60:]) for said in words if said not in text]
 
     def _call(self, request: Request) -> tuple[str, dict[str, Any]]:
@@ -198,6 +200,13 @@ def signed(message: Message) -> str:
     return json.dumps([message.role, message.answers, words, media, calls], ensure_ascii=False)
 
 
+def heard(request: Request) -> tuple[int, int]:
+    """Tell how many requests and rules a user had said when this was sent; see `Witness`."""
+    stamp = request.body.get("user") or request.body["metadata"]["user_id"]
+    said, rules = map(int, str(stamp).split())
+    return said, rules
+
+
 class Witness(AgentMiddleware[Any, Any, Any]):
     """Stands next to the model and the tools, and writes down what they gave."""
 
@@ -211,7 +220,7 @@ class Witness(AgentMiddleware[Any, Any, Any]):
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
         """See `AgentMiddleware`."""
-        return self._noted(handler(request))
+        return self._noted(handler(self._stamped(request)))
 
     async def awrap_model_call(
         self,
@@ -219,7 +228,7 @@ class Witness(AgentMiddleware[Any, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """See `AgentMiddleware`."""
-        return self._noted(await handler(request))
+        return self._noted(await handler(self._stamped(request)))
 
     def wrap_tool_call(
         self,
@@ -236,6 +245,14 @@ class Witness(AgentMiddleware[Any, Any, Any]):
     ) -> ToolMessage | Command[Any]:
         """See `AgentMiddleware`."""
         return self._told(await handler(request))
+
+    def _stamped(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """Say in a request what had been said when it was sent: it may be read much later."""
+        stamp = f"{len(self._world.said)} {len(self._world.rules)}"
+        is_claude = isinstance(request.model, ChatAnthropic)
+        named = {"metadata": {"user_id": stamp}} if is_claude else {"user": stamp}
+        settings = {**request.model_settings, "extra_body": named}
+        return request.override(model_settings=settings)
 
     def _noted(self, response: ModelResponse[Any]) -> ModelResponse[Any]:
         world = self._world
