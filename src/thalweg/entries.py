@@ -135,6 +135,11 @@ class Message:
         return texts[0] if len(texts) == 1 else "\n".join(texts)
 
     @property
+    def is_request(self) -> bool:
+        """Whether a person said this: not a tool, not the harness."""
+        return self.role == "user" and self.kind == "said"
+
+    @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls of the message, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
@@ -268,4 +273,4 @@ class Entry:
     @property
     def is_request(self) -> bool:
         """Whether a person said this: not a tool, not the harness."""
-        return self.message.role == "user" and self.message.kind == "said"
+        return self.message.is_request

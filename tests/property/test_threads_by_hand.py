@@ -7,7 +7,7 @@ from tests.unit.threads.driver import KEY, SYSTEM, Driver
 from thalweg.errors import ArchiveError, PinError
 from thalweg.recordings.source import take_apart
 from thalweg.recordings.thalweg_thread import FORMAT
-from thalweg.threads.contexts import context_at, count_turns
+from thalweg.threads.contexts import context_at
 from thalweg.threads.export import export
 from thalweg.threads.hand import pin, rewind, undo, unpin
 from thalweg.threads.history import history, turns
@@ -73,6 +73,6 @@ def test_every_turn_is_made_again_and_nothing_that_was_left_behind_comes_back(
         assert [said.message.text for said in history(driver.archive, KEY, turn)] == line
     everything = history(driver.archive, KEY, abandoned=True)
     assert [one.position for one in everything] == list(range(driver.archive.length(KEY)))
-    assert count_turns(driver.archive, KEY) == len(turns(driver.archive, KEY))
+    assert driver.archive.turn_count(KEY) == len(turns(driver.archive, KEY))
     exported = FORMAT.read(take_apart("t1", "".join(export(driver.archive, KEY))))
     assert [message.text for message in exported.messages[1:]] == driver.line[max(driver.line)]

@@ -108,7 +108,7 @@ class Said:
     @classmethod
     def of(cls, source: Iterable[Message]) -> "Said":
         """Read the messages that a user said, once."""
-        texts = [m.text for m in source if m.role == "user" and m.kind == "said"]
+        texts = [m.text for m in source if m.is_request]
         passages = tuple(passage for text in texts for passage in _passages(text))
         sentences = frozenset(key(s) for text in texts for s in _SENTENCE_END.split(text))
         return cls(passages, tuple(f" {key(text)} " for text in texts), sentences)

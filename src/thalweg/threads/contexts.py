@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.context.budget import MIN_LIMIT, Budget
@@ -18,8 +18,6 @@ from thalweg.threads.journal import Page, read_page, standing_at
 from thalweg.threads.line import Line
 from thalweg.threads.opening import live_messages
 from thalweg.tokens import exact_counter
-
-_BESIDE: tuple[Beside, ...] = ("system", "tools", "memory", "skills")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +74,11 @@ def page_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> tuple[
     """
     if turn is not None:
         return turn, read_page(archive, key, turn)
-    newest = count_turns(archive, key) - 1
+    newest = archive.turn_count(key) - 1
     if newest < 0:
         problem = f"thread {key.thread!r} has no turns: nothing was sent yet"
         raise ArchiveError(problem)
     return newest, read_page(archive, key, newest)
-
-
-def count_turns(archive: Archive, key: ThreadKey) -> int:
-    """Count the turns of a thread."""
-    return archive.turn_count(key)
 
 
 def tools_of(archive: Archive, key: ThreadKey, page: Page) -> Sequence[dict[str, Any]]:
@@ -117,7 +110,7 @@ def engine_at(
     there = page.line if line is None else line
     engine.resume(standing, live_messages(archive, key, there, standing))
     engine.turn = page.turn
-    for section in _BESIDE:
+    for section in get_args(Beside):
         engine.window.set_beside(section, page.tokens.get(section, 0))
     return engine
 

@@ -10,7 +10,7 @@ from thalweg.archive import Archive, ThreadKey, default_place
 from thalweg.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.errors import ConfigError
 from thalweg.recordings.thalweg_thread import thread_lines
-from thalweg.threads.contexts import Context, context_at, count_turns
+from thalweg.threads.contexts import Context, context_at
 from thalweg.threads.history import history
 from thalweg.transcript import printable, speaker
 from thalweg.wires.registry import WIRES
@@ -79,7 +79,7 @@ def export(
         ArchiveError: The journal has no such turn.
     """
     messages = [said.message for said in history(archive, key, turn)]
-    context = context_at(archive, key, turn) if count_turns(archive, key) else None
+    context = context_at(archive, key, turn) if archive.turn_count(key) else None
     if context is not None and context.system is not None:
         messages.insert(0, context.system)
     tools = context.tools if context else ()

@@ -5,7 +5,6 @@ from difflib import get_close_matches
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.errors import ArchiveError
-from thalweg.threads.contexts import count_turns
 from thalweg.threads.journal import Page, read_page
 
 
@@ -26,7 +25,7 @@ def known_threads(archive: Archive, owner: str) -> list[Known]:
     found = []
     for thread in archive.threads(owner):
         key = ThreadKey(owner, thread)
-        count = count_turns(archive, key)
+        count = archive.turn_count(key)
         newest = read_page(archive, key, count - 1) if count else None
         found.append(Known(thread, archive.length(key), count, newest))
     return found

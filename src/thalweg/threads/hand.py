@@ -10,21 +10,19 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from thalweg.archive import Archive, ThreadKey, Turn
+from thalweg.archive import Archive, ThreadKey
 from thalweg.context.edits import Edit, Fold, Pin, Unpin
 from thalweg.context.engine import Engine
 from thalweg.context.fold import Quote
-from thalweg.context.saved import standing_to_bytes
 from thalweg.context.standing import Standing
 from thalweg.errors import ArchiveError, ConflictError, PinError
 from thalweg.threads.contexts import engine_at, page_at
-from thalweg.threads.history import ancestry
 from thalweg.threads.journal import (
-    THIS,
     Kind,
-    page_from_json,
-    page_to_json,
+    ancestry,
+    enter_page,
     read_page,
+    read_pages,
     standing_at,
 )
 from thalweg.threads.line import Line
@@ -80,7 +78,7 @@ def undo(archive: Archive, key: ThreadKey, turn: int | None = None) -> Done:
     """
 
     def deed() -> _Deed:
-        pages = [page_from_json(text) for text in archive.turns(key)]
+        pages = read_pages(archive, key)
         way = list(ancestry(pages, len(pages) - 1))
         folds = [n for n in way if any(isinstance(edit, Fold) for edit in pages[n].edits)]
         undone = next(iter(folds), None) if turn is None else turn
@@ -91,9 +89,9 @@ def undo(archive: Archive, key: ThreadKey, turn: int | None = None) -> Done:
             kind="undo",
             about=undone,
             parent=pages[undone].parent,
-            line=pages[-1].line,
-            length=pages[-1].length,
-            turn=pages[-1].turn,
+            line=pages[way[0]].line,
+            length=pages[way[0]].length,
+            turn=pages[way[0]].turn,
             act=lambda engine: _pin_again(engine, [edit for page in since for edit in page.edits]),
         )
 
@@ -215,20 +213,17 @@ def _entered(archive: Archive, key: ThreadKey, decide: Callable[[], _Deed]) -> D
 
 def _enter(archive: Archive, key: ThreadKey, deed: _Deed, length: int) -> Done:
     _, newest = page_at(archive, key)
-    standing, base = Standing(), None
+    standing, parent = Standing(), None
     if deed.parent is not None:
         parent = read_page(archive, key, deed.parent)
         standing = standing_at(archive, key, deed.parent, parent)
-        base = deed.parent if parent.base == THIS else parent.base
     engine = engine_at(archive, key, newest, standing, deed.line)
     deed.act(engine)
-    folded = any(isinstance(edit, Fold) for edit in engine.history)
     page = replace(
         newest,
         kind=deed.kind,
         at=time.time(),
         parent=deed.parent,
-        base=THIS if folded else base,
         length=deed.length,
         line=deed.line,
         turn=deed.turn,
@@ -238,6 +233,5 @@ def _enter(archive: Archive, key: ThreadKey, deed: _Deed, length: int) -> Done:
         spent=None,
         note=str(deed.about),
     )
-    state = standing_to_bytes(engine.standing()) if folded else b""
-    number = archive.add_turn(key, Turn(page_to_json(page), state), length=length)
+    number, _ = enter_page(archive, key, page, parent, engine, length)
     return Done(number, deed.about, engine.window.tokens, newest.limit)

@@ -1,14 +1,13 @@
 """What was said in a thread, and the turns that were taken in it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.entries import Message, Usage
 from thalweg.threads.contexts import page_at
-from thalweg.threads.journal import Page, page_from_json
-from thalweg.threads.line import Line
-from thalweg.threads.opening import read_line
+from thalweg.threads.journal import Page, ancestry, read_pages
+from thalweg.threads.line import Line, read_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ def line_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> Line:
     Raises:
         ArchiveError: The journal has no such turn.
     """
-    if turn is None and not archive.turns(key, 0, 0):
+    if turn is None and not archive.turn_count(key):
         return _whole(archive, key)
     return page_at(archive, key, turn)[1].line
 
@@ -74,16 +73,16 @@ class Taken:
 
 def turns(archive: Archive, key: ThreadKey) -> list[Taken]:
     """List the turns of a thread, oldest first."""
-    pages = [page_from_json(text) for text in archive.turns(key)]
+    pages = read_pages(archive, key)
     way = set(ancestry(pages, len(pages) - 1))
-    line = pages[-1].line if pages else Line()
+    line = pages[len(pages) - 1].line if pages else Line()
     usages = {
         number: archive.messages(key, position, position)[0].usage
         for number, position in _answers(pages)
     }
     return [
         Taken(number, page, usages.get(number), number in way or _is_within(page.line, line))
-        for number, page in enumerate(pages)
+        for number, page in pages.items()
     ]
 
 
@@ -94,18 +93,10 @@ def _is_within(line: Line, whole: Line) -> bool:
     )
 
 
-def ancestry(pages: Sequence[Page], number: int) -> Iterator[int]:
-    """Go back from a turn to the first one, itself included."""
-    at: int | None = number if pages else None
-    while at is not None:
-        yield at
-        at = pages[at].parent
-
-
-def _answers(pages: Sequence[Page]) -> Iterator[tuple[int, int]]:
+def _answers(pages: Mapping[int, Page]) -> Iterator[tuple[int, int]]:
     """Find, for each model call that was answered, where the answer stands in the log."""
     answered: set[int] = set()
-    for page in pages:
+    for page in pages.values():
         asked = page.parent
         if asked is None or asked in answered or pages[asked].kind != "call":
             continue

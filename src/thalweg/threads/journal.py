@@ -5,14 +5,20 @@ processes at once, is a tree of turns over one log, and every context in it can 
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from thalweg.archive import Archive, Span, ThreadKey
+from thalweg.archive import Archive, Span, ThreadKey, Turn
 from thalweg.context.edits import Edit, Fold, Pin, Unpin
+from thalweg.context.engine import Engine
 from thalweg.context.fold import Quote
-from thalweg.context.saved import edit_from_plain, edit_to_plain, standing_from_bytes
+from thalweg.context.saved import (
+    edit_from_plain,
+    edit_to_plain,
+    standing_from_bytes,
+    standing_to_bytes,
+)
 from thalweg.context.standing import Standing
 from thalweg.errors import ArchiveError
 from thalweg.threads.line import Line
@@ -128,6 +134,48 @@ def read_page(archive: Archive, key: ThreadKey, turn: int) -> Page:
     return page_from_json(found[0])
 
 
+def read_pages(
+    archive: Archive, key: ThreadKey, first: int = 0, last: int | None = None
+) -> dict[int, Page]:
+    """Read turns by their numbers, `last` included."""
+    bodies = archive.turns(key, first, last)
+    return {number: page_from_json(body) for number, body in enumerate(bodies, first)}
+
+
+def ancestry(pages: Mapping[int, Page], number: int | None) -> Iterator[int]:
+    """Go back from a turn, itself included, as far as the pages go."""
+    while number is not None and number in pages:
+        yield number
+        number = pages[number].parent
+
+
+def enter_page(
+    archive: Archive, key: ThreadKey, page: Page, parent: Page | None, engine: Engine, length: int
+) -> tuple[int, Page]:
+    """Append a turn to the journal; one that folded holds the engine's standing, too.
+
+    Args:
+        archive: Where the thread is.
+        key: The thread.
+        page: The turn; on what it is based is filled in.
+        parent: The page of the turn it goes on from.
+        engine: As the turn left it.
+        length: Length of the log that it was decided on.
+
+    Returns:
+        Its number, and the page as it was entered.
+
+    Raises:
+        ConflictError: The log is not `length` long any more.
+    """
+    folded = any(isinstance(edit, Fold) for edit in page.edits)
+    before = None if parent is None else parent.base
+    before = page.parent if before == THIS else before
+    page = replace(page, base=THIS if folded else before)
+    state = standing_to_bytes(engine.standing()) if folded else b""
+    return archive.add_turn(key, Turn(page_to_json(page), state), length=length), page
+
+
 def standing_at(archive: Archive, key: ThreadKey, turn: int, page: Page) -> Standing:
     """Tell what an engine knew after a turn, beside the live messages.
 
@@ -161,10 +209,6 @@ def standing_at(archive: Archive, key: ThreadKey, turn: int, page: Page) -> Stan
 def _edits_between(archive: Archive, key: ThreadKey, base: int | None, turn: int) -> Sequence[Edit]:
     """List the edits on the way from a base, itself left out, to a turn."""
     first = 0 if base is None else base + 1
-    pages = [page_from_json(text) for text in archive.turns(key, first, turn)]
-    on_the_way: list[Page] = []
-    at: int | None = turn
-    while at is not None and at >= first:
-        on_the_way.append(pages[at - first])
-        at = pages[at - first].parent
-    return [edit for page in reversed(on_the_way) for edit in page.edits]
+    pages = read_pages(archive, key, first, turn)
+    way = list(ancestry(pages, turn))
+    return [edit for number in reversed(way) for edit in pages[number].edits]

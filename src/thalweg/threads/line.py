@@ -8,7 +8,8 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from thalweg.archive import Span
+from thalweg.archive import Archive, Span, ThreadKey
+from thalweg.entries import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +77,9 @@ class Line:
             return False
         at = bisect_right(self.spans, position, key=lambda span: span.first)
         return at > 0 and position <= self.spans[at - 1].last
+
+
+def read_line(archive: Archive, key: ThreadKey, line: Line) -> Iterator[tuple[int, Message]]:
+    """Read the messages of a line with their positions, oldest first."""
+    for span in line.spans:
+        yield from enumerate(archive.messages(key, span.first, span.last), span.first)

@@ -12,11 +12,11 @@ from thalweg.threads.journal import (
     BY_HAND,
     THIS,
     Page,
-    page_from_json,
     read_page,
+    read_pages,
     standing_at,
 )
-from thalweg.threads.line import Line
+from thalweg.threads.line import Line, read_line
 from thalweg.threads.session import Held, Session, common, is_same
 from thalweg.tokens import Calibration, measure
 
@@ -112,15 +112,15 @@ def left_by_hand(archive: Archive, key: ThreadKey, mark: int | None) -> ByHand |
         mark: Number of the turn that the state was left in; `None` of a new one.
     """
     first = 0 if mark is None else mark + 1
-    later = [page_from_json(text) for text in archive.turns(key, first)]
-    done = [number for number, page in enumerate(later, first) if page.kind in BY_HAND]
+    later = read_pages(archive, key, first)
+    done = [number for number, page in later.items() if page.kind in BY_HAND]
     if not done:
         return None
-    was_newest = all(page.kind in BY_HAND for page in later[: done[-1] - first])
-    if not was_newest and _went_on(dict(enumerate(later, first)), done[-1]):
+    was_newest = all(page.kind in BY_HAND for n, page in later.items() if n < done[-1])
+    if not was_newest and _went_on(later, done[-1]):
         return None
-    is_rewound = any(later[number - first].kind == "rewind" for number in done)
-    return ByHand(done[-1], later[done[-1] - first], is_rewound)
+    is_rewound = any(later[number].kind == "rewind" for number in done)
+    return ByHand(done[-1], later[done[-1]], is_rewound)
 
 
 def _went_on(pages: Mapping[int, Page], number: int) -> bool:
@@ -164,12 +164,6 @@ def live_messages(
     early = sorted({*range(standing.systems), *fold.kept})
     yield from read_line(archive, key, Line.of(p for p in early if p in line))
     yield from read_line(archive, key, line.after(fold.last))
-
-
-def read_line(archive: Archive, key: ThreadKey, line: Line) -> Iterator[tuple[int, Message]]:
-    """Read the messages of a line with their positions, oldest first."""
-    for span in line.spans:
-        yield from enumerate(archive.messages(key, span.first, span.last), span.first)
 
 
 def _standing_before(

@@ -8,14 +8,13 @@ any two leaves a state that `open_session` goes on from.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from thalweg.archive import Archive, Logged, ThreadKey, Turn
-from thalweg.context.edits import Edit, Fold
+from thalweg.archive import Archive, Logged, ThreadKey
+from thalweg.context.edits import Edit
 from thalweg.context.engine import Engine
-from thalweg.context.saved import standing_to_bytes
 from thalweg.entries import Entry, Message
 from thalweg.errors import ConflictError
-from thalweg.threads.journal import THIS, Page, page_from_json, page_to_json
-from thalweg.threads.line import Line
+from thalweg.threads.journal import Page, enter_page, read_pages
+from thalweg.threads.line import Line, read_line
 from thalweg.tokens import Calibration
 
 LIVE_S = 20.0
@@ -63,8 +62,7 @@ class Session:
 
         What the state has and the log has not is appended. What left the state before and is
         there again, the same words under the same id, is no news: it stands where it stood.
-        What others appended meanwhile is
-        taken in, or passed over: a rewind left it behind.
+        What others appended meanwhile is taken in, or passed over: a rewind left it behind.
 
         Args:
             said: The messages of the state, oldest first.
@@ -99,19 +97,14 @@ class Session:
 
         Asked only when a user spoke: what a model and its tools say is new.
         """
+        if all(message.role != "user" for message in said):
+            return {}
         held = {h.position for h in self.held}
-        is_all_held = len(self.line) == sum(position in self.line for position in held)
-        if is_all_held or all(message.role != "user" for message in said):
+        if len(self.line) == sum(position in self.line for position in held):
             return {}
         found = self.archive.positions(self.key, {message.uid for message in said})
         standing = {p for places in found.values() for p in places if p in self.line} - held
-        logged = {
-            position: message
-            for span in Line.of(sorted(standing)).spans
-            for position, message in enumerate(
-                self.archive.messages(self.key, span.first, span.last), span.first
-            )
-        }
+        logged = dict(read_line(self.archive, self.key, Line.of(sorted(standing))))
         again: dict[int, Held] = {}
         for k, message in enumerate(said):
             places = [p for p in found.get(message.uid, ()) if p in logged]
@@ -174,7 +167,7 @@ class Session:
 
     def _later(self) -> list[Page]:
         first = 0 if self.number is None else self.number + 1
-        return [page_from_json(text) for text in self.archive.turns(self.key, first)]
+        return list(read_pages(self.archive, self.key, first).values())
 
     def _receive(self, message: Message, position: int) -> Entry:
         self.line = self.line.add(position)
@@ -194,7 +187,7 @@ class Session:
         """
         held = [h for h in self.held if h.position in self.line and not h.is_again]
         starts = [k for k, h in enumerate(held) if h.message.role == "assistant"]
-        requests = [k for k, h in enumerate(held) if _is_request(h.message)]
+        requests = [k for k, h in enumerate(held) if h.message.is_request]
         start = requests[-1] if requests else 0
         if sum(h.tokens for h in held[start:]) > most_tokens:
             later = [k for k in starts if k > start]
@@ -219,12 +212,9 @@ class Session:
         Raises:
             ConflictError: Someone appended meanwhile; open the thread again.
         """
-        folded = any(isinstance(edit, Fold) for edit in edits)
-        before = self.number if self.page.base == THIS else self.page.base
-        self.page = replace(
+        page = replace(
             page,
             parent=self.number,
-            base=THIS if folded else before,
             length=self.length,
             line=self.line,
             held=Line.of(sorted(h.position for h in self.held)),
@@ -233,9 +223,9 @@ class Session:
             calibration={m: (c.factor, c.observations) for m, c in self.calibrations.items()},
             edits=tuple(edits),
         )
-        state = standing_to_bytes(self.engine.standing()) if folded else b""
-        turn = Turn(page_to_json(self.page), state)
-        self.number = self.archive.add_turn(self.key, turn, length=self.length)
+        self.number, self.page = enter_page(
+            self.archive, self.key, page, self.page, self.engine, self.length
+        )
         self.engine.history.clear()  # the journal has it, and it would grow with the thread
         return self.number
 
@@ -254,7 +244,3 @@ def common(held: Sequence[Message], said: Sequence[Message]) -> int:
     """Count the leading messages that both have."""
     odd = (k for k, pair in enumerate(zip(held, said, strict=False)) if not is_same(*pair))
     return next(odd, min(len(held), len(said)))
-
-
-def _is_request(message: Message) -> bool:
-    return message.role == "user" and message.kind == "said"

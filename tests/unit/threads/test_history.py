@@ -7,7 +7,7 @@ from thalweg.archive import Logged, ThreadKey, Turn, open_archive
 from thalweg.context.edits import Fold
 from thalweg.entries import Message, Text
 from thalweg.errors import ArchiveError, PinError
-from thalweg.threads.contexts import context_at, count_turns
+from thalweg.threads.contexts import context_at
 from thalweg.threads.export import export
 from thalweg.threads.finding import find_thread, known_threads
 from thalweg.threads.hand import pin, rewind, undo, unpin
@@ -18,7 +18,7 @@ def test_the_turns_are_counted_whatever_their_number() -> None:
     """Without reading them all."""
     with open_archive(":memory:") as archive:
         for number in range(70):
-            assert count_turns(archive, KEY) == number
+            assert archive.turn_count(KEY) == number
             archive.add_turn(KEY, Turn("{}"), length=0)
 
 
@@ -42,13 +42,13 @@ def test_a_turn_that_is_not_there_is_an_error_everywhere() -> None:
     """Before anything is entered."""
     driver = Driver()
     driver.ask("Count.")
-    before = count_turns(driver.archive, KEY)
+    before = driver.archive.turn_count(KEY)
 
     for deed in (context_at, history, rewind, undo):
         for turn in (-1, 99):
             with pytest.raises(ArchiveError, match=rf"turn {turn}\b"):
                 deed(driver.archive, KEY, turn)
-    assert count_turns(driver.archive, KEY) == before
+    assert driver.archive.turn_count(KEY) == before
 
 
 def test_what_a_provider_reported_stands_with_the_turn_that_it_answered() -> None:
