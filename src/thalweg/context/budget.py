@@ -106,6 +106,11 @@ class Budget(BaseModel):
         """Tokens of a preview."""
         return max(120, min(600, self.limit // 20))
 
+    @property
+    def card(self) -> int:
+        """Tokens of the preview of an old result."""
+        return max(60, self.preview // 4)
+
     def calibrated(self, calibration: Calibration) -> "Budget":
         """Restate the window in our tokens, for a provider that counts otherwise."""
         if not calibration.observations:
