@@ -99,9 +99,9 @@ class RentOrBuy:
             yield batch
             freed = sum(max(0, edit.freed) for edit in batch)
             self.memory["freed"] = self.memory.get("freed", 0.0) + freed
-        self.memory[name] = 0.0
-        if name == "fold":
-            self.memory["clear"] = 0.0
+        if name == "clear":  # the rent of what is cleared has bought that, and buys no fold
+            self.memory["fold"] = max(0.0, self.memory["fold"] - self.memory["clear"])
+        self.memory["clear"] = self.memory[name] = 0.0
 
     def _see_what_was_missed(self, scene: Scene) -> None:
         """Price what the model has fetched back since the last call: a turn more, and its words."""

@@ -116,7 +116,7 @@ def test_what_is_fetched_back_again_and_again_makes_compaction_dearer() -> None:
 
 def test_old_results_are_cleared_but_not_what_was_fetched_back() -> None:
     """Showing less of large results can be the cheaper rung; reading would be a loop (I27)."""
-    some = (m for k in range(30) for m in (*steps(3, 200), *_recall(k, "it " * 400)))
+    some = (m for k in range(10) for m in (*steps(10, 200), *_recall(k, "it " * 400)))
     messages = (user("Go"), *some)
     policy = RentOrBuy(TARIFFS["anthropic"], summarizes=True)
     scenario = Scenario(messages, Budget(window=400_000), "anthropic")
