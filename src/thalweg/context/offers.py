@@ -34,10 +34,10 @@ class Offer:
     """Plans it; each batch is applied before the next is asked for."""
 
 
-def fold(scene: Scene, tariff: Tariff, *, cold: bool, summarizes: bool) -> Offer:
-    """Offer to put a record in place of all but the newest messages."""
+def fold(scene: Scene, tariff: Tariff, tail: int, *, cold: bool, summarizes: bool) -> Offer:
+    """Offer to put a record in place of all but the newest messages, at most `tail` tokens."""
     window, budget = scene.window, scene.budget
-    kept = window.tokens_from(window.cut_for_tail(budget.tail(scene.fixed)))
+    kept = window.tokens_from(window.cut_for_tail(tail))
     held = window.ledger.tokens["summary"]
     dropped = window.tokens - scene.fixed - kept
     record = min(
@@ -51,20 +51,21 @@ def fold(scene: Scene, tariff: Tariff, *, cold: bool, summarizes: bool) -> Offer
         asking = tariff.prices(window.tokens)
         behind = (asking.write if cold else asking.read) * window.tokens
         price += min(behind, asking.input * dropped) + asking.output * SUMMARY
-    return Offer(freed, _rent(scene, tariff, freed, cold=cold), price, _fold)
+    rent = _rent(scene, tariff, freed, cold=cold)
+    return Offer(freed, rent, price, partial(_fold, tail=tail))
 
 
-def _fold(scene: Scene) -> Iterator[Sequence[Edit]]:
-    tail, room = scene.budget.tail(scene.fixed), scene.budget.record(scene.fixed)
+def _fold(scene: Scene, tail: int) -> Iterator[Sequence[Edit]]:
+    room = scene.budget.record(scene.fixed)
     planned = plan_fold(scene, tail=tail, record=room, reason=WHY)
     if planned is not None and planned.freed >= scene.budget.progress:
         yield (planned, *plan_tail(scene, planned.last))
 
 
-def clear(scene: Scene, tariff: Tariff, *, cold: bool) -> Offer:
+def clear(scene: Scene, tariff: Tariff, tail: int, *, cold: bool) -> Offer:
     """Offer to show previews in place of the large results and arguments before the tail."""
     window = scene.window
-    cut = window.cut_for_tail(scene.budget.tail(scene.fixed))
+    cut = window.cut_for_tail(tail)
     large = [k for k in range(window.head, cut) if _is_clearable(scene, window.items[k])]
     freed = sum(window.items[k].tokens - scene.budget.card for k in large)
     behind = window.tokens_from(large[0]) - freed if large else 0

@@ -62,14 +62,17 @@ class RentOrBuy:
     PRIOR_MISSED = 0.075
     """What a freed token is taken to cost in fetches until so many were freed. A guess: on
     recorded sessions any value from 0 to 0.15 costs the same within 2 %."""
+    MOST_CAUTION = 2.0
+    """How much longer the tail may become, where the model keeps fetching back what left."""
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""
         yield plan_arrivals(scene)
         self._see_what_was_missed(scene)
+        tail = int(scene.budget.tail(scene.fixed) * self.caution)
         rungs = {
-            "fold": fold(scene, self.tariff, cold=cold, summarizes=self.summarizes),
-            "clear": clear(scene, self.tariff, cold=cold),
+            "fold": fold(scene, self.tariff, tail, cold=cold, summarizes=self.summarizes),
+            "clear": clear(scene, self.tariff, tail, cold=cold),
         }
         due = {name for name, offer in rungs.items() if self._is_due(name, offer, scene)}
         if scene.window.tokens <= scene.budget.limit:
@@ -85,6 +88,11 @@ class RentOrBuy:
         """What fetching back costs for each token freed, estimated from what it has cost."""
         known = self.memory.get("missed", 0.0), self.memory.get("freed", 0.0)
         return (self.PRIOR_MISSED * self.PRIOR_FREED + known[0]) / (self.PRIOR_FREED + known[1])
+
+    @property
+    def caution(self) -> float:
+        """By how much more stays word for word where more is missed than was expected."""
+        return min(self.MOST_CAUTION, max(1.0, self.missed / self.PRIOR_MISSED))
 
     def _is_due(self, name: str, offer: Offer, scene: Scene) -> bool:
         meter = Meter(self.memory.get(name, 0.0))

@@ -104,6 +104,7 @@ def test_what_is_fetched_back_again_and_again_makes_compaction_dearer() -> None:
     messages = [user("Go"), *steps(300, 60)]
     Drive(Scenario(tuple(messages), Budget(window=400_000), "anthropic"), policy=policy).run()
     assert policy.missed < before
+    assert policy.caution == 1
 
     often = RentOrBuy(TARIFFS["anthropic"])
     messages = [
@@ -112,6 +113,7 @@ def test_what_is_fetched_back_again_and_again_makes_compaction_dearer() -> None:
     ]
     Drive(Scenario(tuple(messages), Budget(window=400_000), "anthropic"), policy=often).run()
     assert often.missed > before
+    assert 1 < often.caution <= 2
 
 
 def test_old_results_are_cleared_but_not_what_was_fetched_back() -> None:
