@@ -48,7 +48,7 @@ def place_of(name: str) -> Path:
 @cache
 def replayed(name: str, window: int, policy: str = "thalweg") -> Run:
     """Replay a trajectory, with what is asked of it."""
-    order = Order((place_of(name),), (policy,), Budget(window=window), TARIFF)
+    order = Order((place_of(name),), (policy,), Budget(window=window), (TARIFF,))
     (run,), failures = replay_one(place_of(name), order)
     assert failures == []
     return run

@@ -116,7 +116,7 @@ def _order(paths: list[str] | None, window: int, policy: str, prices: str, newes
         problem = problem.replace("Input", f"{window}")
         raise ConfigError("--window", problem, "use a larger window") from None
     found = find_recordings(paths) if paths else _without_path(newest)
-    return Order(tuple(found), names, budget, TARIFFS[prices])
+    return Order(tuple(found), names, budget, (TARIFFS[prices],))
 
 
 def _without_path(newest: int) -> list[Path]:

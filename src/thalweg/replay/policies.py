@@ -2,9 +2,13 @@
 
 from collections.abc import Callable
 
+from thalweg.archive import Archive, ThreadKey
+from thalweg.context.budget import Budget
 from thalweg.context.policy import Policy, RentOrBuy
 from thalweg.context.pricing import Tariff
 from thalweg.errors import ConfigError
+from thalweg.replay.contestants.base import Contestant
+from thalweg.replay.contestants.ours import Ours
 from thalweg.replay.peers import DEEPAGENTS, DEERFLOW, LANGCHAIN, NoPolicy
 
 POLICIES: dict[str, Callable[[Tariff], Policy]] = {
@@ -36,3 +40,15 @@ def policy_named(name: str, tariff: Tariff) -> Policy:
     """
     check_policy(name)
     return POLICIES[name](tariff)
+
+
+def contestant_named(
+    name: str, budget: Budget, tariff: Tariff, archive: Archive, key: ThreadKey
+) -> Contestant:
+    """Make the contestant of that name, for one thread."""
+    return Ours(policy_named(name, tariff), budget, archive, key)
+
+
+def is_peer(name: str) -> bool:
+    """Whether a policy is an installed peer: its requests do not depend on prices."""
+    return name.startswith("peer:")

@@ -86,8 +86,12 @@ class Run:
     outlines: tuple[tuple[Line, ...], ...] = field(repr=False)
     """The longest request of each stretch between rewrites: every call's request is the
     beginning of one of them."""
+    summaries: int
+    """Calls of a summarizer."""
     summary_input_tokens: int
     summary_output_tokens: int
+    beside_tokens: int
+    """What the policy's own prompt and tools add to a request; in no cost."""
     cost: float
     cost_unmanaged: float
     faults_recoverable: int
@@ -96,6 +100,10 @@ class Run:
     recall: Recall
     goals_verbatim: int
     goals_lost: int
+    evicted_tokens: int
+    """Of the messages that the final context does not show whole."""
+    unread_evicted_tokens: int
+    """Of them, those that no summarizer was shown whole."""
     unrecoverable_bytes: int
     notes: tuple[str, ...] = ()
     """What was odd in the recording."""
@@ -115,6 +123,7 @@ class Run:
         return {
             "trajectory": self.trajectory,
             "policy": self.policy,
+            "tariff": self.tariff,
             "window": self.window,
             "messages": self.messages,
             "calls": len(calls),
@@ -126,8 +135,11 @@ class Run:
             "input_tokens": sum(call.tokens for call in calls),
             "cached_tokens": sum(call.cached for call in calls),
             "written_tokens": sum(call.written for call in calls),
+            "prefix_breaks": sum(call.broke_at >= 0 for call in calls),
+            "summaries": self.summaries,
             "summary_input_tokens": self.summary_input_tokens,
             "summary_output_tokens": self.summary_output_tokens,
+            "beside_tokens": self.beside_tokens,
             "cost": round(self.cost, 1),
             "cost_unmanaged": round(self.cost_unmanaged, 1),
             "faults": {"recoverable": self.faults_recoverable, "lost": self.faults_lost},
@@ -140,6 +152,8 @@ class Run:
                 "search_tokens": round(found.search_tokens / searched) if searched else 0,
             },
             "goals": {"verbatim": self.goals_verbatim, "lost": self.goals_lost},
+            "evicted_tokens": self.evicted_tokens,
+            "unread_evicted_tokens": self.unread_evicted_tokens,
             "unrecoverable_bytes": self.unrecoverable_bytes,
             "engine_ms": self.engine_ms() if timing else None,
         }
