@@ -65,7 +65,9 @@ class Conversation:
     def _read(self, message: BaseMessage, position: int) -> Item:
         (read,), _ = self._wire.read([message])
         parts = tuple(
-            replace(part, text=_RANDOM.sub("session_" + "0" * 32, part.text)) if isinstance(part, Text) else part
+            replace(part, text=_RANDOM.sub("session_" + "0" * 32, part.text))
+            if isinstance(part, Text)
+            else part
             for part in read.parts
         )
         read = replace(read, parts=parts, origin=None, uid="", extra="", usage=None)
@@ -131,6 +133,12 @@ def _part_at_home(part: Part, *, thinks: bool) -> Part:
             return replace(part, extra="")
         case _:
             return Text(part.json)
+
+
+def _without_chance(part: Part) -> Part:
+    if isinstance(part, Text):
+        return replace(part, text=_RANDOM.sub("session_" + "0" * 32, part.text))
+    return part
 
 
 def _plain(message: Message) -> AnyMessage:
