@@ -195,9 +195,9 @@ def _size(path: Path) -> int:
         return 0
 
 
-def totals(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """Group runs by policy, in the order the policies first appear."""
-    grouped: dict[str, list[Run]] = {}
+def totals(runs: Sequence[Run]) -> dict[tuple[str, str], list[Run]]:
+    """Group runs by policy and tariff, in the order they first appear."""
+    grouped: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
-        grouped.setdefault(run.policy, []).append(run)
+        grouped.setdefault((run.policy, run.tariff), []).append(run)
     return grouped

@@ -13,7 +13,7 @@ from thalweg.context.window import Item
 from thalweg.entries import Entry, Message
 from thalweg.replay.contestants.base import Contestant, Request, Summarizing
 from thalweg.replay.contestants.summaries import StandIn
-from thalweg.replay.questions import RECALL_TOKENS, Needle, handles_shown
+from thalweg.replay.questions import RECALL_TOKENS, Needle, handles_shown, shows
 from thalweg.tokens import Counter, exact_counter
 from thalweg.transcript import as_outline
 
@@ -113,9 +113,14 @@ class Ours(Contestant):
         return edit
 
     def _live(self) -> frozenset[int]:
-        """Give the positions that the live request shows whole: those sent, and what came since."""
+        """Give the positions that the live request shows whole, reasoning aside."""
         window = self.engine.window
-        return frozenset(p for p in window.entries if p not in window.rewrites)
+        edits = window.rewrites
+        return frozenset(
+            p
+            for p, entry in window.entries.items()
+            if p not in edits or shows(edits[p].parts, entry.message, reasoning=False)
+        )
 
     def _log(self) -> None:
         """Put what arrived since the last request into the archive, before anything leaves."""
