@@ -18,7 +18,8 @@ from pydantic_core import CoreSchema, core_schema
 
 from thalweg.context.budget import MIN_LIMIT, Budget
 from thalweg.context.policy import Policy, RentOrBuy
-from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.pricing import Tariff
+from thalweg.context.tariffs import TARIFFS
 from thalweg.context.thresholds import Kind, Threshold, Thresholds, is_pair
 from thalweg.errors import ConfigError
 from thalweg.sections import Section, nearest, refuse

@@ -17,7 +17,8 @@ from thalweg.archive import ThreadKey
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Edit, Fold
 from thalweg.context.policy import RentOrBuy
-from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.pricing import Tariff
+from thalweg.context.tariffs import TARIFFS
 from thalweg.context.window import Item
 from thalweg.entries import Message
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from thalweg.context.edits import Edit, Fold, Pin, Supersede, Unpin
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Message
 from thalweg.replay.results import Line, Run
 from thalweg.transcript import as_text

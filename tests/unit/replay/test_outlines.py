@@ -6,7 +6,7 @@ import pytest
 
 from thalweg.archive import open_archive
 from thalweg.context.budget import Budget
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Message, Text, ToolCall
 from thalweg.recordings.base import Recording
 from thalweg.replay.questions import Questions

@@ -3,7 +3,7 @@
 import pytest
 
 from thalweg.context.policy import RentOrBuy
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.errors import ConfigError
 from thalweg.replay.policies import POLICIES, policy_named
 

@@ -6,8 +6,9 @@ from contextlib import closing
 
 from thalweg.archive import open_archive
 from thalweg.context.budget import Budget
-from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.pricing import Tariff
 from thalweg.context.reading import Reader
+from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Entry, Message, Role, Text, ToolCall
 from thalweg.recordings.base import Recording
 from thalweg.replay.questions import Questions
