@@ -94,7 +94,10 @@ def _stands_in(row: tuple[str, ...], named: tuple[str, ...]) -> bool:
 _LEAST_DATE = 3
 """A shorter number behind a name is another version: 5.9 is not 5."""
 _VARIANTS = frozenset(
-    ("mini", "nano", "lite", "flash", "pro", "max", "plus", "turbo", "highspeed", "cyber", "omni")
-    + ("luna", "sol", "terra", "astra", "prime", "audio", "image", "tts", "live", "realtime")
+    (
+        *("mini", "nano", "lite", "flash", "pro", "max", "plus", "turbo", "highspeed", "prime"),
+        *("luna", "sol", "terra", "astra", "cyber", "omni"),
+        *("audio", "image", "tts", "live", "realtime", "transcribe"),
+    )
 )
 """Words by which a model's sisters are told apart, each with prices of its own."""

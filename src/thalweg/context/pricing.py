@@ -79,6 +79,8 @@ class Tariff(Section):
         read: float = 0.0,
         name: str = "local",
         note: str = "",
+        source: str = "",
+        dated: date | None = None,
     ) -> Self:
         """Price a model of one's own in time.
 
@@ -93,6 +95,8 @@ class Tariff(Section):
                 written more slowly behind a longer prompt.
             name: What the tariff is called.
             note: How the speeds were come by.
+            source: Where they stand.
+            dated: When they were read there.
 
         Example:
             >>> tariff = Tariff.local(prefill_per_s=900, decode_per_s=40)
@@ -108,6 +112,8 @@ class Tariff(Section):
             base=PER_MILLION / prefill_per_s,
             unit="seconds",
             note=note,
+            source=source,
+            dated=dated,
         )
 
     @property

@@ -103,7 +103,7 @@ def _run(run: Run, pools: _Pools) -> dict[str, Any]:
 
 def _tariff(name: str) -> dict[str, Any]:
     known = TARIFFS.get(name)
-    return {"name": name} if known is None else known.model_dump(exclude={"block"})
+    return {"name": name} if known is None else known.model_dump(mode="json", exclude={"block"})
 
 
 def _summaries(run: Run) -> list[_Row]:

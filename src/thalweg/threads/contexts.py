@@ -106,6 +106,7 @@ def engine_at(
         policy=RentOrBuy(TARIFFS["anthropic"]),
         count=exact_counter(),
         name_span=lambda first, last: archive.handle(key, Span(first, last)),
+        model=page.model,
     )
     there = page.line if line is None else line
     engine.resume(standing, live_messages(archive, key, there, standing))
