@@ -67,7 +67,8 @@ def page() -> Iterator[str]:
     for group, tariffs in groups():
         yield f"### {group}"
         yield ""
-        yield f"Source: <{tariffs[0].source}>, read {tariffs[0].dated}."
+        read = dict.fromkeys(f"<{t.source}>, {t.dated}" for t in tariffs)
+        yield f"Read at {'; '.join(read)}."
         yield ""
         yield f"| {' | '.join(_HEAD)} |"
         yield "|" + "---|" * len(_HEAD)

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, field_validator
 
 from thalweg.context.matching import Priced, tariff_for
-from thalweg.context.pricing import Tariff, Tier
+from thalweg.context.pricing import Tariff, Tier, growing
 from thalweg.context.tariffs import NAMED, TARIFFS
 from thalweg.sections import Section, nearest, refuse
 
@@ -49,7 +49,7 @@ class ModelPricing(Section):
     @field_validator("tiers")
     @classmethod
     def _tiers_grow(cls, tiers: tuple[Tier, ...] | None) -> tuple[Tier, ...] | None:
-        return tiers and Tariff(name="given", read=0, write=1, tiers=tiers).tiers
+        return tiers and growing(tiers)
 
     @property
     def figures(self) -> Mapping[str, object]:

@@ -26,6 +26,19 @@ class Tier(Section):
     output: NonNegativeFloat
 
 
+def growing(tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:
+    """Give tiers back as they are; for validators.
+
+    Raises:
+        PydanticCustomError: They are not in the order of their sizes.
+    """
+    sizes = [tier.above for tier in tiers]
+    if sizes != sorted(set(sizes)):
+        said = ", ".join(map(str, sizes))
+        refuse(f"the sizes {said} do not grow", "list each tier once, the smallest first")
+    return tiers
+
+
 class Tariff(Section):
     """Prices of one model, in units of its base input price, and the rules of its prefix cache."""
 
@@ -64,11 +77,7 @@ class Tariff(Section):
     @field_validator("tiers")
     @classmethod
     def _grow(cls, tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:
-        sizes = [tier.above for tier in tiers]
-        if sizes != sorted(set(sizes)):
-            said = ", ".join(map(str, sizes))
-            refuse(f"the sizes {said} do not grow", "list each tier once, the smallest first")
-        return tiers
+        return growing(tiers)
 
     @classmethod
     def local(

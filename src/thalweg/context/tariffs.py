@@ -75,21 +75,13 @@ _ANTHROPIC = Tariff(
     note="The base price is that of Claude Opus 5, the newest whose reads cost a tenth.",
 )
 _OPEN_MINIMUM = "No page read says from which length it is cached; that of older models is taken."
+_COLLECTED = date(2026, 11, 1)
+"""Of genai-prices 0.2.3, where a price is from this collection and not from a copy of the page."""
+_ANTHROPIC_NOV = _ANTHROPIC.model_copy(update={"dated": _COLLECTED})
+_NEWEST = "From the collection genai-prices 0.2.3. " + _OPEN_MINIMUM
 _CLAUDE = (
-    _model(
-        _ANTHROPIC,
-        "claude-fable-5-2",
-        (8, 0.2, 40),
-        minimum=512,
-        note="Prices from the data of genai-prices 0.2.3 (November 2026). " + _OPEN_MINIMUM,
-    ),
-    _model(
-        _ANTHROPIC,
-        "claude-mythos-5-2",
-        (8, 0.2, 40),
-        minimum=512,
-        note="Prices from the data of genai-prices 0.2.3 (November 2026). " + _OPEN_MINIMUM,
-    ),
+    _model(_ANTHROPIC_NOV, "claude-fable-5-2", (8, 0.2, 40), minimum=512, note=_NEWEST),
+    _model(_ANTHROPIC_NOV, "claude-mythos-5-2", (8, 0.2, 40), minimum=512, note=_NEWEST),
     _model(_ANTHROPIC, "claude-fable-5-1", (10, 0.25, 50), minimum=512, note=_OPEN_MINIMUM),
     _model(_ANTHROPIC, "claude-mythos-5-1", (10, 0.25, 50), minimum=512, note=_OPEN_MINIMUM),
     _model(_ANTHROPIC, "claude-fable-5", (10, 1, 50), minimum=512),
@@ -280,12 +272,19 @@ _QWEN_EXPLICIT = _QWEN.model_copy(
         "note": "The cache of marked places, for whoever marks them (`cache_control`).",
     }
 )
+_ROUTER = _QWEN.model_copy(update={"source": "https://openrouter.ai/qwen", "dated": _COLLECTED})
 _QWENS = (
-    _model(_QWEN, "qwen3.8-max", (2, 0.25, 6), note=_ROUTED),
-    _model(_QWEN, "qwen3.8-flash", (0.15, 0.016, 0.47), note=_ROUTED),
-    _model(_QWEN, "qwen3.7-max", (1.475, 0.295, 4.425), note=_ROUTED),
-    _model(_QWEN, "qwen3.7-plus", (0.32, 0.064, 1.28), cliffs=((256_000, 3, 3),), note=_ROUTED),
-    _model(_QWEN, "qwen3.6-plus", (0.325, 0.065, 1.95), cliffs=((256_000, 4, 2),), note=_ROUTED),
+    _model(_ROUTER, "qwen3.8-max", (2, 0.25, 6), note=_ROUTED),
+    _model(_ROUTER, "qwen3.8-flash", (0.15, 0.016, 0.47), note=_ROUTED),
+    _model(_ROUTER, "qwen3.7-max", (1.475, 0.295, 4.425), note=_ROUTED),
+    _model(_ROUTER, "qwen3.7-plus", (0.32, 0.064, 1.28), cliffs=((256_000, 3, 3),), note=_ROUTED),
+    _model(
+        _ROUTER,
+        "qwen3.6-plus",
+        (0.325, 0.065, 1.95),
+        cliffs=((256_000, 4, 2),),
+        note=_ROUTED + " Reads are taken to cost the usual fifth.",
+    ),
     _model(
         _QWEN,
         "qwen3-max",
@@ -293,7 +292,7 @@ _QWENS = (
         cliffs=((32_000, 2, 2), (128_000, 2.5, 2.5)),
         note="The list price outside China, read in May 2026.",
     ),
-    _model(_QWEN, "qwen-plus", (0.26, 0.052, 0.78), cliffs=((256_000, 3, 3),), note=_ROUTED),
+    _model(_ROUTER, "qwen-plus", (0.26, 0.052, 0.78), cliffs=((256_000, 3, 3),), note=_ROUTED),
 )
 
 _KIMI = Tariff(
