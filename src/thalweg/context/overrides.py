@@ -91,16 +91,16 @@ class Pricing(ModelPricing):
             model: As for `tariff_for`; patterns are matched with the provider and without it.
         """
         found = tariff_for(provider, model)
-        says = (self, *(self.models[pattern] for pattern in sorted(self._fitting(model), key=len)))
+        fitting = sorted(self._fitting(model), key=len)
+        says = [s for s in (self, *(self.models[p] for p in fitting)) if s.tariff or s.figures]
+        if not says:
+            return found
         tariff = found.tariff
         for said in says:
             tariff = said.over(tariff)
-        if tariff is found.tariff:
-            return found
         # Read and write are what an assumption would be wrong about.
-        is_told = any(s.tariff for s in says) or {"read", "write"} <= {
-            n for s in says for n in s.figures
-        }
+        given = {name for said in says for name in said.figures}
+        is_told = {"read", "write"} <= given or any(said.tariff for said in says)
         return Priced(tariff, "settings", "" if is_told else found.note)
 
     def _fitting(self, model: str) -> list[str]:

@@ -138,7 +138,7 @@ _OPENAI = Tariff(
 )
 _OPENAI_56 = _OPENAI.model_copy(
     update={
-        "name": "openai-5.6",
+        "name": "openai-6",
         "write": 1.25,
         "output": 5.0,
         "block": 1,

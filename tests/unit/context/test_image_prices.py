@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from tests.unit.context.threads import quick_count
+from tests.property.driving import quick_count
 from thalweg.context import TARIFFS, Budget, Engine, RentOrBuy
 from thalweg.entries import Media, Message, Text
 from thalweg.images import image_tokens

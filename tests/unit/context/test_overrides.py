@@ -65,6 +65,7 @@ def test_some_models_have_prices_of_their_own() -> None:
         ({"read": 0.2}, "the prices of mine are not known"),
         ({"read": 0.2, "write": 1.0}, ""),
         ({"tariff": "openai"}, ""),
+        ({"tariff": "anthropic"}, ""),
         ({"models": {"mine": {"tariff": "openai"}}}, ""),
         ({"models": {"yours": {"tariff": "openai"}}}, "the prices of mine are not known"),
     ],
