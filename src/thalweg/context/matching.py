@@ -7,6 +7,7 @@ in the table is priced carefully, and that is said.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from thalweg.context.pricing import Tariff
@@ -37,6 +38,7 @@ class Priced:
     """What had to be assumed, as one sentence; empty when nothing had."""
 
 
+@lru_cache(maxsize=256)
 def tariff_for(provider: str, model: str) -> Priced:
     """Find the prices of a model.
 

@@ -64,7 +64,20 @@ class ModelPricing(Section):
         if not self.figures:
             return held
         note = "Figures of the settings: " + ", ".join(sorted(self.figures)) + "."
-        return held.model_copy(update={**self.figures, "note": f"{held.note} {note}".strip()})
+        changes = {"tiers": self._scaled(held), **self.figures}
+        return held.model_copy(update={**changes, "note": f"{held.note} {note}".strip()})
+
+    def _scaled(self, tariff: Tariff) -> tuple[Tier, ...]:
+        """Give the tiers of a tariff as many times the prices now as they were of those before."""
+        times = {
+            name: given / before
+            for name in ("read", "write", "output")
+            if (given := getattr(self, name)) is not None and (before := getattr(tariff, name))
+        }
+        return tuple(
+            tier.model_copy(update={name: getattr(tier, name) * by for name, by in times.items()})
+            for tier in tariff.tiers
+        )
 
 
 _MAY_BE_NONE = frozenset(("breakpoints", "lookback", "lifetime_s", "base"))

@@ -32,6 +32,16 @@ def test_or_over_one_that_is_named() -> None:
     assert of({}) is NAMED["claude-opus-5"]
 
 
+def test_tiers_follow_the_figures_they_are_times_of() -> None:
+    """Unless tiers are given, too."""
+    tariff = of({"read": 0.05, "output": 10}, "claude-haiku-5-5")
+    (tier,) = tariff.tiers
+
+    assert (tier.input, tier.output, tier.write) == (5, 50, 6.25)
+    assert tier.read == pytest.approx(0.25)
+    assert of({"read": 0.05, "tiers": []}, "claude-haiku-5-5").tiers == ()
+
+
 def test_null_says_that_there_is_none_where_a_tariff_may_have_none() -> None:
     tariff = of({"lifetime_s": None, "breakpoints": None, "read": None})
 
