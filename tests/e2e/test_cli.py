@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from thalweg.cli import main
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.replay.policies import POLICIES
 from thalweg.replay.sample import sample_path
 

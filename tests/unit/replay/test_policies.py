@@ -4,7 +4,7 @@ import pytest
 
 from thalweg.context.budget import Budget
 from thalweg.context.policy import RentOrBuy
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.context.thresholds import Thresholds
 from thalweg.errors import ConfigError
 from thalweg.replay.contestants.installed import INSTALLED, Installed
