@@ -8,7 +8,7 @@ from thalweg.replay.contestants.summaries import SUMMARY_TOKENS
 from thalweg.replay.results import Run
 
 WINDOW = 20_000
-NEVER_CACHED = Tariff(name="never", read=1.0, write=1.0, minimum=1)
+NEVER_CACHED = Tariff(name="never", read=2.0, write=1.0, minimum=1)
 
 
 def thread(turns: int = 60, words: int = 400) -> list[Message]:
@@ -27,7 +27,7 @@ def folds(run: Run) -> list[Fold]:
 
 def test_each_fold_is_summarized_and_the_summary_stands_in_the_record() -> None:
     """So that requests are as large as a user's are."""
-    run = replayed(thread(), "thalweg", WINDOW, tariff=FLAT)
+    run = replayed(thread(120), "thalweg", WINDOW, tariff=FLAT)
     made = folds(run)
 
     assert len(made) > 1
