@@ -78,7 +78,11 @@ def test_what_was_said_before_a_call_counts_for_its_result() -> None:
     plan = Row(18, 1, 0, 0, "assistant", "now the whole audit of invoices")
     result = Row(25, 2, 900, 19, "tool", "ledger 4711")
 
-    assert order("ledger in the audit of invoices", row(9, "ledger"), plan, call, result) == [1, 2, 9]
+    assert order("ledger in the audit of invoices", row(9, "ledger"), plan, call, result) == [
+        1,
+        2,
+        9,
+    ]
 
 
 def test_a_quotation_counts_where_it_stands_word_for_word() -> None:

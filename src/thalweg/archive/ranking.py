@@ -240,7 +240,7 @@ def _words(hits: Hits, row: Row) -> tuple[int, int, int]:
 
 
 def _near(hits: Hits, row: Row) -> int:
-    """Tell the words beside a passage; beside a result stands what was said before its call."""
+    """Tell the words beside a passage; beside a result too what was said before its call."""
     near = hits.rows.get(row.id - 1, 0) | hits.rows.get(row.id + 1, 0)
     return near | hits.rows.get(row.about - 1, 0) if row.about else near
 
