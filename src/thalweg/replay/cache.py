@@ -93,6 +93,8 @@ class PrefixCache:
     _older: dict[int, float] = field(default_factory=dict, repr=False)
     """The same of those that no request had since `_until` was begun anew."""
     _now: float = 0.0
+    _used: float = 0.0
+    """When what the last request read or wrote was last in use."""
 
     def send(
         self,
@@ -100,6 +102,7 @@ class PrefixCache:
         *,
         cold: bool = False,
         at: datetime | None = None,
+        answered: datetime | None = None,
         beside: int = 0,
         marks: Iterable[int] | None = None,
     ) -> Charge:
@@ -109,6 +112,9 @@ class PrefixCache:
             items: The request, in order.
             cold: Whether the cache has forgotten everything since the last request.
             at: When it is sent; no time has passed since the last request, when not given.
+            answered: When its answer came; lifetimes count from then (recorded requests found
+                entries that had been written or read up to five minutes before by answers, not
+                by requests), from `at` when not given.
             beside: Tokens of what stands before the messages. Other tokens are taken for other
                 tools, which leave nothing of the prefix.
             marks: How many leading messages each mark keeps, where the provider wants marks
@@ -117,6 +123,7 @@ class PrefixCache:
         """
         if at is not None:
             self._now = max(self._now, at.timestamp())
+        self._used = max(self._now, answered.timestamp()) if answered else self._now
         if cold:
             self._until, self._older = {}, {}
         same = _common_prefix(self._last, items)
@@ -151,7 +158,7 @@ class PrefixCache:
         return max(self._until.get(key, -1.0), self._older.get(key, -1.0)) >= self._now
 
     def _keep(self, keys: Iterable[int]) -> None:
-        until = self._now + (self.tariff.lifetime_s or math.inf)
+        until = self._used + (self.tariff.lifetime_s or math.inf)
         self._until.update(dict.fromkeys(keys, until))
         if len(self._until) > MOST_PREFIXES:
             self._until, self._older = {}, self._until

@@ -137,6 +137,14 @@ def test_an_entry_lives_from_its_last_reading_on() -> None:
     assert (late.cached, late.written) == (0, 30)
 
 
+def test_a_lifetime_counts_from_the_answer() -> None:
+    """The answer takes two minutes: six minutes after the request, its entry is still there."""
+    cache = PrefixCache(MARKED)
+    cache.send(thread(3), at=NOON, answered=NOON + timedelta(minutes=2))
+
+    assert cache.send(thread(3), at=NOON + timedelta(minutes=6)).cached == 30
+
+
 def test_a_branch_that_nobody_reads_expires_while_another_lives() -> None:
     """The short request is read on and on; the long one is forgotten behind it."""
     cache = PrefixCache(MARKED)
