@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from langchain.agents import create_agent
@@ -26,9 +26,9 @@ from thalweg.testing.strict import Answer, Request, Seen, StrictProvider
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 MARK = "cache_control"
 RULES = "You keep the shelf in order. " + "Never move what nobody asked for. " * 200
-PROSE = "and the rest of the shelf stays where it is, as it was agreed upon earlier. " * 8
+PROSE = "and the rest of the shelf stays where it is, as it was agreed upon earlier. " * 20
 FOLDING: dict[str, Any] = {
-    "window": 16_000,
+    "window": 20_000,
     "max_output": 1_000,
     "trigger": ("fraction", 0.6),
     "keep": ("messages", 6),
@@ -135,7 +135,7 @@ def test_a_thread_reads_all_that_it_sent_before_until_it_is_folded(
 ) -> None:
     """What was sent is read at the next call; after a fold the tools and the system prompt are."""
     with chat_model(provider, "anthropic") as model:
-        talk(agent_of(model, archive, **FOLDING), 30)
+        talk(agent_of(model, archive, **FOLDING), 14)
     folded = 0
     for before, seen in pairwise(live(provider)):
         assert not seen.problems
@@ -152,7 +152,7 @@ def test_a_thread_reads_all_that_it_sent_before_until_it_is_folded(
 def test_marks_stand_where_they_were_planned(provider: StrictProvider, archive: Archive) -> None:
     """System prompt, record, and the newest block: never more than four."""
     with chat_model(provider, "anthropic") as model:
-        talk(agent_of(model, archive, **FOLDING), 30)
+        talk(agent_of(model, archive, **FOLDING), 14)
     with_record = 0
     for seen in live(provider):
         rows, marks = blocks(seen), marked(seen)
@@ -160,7 +160,7 @@ def test_marks_stand_where_they_were_planned(provider: StrictProvider, archive: 
         assert len(marks) <= 4
         assert stable in marks
         assert len(rows) in marks
-        if "<record" in bare(seen)[stable] or "record of" in bare(seen)[stable]:
+        if "Record of messages" in bare(seen)[stable]:
             with_record += 1
             assert stable + 1 in marks
     assert with_record
@@ -200,34 +200,33 @@ def test_a_thread_that_is_opened_again_reads_what_it_left(
         assert seen.cached_tokens == before.tokens
 
 
-def test_what_is_said_is_the_same_with_marks_and_without(archive: Archive) -> None:
+def test_what_is_said_is_the_same_with_marks_and_without() -> None:
     """Two threads, one marked and one not, send the same blocks; the log holds no mark."""
     said = []
     for is_on in (True, False):
         with (
             StrictProvider(answer=script) as provider,
-            open_archive(":memory:") as fresh,
+            open_archive(":memory:", secret=b"the same handles") as fresh,
             chat_model(provider, "anthropic") as model,
         ):
-            talk(agent_of(model, fresh, prompt_caching=is_on, **FOLDING), 20)
+            talk(agent_of(model, fresh, prompt_caching=is_on, **FOLDING), 10)
             said.append([bare(seen) for seen in provider.requests])
             assert any(MARK in json.dumps(body(seen)) for seen in provider.requests) is is_on
             logged = fresh.messages(ThreadKey("local", "t"), 0, 10_000)
             assert MARK not in repr(list(logged))
     assert said[0] == said[1]
-    del archive
 
 
 @pytest.mark.parametrize("place", ["before", "behind"])
 @pytest.mark.parametrize("ttl", ["5m", "1h"])
 def test_marks_of_other_middleware_count(
-    provider: StrictProvider, archive: Archive, place: str, ttl: Any
+    provider: StrictProvider, archive: Archive, place: str, ttl: Literal["5m", "1h"]
 ) -> None:
     """LangChain's own caching marks tools, system prompt and the end: one place is left."""
     theirs = AnthropicPromptCachingMiddleware(ttl=ttl)
     with chat_model(provider, "anthropic") as model:
         settings: dict[str, Any] = {place: [theirs], **FOLDING}
-        talk(agent_of(model, archive, **settings), 12)
+        talk(agent_of(model, archive, **settings), 7)
     assert not any(seen.problems for seen in provider.requests)
     for before, seen in pairwise(live(provider)):
         assert body(seen)[MARK]["ttl"] == ttl
@@ -280,7 +279,7 @@ def test_a_model_that_takes_the_place_of_ours_gets_no_marks(
         chat_model(provider, "openai-chat") as other,
     ):
 
-        @wrap_model_call  # type: ignore[arg-type]  # its overloads want named functions
+        @wrap_model_call
         def fall_back(request: Any, handler: Callable[[Any], Any]) -> Any:  # noqa: ANN401
             return handler(request.override(model=other))
 
@@ -312,7 +311,7 @@ def test_a_summary_behind_the_live_request_reads_it_and_writes_nothing(
 ) -> None:
     """It is marked where the live request was, and nowhere behind: nobody will read that."""
     with chat_model(provider, "anthropic") as model:
-        talk(agent_of(model, archive, **FOLDING), 30)
+        talk(agent_of(model, archive, **FOLDING), 14)
     asked = [n for n, s in enumerate(provider.requests) if "speaking.]" in bare(s)[-1]]
     assert asked
     for n in asked:
@@ -328,7 +327,7 @@ def test_openai_is_told_which_requests_belong_together(
     """Its own service alone; a key that was given stays, and nobody's name is in ours."""
     seen: list[dict[str, Any]] = []
 
-    @wrap_model_call  # type: ignore[arg-type]  # as above
+    @wrap_model_call
     def catch(request: Any, handler: Callable[[Any], Any]) -> Any:  # noqa: ANN401
         del handler
         built = request.model._get_request_payload  # noqa: SLF001 (what LangChain calls)
@@ -343,7 +342,7 @@ def test_openai_is_told_which_requests_belong_together(
         with pytest.raises(ConnectionError):
             agent.invoke({"messages": [("user", "hi")]}, CONFIG)
     ours, mine, elsewhere, _ = [one.get("prompt_cache_key") for one in seen]
-    assert re.fullmatch(r"[0-9a-f]{32}", ours)
+    assert re.fullmatch(r"[0-9a-f]{32}", ours or "")
     assert (mine, elsewhere) == ("mine", None)
 
 
