@@ -70,7 +70,7 @@ class Marking:
         """
 
         def look(body: Body) -> Body:
-            return self._marked(body, tariff, has_record=has_record, goes_on=goes_on)
+            return self.mark(body, tariff, has_record=has_record, goes_on=goes_on)
 
         def route(body: Body) -> Body:
             extra = body.get("extra_body") or {}
@@ -83,7 +83,10 @@ class Marking:
             return request.override(model=with_last_look(request.model, route))
         return request
 
-    def _marked(self, body: Body, tariff: Tariff, *, has_record: bool, goes_on: bool) -> Body:
+    def mark(
+        self, body: Body, tariff: Tariff, *, has_record: bool = False, goes_on: bool = True
+    ) -> Body:
+        """Mark the body of a request, see `request`; it stays as it is, its copy has the marks."""
         blocks = [*_blocks(body)]
         digests = [_digest(block) for block in blocks]
         sent = _sent(blocks, digests, self._last)
