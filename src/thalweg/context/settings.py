@@ -105,6 +105,11 @@ class ContextPolicy(Section):
     """Tokens the model accepts; the model's own, when not given."""
     max_output: NonNegativeInt | None = None
     """Tokens kept free for the answer; the model's own, when not given."""
+    prompt_caching: bool = True
+    """Whether requests are marked for the provider's prompt cache, where one wants marks
+    (Anthropic; marks of yours stay, and there are never more than it takes), and OpenAI is told
+    which requests belong together. Marks last five minutes, or an hour where `pricing` names a
+    tariff that does."""
     offload: Offload = Field(default_factory=Offload)
     pricing: Pricing = Field(default_factory=Pricing)
 

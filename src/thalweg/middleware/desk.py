@@ -32,6 +32,7 @@ from thalweg.middleware.beside import Beside
 from thalweg.middleware.ceilings import Ceilings
 from thalweg.middleware.limits import DEFAULT_WINDOW
 from thalweg.middleware.lineage import checkpointer, is_addressed, is_rewound
+from thalweg.middleware.marking import Marking
 from thalweg.middleware.marks import read_mark
 from thalweg.middleware.names import INSIDE, is_node, thread_name
 from thalweg.middleware.wording import Wording
@@ -58,6 +59,7 @@ class OpenThread:
 
     session: Session
     wording: Wording = field(default_factory=Wording)
+    marking: Marking = field(default_factory=Marking)
     added: int = 0
     """Tokens that other middleware was last seen to add to a request."""
 

@@ -167,6 +167,7 @@ class _Turn:
             is_cold=is_cold,
             count=self.desk.count,
             unread=self._folded,
+            cacheable=partial(self._cacheable, goes_on=False),
         )
 
     def _folded(self, first: int, last: int) -> list[tuple[int, Message]]:
@@ -264,7 +265,18 @@ class _Turn:
         view = self.open.wording.write(items)
         messages = as_left(self.request.state["messages"], self.request.messages, view)
         request = self.request.override(messages=messages)
-        return without_thinking(request) if self.open.wording.lacks_thinking else request
+        if self.open.wording.lacks_thinking:
+            request = without_thinking(request)
+        return self._cacheable(request)
+
+    def _cacheable(self, request: ModelRequest[Any], *, goes_on: bool = True) -> ModelRequest[Any]:
+        """Have a request marked for the provider's cache, if the policy wants it."""
+        if not self.desk.policy.prompt_caching:
+            return request
+        has_record = self.open.session.engine.window.fold is not None
+        return self.open.marking.request(
+            request, self.key, self.tariff, has_record=has_record, goes_on=goes_on
+        )
 
     def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
         """Leave the thread open for the next turn, and say what changes in the state."""
