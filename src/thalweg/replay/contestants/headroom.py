@@ -45,10 +45,6 @@ logging.getLogger("headroom").addHandler(logging.NullHandler())
 
 MODEL = "claude-sonnet-4-5-20250929"
 """The default of its `compress()`; messages have that model's form."""
-NAMES: Mapping[str, bool] = {"headroom": False, "headroom-frozen": True}
-"""Whether a peer of that name goes on with what it sent, and says how much of it is cached
-(`frozen_message_count`). By default the whole conversation is given to it each time."""
-
 Block = dict[str, Any]
 """A content block in Anthropic's form."""
 _MODULE = sys.modules["headroom.compress"]
@@ -64,12 +60,13 @@ class Headroom(Contestant):
     It drops no message and knows no limit: what does not fit its compression is sent too large.
     """
 
-    name: str
-    """One of `NAMES`."""
     window: int
     """Tokens that it is told the model takes."""
     shelf: Shelf
     """Where the texts are searched that it keeps."""
+    is_frozen: bool = False
+    """Whether it goes on with what was sent, and is told that this is cached
+    (`frozen_message_count`). By default it is given the whole conversation each time."""
     count: Counter = field(default_factory=exact_counter)
     store: CompressionStore = field(default_factory=CompressionStore)
     _pipeline: TransformPipeline = field(default_factory=TransformPipeline)
@@ -107,7 +104,7 @@ class Headroom(Contestant):
         """See `Contestant.request`."""
         del cold  # it knows of no cache
         started = time.perf_counter()
-        frozen = len(self._messages) if NAMES[self.name] else 0
+        frozen = len(self._messages) if self.is_frozen else 0
         for item in self._layout.new():
             self._write(item, after=frozen)
         with self._at_work():
@@ -117,7 +114,7 @@ class Headroom(Contestant):
                 model_limit=self.window,
                 frozen_message_count=frozen,
             ).messages
-        if NAMES[self.name]:
+        if self.is_frozen:
             self._messages = [*sent]
         items = [*self._system, *self._read(sent)]
         spent = time.perf_counter() - started + self._spent_s

@@ -13,11 +13,17 @@ import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from strands import Agent
 from strands._context_manager.context_manager import ContextManager
-from strands.agent.conversation_manager import SummarizingConversationManager
+from strands.agent.conversation_manager import (
+    ConversationManager,
+    ProactiveCompressionConfig,
+    SlidingWindowConversationManager,
+    SummarizingConversationManager,
+)
+from strands.event_loop.event_loop import _estimate_input_tokens
 from strands.hooks.events import AfterModelCallEvent, BeforeModelCallEvent, MessageAddedEvent
 from strands.models import Model
 from strands.types.content import Message as AgentMessage
@@ -34,13 +40,9 @@ from thalweg.tokens import Counter, count_json, exact_counter
 
 logging.getLogger("strands").addHandler(logging.NullHandler())
 
-MANAGERS: Mapping[str, Mapping[str, type[Any]]] = {
-    "strands": {},
-    "strands-summarizing": {"conversation_manager": SummarizingConversationManager},
-    "strands-auto": {"context_manager": ContextManager},
-}
-"""What an agent is made with, by the peer's name: nothing said, it slides a window of 40
-messages; the two others are what its documentation offers instead."""
+Way = Literal["sliding", "summarizing", "auto"]
+"""How an agent keeps its conversation. `sliding`: as it does when nothing is said, a window of
+40 messages; `summarizing` and `auto` (which also keeps originals) as its documentation offers."""
 NESTED_RETRIES = 900
 """How often its loop can try again: each try is made inside the one before, and Python goes
 1,000 calls deep."""
@@ -50,7 +52,10 @@ _REFERENCES = re.compile(r"\[refs?: ([^\]\n]+)\]")
 
 @dataclass(slots=True)
 class StandIn:
-    """A model of Strands, as far as its conversation managers ask of one."""
+    """A model of Strands, as far as its conversation managers ask of one.
+
+    It reports exact usage and refuses by exact counts, as providers do.
+    """
 
     blocks: Blocks
     window: int
@@ -68,9 +73,10 @@ class StandIn:
         """Tell how much of the window tokens fill, as `strands.models.Model` does."""
         return input_tokens / self.window
 
-    async def count_tokens(self, messages: Sequence[StrandsMessage], **_: object) -> int:
-        """Count messages exactly, as the models do that ask their provider."""
-        return self.blocks.tokens(messages)
+    async def count_tokens(self, messages: Sequence[StrandsMessage], **also: Any) -> int:  # noqa: ANN401 (Strands' signature)
+        """Estimate tokens from characters, as its models do unless they are told otherwise."""
+        said = cast("list[AgentMessage]", messages)
+        return await Model.count_tokens(cast("Model", self), said, **also)
 
     async def stream(
         self,
@@ -85,13 +91,11 @@ class StandIn:
             ContextWindowOverflowException: It is more than the window to read.
         """
         del tool_specs
-        tokens = await self.count_tokens(messages) + self.count(system_prompt or "")
+        tokens = self.blocks.tokens(messages) + self.count(system_prompt or "")
         if tokens > self.window:
             raise _refusal(tokens, self.window)
         self.summaries.append(
-            Summarizing(
-                tokens=tokens, output=SUMMARY_TOKENS, read=self.blocks.read_in(messages)
-            )
+            Summarizing(tokens=tokens, output=SUMMARY_TOKENS, read=self.blocks.read_in(messages))
         )
         yield {"messageStart": {"role": "assistant"}}
         yield {"contentBlockStart": {"start": {}}}
@@ -115,10 +119,11 @@ class Strands(Contestant):
     a run has ended, the manager tidies up.
     """
 
-    name: str
-    """One of `MANAGERS`."""
+    way: Way
     window: int
     """Tokens of a request that the model takes."""
+    share: float | None
+    """Of the window, where the manager acts beforehand; by default, when the model refuses."""
     shelf: Shelf
     """Where the texts are searched that it keeps."""
     count: Counter = field(default_factory=exact_counter)
@@ -132,6 +137,8 @@ class Strands(Contestant):
     _keeper: ContextManager | None = None
     """Who keeps originals, in the mode that does."""
     _beside: int = 0
+    _sent_tokens: int = 0
+    """Of the last request, as its provider would report them."""
     _spent_s: float = 0.0
     _sent: Sequence[Item] = ()
     """The last request."""
@@ -147,11 +154,24 @@ class Strands(Contestant):
         self._layout = Layout(self.count)
         self._blocks = Blocks(self.count)
         self._model = StandIn(self._blocks, self.window, self.count)
-        made = {key: kind() for key, kind in MANAGERS[self.name].items()}
-        self._keeper = cast("ContextManager | None", made.get("context_manager"))
-        self.agent = Agent(model=cast("Model", self._model), callback_handler=None, **made)
+        self._keeper = ContextManager() if self.way == "auto" else None
+        self.agent = Agent(
+            model=cast("Model", self._model),
+            callback_handler=None,
+            conversation_manager=self._manager(),
+            context_manager=self._keeper,
+        )
         specs = self.agent.tool_registry.get_all_tool_specs()
         self._beside = sum(count_json(json.loads(json.dumps(s)), self.count) for s in specs)
+
+    def _manager(self) -> ConversationManager | None:
+        """Make what keeps the conversation; an agent makes its own where nothing is to be said."""
+        early: ProactiveCompressionConfig | None = None
+        if self.share is not None:
+            early = {"compression_threshold": self.share}
+        if self.way == "summarizing":
+            return SummarizingConversationManager(proactive_compression=early)
+        return SlidingWindowConversationManager(proactive_compression=early) if early else None
 
     def receive(self, message: Message) -> None:
         """See `Contestant.receive`."""
@@ -222,6 +242,15 @@ class Strands(Contestant):
         return last["role"] == "assistant" or (asked and _has(last, "toolResult"))
 
     async def _tell_answer(self, message: StrandsMessage) -> None:
+        answer = self._blocks.tokens([message])
+        message["metadata"] = {
+            "usage": {
+                "inputTokens": self._sent_tokens,
+                "outputTokens": answer,
+                "totalTokens": self._sent_tokens + answer,
+            },
+            "metrics": {"latencyMs": 0},
+        }
         response = AfterModelCallEvent.ModelStopResponse(
             stop_reason="tool_use" if _has(message, "toolUse") else "end_turn",
             message=cast("AgentMessage", message),
@@ -234,10 +263,12 @@ class Strands(Contestant):
         """Send the request as it stands; where it is refused, let it be made smaller."""
         hooks, agent = self.agent.hooks, self.agent
         before = BeforeModelCallEvent(
-            agent=agent, invocation_state={}, projected_input_tokens=self._tokens
+            agent=agent,
+            invocation_state={},
+            projected_input_tokens=await _estimate_input_tokens(agent),
         )
         await hooks.invoke_callbacks_async(before)
-        tokens = self._tokens
+        self._sent_tokens = tokens = self._tokens
         if tokens <= self.window:
             return False
         refused = _refusal(tokens, self.window)
@@ -272,7 +303,9 @@ class Strands(Contestant):
     async def _read_back(self, names: Sequence[str]) -> frozenset[int]:
         reached: set[int] = set()
         stash = self._keeper.stash if self._keeper else None
-        for several in names if stash else ():
+        if stash is None:
+            return frozenset()
+        for several in names:
             kept = [await stash.retrieve(name) for name in several.split(", ")]
             text = "\n".join(str(k["text"]) for k in kept if isinstance(k, dict) and "text" in k)
             item = self._blocks.answered(several.partition(",")[0].rpartition("_")[0])

@@ -118,9 +118,8 @@ class Blocks:
     def _shown(self, message: StrandsMessage) -> _Shown:
         blocks: list[Block] = message["content"]
         known = self._read.get(id(message))
-        if known and len(known.blocks) == len(blocks):
-            if all(a is b for a, b in zip(known.blocks, blocks, strict=True)):
-                return known
+        if known and [*map(id, known.blocks)] == [*map(id, blocks)]:
+            return known
         whole: set[int] = set()
         items: list[Item] = []
         for index, run in self._runs(message):
