@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.replay.contestants.peers import begun, requests, sent
+from tests.arena.peers import begun, requests, sent
 from tests.unit.replay.threads import answered, asked, replayed, said
 from thalweg.entries import Media, Message, Text, Thinking
 

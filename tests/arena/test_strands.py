@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.replay.contestants.peers import begun, requests, sent
+from tests.arena.peers import begun, requests, sent
 from tests.unit.replay.threads import answered, asked, entries_of, replayed, said
 from thalweg.entries import Media, Message, Text, Thinking
 from thalweg.replay.peers import SUMMARY_TOKENS
