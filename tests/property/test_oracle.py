@@ -119,7 +119,7 @@ def every_schedule(trail: Trail, rule: Rules) -> list[Walk]:
     for call, moment in enumerate(trail.moments):
         there = [k for k, cut in enumerate(trail.cuts) if cut.index < moment.length]
         sizes = [tokens_of(request(trail, k, moment)) for k in (-1, *there)]
-        most = rule.limit if min(sizes) <= rule.limit else min(sizes)
+        most = max(rule.limit, min(sizes))
         steps = [step for walk in walks for step in onward(trail, rule, walk, call)]
         fitting = [step for step in steps if tokens_of(step.items) <= most]
         walks = fitting or steps

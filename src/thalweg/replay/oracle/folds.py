@@ -155,7 +155,7 @@ class _Step:
         rooms = [room for room in rooms if room.cut is None or room.cut.index < moment.length]
         sizes = [self.trail.tokens(room.cut, moment) for room in rooms]
         begun = self._begun(rooms, sizes)
-        most = self.rules.limit if min(sizes) <= self.rules.limit else min(sizes)
+        most = max(self.rules.limit, min(sizes))
         if not any(self._is_open(*each, most) for each in zip(rooms, sizes, begun, strict=True)):
             most = max(sizes)
         for room, size, link in zip(rooms, sizes, begun, strict=True):

@@ -1,7 +1,7 @@
 """Lay a recording out for the oracles: with its real records, and with what they name."""
 
 from bisect import bisect_right
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from thalweg.context.budget import Budget
@@ -12,6 +12,7 @@ from thalweg.context.scene import Scene
 from thalweg.context.window import Item, Window, record_message
 from thalweg.entries import Entry
 from thalweg.replay.oracle.trail import Cut, Moment, Need, Trail, sums_of
+from thalweg.replay.questions import RECALL_TOKENS
 from thalweg.replay.uses import Use
 from thalweg.tokens import Counter, measure
 
@@ -51,9 +52,7 @@ def lay_out(entries: Sequence[Entry], budget: Budget, count: Counter, *, bounded
             calls.append((entry.position, len(window.items)))
         window.add(entry)
     window.settle()
-    return Layout(
-        tuple(window.items), tuple(calls), frozenset(window.rewrites), window.systems
-    )
+    return Layout(tuple(window.items), tuple(calls), frozenset(window.rewrites), window.systems)
 
 
 def records_of(
@@ -81,9 +80,7 @@ def trail_of(
     records: Sequence[tuple[int, str]],
     entries: Sequence[Entry],
     uses: Mapping[int, Sequence[Use]],
-    cold: Container[int],
     count: Counter,
-    fetched: int,
 ) -> Trail:
     """Put together what the oracles go by.
 
@@ -92,9 +89,7 @@ def trail_of(
         records: What a fold would leave, at every place where one may cut.
         entries: All of the recording, by position.
         uses: Later uses of tool results, by the position of the turn that uses them.
-        cold: Positions of turns before which the cache had expired.
         count: Counts tokens.
-        fetched: Most tokens that one fetch brings.
     """
     places = {i.position: k for k, i in enumerate(layout.items) if i.position >= 0}
     whole = {p: k for p, k in places.items() if p not in layout.rewritten}
@@ -114,14 +109,15 @@ def trail_of(
         # nothing takes the leading items away
         if any(0 <= k < layout.head for k in said):
             seen_to = len(layout.items)
-        return Need(use.source, seen_to, min(entries[use.source].tokens, fetched), use.identifier)
+        return Need(
+            use.source, seen_to, min(entries[use.source].tokens, RECALL_TOKENS), use.identifier
+        )
 
     moments = tuple(
         Moment(
             position,
             length,
-            position in cold,
-            tuple(need(use, length) for use in uses.get(position, ())),
+            needs=tuple(need(use, length) for use in uses.get(position, ())),
         )
         for position, length in layout.calls
     )

@@ -73,7 +73,7 @@ def least_cost(pieces: Sequence[Piece], life: Life) -> float:
     again = [0.0]
     for read, _ in prices:
         again.append(again[-1] + read)
-    cost = sum(life.fixed * (first if call == 0 else read) for call, (read, first) in enumerate(prices))
+    cost = life.fixed * again[-1]
     for piece in pieces:
         cost += piece.least * prices[piece.call][1] + _needs(piece, life, prices, again)
     return cost
@@ -85,8 +85,9 @@ def _needs(
     prices: Sequence[tuple[float, float]],
     again: Sequence[float],
 ) -> float:
-    """Price the cheapest way to have a message when it is wanted: keep it, send it anew, or
-    fetch it, after which it is there for good.
+    """Price the cheapest way to have a message when it is wanted.
+
+    It is kept, or sent anew, or fetched, after which it is there for good.
     """
     held, since, fetched = 0.0, piece.call, float("inf")
     hidden = piece.tokens - piece.least

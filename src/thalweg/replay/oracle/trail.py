@@ -1,7 +1,8 @@
 """A recording as the oracles see it: sizes, calls, needs and the places where it may be cut."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, replace
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,16 @@ class Trail:
             return self.sums[moment.length]
         return self.fixed + cut.record + self.sums[moment.length] - self.sums[cut.index]
 
+    def cooled(self, cold: Container[int]) -> Self:
+        """Say at which turns the cache had expired, by the position of each answer."""
+        moments = (replace(m, cold=m.position in cold) for m in self.moments)
+        return replace(self, moments=tuple(moments))
+
     def cut_for_tail(self, tail: int, moment: Moment) -> int:
-        """Find the place of the earliest cut behind which at most `tail` tokens are, or else of
-        the last; -1 when there is none to make.
+        """Find which cut leaves as much as `tail` tokens can hold: the earliest that does.
+
+        Returns:
+            Its place among the cuts; that of the last, where all leave more; -1 without any.
         """
         last = -1
         for k, cut in enumerate(self.cuts):
@@ -82,5 +90,3 @@ def sums_of(sizes: Iterable[int]) -> tuple[int, ...]:
     for size in sizes:
         sums.append(sums[-1] + size)
     return tuple(sums)
-
-
