@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from thalweg.context.pricing import Tariff, Tier
 from thalweg.context.window import Item
 from thalweg.entries import Message, Text
-from thalweg.replay.cache import PrefixCache
+from thalweg.replay.cache import Charge, PrefixCache
 from thalweg.replay.oracle.folds import Folding, Rules, cheapest
+from thalweg.replay.oracle.sets import Life, Piece, least_cost
 from thalweg.replay.oracle.trail import Cut, Moment, Need, Trail, sums_of
 
 NEAR = 1e-6
@@ -157,11 +158,7 @@ def charged(trail: Trail, rule: Rules, walk: Walk, moment: Moment) -> Walk:
     items = request(trail, walk.cut, moment)
     cache = PrefixCache(rule.tariff)
     cache.send(walk.items)
-    charge = cache.send(items, cold=moment.cold)
-    prices = rule.tariff.prices(charge.tokens)
-    plain = charge.tokens - charge.cached - charge.written
-    cost = walk.cost + charge.cached * prices.read
-    cost += charge.written * prices.write + plain * prices.input
+    cost = walk.cost + priced(rule.tariff, cache.send(items, cold=moment.cold))
     fetched, index = set(walk.fetched), trail.head
     names = frozenset[str]()
     if walk.cut >= 0:
@@ -191,3 +188,62 @@ def item(text: str, tokens: int) -> Item:
 def tokens_of(items: tuple[Item, ...]) -> int:
     """Add up what a request has."""
     return sum(item.tokens for item in items)
+
+
+@st.composite
+def lives(draw: st.DrawFn) -> tuple[list[Piece], Life]:
+    """Draw a small recording as a set of messages: up to five calls, up to six messages."""
+    calls = draw(st.integers(1, 5))
+    pieces: list[Piece] = []
+    for call in sorted(draw(st.lists(st.integers(0, calls - 1), max_size=6))):
+        tokens = draw(st.integers(1, 500))
+        least = draw(st.sampled_from((tokens, min(tokens, 4))))
+        wanted = draw(st.sets(st.integers(call, calls - 1), max_size=3))
+        pieces.append(Piece(tokens, least, call, tuple(sorted(wanted))))
+    new = [sum(piece.least for piece in pieces if piece.call == call) for call in range(calls)]
+    life = Life(
+        draw(tariffs()),
+        draw(st.sampled_from((0, 100, 1_000))),
+        tuple(new),
+        tuple(draw(st.booleans()) for _ in new),
+        ask=draw(st.sampled_from((0, 60))),
+        fetched=draw(st.sampled_from((10, 2_000))),
+    )
+    return pieces, life
+
+
+@given(lives(), st.data())
+def test_no_set_of_messages_is_cheaper(
+    drawn: tuple[list[Piece], Life], data: st.DataObject
+) -> None:
+    """Whatever is shown, shortened, dropped and shown again costs at least the bound."""
+    pieces, life = drawn
+    cache, fetched, cost = PrefixCache(life.tariff), set[int](), 0.0
+    for call, cold in enumerate(life.cold):
+        items, whole = [item("fixed", life.fixed)], set[int]()
+        for k, piece in enumerate(pieces):
+            if piece.call > call:
+                continue
+            if data.draw(st.booleans()):
+                items.append(item(f"#{k}", piece.tokens))
+                whole.add(k)
+            elif piece.call == call:
+                items.append(item(f"#{k}, shortened", piece.least))
+                whole |= {k} if piece.least == piece.tokens else set()
+        charge = cache.send(items, cold=cold)
+        cost += priced(life.tariff, charge)
+        for k, piece in enumerate(pieces):
+            if call in piece.wanted and k not in whole | fetched:
+                fetched.add(k)
+                prices = life.tariff.prices(charge.tokens)
+                cost += prices.read * charge.tokens + prices.output * life.ask
+                cost += prices.write * (life.ask + min(piece.tokens, life.fetched))
+    event(f"{len(fetched)} fetched")
+    assert least_cost(pieces, life) <= cost + NEAR
+
+
+def priced(tariff: Tariff, charge: Charge) -> float:
+    """Price what the simulated cache says of a request."""
+    prices = tariff.prices(charge.tokens)
+    plain = charge.tokens - charge.cached - charge.written
+    return charge.cached * prices.read + charge.written * prices.write + plain * prices.input

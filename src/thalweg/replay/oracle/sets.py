@@ -70,34 +70,26 @@ def _tiers_from(tariff: Tariff, tokens: int) -> list[Tier]:
 def least_cost(pieces: Sequence[Piece], life: Life) -> float:
     """Add up what every message costs at the very least."""
     prices = [life.prices(call) for call in range(len(life.cold))]
-    again = [0.0]
-    for read, _ in prices:
-        again.append(again[-1] + read)
-    cost = life.fixed * again[-1]
+    cost = sum(life.fixed * again for again, _ in prices)
     for piece in pieces:
-        cost += piece.least * prices[piece.call][1] + _needs(piece, life, prices, again)
+        cost += piece.least * prices[piece.call][1] + _needs(piece, life, prices)
     return cost
 
 
-def _needs(
-    piece: Piece,
-    life: Life,
-    prices: Sequence[tuple[float, float]],
-    again: Sequence[float],
-) -> float:
+def _needs(piece: Piece, life: Life, prices: Sequence[tuple[float, float]]) -> float:
     """Price the cheapest way to have a message when it is wanted.
 
-    It is kept, or sent anew, or fetched, after which it is there for good.
+    It is shown, or it is fetched, after which it may be there for good. A cache that still has
+    an old request's prefix charges no more for what was dropped and is shown again than for
+    what was kept; so only the calls that want it count.
     """
-    held, since, fetched = 0.0, piece.call, float("inf")
+    shown, fetched = 0.0, float("inf")
     hidden = piece.tokens - piece.least
     for call in piece.wanted:
-        fetched = min(fetched, held + life.fetch(piece.tokens, call))
-        anew = prices[call][1] * piece.tokens
-        keep = (again[call + 1] - again[since + 1]) * piece.tokens
-        if hidden:
-            keep += prices[piece.call][1] * hidden
+        fetched = min(fetched, shown + life.fetch(piece.tokens, call))
+        if hidden:  # it is first shown whole when it arrives, or now
+            shown += min(prices[piece.call][1], prices[call][1]) * hidden
             hidden = 0
-        held += min(keep, anew)
-        since = call
-    return min(held, fetched)
+        elif call > piece.call:
+            shown += prices[call][0] * piece.tokens
+    return min(shown, fetched)
