@@ -89,9 +89,10 @@ def replay_under(
     """
     key = ThreadKey("replay", f"{subject.recording.name} under {policy}")
     with closing(open_archive(":memory:", secret=SECRET)) as archive:
-        contestant = contestant_named(policy, budget, terms[0].tariff, archive, key)
         accounts = [Account(subject, one, policy, budget) for one in terms]
-        return drive(subject, contestant, accounts)
+        contestant = contestant_named(policy, budget, terms[0].tariff, archive, key)
+        with closing(contestant):
+            return drive(subject, contestant, accounts)
 
 
 def replay_all(
@@ -194,9 +195,9 @@ def _size(path: Path) -> int:
         return 0
 
 
-def totals(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """Group runs by policy, in the order the policies first appear."""
-    grouped: dict[str, list[Run]] = {}
+def totals(runs: Sequence[Run]) -> dict[tuple[str, str], list[Run]]:
+    """Group runs by policy and tariff, in the order they first appear."""
+    grouped: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
-        grouped.setdefault(run.policy, []).append(run)
+        grouped.setdefault((run.policy, run.tariff), []).append(run)
     return grouped
