@@ -8,6 +8,7 @@ from typing import Self
 from thalweg.context.budget import Budget
 from thalweg.context.pricing import Tariff
 from thalweg.entries import Entry
+from thalweg.replay.oracle.base import FoldAt, Oracle
 from thalweg.replay.oracle.folds import Rules, Schedule, cheapest
 from thalweg.replay.oracle.layout import Layout, lay_out, records_of, trail_of
 from thalweg.replay.oracle.sets import Life, Piece, least_cost
@@ -17,39 +18,6 @@ from thalweg.tokens import MESSAGE_OVERHEAD, Counter, exact_counter
 
 ARRIVES = 2_000
 """Tokens up to which the set bound takes a message to be sent whole when it arrives."""
-
-
-@dataclass(frozen=True, slots=True)
-class FoldAt:
-    """One fold of the best schedule."""
-
-    call: int
-    """The call it is made for, from 0."""
-    position: int
-    """Of the first message that stays."""
-    tail: int
-    """Tokens that stay behind the cut."""
-    before: int
-    """Tokens of the request without the fold."""
-    after: int
-    """Tokens of the request with it."""
-    cold: bool
-    """Whether the cache had expired anyway."""
-
-
-@dataclass(frozen=True, slots=True)
-class Oracle:
-    """What one recording costs at best, in hindsight, under one tariff."""
-
-    one_cut: float
-    """With the best schedule of folds of our shape, faults included. Exact for folds that leave
-    the record ours does and keep every message behind the cut as it was sent; tidying the tail
-    (`plan_tail`) may undercut it a little."""
-    sets: float
-    """No policy that sends a message of up to `ARRIVES` tokens whole once, and the system prompt
-    always, costs less."""
-    folds: tuple[FoldAt, ...]
-    """Of the best schedule, in order."""
 
 
 def oracle_of(
@@ -105,7 +73,12 @@ class Hindsight:
         rules = Rules(tariff, self.budget.limit)
         found = [(cheapest(t, rules), t) for t in (t.cooled(cold) for t in self.trails)]
         best, trail = min(found, key=lambda pair: pair[0].cost)
-        return Oracle(best.cost, self._sets(tariff, cold), tuple(self._folds(best, trail)))
+        return Oracle(
+            one_cut=best.cost,
+            sets=self._sets(tariff, cold),
+            folds=tuple(self._folds(best, trail)),
+            bounds_arrivals=found[0][0].cost > best.cost,
+        )
 
     def _folds(self, schedule: Schedule, trail: Trail) -> Iterator[FoldAt]:
         last: Cut | None = None
@@ -118,7 +91,7 @@ class Hindsight:
                 tail=trail.sums[moment.length] - trail.sums[cut.index],
                 before=trail.tokens(last, moment),
                 after=trail.tokens(cut, moment),
-                cold=moment.cold,
+                is_cold=moment.cold,
             )
             last = cut
 
