@@ -1,6 +1,7 @@
 """What the oracles say of one recording."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +39,11 @@ class Oracle:
     """Of the best schedule, in order."""
     bounds_arrivals: bool
     """Whether that schedule shows what is too large shortened from its arrival on."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the fields that `thalweg replay --json` prints."""
+        return {
+            "one_cut": round(self.one_cut, 1),
+            "sets": round(self.sets, 1),
+            "folds": [asdict(fold) for fold in self.folds],
+        }
