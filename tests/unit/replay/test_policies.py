@@ -26,6 +26,7 @@ def test_these_names_are_known() -> None:
         "peer:deepagents",
         "peer:langchain-summarization",
         "peer:langchain-editing",
+        "oracle",
     )
 
 
