@@ -252,6 +252,8 @@ FIELDS: dict[str, Any] = {
     **dict.fromkeys(("cost", "cost_unmanaged"), float),
     "faults": {"recoverable": int, "lost": int},
     "cost_with_faults": float,
+    "regret": float,
+    "oracle": {"one_cut": float, "sets": float, "folds": list},
     "recall": {
         **dict.fromkeys(("inline", "search", "lost"), int),
         "further_steps": list,

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.middleware.marking import Marking
 from thalweg.testing.strict.anthropic_rules import problems
 from thalweg.testing.strict.sealing import signature
@@ -97,7 +97,7 @@ def kept(theirs: Any, ours: Any) -> bool:  # noqa: ANN401 (as above)
 
 @given(body=bodies(), tariff=st.sampled_from(["anthropic", "anthropic-1h"]), record=st.booleans())
 def test_a_marked_body_is_as_valid_as_it_was(body: Object, tariff: str, *, record: bool) -> None:
-    """At most four marks, longer lifetimes first, those of others in place, nothing else changed."""
+    """At most four marks, longer lifetimes first, others in place, nothing else changed."""
     before = json.dumps(body)
     made = Marking().mark(body, TARIFFS[tariff], has_record=record)
     event(f"{marks_in(body)} of others, {marks_in(made)} in all")

@@ -60,7 +60,9 @@ def replay(
             metavar="NAMES",
             help=f"One or more of {', '.join(POLICIES)}, separated by commas. A `peer:` is the "
             f"real system, installed beside Thalweg; deepagents, deerflow and langchain are models "
-            f"of such. With @0.5 {', '.join(FIXED)} act at half the window.",
+            f"of such. With @0.5 {', '.join(FIXED)} act at half the window. `oracle` is our "
+            "engine, told when and where to fold by who knows the future; with it, every policy "
+            "has a regret.",
         ),
     ] = "thalweg,deepagents",
     prices: Annotated[

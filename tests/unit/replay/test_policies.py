@@ -31,6 +31,7 @@ def test_these_names_are_known() -> None:
         "peer:strands-auto",
         "peer:headroom",
         "peer:headroom-frozen",
+        "oracle",
     )
 
 
