@@ -148,6 +148,11 @@ class ContextPolicy(Section):
         """The sizes that make a thread fold; none of them means rent = buy."""
         return _each(self.trigger) or ()
 
+    @property
+    def weighs_prices(self) -> bool:
+        """Whether prices decide when a thread is folded; else sizes do, or nothing."""
+        return self.enabled and not self.triggers
+
     def budget(self, window: int, output: int | None = None) -> Budget:
         """Share out a model's window.
 
@@ -179,7 +184,7 @@ class ContextPolicy(Section):
         Args:
             tariff: What the model in use costs; what `pricing` says of every model goes before it.
         """
-        if self.triggers or not self.enabled:
+        if not self.weighs_prices:
             triggers = self.triggers if self.enabled else ()
             return Thresholds(triggers=triggers, keep=_one(self.keep))
         return RentOrBuy(self.pricing.over(tariff), summarizes=self.summarize)

@@ -85,9 +85,9 @@ class _Turn:
         return self.sending.under(budget)
 
     def say_what_is_assumed(self) -> None:
-        """Tell, once, that the prices of a model are not known."""
-        model = self.limits.model
-        if self.priced.note and model not in self.desk.assumed:
+        """Tell, once, that the prices of a model are not known, where they decide anything."""
+        model, decides = self.limits.model, self.desk.policy.weighs_prices
+        if decides and self.priced.note and model not in self.desk.assumed:
             self.desk.assumed.add(model)
             tell_prices(self.priced, model, self.request.runtime)
 
