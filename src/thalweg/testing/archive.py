@@ -493,7 +493,12 @@ class ArchiveContract:
         filler = [
             f"{n}: nothing of interest happened in this part of the report" for n in range(40)
         ]
-        lines = [*filler, "the audit of invoices ended with this", "4711-quokka", *filler]
+        lines = [
+            *filler,
+            "the audit of invoices has ended",
+            "its file is 4711-quokka and it was closed by the clerk",
+            *filler,
+        ]
         archive.append(KEY, [said("\n".join(lines))])
 
         found = archive.search(KEY, "audit of invoices")
