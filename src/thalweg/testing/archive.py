@@ -496,6 +496,7 @@ class ArchiveContract:
         lines = [
             *filler,
             "the audit of invoices has ended",
+            *filler[:3],
             "its file is 4711-quokka and it was closed by the clerk",
             *filler,
         ]
