@@ -491,7 +491,7 @@ class ArchiveContract:
     def test_search_shows_what_follows_the_words_it_found(self, archive: Archive) -> None:
         """The answer stands after what was asked about, however much stands before."""
         filler = [
-            f"{n}: nothing of interest happened in this part of the report" for n in range(40)
+            f"{n}: nothing of interest happened in this part of the report" for n in range(43)
         ]
         lines = [
             *filler,
