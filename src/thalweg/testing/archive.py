@@ -491,9 +491,15 @@ class ArchiveContract:
     def test_search_shows_what_follows_the_words_it_found(self, archive: Archive) -> None:
         """The answer stands after what was asked about, however much stands before."""
         filler = [
-            f"{n}: nothing of interest happened in this part of the report" for n in range(40)
+            f"{n}: nothing of interest happened in this part of the report" for n in range(43)
         ]
-        lines = [*filler, "the audit of invoices ended with this", "4711-quokka", *filler]
+        lines = [
+            *filler,
+            "the audit of invoices has ended",
+            *filler[:3],
+            "its file is 4711-quokka and it was closed by the clerk",
+            *filler,
+        ]
         archive.append(KEY, [said("\n".join(lines))])
 
         found = archive.search(KEY, "audit of invoices")
