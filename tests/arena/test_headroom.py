@@ -58,7 +58,7 @@ def test_rows_are_told_shorter_and_all_of_them_are_there(name: str) -> None:
 
 
 def test_a_result_of_several_texts_may_become_one() -> None:
-    half = [Text(json.dumps(ROWS[:60])), Text(json.dumps(ROWS[60:]))]
+    half = [Text(LOG + "\n"), Text(LOG)]
     result = Message("tool", tuple(half), answers="c1", name="lookup")
     thread = [said("user", "Who?"), asked("c1", "lookup", of="all"), result]
     last = requests(begun("peer:headroom"), thread)[-1]
