@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from thalweg.cli import main
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.replay.contestants.installed import INSTALLED
 from thalweg.replay.policies import OURS, POLICIES
 from thalweg.replay.sample import sample_path

@@ -23,7 +23,8 @@ from rich.progress import (
 from thalweg.cli.home import home_folder
 from thalweg.cli.numbers import bounded
 from thalweg.context.budget import Budget
-from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.pricing import Tariff
+from thalweg.context.tariffs import TARIFFS
 from thalweg.errors import ConfigError
 from thalweg.recordings.files import find_recordings
 from thalweg.recordings.sessions import coding_sessions
