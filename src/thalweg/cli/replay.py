@@ -25,7 +25,7 @@ from thalweg.errors import ConfigError
 from thalweg.recordings.files import find_recordings
 from thalweg.recordings.sessions import coding_sessions
 from thalweg.replay.fleet import Order, Outcome, replay_all
-from thalweg.replay.policies import POLICIES, check_policy
+from thalweg.replay.policies import POLICIES, check_policies
 from thalweg.replay.report import check_place, write_report
 from thalweg.replay.sample import sample_path
 from thalweg.replay.table import as_table
@@ -102,8 +102,7 @@ def replay(
 
 def _order(paths: list[str] | None, window: int, policy: str, prices: str, newest: int) -> Order:
     names = tuple(dict.fromkeys(name.strip() for name in policy.split(",") if name.strip()))
-    for name in names:
-        check_policy(name)
+    check_policies(names)
     if not names:
         raise ConfigError("--policy", "no policy is named", f"use {', '.join(POLICIES)}")
     if prices not in TARIFFS:

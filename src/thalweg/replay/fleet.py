@@ -89,9 +89,10 @@ def replay_under(
     """
     key = ThreadKey("replay", f"{subject.recording.name} under {policy}")
     with closing(open_archive(":memory:", secret=SECRET)) as archive:
-        contestant = contestant_named(policy, budget, terms[0].tariff, archive, key)
         accounts = [Account(subject, one, policy, budget) for one in terms]
-        return drive(subject, contestant, accounts)
+        contestant = contestant_named(policy, budget, terms[0].tariff, archive, key)
+        with closing(contestant):
+            return drive(subject, contestant, accounts)
 
 
 def replay_all(

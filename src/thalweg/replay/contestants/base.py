@@ -97,3 +97,6 @@ class Contestant(Protocol):
         if item.position < 0:
             return "note", ""
         return "whole", ""
+
+    def close(self) -> None:
+        """Let go of whatever it holds; nothing is asked of it any more."""
