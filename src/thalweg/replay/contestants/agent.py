@@ -141,9 +141,7 @@ class Agent(Contestant):
         agent = self.make(Setting(model, self._results, system, InMemorySaver()))
         return loop
 
-    def _turn(
-        self, new: Sequence[Item]
-    ) -> tuple[AIMessage, list[ToolMessage], list[AnyMessage]]:
+    def _turn(self, new: Sequence[Item]) -> tuple[AIMessage, list[ToolMessage], list[AnyMessage]]:
         """Split what came into the model's answer, the results of its calls, and the rest."""
         speaks = new[0].message.role == "assistant"
         said = [self.talk.written(item) for item in new]
@@ -168,9 +166,7 @@ class Agent(Contestant):
         usage: Any = {"input_tokens": tokens, "output_tokens": SUMMARY_TOKENS}
         usage["total_tokens"] = tokens + SUMMARY_TOKENS
         text = stand_in(self.count, SUMMARY_TOKENS)
-        return AIMessage(
-            text, usage_metadata=usage, response_metadata={"model_provider": PROVIDER}
-        )
+        return AIMessage(text, usage_metadata=usage, response_metadata={"model_provider": PROVIDER})
 
     def _request(self, sent: Sent, spent_s: float) -> Request:
         messages = [*sent.messages]
@@ -185,9 +181,8 @@ class Agent(Contestant):
         summaries, self._summaries = tuple(self._summaries), []
         return Request(
             items=items,
-            whole=frozenset(i.position for i in items if self.talk.is_given(i)) | frozenset(
-                i.position for i in self._systems
-            ),
+            whole=frozenset(i.position for i in items if self.talk.is_given(i))
+            | frozenset(i.position for i in self._systems),
             beside=beside,
             summaries=summaries,
             problems=self._checker.problems(items),
@@ -307,9 +302,7 @@ class Agent(Contestant):
         agent = self.make(Setting(model, self._results, system, InMemorySaver()))
         return loop
 
-    def _turn(
-        self, new: Sequence[Item]
-    ) -> tuple[AIMessage, list[ToolMessage], list[AnyMessage]]:
+    def _turn(self, new: Sequence[Item]) -> tuple[AIMessage, list[ToolMessage], list[AnyMessage]]:
         """Split what came into the model's answer, the results of its calls, and the rest."""
         speaks = new[0].message.role == "assistant"
         said = [self.talk.written(item) for item in new]
@@ -334,9 +327,7 @@ class Agent(Contestant):
         usage: Any = {"input_tokens": tokens, "output_tokens": SUMMARY_TOKENS}
         usage["total_tokens"] = tokens + SUMMARY_TOKENS
         text = stand_in(self.count, SUMMARY_TOKENS)
-        return AIMessage(
-            text, usage_metadata=usage, response_metadata={"model_provider": PROVIDER}
-        )
+        return AIMessage(text, usage_metadata=usage, response_metadata={"model_provider": PROVIDER})
 
     def _request(self, sent: Sent, spent_s: float) -> Request:
         messages = [*sent.messages]
@@ -351,9 +342,8 @@ class Agent(Contestant):
         summaries, self._summaries = tuple(self._summaries), []
         return Request(
             items=items,
-            whole=frozenset(i.position for i in items if self.talk.is_given(i)) | frozenset(
-                i.position for i in self._systems
-            ),
+            whole=frozenset(i.position for i in items if self.talk.is_given(i))
+            | frozenset(i.position for i in self._systems),
             beside=beside,
             summaries=summaries,
             problems=self._checker.problems(items),

@@ -65,7 +65,9 @@ class Conversation:
     def _read(self, message: BaseMessage, position: int) -> Item:
         (read,), _ = self._wire.read([message])
         parts = tuple(
-            replace(part, text=_RANDOM.sub("session_" + "0" * 32, part.text)) if isinstance(part, Text) else part
+            replace(part, text=_RANDOM.sub("session_" + "0" * 32, part.text))
+            if isinstance(part, Text)
+            else part
             for part in read.parts
         )
         read = replace(read, parts=parts, origin=None, uid="", extra="", usage=None)

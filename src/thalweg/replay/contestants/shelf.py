@@ -31,7 +31,5 @@ class Shelf:
         if not self._texts:
             return ""
         everything = [Span(0, self._texts - 1)]
-        found = self.archive.search(
-            self.key, question, within=everything, max_tokens=RECALL_TOKENS
-        )
+        found = self.archive.search(self.key, question, within=everything, max_tokens=RECALL_TOKENS)
         return render_passages(found)

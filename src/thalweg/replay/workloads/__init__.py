@@ -7,3 +7,14 @@ script knows what it said, every answer and every goal is known.
 Two rules: the same name gives the same thread, to the byte, on every machine; nothing here
 knows of any policy.
 """
+
+from thalweg.replay.workloads.scripted import (
+    SCHEME,
+    TURNS,
+    WORKLOADS,
+    is_scripted,
+    scripted,
+    scripted_places,
+)
+
+__all__ = ["SCHEME", "TURNS", "WORKLOADS", "is_scripted", "scripted", "scripted_places"]

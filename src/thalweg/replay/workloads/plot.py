@@ -3,6 +3,7 @@
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from math import log
+from random import Random
 
 from thalweg.replay.workloads.phrases import Fact
 from thalweg.replay.workloads.writing import Writer
@@ -17,7 +18,7 @@ PLANTED = 0.2
 """Share of results with a detail that is used later."""
 FACTS = 28
 """Facts that are asked for."""
-SAID_WITHIN = 0.31
+SAID_WITHIN = 0.27
 """Share of the turns in which they are said."""
 _DETAILS = (
     "<AREA>_<NOUN>_<NOUN>_<n2>",
@@ -42,6 +43,7 @@ class Plot:
     """Details and facts of one thread."""
 
     writer: Writer
+    dice: Random
     turns: int
     """How many the thread will have."""
     _due: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -50,9 +52,11 @@ class Plot:
     """Facts still to be said, each from some turn on."""
 
     def __post_init__(self) -> None:
-        dice, known = self.writer.dice, self.writer.phrases.facts
+        dice, known = self.dice, self.writer.phrases.facts
         facts = [*known, *dice.sample(known, k=max(0, FACTS - len(known)))]
         dice.shuffle(facts)
+        # Requests are few: what is said in one comes first, to be said in time.
+        facts.sort(key=lambda fact: fact.medium != "said")
         last = SAID_WITHIN * self.turns
         self._facts.extend((int(last * k / len(facts)), fact) for k, fact in enumerate(facts))
 
@@ -61,11 +65,13 @@ class Plot:
 
         One that found no place for long is said in any.
         """
-        late = 0.05 * self.turns
+        late = 0.03 * self.turns
         for begin, fact in self._facts:
             if begin > turn or begin > SAID_WITHIN * self.turns:
                 return None
-            fits = fact.medium == medium or (turn - begin > late and "said" not in {medium, fact.medium})
+            fits = fact.medium == medium or (
+                turn - begin > late and "said" not in {medium, fact.medium}
+            )
             if fits:
                 self._facts.remove((begin, fact))
                 says, asks, answer = self.writer.state(fact)
@@ -74,7 +80,7 @@ class Plot:
 
     def plant(self, lines: list[str], medium: str, turn: int) -> list[Asked]:
         """Put a fact and a detail into the lines of a result, where it is their time."""
-        dice, asked = self.writer.dice, list[Asked]()
+        dice, asked = self.dice, list[Asked]()
         if found := self.fact(medium, turn):
             lines.insert(dice.randrange(len(lines) + 1), found[0])
             asked.append(found[1])
@@ -89,10 +95,10 @@ class Plot:
         """Give the details that the agent uses in a turn."""
         details = self._due.pop(turn, [])
         for detail in details:
-            if self.writer.dice.random() < USED_AGAIN:
+            if self.dice.random() < USED_AGAIN:
                 self._use_after(detail, turn)
         return details
 
     def _use_after(self, detail: str, turn: int) -> None:
-        distance = self.writer.dice.lognormvariate(log(USED_AFTER), USED_SPREAD)
+        distance = self.dice.lognormvariate(log(USED_AFTER), USED_SPREAD)
         self._due[turn + max(1, round(distance))].append(detail)

@@ -26,15 +26,15 @@ AGAIN = 0.4
 """Share of edits after which the file is read again."""
 FOLLOWS = 0.6
 """Share of the turns that do what an edit calls for: read the file again, run the tests."""
-TURNS_PER_REQUEST = 9
-"""The median; some take five times as many."""
+TURNS_PER_REQUEST = (2, 4, 5, 6, 7, 8, 9, 10, 12, 16, 22, 34)
+"""What a dozen requests take, in some order."""
 PLANNED_FROM = 8
 """Turns of a request from which on the agent may write a list of todos."""
 CONSTRAINED, PASTED, PLANNED, LOOKED_UP = 0.4, 0.1, 0.5, 0.5
 """Shares: of requests with a constraint, with a piece of a log; of long requests with todos;
 of the turns that use a detail in which it is searched for."""
-PAUSES = {"short": 19, "away": 4, "gone": 2}
-"""Of 25 pauses: under five minutes, up to fifty, over an hour. (Recorded: 84 %, 14 % and 2 %;
+PAUSES = {"short": 9, "away": 2, "gone": 1}
+"""Of twelve pauses: under five minutes, up to fifty, over an hour. (Recorded: 84 %, 14 % and 2 %;
 a thread of 300 turns would show the last kind hardly ever.)"""
 BUILT = 0.01
 """Share of commands that run for more than five minutes."""
@@ -47,33 +47,43 @@ class Script:
     language: str
     pages: Pages
     turns: int
-    dice: Random
+    seed: str
     messages: list[Message] = field(default_factory=list)
     needles: list[Needle] = field(default_factory=list)
     goals: list[Goal] = field(default_factory=list)
+    dice: Random = field(init=False)
+    """For the pace of the thread; words and deeds have dice of their own, so that another word
+    or another size leaves the rest as it is."""
     writer: Writer = field(init=False)
     plot: Plot = field(init=False)
     tools: Tools = field(init=False)
     _now: datetime = datetime(2026, 9, 7, 8, 30, tzinfo=UTC)
     _turn: int = 0
     _calls: int = 0
+    _lengths: list[int] = field(default_factory=list)
+    """Turns of requests still to be dealt."""
     _pauses: list[str] = field(default_factory=list)
     """Kinds of pauses still to be dealt."""
     _next: deque[str] = field(default_factory=deque)
     """Actions that earlier ones call for."""
 
     def __post_init__(self) -> None:
-        self.writer = Writer(phrases_of(self.language), self.dice)
-        self.plot = Plot(self.writer, self.turns)
-        self.tools = Tools(self.writer, self.plot, self.pages)
+        words, deeds, self.dice = (
+            Random(f"{what} {self.seed}")  # noqa: S311 (not a secret)
+            for what in ("words", "deeds", "pace")
+        )
+        self.writer = Writer(phrases_of(self.language), words)
+        self.plot = Plot(self.writer, deeds, self.turns)
+        self.tools = Tools(self.writer, self.plot, deeds, self.pages)
 
     def write(self) -> None:
         """Write the whole thread."""
         self._say("system", Text(self.writer.phrases.talk.system))
         while self._turn < self.turns:
             self._ask()
-            turns = round(self.dice.lognormvariate(log(TURNS_PER_REQUEST), 0.7))
-            turns = min(max(2, turns), self.turns - self._turn)
+            if not self._lengths:
+                self._lengths = self.dice.sample(TURNS_PER_REQUEST, k=len(TURNS_PER_REQUEST))
+            turns = min(self._lengths.pop(), self.turns - self._turn)
             for k in range(turns - 1):
                 plans = k == 0 and turns > PLANNED_FROM and self.dice.random() < PLANNED
                 self._work(plans=plans)
@@ -140,21 +150,22 @@ class Script:
         recent, turn = self.tools.recent, self._turn
         match action:
             case "again" if recent:
-                return [self.tools.read(recent[-1], turn)]
+                done = [self.tools.read(recent[-1], turn)]
             case "edit" if recent:
                 self._next.extend(("again", "run") if self.dice.random() < AGAIN else ("run",))
-                return [self.tools.edit(self.dice.choice(recent))]
+                done = [self.tools.edit(self.dice.choice(recent))]
             case "run":
-                return [self.tools.run(turn)]
+                done = [self.tools.run(turn)]
             case "search":
                 patterns = (self.writer.fill("<function>") for _ in range(number))
-                return [self.tools.grep(pattern, turn) for pattern in patterns]
+                done = [self.tools.grep(pattern, turn) for pattern in patterns]
             case "write":
-                return [self.tools.write()]
+                done = [self.tools.write()]
             case "list":
-                return [self.tools.list_files()]
+                done = [self.tools.list_files()]
             case _:
-                return [self.tools.read(path, turn) for path in self.tools.files_to_read(number)]
+                done = [self.tools.read(path, turn) for path in self.tools.files_to_read(number)]
+        return done
 
     def _return(self, call_id: str, done: Done) -> None:
         slow = done.tool == "execute"

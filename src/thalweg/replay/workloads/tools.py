@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from random import Random
 
 from thalweg.replay.workloads.phrases import Medium
 from thalweg.replay.workloads.plot import Asked, Plot
@@ -49,6 +50,7 @@ class Tools:
 
     writer: Writer
     plot: Plot
+    dice: Random
     pages: Pages
     paths: list[str] = field(init=False)
     """Of all files there are."""
@@ -60,7 +62,7 @@ class Tools:
     """Pages still to be dealt: whatever the dice, a hundred results have all kinds."""
 
     def __post_init__(self) -> None:
-        media = self.writer.dice.choices([*KINDS], [*KINDS.values()], k=FILES)
+        media = self.dice.choices([*KINDS], [*KINDS.values()], k=FILES)
         paths = (self.writer.pick(self.writer.phrases.files[medium]) for medium in media)
         self.paths = [*dict.fromkeys(paths)]
         self.writer.nearby.append(self.paths[0])
@@ -88,7 +90,7 @@ class Tools:
         shown = [path for path in self.writer.nearby if path not in self._files]
         anew = [path for path in self.paths if path not in self._files]
         known = [path for path, file in self._files.items() if not file.asked]
-        dice = self.writer.dice
+        dice = self.dice
         kinds = [(shown, 8), (anew, 1), (known, 1)]
         kinds = [(some, weight) for some, weight in kinds if some]
         some = dice.choices([s for s, _ in kinds], [w for _, w in kinds])[0]
@@ -106,7 +108,7 @@ class Tools:
 
     def list_files(self) -> Done:
         """List some files."""
-        dice = self.writer.dice
+        dice = self.dice
         some = sorted(dice.sample(self.paths, k=dice.randint(5, 40)))
         self.writer.nearby.extend(some)
         folder = dice.choice(some).rpartition("/")[0]
@@ -114,7 +116,7 @@ class Tools:
 
     def edit(self, path: str) -> Done:
         """Replace some lines of a file that was read."""
-        dice, file = self.writer.dice, self._files[path]
+        dice, file = self.dice, self._files[path]
         size = dice.choices([n for n, _ in EDITED], [weight for _, weight in EDITED])[0]
         begin = dice.randrange(max(1, len(file.lines) - size))
         old = file.lines[begin : begin + size]
@@ -133,11 +135,11 @@ class Tools:
 
     def write(self) -> Done:
         """Write a new file."""
-        medium: Medium = self.writer.dice.choice(("code", "doc"))
+        medium: Medium = self.dice.choice(("code", "doc"))
         path = self.writer.pick(self.writer.phrases.files[medium])
         while path in self.paths:
             path = self.writer.pick(self.writer.phrases.files[medium])
-        lines = self.writer.lines(medium, self.writer.dice.randint(1_000, WRITTEN_CHARS))
+        lines = self.writer.lines(medium, self.dice.randint(1_000, WRITTEN_CHARS))
         self._files[path] = _File(medium, lines, ())
         self.paths.append(path)
         self._touch(path)
@@ -163,7 +165,7 @@ class Tools:
         return self.writer.lines("log", self._page())
 
     def _hits(self) -> list[str]:
-        dice, hits = self.writer.dice, list[str]()
+        dice, hits = self.dice, list[str]()
         where = [*dice.sample(self.paths, k=dice.randint(2, 4)), *list(self.writer.nearby)[-2:]]
         for line in self.writer.lines("code", self._page() // 3):
             path = dice.choice(where)
@@ -174,11 +176,12 @@ class Tools:
     def _page(self) -> int:
         if not self._deck:
             self._deck = [(least, most) for least, most, share in self.pages for _ in range(share)]
-            self.writer.dice.shuffle(self._deck)
-        return self.writer.dice.randint(*self._deck.pop())
+            self.dice.shuffle(self._deck)
+        least, most = self._deck.pop()
+        return round(self.dice.uniform(least, most))
 
     def _fails(self) -> bool:
-        return self.writer.dice.random() < FAILED
+        return self.dice.random() < FAILED
 
     def _failure(self, tool: str, arguments: dict[str, object]) -> Done:
         said = self.writer.pick(self.writer.phrases.talk.fails)
