@@ -88,8 +88,8 @@ def test_the_large_one_is_more_than_the_window_and_costs_less() -> None:
 def requests(name: str, window: int) -> Iterator[Sequence[Message]]:
     """Give the requests around every rewrite, one in so many of the others, and the last."""
     engine = Engine(
-        budget=Budget(window=window),
-        policy=policy_named("thalweg", TARIFF),
+        budget=(budget := Budget(window=window)),
+        policy=policy_named("thalweg", TARIFF, budget),
         count=exact_counter(),
         name_span=lambda first, last: f"{first:08}{last:08}",
     )

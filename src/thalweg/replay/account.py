@@ -152,6 +152,7 @@ class Account:
         spent = sum(map(self._summarizing, self.summaries))
         cost = sum(call.cost for call in self.calls) + spent
         gone = hidden(final.items, entries)
+        evicted = hidden(final.items, entries, reasoning=False)
         self.read.update(*(summary.read for summary in final.summaries))
         return Run(
             trajectory=recording.name,
@@ -174,8 +175,8 @@ class Account:
             recall=ask(questions.needles, contestant, entries, final.items, self.count),
             goals_verbatim=verbatim,
             goals_lost=lost,
-            evicted_tokens=_tokens(gone),
-            unread_evicted_tokens=_tokens(e for e in gone if e.position not in self.read),
+            evicted_tokens=_tokens(evicted),
+            unread_evicted_tokens=_tokens(e for e in evicted if e.position not in self.read),
             unrecoverable_bytes=sum(e.size_bytes for e in gone if not contestant.holds(e.position)),
             notes=tuple(f"line {note.line + 1}: {note.text}" for note in recording.notes),
         )

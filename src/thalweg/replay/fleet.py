@@ -188,9 +188,9 @@ def _no_interrupt() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def totals(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """Group runs by policy, in the order the policies first appear."""
-    grouped: dict[str, list[Run]] = {}
+def totals(runs: Sequence[Run]) -> dict[tuple[str, str], list[Run]]:
+    """Group runs by policy and tariff, in the order they first appear."""
+    grouped: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
-        grouped.setdefault(run.policy, []).append(run)
+        grouped.setdefault((run.policy, run.tariff), []).append(run)
     return grouped

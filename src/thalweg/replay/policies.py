@@ -12,7 +12,9 @@ from thalweg.errors import ConfigError
 from thalweg.replay.contestants.base import Contestant
 from thalweg.replay.contestants.installed import INSTALLED, PREFIX, Place, check_installed
 from thalweg.replay.contestants.ours import Ours
+from thalweg.replay.contestants.summaries import StandIn
 from thalweg.replay.peers import DEEPAGENTS, DEERFLOW, LANGCHAIN, NoPolicy
+from thalweg.tokens import exact_counter
 
 OURS: dict[str, Callable[[Tariff], Policy]] = {
     "thalweg": lambda tariff: RentOrBuy(tariff, summarizes=True),
@@ -90,7 +92,9 @@ def contestant_named(
     if base in INSTALLED:
         check_installed(base)
         return INSTALLED[base].begin(Place(budget.window, share, archive, key))
-    return Ours(policy_named(name, tariff, budget), budget, archive, key)
+    count = exact_counter()
+    summarizer = StandIn(tariff, count) if base == "thalweg" else None
+    return Ours(policy_named(name, tariff, budget), budget, archive, key, summarizer, count)
 
 
 def is_peer(name: str) -> bool:

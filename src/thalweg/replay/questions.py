@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.context.window import Item
-from thalweg.entries import Entry, Part, Text, ToolCall
+from thalweg.entries import Entry, Message, Part, Text, Thinking, ToolCall
 from thalweg.errors import HandleError, RecordingError
 from thalweg.transcript import as_text
 
@@ -139,19 +139,45 @@ def handles_shown(archive: Archive, key: ThreadKey, items: Sequence[Item]) -> di
     return shown
 
 
-def hidden(items: Sequence[Item], entries: Sequence[Entry]) -> list[Entry]:
-    """List the messages of a log that a context does not show whole; empty ones are not missed."""
-    whole = {i.position for i in items if i.position >= 0 and _shows(i, entries)}
+def hidden(
+    items: Sequence[Item], entries: Sequence[Entry], *, reasoning: bool = True
+) -> list[Entry]:
+    """List the messages of a log that a context does not show whole; empty ones are not missed.
+
+    Args:
+        items: The context.
+        entries: The log.
+        reasoning: Whether a message without its reasoning is not whole.
+    """
+    if not entries:
+        return []
+    whole = {i.position for i in items if i.position >= 0 and _shows(i, entries, reasoning)}
     return [e for e in entries if e.position not in whole and not _is_empty(e)]
 
 
-def _shows(item: Item, entries: Sequence[Entry]) -> bool:
+def shows(parts: Sequence[Part], message: Message, *, reasoning: bool) -> bool:
+    """Whether parts say all that a message says; calls may have other ids.
+
+    Args:
+        parts: What is shown.
+        message: As it was said.
+        reasoning: Whether its reasoning is to be shown, too.
+    """
+    sent = {_without_id(part) for part in parts}
+    return all(
+        _without_id(part) in sent
+        or _is_space(part)
+        or (isinstance(part, Thinking) and not reasoning)
+        for part in message.parts
+    )
+
+
+def _shows(item: Item, entries: Sequence[Entry], reasoning: bool) -> bool:  # noqa: FBT001
     first = entries[0].position
     if not first <= item.position < first + len(entries):
         return False
-    parts = entries[item.position - first].message.parts
-    sent = {_without_id(part) for part in item.message.parts}
-    return all(_without_id(part) in sent or _is_space(part) for part in parts)
+    message = entries[item.position - first].message
+    return shows(item.message.parts, message, reasoning=reasoning)
 
 
 def _is_empty(entry: Entry) -> bool:

@@ -101,7 +101,7 @@ class Run:
     goals_verbatim: int
     goals_lost: int
     evicted_tokens: int
-    """Of the messages that the final context does not show whole."""
+    """Of the messages that the final context does not show whole, reasoning aside."""
     unread_evicted_tokens: int
     """Of them, those that no summarizer was shown whole."""
     unrecoverable_bytes: int
@@ -127,7 +127,7 @@ class Run:
             "window": self.window,
             "messages": self.messages,
             "calls": len(calls),
-            "compactions": sum(any(_rewrites(e) for e in call.edits) for call in calls),
+            "compactions": sum(_rewrites(call) for call in calls),
             "edits": {k.lower(): sum(type(e).__name__ == k for e in edits) for k in kinds},
             "peak_tokens": max((call.tokens for call in calls), default=0),
             "over_window": sum(call.tokens > self.window for call in calls),
@@ -167,6 +167,6 @@ class Run:
         return {"p50": round(cuts[9], 3), "p95": round(cuts[18], 3), "total": round(sum(times), 1)}
 
 
-def _rewrites(edit: Edit) -> bool:
-    """Whether an edit changes what was sent before (bounding an arrival does not)."""
-    return edit.reason != "arrived too large"
+def _rewrites(call: Call) -> bool:
+    """Whether a call changes what was sent before (bounding an arrival does not)."""
+    return call.broke_at >= 0 or any(e.reason != "arrived too large" for e in call.edits)

@@ -100,3 +100,4 @@ class Contestant(Protocol):
 
     def close(self) -> None:
         """Let go of whatever it holds; nothing is asked of it any more."""
+        return

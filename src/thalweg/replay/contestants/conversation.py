@@ -135,6 +135,12 @@ def _part_at_home(part: Part, *, thinks: bool) -> Part:
             return Text(part.json)
 
 
+def _without_chance(part: Part) -> Part:
+    if isinstance(part, Text):
+        return replace(part, text=_RANDOM.sub("session_" + "0" * 32, part.text))
+    return part
+
+
 def _plain(message: Message) -> AnyMessage:
     text = as_text(message)
     if message.role == "assistant":

@@ -4,12 +4,13 @@ import html
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 from deepagents import create_deep_agent
 from deepagents.backends import FilesystemBackend
 from deepagents.middleware.summarization import (
     SummarizationMiddleware,
+    TruncateArgsSettings,
     compute_summarization_defaults,
 )
 
@@ -52,14 +53,15 @@ def deep_agent(window: int, share: float | None, archive: Archive, key: ThreadKe
 def _acting_at(share: float, setting: Setting, backend: FilesystemBackend) -> Any:  # noqa: ANN401
     """Make its own middleware with another trigger; by its name it takes the default's place."""
     defaults = compute_summarization_defaults(setting.model)
-    trigger = ("fraction", share)
+    trigger: tuple[Literal["fraction"], float] = ("fraction", share)
+    cut: TruncateArgsSettings = {"trigger": trigger, "keep": defaults["keep"]}
     return SummarizationMiddleware(
         setting.model,
         backend=backend,
         trigger=trigger,
         keep=defaults["keep"],
         trim_tokens_to_summarize=None,
-        truncate_args_settings={**defaults["truncate_args_settings"], "trigger": trigger},
+        truncate_args_settings=cut,
     )
 
 

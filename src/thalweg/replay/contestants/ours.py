@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from thalweg.archive import Archive, Logged, Passage, Span, ThreadKey, render_passages
@@ -13,7 +12,8 @@ from thalweg.context.policy import Policy
 from thalweg.context.window import Item
 from thalweg.entries import Entry, Message
 from thalweg.replay.contestants.base import Contestant, Request, Summarizing
-from thalweg.replay.questions import RECALL_TOKENS, Needle, handles_shown
+from thalweg.replay.contestants.summaries import StandIn
+from thalweg.replay.questions import RECALL_TOKENS, Needle, handles_shown, shows
 from thalweg.tokens import Counter, exact_counter
 from thalweg.transcript import as_outline
 
@@ -34,11 +34,15 @@ class Ours(Contestant):
     budget: Budget
     archive: Archive
     key: ThreadKey
+    summarizer: StandIn | None = None
+    """Writes the summaries; without one the record is all that is left of a fold."""
     count: Counter = field(default_factory=exact_counter)
     engine: Engine = field(init=False)
     entries: list[Entry] = field(default_factory=list)
     _logged: int = 0
     _spent_s: float = 0.0
+    _sent: int = 0
+    """Tokens of the last request."""
     _spans: list[Span] | None = None
     """What the last request reaches by its handles, once somebody asked."""
 
@@ -65,22 +69,57 @@ class Ours(Contestant):
         self._log()
         done = len(self.engine.history)
         started = time.perf_counter()
-        items = self.engine.prepare(cold=cold)
+        summaries = self._prepare(cold=cold)
+        items = self.engine.window.items
         spent = time.perf_counter() - started + self._spent_s
         self._spent_s, self._spans = 0.0, None
         edits = tuple(self.engine.history[done:])
         rewritten = self.engine.window.rewrites
+        whole = (i.position for i in items if i.position >= 0 and i.position not in rewritten)
+        self._sent = sum(item.tokens for item in items)
         return Request(
             items=items,
-            whole=frozenset(
-                item.position
-                for item in items
-                if item.position >= 0 and item.position not in rewritten
-            ),
+            whole=frozenset(whole),
             edits=edits,
-            summaries=tuple(_summarizing(edits)),
+            summaries=tuple(summaries),
             problems=self.engine.problems,
             engine_ms=spent * 1e3,
+        )
+
+    def _prepare(self, *, cold: bool) -> list[Summarizing]:
+        """Prepare the request; a fold is committed with its summary, where there is one."""
+        calls: list[Summarizing] = []
+        steps = self.engine.steps(cold=cold)
+        batch = next(steps, None)
+        while batch is not None:
+            better = [self._summarized(edit, calls, cold=cold) for edit in batch]
+            try:
+                batch = steps.send(better)
+            except StopIteration:
+                break
+        return calls
+
+    def _summarized(self, edit: Edit, calls: list[Summarizing], *, cold: bool) -> Edit:
+        if not isinstance(edit, Fold):
+            return edit
+        if self.summarizer is None:
+            if edit.summary_output:  # a modelled policy's own
+                calls.append(_asked(edit))
+            return edit
+        edit, call = self.summarizer.summarize(
+            self.engine, edit, self.entries, self._sent, whole=self._live(), cold=cold
+        )
+        calls += [call] if call else []
+        return edit
+
+    def _live(self) -> frozenset[int]:
+        """Give the positions that the live request shows whole, reasoning aside."""
+        window = self.engine.window
+        edits = window.rewrites
+        return frozenset(
+            p
+            for p, entry in window.entries.items()
+            if p not in edits or shows(edits[p].parts, entry.message, reasoning=False)
         )
 
     def _log(self) -> None:
@@ -153,9 +192,6 @@ class Ours(Contestant):
         return how, next(iter(points), "")
 
 
-def _summarizing(edits: Sequence[Edit]) -> list[Summarizing]:
-    return [
-        Summarizing(tokens=fold.summary_input, output=fold.summary_output, read=frozenset())
-        for fold in edits
-        if isinstance(fold, Fold) and fold.summary_output
-    ]
+def _asked(fold: Fold) -> Summarizing:
+    """Tell what a modelled policy's summarizer was shown; which messages, it does not say."""
+    return Summarizing(tokens=fold.summary_input, output=fold.summary_output, read=frozenset())
