@@ -28,12 +28,12 @@ class Workload:
 WORKLOADS: dict[str, Workload] = {
     "mixed": Workload(
         "english",
-        ((200, 3_000, 40), (4_000, 16_000, 36), (20_000, 69_000, 20), (80_000, 120_000, 4)),
+        ((200, 3_000, 40), (4_000, 16_000, 36), (18_000, 58_000, 20), (80_000, 120_000, 4)),
     ),
-    "small": Workload("english", ((200, 3_000, 60), (3_200, 14_500, 40))),
+    "small": Workload("english", ((200, 3_000, 60), (3_000, 13_000, 40))),
     "chinese": Workload(
         "chinese",
-        ((150, 1_800, 40), (2_400, 10_000, 36), (12_000, 44_000, 20), (46_000, 66_000, 4)),
+        ((150, 1_800, 40), (2_400, 10_000, 36), (11_000, 44_000, 20), (45_000, 65_000, 4)),
     ),
 }
 """Sizes are such that sending all of a workload, always, costs about as much as in the
