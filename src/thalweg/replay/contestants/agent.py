@@ -13,7 +13,7 @@ from thalweg.context.window import NO_WORDS, Item
 from thalweg.entries import Message
 from thalweg.errors import PeerError
 from thalweg.replay.contestants.base import Contestant, Request, Summarizing
-from thalweg.replay.contestants.conversation import Conversation, blocks_of
+from thalweg.replay.contestants.conversation import Conversation, blocks_of, without_chance
 from thalweg.replay.contestants.layout import Checker, Layout
 from thalweg.replay.contestants.loop import PROVIDER, Loop, Results, Sent, StandIn
 from thalweg.replay.peers import SUMMARY_TOKENS, stand_in
@@ -160,8 +160,9 @@ class Agent(Contestant):
 
     def _summarize(self, prompt: str) -> AIMessage:
         known = self.talk.blocks()
-        read = frozenset(known[block] for block in blocks_of(prompt) if block in known)
-        tokens = self.count(prompt)
+        shown = [known.get(block, set()) for block in blocks_of(prompt)]
+        read = frozenset[int]().union(*shown)
+        tokens = self.count(without_chance(prompt))
         self._summaries.append(Summarizing(tokens=tokens, output=SUMMARY_TOKENS, read=read))
         usage: Any = {"input_tokens": tokens, "output_tokens": SUMMARY_TOKENS}
         usage["total_tokens"] = tokens + SUMMARY_TOKENS

@@ -29,7 +29,7 @@ class Conversation:
     """By the message's id: what was given to the agent."""
     _other: dict[str, tuple[BaseMessage, Item]] = field(default_factory=dict)
     """By id or words: what was sent and is not what was given."""
-    _blocks: dict[str, int] = field(default_factory=dict)
+    _blocks: dict[str, set[int]] = field(default_factory=dict)
     _transcribed: int = 0
 
     def written(self, item: Item) -> AnyMessage:
@@ -70,7 +70,7 @@ class Conversation:
             else part
             for part in read.parts
         )
-        read = replace(read, parts=parts, origin=None, uid="", extra="", usage=None)
+        read = replace(read, parts=parts, origin=None, uid="", extra="", line=-1, usage=None)
         size = measure(read, self.count)
         summary = message.additional_kwargs.get("lc_source") == "summarization"
         section = "summary" if summary else "history"
@@ -89,7 +89,7 @@ class Conversation:
         blocks = blocks_of(get_buffer_string([given[0]], format="xml"))
         return (blocks[0] if blocks else ""), given[1].message.text
 
-    def blocks(self) -> dict[str, int]:
+    def blocks(self) -> dict[str, set[int]]:
         """Give the positions of all that was given, by what a transcript has of each.
 
         Each is written once, when it is first asked for.
@@ -97,7 +97,7 @@ class Conversation:
         for message, item in [*self._given.values()][self._transcribed :]:
             if item.position >= 0:
                 for block in blocks_of(get_buffer_string([message], format="xml")):
-                    self._blocks[block] = item.position
+                    self._blocks.setdefault(block, set()).add(item.position)
         self._transcribed = len(self._given)
         return self._blocks
 
@@ -135,10 +135,9 @@ def _part_at_home(part: Part, *, thinks: bool) -> Part:
             return Text(part.json)
 
 
-def _without_chance(part: Part) -> Part:
-    if isinstance(part, Text):
-        return replace(part, text=_RANDOM.sub("session_" + "0" * 32, part.text))
-    return part
+def without_chance(text: str) -> str:
+    """Give files that were named by chance the same name each time."""
+    return _RANDOM.sub("session_" + "0" * 32, text)
 
 
 def _plain(message: Message) -> AnyMessage:
