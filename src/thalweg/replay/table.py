@@ -18,6 +18,7 @@ LEGEND: dict[str, str] = {
     "cached": "share of the input that the provider's cache held",
     "faults": "later uses of what was removed: a handle reaches it/none does",
     "with faults": "cost, with each fault paid as one more turn that fetches it",
+    "regret": "with faults, above the best folds in hindsight",
     "edits": "folds/evictions/elisions/superseded reads",
     "needles": "answers in the final context/one recall away/neither",
     "goals lost": "quotes of goals and constraints not in the final context",
@@ -85,7 +86,7 @@ def as_table(runs: Sequence[Run], width: int | None = None) -> tuple[Table, str]
 
 def _fitting(rows: Sequence[_Row], width: int | None) -> tuple[int, list[str]]:
     """Choose how long a name may be, and which columns are shown."""
-    titles = list(LEGEND)
+    titles = [title for title in LEGEND if any(str(row.cells[title]) != "" for row in rows)]
     longest = max((cell_len(row.name) for row in rows), default=0)
     if width is None:
         return longest, titles
@@ -155,11 +156,19 @@ def _cells(runs: Sequence[Run]) -> dict[str, Text]:
         "cached": Text(f"{total('cached_tokens') / read:.0%}" if read else "-"),
         "faults": Text(_each(of("faults", "recoverable", "lost"))),
         "with faults": Text(f"{total('cost_with_faults'):,.0f}"),
+        "regret": Text(_regret(runs)),
         "edits": Text(_each(of("edits", "fold", "evict", "elide", "supersede"))),
         "needles": Text(_each(needles) if any(needles) else "-"),
         "goals lost": _good_or_bad(f"{lost}", bad=lost > 0) if verbatim + lost else Text("-"),
         "wrong": _good_or_bad(_each(wrong) if any(wrong) else "0", bad=any(wrong)),
     }
+
+
+def _regret(runs: Sequence[Run]) -> str:
+    best = sum(run.oracle.one_cut for run in runs if run.oracle)
+    if not best:
+        return ""
+    return f"{sum(run.cost_with_faults for run in runs if run.oracle) / best - 1:+.0%}"
 
 
 def _each(numbers: Sequence[float]) -> str:

@@ -1,6 +1,7 @@
 """What the oracles say of one recording."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,22 @@ class Oracle:
     or keeps of what it fetched, may undercut it a little.
     """
     sets: float
-    """A lower bound for every policy, however it drops, shortens and shows again; see `sets`."""
+    """No policy costs less, however it drops messages, shortens them and shows them again.
+
+    It binds whoever sends the system prompt always, and a message of up to 5,000 tokens (a
+    quarter of the limit if that is less) whole when it arrives, reasoning aside. Larger ones, and
+    those of a call whose news fill a third of the limit, need not be shown at all. Nor does
+    anything stay: a policy that loses the goals is bound as well.
+    """
     folds: tuple[FoldAt, ...]
     """Of the best schedule, in order."""
     bounds_arrivals: bool
     """Whether that schedule shows what is too large shortened from its arrival on."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the fields that `thalweg replay --json` prints."""
+        return {
+            "one_cut": round(self.one_cut, 1),
+            "sets": round(self.sets, 1),
+            "folds": [asdict(fold) for fold in self.folds],
+        }

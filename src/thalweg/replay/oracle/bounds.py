@@ -16,8 +16,10 @@ from thalweg.replay.oracle.trail import Cut, Trail
 from thalweg.replay.uses import Use
 from thalweg.tokens import MESSAGE_OVERHEAD, Counter, exact_counter
 
-ARRIVES = 2_000
+ARRIVES = 5_000
 """Tokens up to which the set bound takes a message to be sent whole when it arrives."""
+SQUEEZED = 3
+"""A call may have shortened anything where its news fill one part in so many of the limit."""
 
 
 def oracle_of(
@@ -101,25 +103,31 @@ class Hindsight:
         pieces = list(self._pieces())
         for piece in pieces:
             new[piece.call] += piece.least
-        fixed = self.trails[0].fixed
-        life = Life(tariff, fixed, tuple(new), tuple(position in cold for position, _ in calls))
+        is_cold = tuple(position in cold for position, _ in calls)
+        life = Life(tariff, self.trails[0].fixed, tuple(new), is_cold)
         return least_cost(pieces, life)
 
     def _pieces(self) -> Iterator[Piece]:
         """Tell what every policy has to do with, message by message."""
+        wanted = self._wanted()
+        limit, start = self.budget.limit, self.layout.head
+        large = min(ARRIVES, limit // 4)
+        for call, (_, end) in enumerate(self.layout.calls):
+            news = [item for item in self.layout.items[start:end] if item.position >= 0]
+            tight = self.trails[0].fixed + sum(item.tokens for item in news) > limit // SQUEEZED
+            for item in news:
+                entry = self.entries[item.position]
+                whole = min(item.tokens, entry.tokens)
+                least = MESSAGE_OVERHEAD if tight or whole > large else whole - entry.thinking
+                yield Piece(whole, least, call, wanted.get(item.position, ()))
+            start = max(start, end)
+
+    def _wanted(self) -> dict[int, tuple[int, ...]]:
+        """Find the calls that want a message whole: what a record names is there without it."""
         number = {position: call for call, (position, _) in enumerate(self.layout.calls)}
         wanted: dict[int, set[int]] = defaultdict(set)
         for turn, uses in self.uses.items():
             for use in uses:
-                # what a record or a preview names is there without the message
                 if not use.identifier:
                     wanted[use.source].add(number[turn])
-        start = self.layout.head
-        for call, (_, end) in enumerate(self.layout.calls):
-            for item in self.layout.items[start:end]:
-                if item.position >= 0:
-                    entry = self.entries[item.position]
-                    whole = min(item.tokens, entry.tokens)
-                    least = whole - entry.thinking if whole <= ARRIVES else MESSAGE_OVERHEAD
-                    yield Piece(whole, least, call, tuple(sorted(wanted[item.position])))
-            start = max(start, end)
+        return {source: tuple(sorted(calls)) for source, calls in wanted.items()}
