@@ -96,8 +96,15 @@ def _bars(axes: Axes, cells: Sequence[Mapping[str, Total]], policies: Sequence[s
         axes.bar(at, [min(h, DRAWN_TO) for h in heights], width, color=COLORS[policy], label=policy)
         for x, height in zip(at, heights, strict=True):
             if policy == OURS or height > DRAWN_TO:
-                told = {"ha": "center", "va": "bottom", "fontsize": 6, "color": COLORS[policy]}
-                axes.text(x, min(height, DRAWN_TO) + 0.01, f"{height:.2f}", **told)
+                axes.text(
+                    x,
+                    min(height, DRAWN_TO) + 0.01,
+                    f"{height:.2f}",
+                    ha="center",
+                    va="bottom",
+                    fontsize=6,
+                    color=COLORS[policy],
+                )
     axes.axhline(1, color=COLORS[DEEPAGENTS], linewidth=1, linestyle="--", label=DEEPAGENTS)
     axes.set_ylim(0, DRAWN_TO + 0.12)
     axes.tick_params(axis="x", length=0)
