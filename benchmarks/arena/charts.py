@@ -17,6 +17,7 @@ from benchmarks.arena.rows import (
     TARIFFS,
 )
 from benchmarks.arena.totals import DEAR, LONG, Cell, Total, Totals, title
+from benchmarks.arena.verdicts import NEAR
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, PercentFormatter
@@ -36,6 +37,7 @@ COLORS = {
     ORACLE: "#333333",
 }
 GROUP_COLORS = ("#0b6e4f", "#c1440e", "#7a5195", "#2f6690", "#c9a227")
+_ENOUGH = f"where ours would be {NEAR - 1:.0%} dearer"
 DRAWN_TO = 2.0
 """Where the bars of the first chart are cut off."""
 
@@ -95,19 +97,17 @@ def _bars(axes: Axes, cells: Sequence[Mapping[str, Total]], policies: Sequence[s
         at = [x - 0.4 + width * (k + 0.5) for x in range(len(cells))]
         axes.bar(at, [min(h, DRAWN_TO) for h in heights], width, color=COLORS[policy], label=policy)
         for x, height in zip(at, heights, strict=True):
-            if policy == OURS or height > DRAWN_TO:
-                axes.text(
-                    x,
-                    min(height, DRAWN_TO) + 0.01,
-                    f"{height:.2f}",
-                    ha="center",
-                    va="bottom",
-                    fontsize=6,
-                    color=COLORS[policy],
-                )
+            if policy == OURS:
+                _tell(axes, x, height + 0.02, f"{height:.2f}", COLORS[OURS], rotation=0)
+            elif height > DRAWN_TO:
+                _tell(axes, x, DRAWN_TO - 0.5, f"{height:.1f}", "white", rotation=90)
     axes.axhline(1, color=COLORS[DEEPAGENTS], linewidth=1, linestyle="--", label=DEEPAGENTS)
     axes.set_ylim(0, DRAWN_TO + 0.12)
     axes.tick_params(axis="x", length=0)
+
+
+def _tell(axes: Axes, x: float, y: float, text: str, color: str, *, rotation: int) -> None:
+    axes.text(x, y, text, ha="center", va="bottom", fontsize=6, color=color, rotation=rotation)
 
 
 def _calls(totals: Totals) -> Figure | None:
@@ -189,6 +189,7 @@ def _curves(axes: Axes, cells: Sequence[tuple[str, Mapping[str, Total]]]) -> Non
             shares, costs = zip(*points, strict=True)
             axes.plot(shares, costs, color=color, marker="o", markersize=3, label=title(group))
     axes.axhline(1, color="#333333", linewidth=1.4, label="thalweg, told nothing")
+    axes.axhline(1 / NEAR, color="#333333", linewidth=0.8, linestyle=":", label=_ENOUGH)
     axes.set_xscale("log")
     axes.set_xticks(SHARES)
     axes.xaxis.set_minor_locator(NullLocator())

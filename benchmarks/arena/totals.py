@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from benchmarks.arena.rows import RECORDED, Row
 
-from thalweg.replay.workloads import SCHEME
+from thalweg.replay.workloads import SCHEME, WORKLOADS
 
 LONG = f"{RECORDED}, long"
 """Those recorded threads that are larger than the window."""
@@ -80,7 +80,7 @@ def totals_of(rows: Sequence[Row]) -> Totals:
     for row in rows:
         had[row.trajectory, row.window, row.tariff].add(row.policy)
     grouped: dict[Cell, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    for row in sorted(rows, key=lambda r: (_order(r.group), r.window, r.trajectory)):
+    for row in sorted(rows, key=lambda r: (_order(r.group), r.group, r.window, r.trajectory)):
         if had[row.trajectory, row.window, row.tariff] != policies:
             continue
         for group in _groups(row):
@@ -97,8 +97,10 @@ def _groups(row: Row) -> Iterable[str]:
         yield LONG
 
 
-def _order(group: str) -> tuple[bool, str]:
-    return group != RECORDED, group
+def _order(group: str) -> int:
+    """Put recorded threads first, then workloads as they are listed, then the others."""
+    known = [RECORDED, *(SCHEME + name for name in WORKLOADS)]
+    return known.index(group) if group in known else len(known)
 
 
 def title(group: str) -> str:
