@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from datetime import datetime
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from statistics import median, quantiles
@@ -31,8 +32,9 @@ def digest(recording: Recording) -> str:
     return sha256("\n".join(map(message_to_json, recording.messages)).encode()).hexdigest()
 
 
+@cache
 def subject(name: str) -> Subject:
-    """Read a workload."""
+    """Read a workload, once."""
     return subject_of(*scripted(f"scripted:{name}"))
 
 
@@ -80,7 +82,7 @@ def test_it_has_its_turns_and_costs_what_it_should(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("name", NAMES)
 def test_each_answer_stands_once_where_its_needle_says(name: str, seed: int) -> None:
     """In the first part of the thread; and the question does not give it away."""
