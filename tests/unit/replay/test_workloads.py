@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from random import Random
 from statistics import median, quantiles
 
 import pytest
@@ -20,6 +21,8 @@ from thalweg.replay.fleet import Order, replay_all
 from thalweg.replay.sources import find_threads, questions_about, read_thread
 from thalweg.replay.subject import Subject, subject_of, terms_of
 from thalweg.replay.workloads import TURNS, WORKLOADS, scripted
+from thalweg.replay.workloads.phrases import phrases_of
+from thalweg.replay.workloads.writing import Writer
 from thalweg.transcript import as_text
 
 NAMES = tuple(WORKLOADS)
@@ -231,3 +234,22 @@ def test_a_workload_is_replayed_like_a_file() -> None:
     assert run.cost < run.cost_unmanaged
     assert run.goals_lost == 0
     assert all(call.tokens <= 128_000 and not call.problems for call in run.calls)
+
+
+def test_what_must_be_unique_is_drawn_once() -> None:
+    """As long as there is something left to draw."""
+    writer = Writer(phrases_of("english"), Random(1))
+
+    assert sorted(writer.unique("<n1>") for _ in range(9)) == [*"123456789"]
+
+
+def test_both_languages_have_the_same_facts() -> None:
+    """So that their needles are equally hard, as far as that can be."""
+    english, chinese = (phrases_of(language).facts for language in ("english", "chinese"))
+
+    assert [(f.medium, f.answer) for f in english] == [(f.medium, f.answer) for f in chinese]
+    for fact in (*english, *chinese):
+        assert "<answer>" in fact.says
+        assert "<subject>" in fact.says
+        assert "<subject>" in fact.asks
+        assert "<answer>" not in fact.asks
