@@ -238,7 +238,7 @@ def test_a_workload_is_replayed_like_a_file() -> None:
 
 def test_what_must_be_unique_is_drawn_once() -> None:
     """As long as there is something left to draw."""
-    writer = Writer(phrases_of("english"), Random(1))
+    writer = Writer(phrases_of("english"), Random(1))  # noqa: S311 (not a secret)
 
     assert sorted(writer.unique("<n1>") for _ in range(9)) == [*"123456789"]
 

@@ -62,7 +62,7 @@ class Tools:
     """Pages still to be dealt: whatever the dice, a hundred results have all kinds."""
 
     def __post_init__(self) -> None:
-        media = self.dice.choices([*KINDS], [*KINDS.values()], k=FILES)
+        media: list[Medium] = self.dice.choices([*KINDS], [*KINDS.values()], k=FILES)
         paths = (self.writer.pick(self.writer.phrases.files[medium]) for medium in media)
         self.paths = [*dict.fromkeys(paths)]
         self.writer.nearby.append(self.paths[0])
