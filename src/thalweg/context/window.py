@@ -66,6 +66,8 @@ class Window:
     pins: tuple[Quote, ...] = ()
     sent: int = 0
     """How many leading items the last request had; whoever sends it says so."""
+    model: str = ""
+    """Whose price images have, see `measure`."""
     epoch: int = 0
     """Grows whenever an item that was sent changes: the prefix is not the same."""
     head: int = 0
@@ -165,6 +167,17 @@ class Window:
         if alone:
             yield self._note(Message("user", (Text(NO_ANSWER),), kind="injected"), opens=False)
 
+    def _turns(self, positions: Iterable[int]) -> Iterator[list[Entry]]:
+        """Part entries where the assistant speaks."""
+        turn: list[Entry] = []
+        for entry in (self.entries[position] for position in positions):
+            if turn and entry.message.role == "assistant":
+                yield turn
+                turn = []
+            turn.append(entry)
+        if turn:
+            yield turn
+
     def _is_silent(self, entry: Entry) -> bool:
         """Whether nothing of a message is left to send."""
         edit = self.rewrites.get(entry.position)
@@ -178,7 +191,7 @@ class Window:
         if message is entry.message:
             tokens, size, media = entry.tokens, entry.size_bytes, entry.media
         else:
-            measured = measure(message, self.count)
+            measured = measure(message, self.count, self.model)
             tokens, size, media = measured.tokens, measured.bytes, measured.media
         return Item(message, entry.position, tokens, size, media, section, opens)
 
@@ -288,6 +301,19 @@ class Window:
         self.rewrites = {edit.position: edit for edit in standing.rewrites}
         self._rebuild()
 
+    def price_images(self, model: str) -> None:
+        """Count images as a model does from now on, those that are here included."""
+        if model == self.model:
+            return
+        self.model = model
+        live = {p: self._counted_again(e) for p, e in self.entries.items() if e.media}
+        if live:
+            self.entries |= live
+            self._rebuild()
+
+    def _counted_again(self, entry: Entry) -> Entry:
+        return replace(entry, tokens=measure(entry.message, self.count, self.model).tokens)
+
     def apply(self, edits: Sequence[Edit]) -> None:
         """Commit edits: the view changes, the log does not."""
         arrived = {entry.position for entry in self._open}
@@ -336,8 +362,9 @@ class Window:
             message = record_message(fold.record)
             size = measure(message, self.count)
             self._push(Item(message, -1, size.tokens, size.bytes, section="summary"))
-            for position in fold.kept:
-                self._push(replace(self._item(self.entries[position]), opens=False))
+            for turn in self._turns(fold.kept):
+                for item in self._turn(turn):
+                    self._push(replace(item, opens=False))
             live = [position for position in live if position not in fold.kept]
         self.head = self._sealed = len(self.items)
         for position in live:

@@ -28,6 +28,11 @@ WHY: Reason = "a trigger of the policy"
 class NoPolicy:
     """Send everything, always."""
 
+    @property
+    def memory(self) -> dict[str, float]:
+        """See `Policy.memory`: there is none."""
+        return {}
+
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""
         del scene, cold
@@ -58,6 +63,11 @@ class FixedTrigger:
     """A tool result longer than this is offloaded when it arrives."""
     argument_chars: int | None = None
     """Arguments of old writes longer than this are cut when it acts."""
+
+    @property
+    def memory(self) -> dict[str, float]:
+        """See `Policy.memory`: there is none."""
+        return {}
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""
@@ -143,9 +153,15 @@ def _is_long_write(entry: Entry, call: ToolCall, chars: int) -> bool:
 
 
 @cache
-def stand_in(count: Counter, tokens: int) -> str:
-    """Make a text of just so many tokens, for a summary that no model writes here."""
-    heading = "[stand-in for a summary by a model]"
+def stand_in(count: Counter, tokens: int, number: int | None = None) -> str:
+    """Make a text of just so many tokens, for a summary that no model writes here.
+
+    Args:
+        count: Counts tokens.
+        tokens: How many.
+        number: Of the summary in its thread, so that no cache takes it for another.
+    """
+    heading = f"[stand-in for a summary by a model{'' if number is None else f' #{number}'}]"
     return heading + " summary" * (tokens - count(heading))
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.context.engine import Engine
-from thalweg.context.policy import RentOrBuy
 from thalweg.context.standing import Standing
 from thalweg.entries import Message
 from thalweg.threads.journal import (
@@ -65,8 +64,7 @@ def open_session(
     engine = make_engine(lambda first, last: archive.handle(key, Span(first, last)))
     engine.resume(standing, live_messages(archive, key, line, standing))
     engine.turn = page.turn
-    if isinstance(engine.policy, RentOrBuy):
-        engine.policy.rent = page.rent
+    engine.policy.memory.update(page.policy)
     session = Session(
         archive=archive,
         key=key,
@@ -76,7 +74,7 @@ def open_session(
         length=length,
         line=line,
         held=[
-            Held(position, message, measure(message, engine.count).tokens)
+            Held(position, message, measure(message, engine.count, engine.model).tokens)
             for position, message in held[:said_again]
         ],
         calibrations={m: Calibration(factor, n) for m, (factor, n) in page.calibration.items()},

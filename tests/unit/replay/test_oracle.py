@@ -8,7 +8,7 @@ import pytest
 from tests.recorded import RECORDED, WHY_SKIPPED
 from tests.unit.replay.threads import FLAT, answered, asked, said
 from thalweg.context.budget import Budget
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Message
 from thalweg.recordings.base import Recording
 from thalweg.replay.fleet import Order, replay_one

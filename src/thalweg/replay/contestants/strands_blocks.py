@@ -186,10 +186,9 @@ class Blocks:
         brought = {id(block) for block in blocks}
         told = {block["text"].partition("] ")[2] for block in blocks if "text" in block}
         met = [self._leaves[block].item for block in brought if block in self._leaves]
-        around = range(min(met), max(met) + 1) if met else range(0)
         return frozenset(
             item.position
-            for index in around
+            for index in range(max(met, default=-1) + 1)
             if (item := self._items[index]).position >= 0
             and all(
                 id(inner) in brought or _is_told(inner, told)

@@ -18,6 +18,11 @@ class Scheduled:
 
     oracle: Oracle
 
+    @property
+    def memory(self) -> dict[str, float]:
+        """See `Policy.memory`: there is none."""
+        return {}
+
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""
         del cold
