@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.arena.rows import ORACLE, RECORDED, Row, Shelf
 
 from thalweg.context.budget import Budget
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.errors import ThalwegError
 from thalweg.replay.fleet import replay_under
 from thalweg.replay.oracle.bounds import Hindsight

@@ -13,7 +13,7 @@ from statistics import median, quantiles
 import pytest
 
 from thalweg.context.budget import Budget
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Message, message_to_json
 from thalweg.errors import RecordingError
 from thalweg.recordings.base import Recording

@@ -66,5 +66,7 @@ class Phrases(_Frozen):
 @cache
 def phrases_of(language: str) -> Phrases:
     """Read the phrases of a language that ships with the package."""
-    text = (files(__package__) / f"{language}.toml").read_text(encoding="utf-8")
+    text = (
+        files("thalweg.replay.workloads").joinpath(f"{language}.toml").read_text(encoding="utf-8")
+    )
     return Phrases.model_validate(tomllib.loads(text))
