@@ -130,6 +130,10 @@ class Shelf:
                 kept = _Kept(self._print(row.policy), row)
                 file.write(json.dumps(asdict(kept), ensure_ascii=False) + "\n")
 
+    def note(self, rows: Iterable[Row]) -> None:
+        """Keep rows for this run only: the next one tries again."""
+        self.rows.update((key_of(row), row) for row in rows)
+
     def missing(
         self, trajectory: str, policy: str, window: int, tariffs: Sequence[str]
     ) -> list[str]:

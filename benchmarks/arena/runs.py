@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing import get_context
@@ -68,7 +69,13 @@ def measure(
         asked = {pool.submit(drive, job): job for job in jobs}
         for done, future in enumerate(as_completed(asked), 1):
             job = asked[future]
-            shelf.add(future.result())
+            error = future.exception()
+            if isinstance(error, BrokenProcessPool):
+                raise error
+            if error is None:
+                shelf.add(future.result())
+            else:
+                shelf.note(_crash(job, error))
             told = f"{done}/{len(jobs)} {_name(job.path)} {job.policy} {job.window}"
             print(told, file=sys.stderr, flush=True)
     names = {_name(path) for path in paths}
@@ -151,6 +158,14 @@ def _failure(job: Job, subject: Subject, tariff: str, why: str) -> Row:
         whole_tokens=_whole(subject),
         failed=why,
     )
+
+
+def _crash(job: Job, error: BaseException) -> list[Row]:
+    """Tell that a peer raised what nobody foresaw: the others' figures are not lost by it."""
+    told = f"{type(error).__name__}: {error}"
+    print(f"{_name(job.path)} under {job.policy}: {told}", file=sys.stderr)
+    subject = _subject(job.path)
+    return [_failure(job, subject, tariff, told) for tariff in job.tariffs]
 
 
 def _row(job: Job, subject: Subject, run: Run) -> Row:

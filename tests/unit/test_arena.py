@@ -138,6 +138,15 @@ def test_rows_survive_an_interruption(tmp_path: Path) -> None:
     assert again.missing(MIXED, DEEPAGENTS, 200_000, ["anthropic"]) == ["anthropic"]
 
 
+def test_rows_that_are_only_noted_are_measured_by_the_next_run(tmp_path: Path) -> None:
+    """A crash may have been the machine's."""
+    shelf = Shelf(tmp_path / "rows.jsonl")
+    shelf.note([a_row(failed="MemoryError")])
+
+    assert not shelf.missing(MIXED, OURS, 200_000, ["anthropic"])
+    assert Shelf(tmp_path / "rows.jsonl").missing(MIXED, OURS, 200_000, ["anthropic"])
+
+
 def test_rows_of_other_code_are_measured_again(tmp_path: Path) -> None:
     """Unless they are asked for."""
     file = tmp_path / "rows.jsonl"
