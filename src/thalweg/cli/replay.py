@@ -26,14 +26,15 @@ from thalweg.context.budget import Budget
 from thalweg.context.pricing import Tariff
 from thalweg.context.tariffs import TARIFFS
 from thalweg.errors import ConfigError
-from thalweg.recordings.files import find_recordings
 from thalweg.recordings.sessions import coding_sessions
 from thalweg.replay.fleet import Order, Outcome, replay_all
 from thalweg.replay.policies import FIXED, POLICIES, check_policies
 from thalweg.replay.report import check_place, write_report
 from thalweg.replay.results import Run
 from thalweg.replay.sample import sample_path
+from thalweg.replay.sources import find_threads
 from thalweg.replay.table import as_table
+from thalweg.replay.workloads import SCHEME, WORKLOADS
 
 
 def replay(
@@ -41,8 +42,9 @@ def replay(
         list[str] | None,
         typer.Argument(
             metavar="PATH",
-            help="Recorded threads: files, folders or globs; the format is detected. Without "
-            "one: the sessions that coding agents keep on this machine, or else a sample.",
+            help="Recorded threads: files, folders or globs; the format is detected. Or made-up "
+            f"ones of 300 turns: {', '.join(SCHEME + name for name in (*WORKLOADS, 'all'))}. "
+            "Without one: the sessions that coding agents keep on this machine, or else a sample.",
         ),
     ] = None,
     *,
@@ -127,7 +129,7 @@ def _order(
         problem = error.errors()[0]["msg"].removeprefix("Value error, ")
         problem = problem.replace("Input", f"{window}")
         raise ConfigError("--window", problem, "use a larger window") from None
-    found = find_recordings(paths) if paths else _without_path(newest)
+    found = find_threads(paths) if paths else _without_path(newest)
     return Order(tuple(found), names, budget, tuple(tariffs))
 
 

@@ -15,16 +15,16 @@ from thalweg.archive import ThreadKey, open_archive
 from thalweg.context.budget import Budget
 from thalweg.context.pricing import Tariff
 from thalweg.errors import RecordingError, ThalwegError
-from thalweg.recordings.files import read_recording
 from thalweg.replay.account import Account
 from thalweg.replay.contestants.ours import Ours
 from thalweg.replay.oracle.base import Oracle
 from thalweg.replay.oracle.bounds import Hindsight
 from thalweg.replay.oracle.scheduled import Scheduled
 from thalweg.replay.policies import ORACLE, contestant_named, is_peer
-from thalweg.replay.questions import Questions, questions_beside
+from thalweg.replay.questions import Questions
 from thalweg.replay.results import Run
 from thalweg.replay.run import drive
+from thalweg.replay.sources import questions_about, read_thread, size_of
 from thalweg.replay.subject import Subject, Terms, subject_of, terms_of
 
 SECRET = b"thalweg replay"
@@ -58,11 +58,11 @@ def replay_one(path: Path, order: Order) -> tuple[list[Run], list[str]]:
     runs: list[Run] = []
     failures: list[str] = []
     try:
-        recording = read_recording(path)
+        recording = read_thread(path)
     except RecordingError as error:
         return [], [str(error)]
     try:
-        questions = questions_beside(path).get(recording.name, Questions())
+        questions = questions_about(recording, path)
     except RecordingError as error:
         failures.append(f"{error}; replayed without questions")
         questions = Questions()
@@ -164,7 +164,7 @@ def _over_processes(
     order: Order, workers: int, tell: Callable[[Path], None] | None
 ) -> dict[Path, tuple[list[Run], list[str]]]:
     done: dict[Path, tuple[list[Run], list[str]]] = {}
-    largest_first = sorted(order.paths, key=lambda path: -_size(path))
+    largest_first = sorted(order.paths, key=lambda path: -size_of(path))
     ours = set(active_children())
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
     try:
@@ -203,13 +203,6 @@ def _no_interrupt() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 def totals(runs: Sequence[Run]) -> dict[tuple[str, str], list[Run]]:

@@ -1,0 +1,77 @@
+"""Measure the arena, and write its page with tables and charts.
+
+uv run --group bench --group arena python -m benchmarks.arena
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.arena.page import PAGE, write_page
+from benchmarks.arena.rows import POLICIES, TARIFFS, WINDOWS, Shelf
+from benchmarks.arena.runs import measure, policies_here
+from benchmarks.arena.totals import totals_of
+from benchmarks.arena.verdicts import verdicts
+
+from thalweg.replay.workloads import SCHEME
+
+SCRIPTED = f"{SCHEME}all"
+NOT_THERE = "no recorded threads: set THALWEG_RECORDED to their folder. Only scripted ones are run."
+
+
+def main() -> int:
+    """Run it; 1 when a figure that has to be reached is missed."""
+    asked = _asked()
+    policies, absent = policies_here(asked.policies.split(","))
+    for why in absent:
+        print(f"left out: {why}", file=sys.stderr)
+    folder, out = Path(asked.folder), Path(asked.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
+    shelf = Shelf(folder / "rows.jsonl", any_code=asked.any_code)
+    places = asked.places.split(",") if asked.places else [*_recorded(), SCRIPTED]
+    windows = [int(window) for window in asked.windows.split(",")]
+    rows = measure(shelf, places, policies, windows, asked.prices.split(","))
+    totals = totals_of(rows)
+    found = verdicts(totals)
+    write_page(out / PAGE.name, totals, rows, found, datetime.now(tz=UTC).date())
+    # matplotlib takes a second, and only who got here needs it
+    from benchmarks.arena.charts import draw_all  # noqa: PLC0415
+
+    for path in (out / PAGE.name, *draw_all(totals, out)):
+        print(path)
+    missed = [verdict for verdict in found if not verdict.is_met]
+    print(f"{len(found) - len(missed)} of {len(found)} figures reached")
+    for verdict in missed:
+        print(f"missed: {verdict}")
+    return 1 if missed else 0
+
+
+def _asked(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.arena", description=__doc__)
+    add = parser.add_argument
+    add("--folder", default=".arena", help="keeps what was measured; a new run goes on from there")
+    add("--out", default=str(PAGE.parent), help="where the page and its charts are written")
+    add("--places", default="", help="what to replay, by commas, instead of everything")
+    add("--windows", default=",".join(map(str, WINDOWS)))
+    add("--policies", default=",".join(POLICIES))
+    add("--prices", default=",".join(TARIFFS))
+    add("--any-code", action="store_true", help="keep rows that older code measured")
+    return parser.parse_args(arguments)
+
+
+def _recorded() -> list[str]:
+    """Find the folder of recorded threads: named by the environment, or beside the repository."""
+    beside = PAGE.parents[2] / "shared" / "data" / "recorded"
+    folder = Path(os.environ.get("THALWEG_RECORDED") or beside)
+    places = [str(folder / name) for name in ("trajectories", "nc") if (folder / name).is_dir()]
+    if not places:
+        print(NOT_THERE, file=sys.stderr)
+    return places
+
+
+if __name__ == "__main__":
+    sys.exit(main())

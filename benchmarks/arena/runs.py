@@ -1,0 +1,206 @@
+"""Drive every thread under every policy, over the cores, and shelve what was measured."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+
+from benchmarks.arena.rows import ORACLE, RECORDED, Row, Shelf
+
+from thalweg.context.budget import Budget
+from thalweg.context.tariffs import TARIFFS
+from thalweg.errors import ThalwegError
+from thalweg.replay.fleet import replay_under
+from thalweg.replay.oracle.bounds import Hindsight
+from thalweg.replay.policies import check_policies, is_peer
+from thalweg.replay.results import Run
+from thalweg.replay.sources import find_threads, questions_about, read_thread, size_of
+from thalweg.replay.subject import Subject, Terms, subject_of, terms_of
+from thalweg.replay.workloads import is_scripted
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One thread under one policy in one window, at some prices."""
+
+    path: Path
+    policy: str
+    window: int
+    tariffs: tuple[str, ...]
+
+
+def policies_here(policies: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Sort out the policies that can run here; the others with what is missing."""
+    here: list[str] = []
+    absent: list[str] = []
+    for policy in policies:
+        try:
+            if policy != ORACLE:
+                check_policies([policy])
+            here.append(policy)
+        except ThalwegError as error:
+            absent.append(str(error))
+    return here, absent
+
+
+def measure(
+    shelf: Shelf,
+    places: Sequence[str],
+    policies: Sequence[str],
+    windows: Sequence[int],
+    tariffs: Sequence[str],
+) -> list[Row]:
+    """Measure what the shelf does not hold yet; give all that was asked for."""
+    paths = sorted(find_threads(places), key=lambda path: -size_of(path))
+    jobs = [
+        Job(path, policy, window, tuple(missing))
+        for path in paths
+        for window in windows
+        for policy in policies
+        if (missing := shelf.missing(_name(path), policy, window, tariffs))
+    ]
+    total = len(paths) * len(windows) * len(policies)
+    print(f"{total} drives, {total - len(jobs)} of them known", file=sys.stderr)
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        asked = {pool.submit(drive, job): job for job in jobs}
+        for done, future in enumerate(as_completed(asked), 1):
+            job = asked[future]
+            error = future.exception()
+            if isinstance(error, BrokenProcessPool):
+                raise error
+            if error is None:
+                shelf.add(future.result())
+            else:
+                shelf.note(_crash(job, error))
+            told = f"{done}/{len(jobs)} {_name(job.path)} {job.policy} {job.window}"
+            print(told, file=sys.stderr, flush=True)
+    names = {_name(path) for path in paths}
+    return [
+        row
+        for (name, policy, window, tariff), row in shelf.rows.items()
+        if name in names and policy in policies and window in windows and tariff in tariffs
+    ]
+
+
+def drive(job: Job) -> list[Row]:
+    """Do one job."""
+    subject = _subject(job.path)
+    terms = [_terms(job.path, tariff) for tariff in job.tariffs]
+    if job.policy == ORACLE:
+        return [_bounds(job, subject, one) for one in terms]
+    rows: list[Row] = []
+    for together in [terms] if is_peer(job.policy) else [[one] for one in terms]:
+        try:
+            runs = replay_under(subject, job.policy, Budget(window=job.window), together)
+            rows += [_row(job, subject, run) for run in runs]
+        except ThalwegError as error:
+            rows += [_failure(job, subject, one.tariff.name, str(error)) for one in together]
+    return rows
+
+
+@lru_cache(maxsize=2)
+def _subject(path: Path) -> Subject:
+    recording = read_thread(path)
+    return subject_of(recording, questions_about(recording, path))
+
+
+@lru_cache(maxsize=8)
+def _terms(path: Path, tariff: str) -> Terms:
+    return terms_of(_subject(path), TARIFFS[tariff])
+
+
+@lru_cache(maxsize=1)
+def _hindsight(path: Path, window: int) -> Hindsight:
+    subject = _subject(path)
+    return Hindsight.of(subject.entries, subject.uses, Budget(window=window))
+
+
+def _name(path: Path) -> str:
+    """Name a thread by its file, without what tells its format."""
+    return str(path) if is_scripted(path) else path.name.partition(".")[0]
+
+
+def _group(path: Path) -> str:
+    return str(path) if is_scripted(path) else RECORDED
+
+
+def _whole(subject: Subject) -> int:
+    return sum(entry.tokens for entry in subject.entries)
+
+
+def _bounds(job: Job, subject: Subject, terms: Terms) -> Row:
+    found = _hindsight(job.path, job.window).oracle(terms.tariff, terms.cold)
+    return Row(
+        group=_group(job.path),
+        trajectory=_name(job.path),
+        policy=ORACLE,
+        window=job.window,
+        tariff=terms.tariff.name,
+        whole_tokens=_whole(subject),
+        cost=found.one_cut,
+        cost_with_faults=found.one_cut,
+        cost_unmanaged=terms.cost_unmanaged,
+        sets=found.sets,
+    )
+
+
+def _failure(job: Job, subject: Subject, tariff: str, why: str) -> Row:
+    return Row(
+        group=_group(job.path),
+        trajectory=_name(job.path),
+        policy=job.policy,
+        window=job.window,
+        tariff=tariff,
+        whole_tokens=_whole(subject),
+        failed=why,
+    )
+
+
+def _crash(job: Job, error: BaseException) -> list[Row]:
+    """Tell that a peer raised what nobody foresaw: the others' figures are not lost by it."""
+    told = f"{type(error).__name__}: {error}"
+    print(f"{_name(job.path)} under {job.policy}: {told}", file=sys.stderr)
+    subject = _subject(job.path)
+    return [_failure(job, subject, tariff, told) for tariff in job.tariffs]
+
+
+def _row(job: Job, subject: Subject, run: Run) -> Row:
+    scripted = is_scripted(job.path)
+    return Row(
+        group=_group(job.path),
+        trajectory=_name(job.path),
+        policy=job.policy,
+        window=job.window,
+        tariff=run.tariff,
+        whole_tokens=_whole(subject),
+        calls=len(run.calls),
+        peak=max((call.tokens for call in run.calls), default=0),
+        over=sum(call.tokens > run.window for call in run.calls),
+        invalid=sum(bool(call.problems) for call in run.calls),
+        input=sum(call.tokens for call in run.calls),
+        cached=sum(call.cached for call in run.calls),
+        breaks=sum(call.broke_at >= 0 for call in run.calls),
+        summaries=run.summaries,
+        cost=run.cost,
+        cost_with_faults=run.cost_with_faults,
+        cost_unmanaged=run.cost_unmanaged,
+        faults=run.faults_recoverable + run.faults_lost,
+        faults_lost=run.faults_lost,
+        inline=run.recall.inline,
+        search=run.recall.search,
+        lost=run.recall.lost,
+        goals=run.goals_verbatim + run.goals_lost,
+        goals_lost=run.goals_lost,
+        evicted=run.evicted_tokens,
+        unread=run.unread_evicted_tokens,
+        by_call=tuple(round(call.cost) for call in run.calls) if scripted else (),
+    )
+
+
+def groups_of(rows: Sequence[Row]) -> Iterator[str]:
+    """List the groups there are figures of: the recorded ones first."""
+    yield from dict.fromkeys(sorted((row.group for row in rows), key=lambda g: g != RECORDED))

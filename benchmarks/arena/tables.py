@@ -1,0 +1,141 @@
+"""The tables of the page, in Markdown."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from benchmarks.arena.rows import DEEPAGENTS, FIXED, ORACLE, OURS, POLICIES, TARIFFS
+from benchmarks.arena.totals import CHEAP, DEAR, Cell, Total, Totals, title
+from benchmarks.arena.verdicts import Verdict, best_fixed, best_trigger
+
+MILLION = 1e6
+Told = Callable[[Mapping[str, Total]], str]
+"""What one cell of a table says of its policies."""
+DETAILED = "anthropic"
+"""The tariff whose figures are told in full."""
+
+
+def beside_deepagents(totals: Totals) -> str:
+    """Tell our cost as a share of deepagents', without faults and with."""
+
+    def cell(policies: Mapping[str, Total]) -> str:
+        if DEEPAGENTS not in policies:
+            return ""
+        ours, peer = policies[OURS], policies[DEEPAGENTS]
+        low, high = sorted((ours.beside(peer, CHEAP), ours.beside(peer, DEAR)))
+        return f"{low:.2f} to {high:.2f}"
+
+    return _by_tariff(totals, cell)
+
+
+def beside_best_trigger(totals: Totals) -> str:
+    """Tell our cost as a share of that of deepagents' best trigger at the same recall."""
+
+    def cell(policies: Mapping[str, Total]) -> str:
+        best = best_trigger(policies)
+        if not best:
+            return "none recalls as much"
+        at = best.partition("@")[2] or "default"
+        return f"{policies[OURS].beside(policies[best], DEAR):.2f} ({at})"
+
+    return _by_tariff(totals, cell)
+
+
+def beside_fixed(totals: Totals) -> str:
+    """Tell our cost as a share of that of our own ladder's best fixed threshold."""
+
+    def cell(policies: Mapping[str, Total]) -> str:
+        best = best_fixed(policies)
+        if not best:
+            return ""
+        at = best.partition("@")[2]
+        return f"{policies[OURS].beside(policies[best], DEAR):.2f} ({at})"
+
+    return _by_tariff(totals, cell)
+
+
+def regret(totals: Totals) -> str:
+    """Tell what we pay above the best schedule of folds, and above the bound for everybody."""
+
+    def cell(policies: Mapping[str, Total]) -> str:
+        if ORACLE not in policies:
+            return ""
+        ours, best = policies[OURS], policies[ORACLE]
+        folds, sets = ours.beside(best, DEAR) - 1, ours.beside(best, DEAR, "sets") - 1
+        return f"{folds:+.0%} / {sets:+.0%}"
+
+    return _by_tariff(totals, cell)
+
+
+def in_full(totals: Totals, group: str, window: int) -> str:
+    """Tell of every policy what there is to tell, at one tariff."""
+    policies = totals.get(Cell(group, window, DETAILED), {})
+    heads = (
+        "policy", "cost", "with faults", "cached", "breaks", "summaries", "over / invalid",
+        "faults", "needles", "goals lost", "unread",
+    )  # fmt: skip
+    rows = [
+        _full(name, policies[name])
+        for name in POLICIES
+        if name in policies and name not in FIXED and name != ORACLE
+    ]
+    return _table(heads, rows)
+
+
+def _full(name: str, total: Total) -> list[str]:
+    if total.failed:
+        return [f"`{name}`", f"no figures for {len(total.failed)} threads", *[""] * 9]
+    needles = "/".join(f"{total.sum(what):.0f}" for what in ("inline", "search", "lost"))
+    unread = _percent(total.sum("unread"), total.sum("evicted"))
+    faults, lost = total.sum("faults"), total.sum("faults_lost")
+    return [
+        f"`{name}`",
+        f"{total.cost / MILLION:.2f}",
+        f"{total.dear / MILLION:.2f}",
+        _percent(total.sum("cached"), total.sum("input")),
+        f"{total.sum('breaks'):,.0f}",
+        f"{total.sum('summaries'):,.0f}",
+        f"{total.sum('over'):.0f} / {total.sum('invalid'):.0f}",
+        f"{faults - lost:.0f}/{lost:.0f}",
+        needles,
+        f"{total.sum('goals_lost'):.0f} of {total.sum('goals'):.0f}",
+        unread,
+    ]
+
+
+def judged(found: Sequence[Verdict]) -> str:
+    """Tell which figures were reached, rule by rule, and which were missed, one by one."""
+    rules: dict[str, list[Verdict]] = {}
+    for verdict in found:
+        rule = verdict.rule.partition(" (")[0]
+        rules.setdefault("recall below a peer's" if "recall" in rule else rule, []).append(verdict)
+    rows = [
+        [rule, f"{sum(v.is_met for v in some)} of {len(some)}", f"{max(_excess(some)):+.3f}"]
+        for rule, some in rules.items()
+    ]
+    missed = [f"- {verdict}" for verdict in found if not verdict.is_met]
+    told = _table(("what", "reached in", "worst, beyond its limit"), rows)
+    return told if not missed else f"{told}\n\nMissed:\n\n" + "\n".join(missed)
+
+
+def _excess(some: Iterable[Verdict]) -> list[float]:
+    return [verdict.figure - verdict.limit for verdict in some]
+
+
+def _by_tariff(totals: Totals, tell: Told) -> str:
+    """Lay out one figure per group and window, a column a tariff."""
+    tariffs = [tariff for tariff in TARIFFS if any(cell.tariff == tariff for cell in totals)]
+    places = dict.fromkeys((cell.window, cell.group) for cell in totals)
+    rows: list[list[str]] = []
+    for window, group in sorted(places, key=lambda place: place[0]):
+        cells = [totals.get(Cell(group, window, tariff), {}) for tariff in tariffs]
+        told = [tell(policies) if OURS in policies else "" for policies in cells]
+        rows.append([f"{title(group)}, {window // 1_000}k", *told])
+    return _table(("threads, window", *tariffs), rows)
+
+
+def _percent(part: float, whole: float) -> str:
+    return f"{part / whole:.0%}" if whole else "-"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    rule = ["---", *["---:"] * (len(heads) - 1)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *rows))

@@ -1,0 +1,108 @@
+"""Rows added up: one figure per group, policy, window and tariff."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks.arena.rows import RECORDED, Row
+
+from thalweg.replay.workloads import SCHEME, WORKLOADS
+
+LONG = f"{RECORDED}, long"
+"""Those recorded threads that are larger than the window."""
+
+CHEAP, DEAR = "cost", "cost_with_faults"
+"""Fields of the two ends of what a thread costs: nobody missed what was removed; everybody who
+used it had to fetch it first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Where a total stands."""
+
+    group: str
+    window: int
+    tariff: str
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The rows of one policy in one cell."""
+
+    rows: tuple[Row, ...]
+
+    def sum(self, field: str) -> float:
+        """Add up one field."""
+        return float(sum(getattr(row, field) for row in self.rows))
+
+    @property
+    def cost(self) -> float:
+        """Faults left out."""
+        return self.sum(CHEAP)
+
+    @property
+    def dear(self) -> float:
+        """Faults included."""
+        return self.sum(DEAR)
+
+    @property
+    def recall(self) -> float:
+        """Share of the needles that are in the context or one search away; 1 without needles."""
+        asked = self.sum("inline") + self.sum("search") + self.sum("lost")
+        return 1 - self.sum("lost") / asked if asked else 1.0
+
+    def beside(self, other: "Total", mine: str, its: str = "") -> float:
+        """Divide one field by another's of the same threads: those that neither failed on."""
+        fine = {row.trajectory for row in other.rows if not row.failed}
+        pairs = {row.trajectory for row in self.rows if not row.failed} & fine
+        above = sum(getattr(row, mine) for row in self.rows if row.trajectory in pairs)
+        below = sum(getattr(row, its or mine) for row in other.rows if row.trajectory in pairs)
+        return above / below if below else 1.0
+
+    @property
+    def failed(self) -> tuple[Row, ...]:
+        """Rows without figures."""
+        return tuple(row for row in self.rows if row.failed)
+
+
+Totals = Mapping[Cell, Mapping[str, Total]]
+"""By cell and policy."""
+
+
+def totals_of(rows: Sequence[Row]) -> Totals:
+    """Add up rows; long recorded threads are a group of their own besides.
+
+    In a group, only threads count that every policy has figures of, or has failed on: an
+    interrupted run gives figures of the same threads for all.
+    """
+    policies = {row.policy for row in rows}
+    had: dict[tuple[str, int, str], set[str]] = defaultdict(set)
+    for row in rows:
+        had[row.trajectory, row.window, row.tariff].add(row.policy)
+    grouped: dict[Cell, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in sorted(rows, key=lambda r: (_order(r.group), r.group, r.window, r.trajectory)):
+        if had[row.trajectory, row.window, row.tariff] != policies:
+            continue
+        for group in _groups(row):
+            grouped[Cell(group, row.window, row.tariff)][row.policy].append(row)
+    return {
+        cell: {policy: Total(tuple(some)) for policy, some in by_policy.items()}
+        for cell, by_policy in grouped.items()
+    }
+
+
+def _groups(row: Row) -> Iterable[str]:
+    yield row.group
+    if row.group == RECORDED and row.whole_tokens > row.window:
+        yield LONG
+
+
+def _order(group: str) -> int:
+    """Put recorded threads first, then workloads as they are listed, then the others."""
+    known = [RECORDED, *(SCHEME + name for name in WORKLOADS)]
+    return known.index(group) if group in known else len(known)
+
+
+def title(group: str) -> str:
+    """Name a group for a reader."""
+    return group.removeprefix(SCHEME)

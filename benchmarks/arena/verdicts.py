@@ -1,0 +1,80 @@
+"""What the figures have to show, and by how much they miss it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from benchmarks.arena.rows import DEEPAGENTS, FIXED, OURS, PEERS, RECORD
+from benchmarks.arena.totals import DEAR, LONG, Cell, Total, Totals, title
+
+MOST = {128_000: 0.6, 200_000: 0.5}
+"""Cost with faults, as a share of what installed deepagents costs, by window."""
+NEAR = 1.05
+"""The same, as a share of the best fixed threshold of our own ladder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One figure that had to be reached, in one cell."""
+
+    rule: str
+    where: str
+    figure: float
+    limit: float
+
+    @property
+    def is_met(self) -> bool:
+        """Whether it was."""
+        return self.figure <= self.limit + 1e-9
+
+    def __str__(self) -> str:
+        by = "" if self.is_met else f", {self.figure - self.limit:.4f} too much"
+        return f"{self.where}: {self.rule} is {self.figure:.4g}, at most {self.limit:g}{by}"
+
+
+def verdicts(totals: Totals) -> list[Verdict]:
+    """Judge every cell; long recorded threads are shown in tables and judged with the others."""
+    return [
+        verdict
+        for cell, policies in totals.items()
+        if cell.group != LONG and OURS in policies
+        for verdict in _of_cell(cell, policies)
+    ]
+
+
+def _of_cell(cell: Cell, policies: Mapping[str, Total]) -> Iterator[Verdict]:
+    where = f"{title(cell.group)}, {cell.window:,}, {cell.tariff}"
+    ours = policies[OURS]
+    if DEEPAGENTS in policies and cell.window in MOST:
+        ratio = ours.beside(policies[DEEPAGENTS], DEAR)
+        yield Verdict("cost beside deepagents", where, ratio, MOST[cell.window])
+    if best := best_trigger(policies):
+        ratio = ours.beside(policies[best], DEAR)
+        yield Verdict(f"cost beside its best trigger ({best})", where, ratio, 1.0)
+    if best := best_fixed(policies):
+        ratio = ours.beside(policies[best], DEAR)
+        yield Verdict(f"cost beside our best threshold ({best})", where, ratio, NEAR)
+    for peer in (name for name in PEERS if name in policies):
+        less = policies[peer].recall - ours.recall
+        yield Verdict(f"recall of {peer} less ours", where, less, 0.0)
+    for name in (OURS, RECORD):
+        if name in policies:
+            yield from _flaws(name, where, policies[name])
+
+
+def _flaws(name: str, where: str, total: Total) -> Iterator[Verdict]:
+    yield Verdict(f"requests over the window, {name}", where, total.sum("over"), 0)
+    yield Verdict(f"invalid requests, {name}", where, total.sum("invalid"), 0)
+    yield Verdict(f"threads without figures, {name}", where, len(total.failed), 0)
+
+
+def best_trigger(policies: Mapping[str, Total]) -> str:
+    """Name the cheapest trigger of installed deepagents that recalls as much as we do, if any."""
+    tried = [name for name in policies if name.startswith(DEEPAGENTS)]
+    equal = [name for name in tried if policies[name].recall >= policies[OURS].recall]
+    return min(equal, key=lambda name: policies[name].dear, default="")
+
+
+def best_fixed(policies: Mapping[str, Total]) -> str:
+    """Name the fixed threshold of our own ladder that was cheapest in hindsight, if any."""
+    tried = [name for name in FIXED if name in policies and not policies[name].failed]
+    return min(tried, key=lambda name: policies[name].dear, default="")

@@ -1,0 +1,55 @@
+"""Where a replay's threads come from: recorded files, or a script."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from thalweg.recordings.base import Recording
+from thalweg.recordings.files import find_recordings, read_recording
+from thalweg.replay.questions import Questions, questions_beside
+from thalweg.replay.workloads import is_scripted, scripted, scripted_places
+
+SCRIPTED_BYTES = 5_000_000
+"""About what a script writes."""
+
+
+def find_threads(places: Iterable[str | Path]) -> list[Path]:
+    """Find recorded files, see `find_recordings`, and the workloads that are named.
+
+    Returns:
+        Files first, sorted; then workloads, each once.
+
+    Raises:
+        RecordingError: A place does not exist, or holds no recording; there is no such workload.
+    """
+    places = list(places)
+    files = [place for place in places if not is_scripted(place)]
+    named = [path for place in places if is_scripted(place) for path in scripted_places(place)]
+    return [*(find_recordings(files) if files else ()), *dict.fromkeys(named)]
+
+
+def read_thread(path: Path) -> Recording:
+    """Read a thread, or write it.
+
+    Raises:
+        RecordingError: See `read_recording`; or there is no such workload.
+    """
+    return scripted(path)[0] if is_scripted(path) else read_recording(path)
+
+
+def questions_about(recording: Recording, path: Path) -> Questions:
+    """Give what is asked of a thread: what lies beside the file, or what the script knows.
+
+    Raises:
+        RecordingError: A file of questions cannot be read.
+    """
+    if is_scripted(path):
+        return scripted(path)[1]
+    return questions_beside(path).get(recording.name, Questions())
+
+
+def size_of(path: Path) -> int:
+    """Tell about how many bytes a thread has, to begin with the largest; 0 if there is none."""
+    try:
+        return SCRIPTED_BYTES if is_scripted(path) else path.stat().st_size
+    except OSError:
+        return 0
