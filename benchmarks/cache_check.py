@@ -26,7 +26,8 @@ from pathlib import Path
 from statistics import mean, median, quantiles
 from typing import Any
 
-from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.pricing import Tariff
+from thalweg.context.tariffs import TARIFFS
 from thalweg.context.window import Item
 from thalweg.entries import Message, Text, Usage
 from thalweg.replay.cache import PrefixCache

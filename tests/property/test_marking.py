@@ -7,7 +7,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from thalweg.context.breakpoints import MOST_MARKS
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.middleware.marking import Marking
 from thalweg.testing.strict.anthropic_rules import problems
 from thalweg.testing.strict.sealing import signature

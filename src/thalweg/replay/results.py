@@ -5,6 +5,7 @@ from statistics import quantiles
 from typing import Any
 
 from thalweg.context.edits import Edit
+from thalweg.replay.oracle.base import Oracle
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,15 @@ class Run:
     unrecoverable_bytes: int
     notes: tuple[str, ...] = ()
     """What was odd in the recording."""
+    oracle: Oracle | None = None
+    """What is best in hindsight, when it was asked for."""
+
+    @property
+    def regret(self) -> float | None:
+        """By what share it costs more than the best folds in hindsight, faults included."""
+        if self.oracle is None or not self.oracle.one_cut:
+            return None
+        return self.cost_with_faults / self.oracle.one_cut - 1
 
     def to_json(self, *, timing: bool = True) -> dict[str, Any]:
         """Give the fields that `thalweg replay --json` prints.
@@ -144,6 +154,8 @@ class Run:
             "cost_unmanaged": round(self.cost_unmanaged, 1),
             "faults": {"recoverable": self.faults_recoverable, "lost": self.faults_lost},
             "cost_with_faults": round(self.cost_with_faults, 1),
+            "regret": None if self.regret is None else round(self.regret, 4),
+            "oracle": self.oracle.to_json() if self.oracle else None,
             "recall": {
                 "inline": found.inline,
                 "search": found.search,
