@@ -150,3 +150,15 @@ def test_reasoning_blank_texts_and_what_code_called_take_no_mark() -> None:
     assert ["cache_control" in block for block in made["messages"][0]["content"]] == [True] + [
         False
     ] * 4
+
+
+def test_after_a_rewrite_the_end_of_what_stayed_is_marked() -> None:
+    """The last request is remembered: the entries before the change are within the look-back."""
+    messages: list[Object] = [
+        {"role": ("user", "assistant")[n % 2], "content": f"message {n}"} for n in range(61)
+    ]
+    marking = Marking()
+    marking.mark({"messages": messages}, TARIFFS["anthropic"])
+    messages[20] = {"role": "user", "content": "cleared"}
+    made = marking.mark({"messages": messages}, TARIFFS["anthropic"])
+    assert marks_in(made["messages"][19]) == 1
