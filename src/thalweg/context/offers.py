@@ -7,7 +7,7 @@ from functools import partial
 from thalweg.context.edits import Edit, Reason
 from thalweg.context.plan import is_fetched, plan_clear, plan_fold, plan_tail
 from thalweg.context.pricing import Tariff
-from thalweg.context.rewrites import has_long_arguments
+from thalweg.context.rewrites import has_long_arguments, supersede
 from thalweg.context.scene import Scene
 from thalweg.context.window import Item
 
@@ -87,7 +87,8 @@ def _clear(scene: Scene, positions: Sequence[int]) -> Iterator[Sequence[Edit]]:
     edits = plan_clear(scene, positions, WHY)
     if edits:
         yield edits
-        yield tuple(plan_tail(scene, positions[0]))
+        # reasoning stays: only a record's handle would reach it
+        yield tuple(supersede(scene, positions[0]))
 
 
 def _rewriting(scene: Scene, tariff: Tariff, freed: int, behind: int, *, cold: bool) -> float:
