@@ -7,6 +7,7 @@ that every difference between a request and the log can be explained and undone.
 from dataclasses import dataclass
 from typing import Literal
 
+from thalweg.context.savings import Forecast
 from thalweg.entries import Part
 from thalweg.summaries.summary import Summary
 
@@ -83,6 +84,8 @@ class Fold(_Edit):
     """Tokens that model read."""
     summary_output: int = 0
     """Tokens it wrote."""
+    forecast: Forecast | None = None
+    """What it was expected to cost and to save, where the policy asked itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
