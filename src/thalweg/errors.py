@@ -4,6 +4,7 @@
 ThalwegError                    code; str() is one sentence with the numbers in it
 ├── ConfigError                 an argument or a setting cannot be used as given
 ├── RecordingError              a file cannot be read as a recorded thread
+├── PeerError                   another system died of a recorded thread
 ├── ContextError
 │   ├── PinError                words to pin are not where they were said to be
 │   ├── SummaryError            what a model wrote cannot stand for what it was to summarise
@@ -65,6 +66,26 @@ class RecordingError(ThalwegError):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.problem}; {self.mend}"
+
+
+class PeerError(ThalwegError):
+    """Another system, driven through a recorded thread, died of it.
+
+    Attributes:
+        kind: The class of its error.
+        told: What the error said.
+    """
+
+    code = "peer"
+
+    def __init__(self, kind: str, told: str) -> None:
+        super().__init__(kind, told)
+        self.kind = kind
+        self.told = told
+
+    def __str__(self) -> str:
+        """One sentence."""
+        return f"it died of {self.kind}: {self.told[:300]}"
 
 
 class ContextError(ThalwegError):

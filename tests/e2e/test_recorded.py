@@ -48,7 +48,7 @@ def place_of(name: str) -> Path:
 @cache
 def replayed(name: str, window: int, policy: str = "thalweg") -> Run:
     """Replay a trajectory, with what is asked of it."""
-    order = Order((place_of(name),), (policy,), Budget(window=window), TARIFF)
+    order = Order((place_of(name),), (policy,), Budget(window=window), (TARIFF,))
     (run,), failures = replay_one(place_of(name), order)
     assert failures == []
     return run
@@ -88,8 +88,8 @@ def test_the_large_one_is_more_than_the_window_and_costs_less() -> None:
 def requests(name: str, window: int) -> Iterator[Sequence[Message]]:
     """Give the requests around every rewrite, one in so many of the others, and the last."""
     engine = Engine(
-        budget=Budget(window=window),
-        policy=policy_named("thalweg", TARIFF),
+        budget=(budget := Budget(window=window)),
+        policy=policy_named("thalweg", TARIFF, budget),
         count=exact_counter(),
         name_span=lambda first, last: f"{first:08}{last:08}",
     )

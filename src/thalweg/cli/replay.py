@@ -2,6 +2,9 @@
 
 import json
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -20,13 +23,14 @@ from rich.progress import (
 from thalweg.cli.home import home_folder
 from thalweg.cli.numbers import bounded
 from thalweg.context.budget import Budget
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.pricing import TARIFFS, Tariff
 from thalweg.errors import ConfigError
 from thalweg.recordings.files import find_recordings
 from thalweg.recordings.sessions import coding_sessions
 from thalweg.replay.fleet import Order, Outcome, replay_all
-from thalweg.replay.policies import POLICIES, check_policy
+from thalweg.replay.policies import FIXED, POLICIES, check_policies
 from thalweg.replay.report import check_place, write_report
+from thalweg.replay.results import Run
 from thalweg.replay.sample import sample_path
 from thalweg.replay.table import as_table
 
@@ -52,11 +56,18 @@ def replay(
     policy: Annotated[
         str,
         typer.Option(
-            metavar="NAMES", help=f"One or more of {', '.join(POLICIES)}, separated by commas."
+            metavar="NAMES",
+            help=f"One or more of {', '.join(POLICIES)}, separated by commas. A `peer:` is the "
+            f"real system, installed beside Thalweg; deepagents, deerflow and langchain are models "
+            f"of such. With @0.5 {', '.join(FIXED)} act at half the window.",
         ),
     ] = "thalweg,deepagents",
     prices: Annotated[
-        str, typer.Option(metavar="NAME", help=f"Whose prices: {', '.join(TARIFFS)}.")
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help=f"Whose prices: one or more of {', '.join(TARIFFS)}, separated by commas.",
+        ),
     ] = "anthropic",
     newest: Annotated[
         int,
@@ -83,7 +94,7 @@ def replay(
     Nothing is sent anywhere and no model is needed. Exit code 2 when a PATH could not be
     replayed; what could be is reported all the same.
     """
-    order = _order(paths, window, policy, prices, newest)
+    order = _order(paths, window, policy, _tariffs(prices), newest)
     if html is not None:
         check_place(html, order.paths)
     outcome = _run(order)
@@ -92,7 +103,7 @@ def replay(
     if not outcome.runs:
         raise typer.Exit(2)
     if html is not None:
-        write_report(outcome.runs, html)
+        write_report(_told_apart(outcome.runs), html)
     _print(outcome, as_json=as_json, timing=timing)
     if html is not None:
         (sys.stderr if as_json else sys.stdout).write(f"\nReport: {html}\n")
@@ -100,15 +111,13 @@ def replay(
         raise typer.Exit(2)
 
 
-def _order(paths: list[str] | None, window: int, policy: str, prices: str, newest: int) -> Order:
-    names = tuple(dict.fromkeys(name.strip() for name in policy.split(",") if name.strip()))
-    for name in names:
-        check_policy(name)
+def _order(
+    paths: list[str] | None, window: int, policy: str, tariffs: Sequence[Tariff], newest: int
+) -> Order:
+    names = _listed(policy)
+    check_policies(names)
     if not names:
         raise ConfigError("--policy", "no policy is named", f"use {', '.join(POLICIES)}")
-    if prices not in TARIFFS:
-        known = ", ".join(TARIFFS)
-        raise ConfigError("--prices", f"there are no prices of {prices!r}", f"use {known}")
     try:
         budget = Budget(window=window)
     except ValidationError as error:
@@ -116,7 +125,23 @@ def _order(paths: list[str] | None, window: int, policy: str, prices: str, newes
         problem = problem.replace("Input", f"{window}")
         raise ConfigError("--window", problem, "use a larger window") from None
     found = find_recordings(paths) if paths else _without_path(newest)
-    return Order(tuple(found), names, budget, TARIFFS[prices])
+    return Order(tuple(found), names, budget, tuple(tariffs))
+
+
+def _listed(names: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+
+
+def _tariffs(prices: str) -> list[Tariff]:
+    names, known = _listed(prices), ", ".join(TARIFFS)
+    for name in names:
+        if name not in TARIFFS:
+            near = get_close_matches(name, TARIFFS, n=1)
+            mend = f"did you mean {near[0]}? " if near else ""
+            raise ConfigError("--prices", f"there are no prices of {name!r}", f"{mend}use {known}")
+    if not names:
+        raise ConfigError("--prices", "no prices are named", f"use {known}")
+    return [TARIFFS[name] for name in names]
 
 
 def _without_path(newest: int) -> list[Path]:
@@ -155,6 +180,12 @@ def _run(order: Order) -> Outcome:
             order,
             tell=lambda path: progress.update(task, advance=1, description=path.name),
         )
+
+
+def _told_apart(runs: Sequence[Run]) -> list[Run]:
+    """Name the prices beside the policy where there are several: the report knows runs by it."""
+    several = len({run.tariff for run in runs}) > 1
+    return [replace(r, policy=f"{r.policy}, {r.tariff}") if several else r for r in runs]
 
 
 def _print(outcome: Outcome, *, as_json: bool, timing: bool) -> None:

@@ -18,6 +18,14 @@ from thalweg.context.engine import Engine
 from thalweg.context.fold import Record
 from thalweg.context.pricing import Tariff
 from thalweg.context.settings import ContextPolicy
+from thalweg.context.summarizing import (
+    LEAST_TOKENS,
+    MARGIN,
+    PROMPT_TOKENS,
+    caught_up,
+    first_unread,
+    pays_in_place,
+)
 from thalweg.entries import Message, Text
 from thalweg.errors import ConfigError, SummaryError
 from thalweg.middleware.effects import UNSEEN, Ask, Flow, Send, Work
@@ -31,18 +39,10 @@ from thalweg.summaries.summary import Summary, merged
 from thalweg.threads.journal import Spent
 from thalweg.tokens import Counter, measure
 
-LEAST_TOKENS = 1_000
-"""Tokens of folded messages below which a summary waits for those of the next fold."""
-MOST_UNREAD = 200
-"""How many messages of earlier folds that no summary is of are looked at."""
 FAILURES = 2
 """After so many errors in a row no more is asked in this turn: each may be a timeout."""
 LEAST_WORDS, MOST_WORDS = 100, 1_000
 """Length of the summary of one chunk at least, and of all chunks together."""
-MARGIN = 0.8
-"""Share of a summarizer's window that a chunk may fill: its tokens may be others than ours."""
-PROMPT_TOKENS = 1_200
-"""Room for the instructions beside a chunk."""
 SHRINKINGS = 4
 """How often chunks are halved because the summarizer found one too large."""
 
@@ -116,42 +116,31 @@ class Summarizer:
         return Written(first, merged(found)) if found else None
 
     def _older(self, record: Record, tokens: int) -> list[tuple[int, Message]]:
-        """Read the folded messages behind the last summary, the newest of them if they are many.
-
-        At most twice as many as are folded now, so that what a summarizer which fails for good
-        costs is bounded.
-        """
-        since = record.summaries[-1][1] + 1 if record.summaries else 0
-        since = max(since, record.last + 1 - MOST_UNREAD)
+        """Read the folded messages behind the last summary; see `caught_up`."""
+        since = first_unread(record)
         if since > record.last:
             return []
-        room = max(LEAST_TOKENS, 2 * tokens)
-        older: list[tuple[int, Message]] = []
-        for position, message in reversed(self.unread(since, record.last)):
-            room -= measure(message, self.count).tokens
-            if room < 0:
-                break
-            older.insert(0, (position, message))
-        return older
+        unread = reversed(self.unread(since, record.last))
+        return caught_up(unread, tokens, lambda one: measure(one[1], self.count).tokens)
 
     def _tokens(self, messages: Sequence[tuple[int, Message]]) -> int:
         return sum(measure(message, self.count).tokens for _, message in messages)
 
     def _pays_in_place(self, engine: Engine, folded: int) -> bool:
-        """Tell whether asking behind the live request costs less than showing the originals.
+        """Tell whether to ask behind the live request; see `pays_in_place`.
 
-        Behind the live request everything is read again at the price of the cache; apart, the
-        folded messages at full price. It must fit, also into what one request for a summary may
-        hold, and a format that was asked for answers to would spoil it.
+        A format that was asked for answers to would spoil it.
         """
         if self.named is not None or self.policy.summary_prompt or self.request.response_format:
             return False
-        tokens = engine.window.tokens + PROMPT_TOKENS
-        fits = tokens <= engine.budget.calibrated(engine.calibration).limit
-        most = self.policy.trim_tokens_to_summarize
-        fits &= most is None or engine.window.tokens <= most
-        price = self.tariff.write if self.is_cold else self.tariff.read
-        return fits and price * tokens <= folded
+        return pays_in_place(
+            self.tariff,
+            live=engine.window.tokens,
+            folded=folded,
+            limit=engine.budget.calibrated(engine.calibration).limit,
+            is_cold=self.is_cold,
+            most=self.policy.trim_tokens_to_summarize,
+        )
 
     def _in_place(self, live: Sequence[AnyMessage], last: int) -> Flow[AIMessage | None]:
         asking = HumanMessage(ask_in_place(last))

@@ -6,19 +6,22 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
-from thalweg.archive import open_archive
+from thalweg.archive import ThreadKey, open_archive
 from thalweg.context.budget import Budget
 from thalweg.context.pricing import Tariff
 from thalweg.errors import RecordingError, ThalwegError
 from thalweg.recordings.files import read_recording
+from thalweg.replay.account import Account
+from thalweg.replay.policies import contestant_named, is_peer
 from thalweg.replay.questions import Questions, questions_beside
 from thalweg.replay.results import Run
-from thalweg.replay.run import Replay, subject_of
+from thalweg.replay.run import drive
+from thalweg.replay.subject import Subject, Terms, subject_of, terms_of
 
 SECRET = b"thalweg replay"
 """Handles of a replay are the same each time, so that its output is."""
@@ -31,7 +34,7 @@ class Order:
     paths: tuple[Path, ...]
     policies: tuple[str, ...]
     budget: Budget
-    tariff: Tariff
+    tariffs: tuple[Tariff, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +62,37 @@ def replay_one(path: Path, order: Order) -> tuple[list[Run], list[str]]:
     except RecordingError as error:
         failures.append(f"{error}; replayed without questions")
         questions = Questions()
-    subject = subject_of(recording, questions, order.tariff)
+    subject = subject_of(recording, questions)
+    terms = [terms_of(subject, tariff) for tariff in order.tariffs]
     for policy in order.policies:
-        archive = open_archive(":memory:", secret=SECRET)
-        try:
-            runs.append(Replay(subject, policy, order.budget, order.tariff, archive).run())
-        except ThalwegError as error:
-            failures.append(f"{path} under {policy}: {error}")
-        finally:
-            archive.close()
+        for together in [terms] if is_peer(policy) else [[one] for one in terms]:
+            try:
+                runs += replay_under(subject, policy, order.budget, together)
+            except ThalwegError as error:
+                failures.append(f"{path} under {policy}: {error}")
     return runs, failures
+
+
+def replay_under(
+    subject: Subject, policy: str, budget: Budget, terms: Sequence[Terms]
+) -> list[Run]:
+    """Replay a recording under one policy, once for all these tariffs.
+
+    Args:
+        subject: The recording.
+        policy: A name; see `POLICIES`.
+        budget: Of each request.
+        terms: Of the tariffs; one alone, unless the policy knows no prices (`is_peer`).
+
+    Raises:
+        WindowExceededError: The window cannot hold what must stay.
+    """
+    key = ThreadKey("replay", f"{subject.recording.name} under {policy}")
+    with closing(open_archive(":memory:", secret=SECRET)) as archive:
+        accounts = [Account(subject, one, policy, budget) for one in terms]
+        contestant = contestant_named(policy, budget, terms[0].tariff, archive, key)
+        with closing(contestant):
+            return drive(subject, contestant, accounts)
 
 
 def replay_all(
@@ -171,9 +195,9 @@ def _size(path: Path) -> int:
         return 0
 
 
-def totals(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """Group runs by policy, in the order the policies first appear."""
-    grouped: dict[str, list[Run]] = {}
+def totals(runs: Sequence[Run]) -> dict[tuple[str, str], list[Run]]:
+    """Group runs by policy and tariff, in the order they first appear."""
+    grouped: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
-        grouped.setdefault(run.policy, []).append(run)
+        grouped.setdefault((run.policy, run.tariff), []).append(run)
     return grouped

@@ -1,38 +1,102 @@
 """The policies that `thalweg replay` knows, by the name a user types."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 
+from thalweg.archive import Archive, ThreadKey
+from thalweg.context.budget import Budget
 from thalweg.context.policy import Policy, RentOrBuy
 from thalweg.context.pricing import Tariff
+from thalweg.context.thresholds import Threshold, Thresholds
 from thalweg.errors import ConfigError
+from thalweg.replay.contestants.base import Contestant
+from thalweg.replay.contestants.installed import INSTALLED, PREFIX, Place, check_installed
+from thalweg.replay.contestants.ours import Ours
+from thalweg.replay.contestants.summaries import StandIn
 from thalweg.replay.peers import DEEPAGENTS, DEERFLOW, LANGCHAIN, NoPolicy
+from thalweg.tokens import exact_counter
 
-POLICIES: dict[str, Callable[[Tariff], Policy]] = {
-    "thalweg": RentOrBuy,
+OURS: dict[str, Callable[[Tariff], Policy]] = {
+    "thalweg": lambda tariff: RentOrBuy(tariff, summarizes=True),
+    "thalweg-record": RentOrBuy,
     "deepagents": lambda _: DEEPAGENTS,
     "deerflow": lambda _: DEERFLOW,
     "langchain": lambda _: LANGCHAIN,
     "none": lambda _: NoPolicy(),
 }
-"""Makers of policies. One policy object serves one thread."""
+"""Makers of policies for our engine: our own, and models of other systems'."""
+FIXED = ("thalweg", *INSTALLED)
+"""Those that take a fixed trigger instead of their own: `thalweg@0.5`."""
+POLICIES: tuple[str, ...] = (*OURS, *INSTALLED)
+"""Names of all policies."""
 
 
-def check_policy(name: str) -> None:
-    """See that there is a policy of that name.
+def check_policies(names: Iterable[str]) -> None:
+    """See that there are policies of these names, and that they can run here.
+
+    Raises:
+        ConfigError: There is none of a name, or its package is not installed.
+    """
+    for name in names:
+        base, _ = _parsed(name)
+        if base in INSTALLED:
+            check_installed(base)
+
+
+def _parsed(name: str) -> tuple[str, float | None]:
+    """Split a name into that of a policy and the share of the window at which it acts."""
+    base, mark, share = name.partition("@")
+    if base not in POLICIES:
+        near = get_close_matches(base, POLICIES, n=1)
+        mend = f"did you mean {near[0]}? " if near else ""
+        raise ConfigError(
+            "--policy", f"there is no policy {name!r}", f"{mend}use {', '.join(POLICIES)}"
+        )
+    if not mark:
+        return base, None
+    if base not in FIXED:
+        problem = f"{base} has no trigger to set"
+        raise ConfigError("--policy", problem, f"write {base}, or one of {', '.join(FIXED)} with @")
+    try:
+        value = float(share)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1:
+        problem = f"{share!r} in {name!r} is no share of the window"
+        raise ConfigError("--policy", problem, f"write one above 0 and up to 1, as in {base}@0.25")
+    return base, value
+
+
+def policy_named(name: str, tariff: Tariff, budget: Budget) -> Policy:
+    """Make the policy of that name for our engine.
 
     Raises:
         ConfigError: There is none.
     """
-    if name not in POLICIES:
-        problem = f"there is no policy {name!r}"
-        raise ConfigError("--policy", problem, f"use {', '.join(POLICIES)}")
+    base, share = _parsed(name)
+    if share is None:
+        return OURS[base](tariff)
+    trigger = Threshold(type="fraction", value=share)
+    return Thresholds(triggers=(trigger,), keep=Threshold(type="tokens", value=budget.tail(0)))
 
 
-def policy_named(name: str, tariff: Tariff) -> Policy:
-    """Make the policy of that name.
+def contestant_named(
+    name: str, budget: Budget, tariff: Tariff, archive: Archive, key: ThreadKey
+) -> Contestant:
+    """Make the contestant of that name, for one thread.
 
     Raises:
-        ConfigError: There is none.
+        ConfigError: There is none, or its package is not installed.
     """
-    check_policy(name)
-    return POLICIES[name](tariff)
+    base, share = _parsed(name)
+    if base in INSTALLED:
+        check_installed(base)
+        return INSTALLED[base].begin(Place(budget.window, share, archive, key))
+    count = exact_counter()
+    summarizer = StandIn(tariff, count) if base == "thalweg" else None
+    return Ours(policy_named(name, tariff, budget), budget, archive, key, summarizer, count)
+
+
+def is_peer(name: str) -> bool:
+    """Whether a policy is an installed peer: its requests do not depend on prices."""
+    return name.startswith(PREFIX)

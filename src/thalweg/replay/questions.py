@@ -1,4 +1,4 @@
-"""What a replay asks of the final context: are the goals there, can the needles be found?"""
+"""What is asked of the final context of a replay: goals, needles, and what it does not show."""
 
 import json
 import re
@@ -10,18 +10,14 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 
-from thalweg.archive import Archive, Passage, Span, ThreadKey, render_passages
+from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.context.window import Item
-from thalweg.entries import Entry, Part, Text, ToolCall
+from thalweg.entries import Entry, Message, Part, Text, Thinking, ToolCall
 from thalweg.errors import HandleError, RecordingError
-from thalweg.replay.results import Recall
-from thalweg.tokens import Counter
-from thalweg.transcript import as_outline, as_text
+from thalweg.transcript import as_text
 
 RECALL_TOKENS = 2_000
 """Most tokens of one recall."""
-FURTHER_STEPS = 2
-"""How many more recalls are tried for a needle that the first does not bring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,39 +139,45 @@ def handles_shown(archive: Archive, key: ThreadKey, items: Sequence[Item]) -> di
     return shown
 
 
-def spans_reached(archive: Archive, key: ThreadKey, items: Sequence[Item]) -> list[Span]:
-    """Find the spans whose handles a context shows."""
-    return [*handles_shown(archive, key, items).values()]
+def hidden(
+    items: Sequence[Item], entries: Sequence[Entry], *, reasoning: bool = True
+) -> list[Entry]:
+    """List the messages of a log that a context does not show whole; empty ones are not missed.
 
-
-def unreachable_bytes(
-    archive: Archive, key: ThreadKey, items: Sequence[Item], entries: Sequence[Entry]
-) -> int:
-    """Count the bytes of the log that a context neither shows whole nor reaches by a handle.
-
-    What a handle reaches is read back from the archive and compared with what arrived.
+    Args:
+        items: The context.
+        entries: The log.
+        reasoning: Whether a message without its reasoning is not whole.
     """
-    whole = {i.position for i in items if i.position >= 0 and _shows(i, entries)}
-    hidden = [e for e in entries if e.position not in whole and not _is_empty(e)]
-    if not hidden:
-        return 0
-    spans = spans_reached(archive, key, items)
-    lost = 0
-    for entry in hidden:
-        p = entry.position
-        named = any(s.first <= p <= s.last for s in spans)
-        if not named or archive.messages(key, p, p) != [entry.message]:
-            lost += entry.size_bytes
-    return lost
+    if not entries:
+        return []
+    whole = {i.position for i in items if i.position >= 0 and _shows(i, entries, reasoning)}
+    return [e for e in entries if e.position not in whole and not _is_empty(e)]
 
 
-def _shows(item: Item, entries: Sequence[Entry]) -> bool:
+def shows(parts: Sequence[Part], message: Message, *, reasoning: bool) -> bool:
+    """Whether parts say all that a message says; calls may have other ids.
+
+    Args:
+        parts: What is shown.
+        message: As it was said.
+        reasoning: Whether its reasoning is to be shown, too.
+    """
+    sent = {_without_id(part) for part in parts}
+    return all(
+        _without_id(part) in sent
+        or _is_space(part)
+        or (isinstance(part, Thinking) and not reasoning)
+        for part in message.parts
+    )
+
+
+def _shows(item: Item, entries: Sequence[Entry], reasoning: bool) -> bool:  # noqa: FBT001
     first = entries[0].position
     if not first <= item.position < first + len(entries):
         return False
-    parts = entries[item.position - first].message.parts
-    sent = {_without_id(part) for part in item.message.parts}
-    return all(_without_id(part) in sent or _is_space(part) for part in parts)
+    message = entries[item.position - first].message
+    return shows(item.message.parts, message, reasoning=reasoning)
 
 
 def _is_empty(entry: Entry) -> bool:
@@ -188,79 +190,3 @@ def _is_space(part: Part) -> bool:
 
 def _without_id(part: Part) -> Part:
     return replace(part, id="") if isinstance(part, ToolCall) else part
-
-
-def ask(
-    needles: Sequence[Needle],
-    archive: Archive,
-    key: ThreadKey,
-    entries: Sequence[Entry],
-    items: Sequence[Item],
-    count: Counter,
-) -> Recall:
-    """Look for each needle: in the context, by one recall with the question's words, by more.
-
-    A recall searches what the context reaches by its handles; where it reaches nothing,
-    there is nothing to search.
-    """
-    context = "\n".join(as_text(item.message) for item in items)
-    spans = spans_reached(archive, key, items)
-    inline = search = lost = tokens = 0
-    steps: list[int] = []
-    for needle in needles:
-        if needle.answer in context:
-            inline += 1
-            continue
-        found: list[Passage] = []
-        if spans:
-            found = archive.search(key, needle.question, within=spans, max_tokens=RECALL_TOKENS)
-        brought = render_passages(found)
-        tokens += count(brought)
-        if needle.answer in brought:
-            search += 1
-            continue
-        lost += 1
-        at = next((e.position for e in entries if e.message.line == needle.line), -1)
-        named = set(map(int, _NAMED.findall(f"{context}\n{brought}")))
-        steps.append(_further_steps(needle, at, named if spans else set(), archive, key))
-    return Recall(inline, search, lost, tuple(steps), tokens)
-
-
-_NAMED = re.compile(r"(?m)^#(\d+) ")
-READ_CHARS = 8_000
-"""Characters that one reading of a handle brings."""
-AROUND = 20
-"""Messages before and behind a hit that one outline shows."""
-
-
-def _further_steps(
-    needle: Needle, at: int, named: set[int], archive: Archive, key: ThreadKey
-) -> int:
-    """Count the steps from what a context and a first recall name to the needle's words.
-
-    One step reads a named message, or outlines the messages around one; then a message that
-    the outline names is read. A reading is one page, found by the question's words when the
-    message has several.
-
-    Returns:
-        Steps, at most `FURTHER_STEPS`; -1 when they do not reach it.
-    """
-    last = archive.length(key) - 1
-    if not 0 <= at <= last or not _one_reading_brings(needle, at, archive, key):
-        return -1
-    if at in named:
-        return 1
-    for hit in sorted(named, key=lambda n: abs(n - at)):
-        first, end = max(0, hit - AROUND), min(last, hit + AROUND)
-        outline = as_outline(archive.messages(key, first, end), first)
-        if first <= at <= end and at in map(int, _NAMED.findall(outline)):
-            return FURTHER_STEPS
-    return -1
-
-
-def _one_reading_brings(needle: Needle, at: int, archive: Archive, key: ThreadKey) -> bool:
-    handle = archive.handle(key, Span(at, at))
-    if needle.answer in archive.read(key, handle, max_chars=READ_CHARS).text:
-        return True
-    inside = archive.search(key, needle.question, within=[Span(at, at)], max_tokens=RECALL_TOKENS)
-    return needle.answer in render_passages(inside)

@@ -86,8 +86,12 @@ class Run:
     outlines: tuple[tuple[Line, ...], ...] = field(repr=False)
     """The longest request of each stretch between rewrites: every call's request is the
     beginning of one of them."""
+    summaries: int
+    """Calls of a summarizer."""
     summary_input_tokens: int
     summary_output_tokens: int
+    beside_tokens: int
+    """What the policy's own prompt and tools add to a request; in no cost."""
     cost: float
     cost_unmanaged: float
     faults_recoverable: int
@@ -96,6 +100,10 @@ class Run:
     recall: Recall
     goals_verbatim: int
     goals_lost: int
+    evicted_tokens: int
+    """Of the messages that the final context does not show whole, reasoning aside."""
+    unread_evicted_tokens: int
+    """Of them, those that no summarizer was shown whole."""
     unrecoverable_bytes: int
     notes: tuple[str, ...] = ()
     """What was odd in the recording."""
@@ -115,10 +123,11 @@ class Run:
         return {
             "trajectory": self.trajectory,
             "policy": self.policy,
+            "tariff": self.tariff,
             "window": self.window,
             "messages": self.messages,
             "calls": len(calls),
-            "compactions": sum(any(_rewrites(e) for e in call.edits) for call in calls),
+            "compactions": sum(_rewrites(call) for call in calls),
             "edits": {k.lower(): sum(type(e).__name__ == k for e in edits) for k in kinds},
             "peak_tokens": max((call.tokens for call in calls), default=0),
             "over_window": sum(call.tokens > self.window for call in calls),
@@ -126,8 +135,11 @@ class Run:
             "input_tokens": sum(call.tokens for call in calls),
             "cached_tokens": sum(call.cached for call in calls),
             "written_tokens": sum(call.written for call in calls),
+            "prefix_breaks": sum(call.broke_at >= 0 for call in calls),
+            "summaries": self.summaries,
             "summary_input_tokens": self.summary_input_tokens,
             "summary_output_tokens": self.summary_output_tokens,
+            "beside_tokens": self.beside_tokens,
             "cost": round(self.cost, 1),
             "cost_unmanaged": round(self.cost_unmanaged, 1),
             "faults": {"recoverable": self.faults_recoverable, "lost": self.faults_lost},
@@ -140,6 +152,8 @@ class Run:
                 "search_tokens": round(found.search_tokens / searched) if searched else 0,
             },
             "goals": {"verbatim": self.goals_verbatim, "lost": self.goals_lost},
+            "evicted_tokens": self.evicted_tokens,
+            "unread_evicted_tokens": self.unread_evicted_tokens,
             "unrecoverable_bytes": self.unrecoverable_bytes,
             "engine_ms": self.engine_ms() if timing else None,
         }
@@ -153,6 +167,6 @@ class Run:
         return {"p50": round(cuts[9], 3), "p95": round(cuts[18], 3), "total": round(sum(times), 1)}
 
 
-def _rewrites(edit: Edit) -> bool:
-    """Whether an edit changes what was sent before (bounding an arrival does not)."""
-    return edit.reason != "arrived too large"
+def _rewrites(call: Call) -> bool:
+    """Whether a call changes what was sent before (bounding an arrival does not)."""
+    return call.broke_at >= 0 or any(e.reason != "arrived too large" for e in call.edits)

@@ -1,7 +1,7 @@
 """Replays as a table on a terminal, or as lines in a pipe."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 from rich.table import Table
@@ -38,12 +38,15 @@ GAP = 2
 class _Row:
     name: str
     policy: str
+    tariff: str
     cells: dict[str, Text]
     is_total: bool = False
 
 
 def as_table(runs: Sequence[Run], width: int | None = None) -> tuple[Table, str]:
     """Lay out runs, one line each, with a line of totals per policy when there are several.
+
+    Under several tariffs, each line says which.
 
     Args:
         runs: What to show.
@@ -53,14 +56,19 @@ def as_table(runs: Sequence[Run], width: int | None = None) -> tuple[Table, str]
     Returns:
         The table, of known width, and what its columns mean, one line each.
     """
-    rows = [_Row(_printable(run.trajectory), run.policy, _cells([run])) for run in runs]
+    rows = [_Row(_printable(run.trajectory), run.policy, run.tariff, _cells([run])) for run in runs]
     if len({run.trajectory for run in runs}) > 1:
-        for policy, group in totals(runs).items():
-            rows.append(_Row(f"all {len(group)} threads", policy, _cells(group), is_total=True))
+        for (policy, tariff), group in totals(runs).items():
+            name = f"all {len(group)} threads"
+            rows.append(_Row(name, policy, tariff, _cells(group), is_total=True))
+    if not (priced := len({run.tariff for run in runs}) > 1):
+        rows = [replace(row, tariff="") for row in rows]
     room, titles = _fitting(rows, width)
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     table.add_column("thread", no_wrap=True)
     table.add_column("policy", no_wrap=True)
+    if priced:
+        table.add_column("prices", no_wrap=True)
     for title in titles:
         table.add_column(title, justify="right", no_wrap=True)
     above = ""
@@ -68,7 +76,8 @@ def as_table(runs: Sequence[Run], width: int | None = None) -> tuple[Table, str]
         name = "" if width and row.name == above else _shortened(row.name, room)
         cells = (row.cells[title] for title in titles)
         style = "bold" if row.is_total else ""
-        table.add_row(Text(name), Text(row.policy), *cells, style=style)
+        under = (Text(row.tariff),) if priced else ()
+        table.add_row(Text(name), Text(row.policy), *under, *cells, style=style)
         above = row.name
     table.width = _width(rows, room, titles)
     return table, _legend(titles)
@@ -92,6 +101,8 @@ def _fitting(rows: Sequence[_Row], width: int | None) -> tuple[int, list[str]]:
 
 def _width(rows: Sequence[_Row], room: int, titles: Sequence[str]) -> int:
     policy = max(cell_len("policy"), *(cell_len(row.policy) for row in rows))
+    if any(row.tariff for row in rows):
+        policy += GAP + max(cell_len("prices"), *(cell_len(row.tariff) for row in rows))
     widths = [
         max(cell_len(title), *(row.cells[title].cell_len for row in rows)) for title in titles
     ]

@@ -27,7 +27,7 @@ def write(path: Path, *, turns: int = 3, system: str = "") -> Path:
 
 def an_order(*paths: Path, window: int = 4_000) -> Order:
     """Order a replay of these."""
-    return Order(paths, POLICIES, Budget(window=window), TARIFFS["anthropic"])
+    return Order(paths, POLICIES, Budget(window=window), (TARIFFS["anthropic"],))
 
 
 def names(outcome: Outcome) -> list[tuple[str, str]]:

@@ -1,17 +1,10 @@
 """An outline tells how a request stood when it was sent."""
 
-from contextlib import closing
-
 import pytest
 
-from thalweg.archive import open_archive
-from thalweg.context.budget import Budget
-from thalweg.context.pricing import TARIFFS
+from tests.unit.replay.threads import replayed
 from thalweg.entries import Message, Text, ToolCall
-from thalweg.recordings.base import Recording
-from thalweg.replay.questions import Questions
 from thalweg.replay.results import Run
-from thalweg.replay.run import Replay, subject_of
 
 TURNS = 12
 
@@ -27,12 +20,7 @@ def run() -> Run:
         result = "\n".join(f"bank {turn} bird {k}" for k in range(words // 5))
         messages.append(Message("tool", (Text(result),), answers=f"c{turn}", name="count"))
     messages.append(Message("assistant", (Text("Done."),)))
-    subject = subject_of(
-        Recording("birds", "by hand", tuple(messages)), Questions(), TARIFFS["anthropic"]
-    )
-    budget = Budget(window=4_000)
-    with closing(open_archive(":memory:", secret=b"replay")) as archive:
-        return Replay(subject, "thalweg", budget, TARIFFS["anthropic"], archive).run()
+    return replayed(messages, "thalweg", 4_000)
 
 
 def test_an_evicted_message_is_told_so_though_it_was_folded_later(run: Run) -> None:

@@ -1,24 +1,22 @@
 """What a replay asks of the final context."""
 
 import json
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.unit.replay.threads import answered, asked, entries_of, replayed, said
-from thalweg.archive import ThreadKey, open_archive
 from thalweg.context.window import Item
 from thalweg.entries import Message
 from thalweg.errors import RecordingError
+from thalweg.replay.contestants.ours import FURTHER_STEPS
 from thalweg.replay.questions import (
-    FURTHER_STEPS,
     Goal,
     Needle,
     Questions,
     goals_in,
+    hidden,
     questions_beside,
-    unreachable_bytes,
 )
 from thalweg.replay.results import Recall
 
@@ -201,11 +199,9 @@ def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
         questions_beside(tmp_path / "t.jsonl")
 
 
-def test_a_message_shown_otherwise_without_a_handle_is_out_of_reach() -> None:
-    """Its bytes are counted; those of a message shown whole are not."""
+def test_a_message_shown_otherwise_is_hidden() -> None:
+    """It is hidden; a message shown whole is not."""
     entries = entries_of([said("user", "Go"), said("assistant", "A long answer")])
     shown = [Item(entries[0].message, 0, 1), Item(said("assistant", "A long…"), 1, 1)]
 
-    with closing(open_archive(":memory:", secret=b"s")) as archive:
-        key = ThreadKey("o", "t")
-        assert unreachable_bytes(archive, key, shown, entries) == entries[1].size_bytes
+    assert hidden(shown, entries) == [entries[1]]

@@ -2,17 +2,16 @@
 
 import json
 from collections.abc import Sequence
-from contextlib import closing
 
-from thalweg.archive import open_archive
 from thalweg.context.budget import Budget
 from thalweg.context.pricing import TARIFFS, Tariff
 from thalweg.context.reading import Reader
 from thalweg.entries import Entry, Message, Role, Text, ToolCall
 from thalweg.recordings.base import Recording
+from thalweg.replay.fleet import replay_under
 from thalweg.replay.questions import Questions
 from thalweg.replay.results import Run
-from thalweg.replay.run import Replay, subject_of
+from thalweg.replay.subject import subject_of, terms_of
 from thalweg.tokens import exact_counter
 
 FLAT = Tariff(name="flat", read=0.1, write=1.25, minimum=1)
@@ -50,6 +49,5 @@ def replayed(
 ) -> Run:
     """Replay a thread under a policy."""
     recording = Recording("by-hand", "by hand", tuple(messages))
-    subject = subject_of(recording, questions or Questions(), tariff)
-    with closing(open_archive(":memory:", secret=b"by hand")) as archive:
-        return Replay(subject, policy, Budget(window=window), tariff, archive).run()
+    subject = subject_of(recording, questions or Questions())
+    return replay_under(subject, policy, Budget(window=window), [terms_of(subject, tariff)])[0]

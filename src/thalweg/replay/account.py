@@ -1,0 +1,193 @@
+"""The account of one contestant under one tariff: requests in, calls, costs and losses out."""
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from thalweg.context.budget import Budget
+from thalweg.context.window import Item
+from thalweg.entries import Entry
+from thalweg.replay.cache import PrefixCache
+from thalweg.replay.contestants.base import Contestant, Request, Summarizing
+from thalweg.replay.questions import RECALL_TOKENS, goals_in, hidden
+from thalweg.replay.recalling import ask
+from thalweg.replay.results import Call, Line, Run
+from thalweg.replay.subject import Subject, Terms
+from thalweg.replay.uses import Use
+from thalweg.tokens import Counter, exact_counter
+from thalweg.transcript import speaker
+
+ASK_TOKENS = 60
+"""Tokens of the call that asks for them."""
+HEAD_CHARS = 100
+"""Beginning of a message that an outline shows."""
+
+
+@dataclass(slots=True)
+class Account:
+    """What one contestant's requests come to under one tariff.
+
+    What a contestant adds of its own beside the messages (its harness's prompt, its tools) is
+    left out of the cost: it is the same in every request, and it is not what keeps a thread
+    inside the window. `beside` tells how much it is.
+    """
+
+    subject: Subject
+    terms: Terms
+    policy: str
+    budget: Budget
+    count: Counter = field(default_factory=exact_counter)
+    cache: PrefixCache = field(init=False)
+    calls: list[Call] = field(default_factory=list)
+    outlines: list[list[Line]] = field(default_factory=list)
+    summaries: list[Summarizing] = field(default_factory=list)
+    read: set[int] = field(default_factory=set)
+    """Positions of the messages that a summarizer was shown word for word."""
+    fetched: dict[int, int] = field(default_factory=dict)
+    """Tool results that a fault brought back, and the turn that fetched each."""
+    fault_cost: float = 0.0
+    lost: int = 0
+    beside: int = 0
+    """Most tokens of its own that the contestant sent beside the messages."""
+    _whole: AbstractSet[int] = frozenset()
+    """Positions that the last request showed word for word."""
+
+    def __post_init__(self) -> None:
+        self.cache = PrefixCache(self.terms.tariff)
+
+    def take(self, position: int, request: Request, contestant: Contestant) -> None:
+        """Account for the request that the assistant message at a position answered."""
+        cold = position in self.terms.cold
+        items = request.items
+        self.summaries += request.summaries
+        self.read.update(*(summary.read for summary in request.summaries))
+        self.beside = max(self.beside, request.beside)
+        charge = self.cache.send(items, cold=cold)
+        self._outline(items, contestant, anew=charge.broke_at >= 0)
+        self._forget(position, self._whole - request.whole)
+        self._whole = request.whole
+        faults = self._faults(position, request, contestant, charge.tokens)
+        self.calls.append(
+            Call(
+                turn=len(self.calls) + 1,
+                position=position,
+                tokens=charge.tokens,
+                cached=charge.cached,
+                written=charge.written,
+                cost=charge.cost,
+                cold=cold,
+                broke_at=charge.broke_at,
+                edits=request.edits,
+                faults=faults,
+                engine_ms=request.engine_ms,
+                outline=len(self.outlines) - 1,
+                length=len(items),
+                problems=request.problems,
+            )
+        )
+
+    def _outline(self, items: Sequence[Item], contestant: Contestant, *, anew: bool) -> None:
+        """Keep the longest request of each stretch between rewrites: it begins with the others."""
+        if anew or not self.outlines:
+            self.outlines.append([])
+        seen = self.outlines[-1]
+        seen.extend(_line(item, contestant) for item in items[len(seen) :])
+
+    def _forget(self, now: int, dropped: AbstractSet[int]) -> None:
+        """Let go of what was fetched back when the messages around it leave the context."""
+        if not dropped:
+            return
+        for source, turn in [*self.fetched.items()]:
+            after = (p for p in range(turn + 1, now) if self.subject.entries[p].answers)
+            if next(after, turn) in dropped:
+                del self.fetched[source]
+
+    def _faults(self, position: int, request: Request, contestant: Contestant, tokens: int) -> int:
+        """Count the uses by this turn of what the request no longer shows, and price them."""
+        uses = self.subject.uses.get(position)
+        if not uses:
+            return 0
+        whole = request.whole
+        other = "\n".join(i.message.text for i in request.items if i.position not in whole)
+        missed = 0
+        for use in uses:
+            if use.source in self.fetched or any(p in whole for p in use.said_at):
+                continue
+            if use.identifier and use.identifier in other:
+                continue
+            self.fetched[use.source] = position
+            missed += 1
+            self._pay(use, contestant, tokens)
+        return missed
+
+    def _pay(self, use: Use, contestant: Contestant, tokens: int) -> None:
+        size = self.subject.entries[use.source].tokens
+        if contestant.holds(use.source):
+            size = min(size, RECALL_TOKENS)
+        else:
+            self.lost += 1
+        prices = self.terms.tariff.prices(tokens)
+        self.fault_cost += (
+            prices.read * tokens + prices.write * (ASK_TOKENS + size) + prices.output * ASK_TOKENS
+        )
+
+    def _summarizing(self, summary: Summarizing) -> float:
+        prices = self.terms.tariff.prices(summary.tokens)
+        plain = summary.tokens - summary.cached - summary.written
+        return (
+            summary.cached * prices.read
+            + summary.written * prices.write
+            + plain * prices.input
+            + summary.output * prices.output
+        )
+
+    def close(self, final: Request, contestant: Contestant) -> Run:
+        """Sum up, with the request that the thread's next call would be.
+
+        That request is not paid for: it is what recall and goals are looked for in.
+        """
+        recording, questions = self.subject.recording, self.subject.questions
+        entries = self.subject.entries
+        verbatim, lost = goals_in(questions.goals, final.items)
+        spent = sum(map(self._summarizing, self.summaries))
+        cost = sum(call.cost for call in self.calls) + spent
+        gone = hidden(final.items, entries)
+        evicted = hidden(final.items, entries, reasoning=False)
+        self.read.update(*(summary.read for summary in final.summaries))
+        return Run(
+            trajectory=recording.name,
+            policy=self.policy,
+            window=self.budget.window,
+            tariff=self.terms.tariff.name,
+            limit=self.budget.limit,
+            messages=len(recording.messages),
+            calls=tuple(self.calls),
+            outlines=tuple(map(tuple, self.outlines)),
+            summaries=len(self.summaries),
+            summary_input_tokens=sum(summary.tokens for summary in self.summaries),
+            summary_output_tokens=sum(summary.output for summary in self.summaries),
+            beside_tokens=self.beside,
+            cost=cost,
+            cost_unmanaged=self.terms.cost_unmanaged,
+            faults_recoverable=sum(call.faults for call in self.calls) - self.lost,
+            faults_lost=self.lost,
+            cost_with_faults=cost + self.fault_cost,
+            recall=ask(questions.needles, contestant, entries, final.items, self.count),
+            goals_verbatim=verbatim,
+            goals_lost=lost,
+            evicted_tokens=_tokens(evicted),
+            unread_evicted_tokens=_tokens(e for e in evicted if e.position not in self.read),
+            unrecoverable_bytes=sum(e.size_bytes for e in gone if not contestant.holds(e.position)),
+            notes=tuple(f"line {note.line + 1}: {note.text}" for note in recording.notes),
+        )
+
+
+def _tokens(entries: Iterable[Entry]) -> int:
+    return sum(entry.tokens for entry in entries)
+
+
+def _line(item: Item, contestant: Contestant) -> Line:
+    how, handle = contestant.shown(item)
+    head = " ".join(item.message.text[: 2 * HEAD_CHARS].split())[:HEAD_CHARS]
+    calls = ", ".join(f"{call.name}(…)" for call in item.message.calls)
+    return Line(item.position, speaker(item.message), item.tokens, how, head or calls, handle)

@@ -1,0 +1,103 @@
+"""What a replay asks of whoever keeps a thread inside a window, and what it is told."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from thalweg.context.edits import Edit
+from thalweg.context.window import Item
+from thalweg.entries import Message
+from thalweg.replay.questions import Needle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summarizing:
+    """One call of a summarizer."""
+
+    tokens: int
+    """Of its input."""
+    cached: int = 0
+    """Of them, found on the cached prefix of the live thread."""
+    written: int = 0
+    """Of them, written to the cache; the others have the plain price."""
+    output: int
+    read: frozenset[int]
+    """Positions of the messages that it was shown word for word."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a contestant would send for the recording's next assistant message."""
+
+    items: Sequence[Item]
+    """In order. The list may be the contestant's own: read it before the next request, and
+    don't keep it. An unchanged message is the very same item as in the request before."""
+    whole: frozenset[int]
+    """Positions of the messages that it shows word for word."""
+    beside: int = 0
+    """Tokens of the system prompt and the tool schemas that the contestant adds of its own."""
+    edits: tuple[Edit, ...] = ()
+    """Made for this request, where a contestant has such."""
+    summaries: tuple[Summarizing, ...] = ()
+    """Asked for since the request before."""
+    problems: tuple[str, ...] = ()
+    """Why a provider would reject it, see `Gate`."""
+    engine_ms: float = 0.0
+    """Time it took, with that of receiving what came since the request before."""
+
+
+class Contestant(Protocol):
+    """Somebody who keeps one thread inside a window."""
+
+    def receive(self, message: Message) -> None:
+        """Take in the recording's next message."""
+        ...
+
+    def request(self, *, cold: bool) -> Request:
+        """Say what would be sent now; asked before each assistant message, and at the end.
+
+        Args:
+            cold: Whether the provider's cache has forgotten the prefix anyway.
+        """
+        ...
+
+    def recall(self, question: str) -> str:
+        """Search once, by a question's words, in what the last request can reach.
+
+        Returns:
+            At most 2,000 tokens; nothing where nothing is kept.
+        """
+        ...
+
+    def holds(self, position: int) -> bool:
+        """Whether the agent can read a whole message back through what the last request shows."""
+        ...
+
+    def steps(self, needle: Needle, position: int, named: str) -> int:
+        """Count the further steps to an answer that neither the context nor one search shows.
+
+        Args:
+            needle: What is looked for.
+            position: Of the message that says them; -1 when it is not known.
+            named: All that the context and the search show.
+
+        Returns:
+            -1 where no few steps reach it.
+        """
+        del needle, position, named
+        return -1
+
+    def shown(self, item: Item) -> tuple[str, str]:
+        """Say how the last request shows a message, and what reads the whole back.
+
+        Returns:
+            `whole` or the name of an edit (`record` or `note` for what is no message of the
+            recording), and a handle or nothing.
+        """
+        if item.position < 0:
+            return "note", ""
+        return "whole", ""
+
+    def close(self) -> None:
+        """Let go of whatever it holds; nothing is asked of it any more."""
+        return

@@ -1,0 +1,73 @@
+"""The peers that can be driven as they are installed, by name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from thalweg.archive import Archive, ThreadKey
+from thalweg.errors import ConfigError
+from thalweg.replay.contestants.base import Contestant
+
+PREFIX = "peer:"
+INSTALL = "uv sync --group arena"
+"""Installs all of them, in a checkout of Thalweg."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a peer keeps one thread."""
+
+    window: int
+    """Tokens the model accepts."""
+    share: float | None
+    """Of the window, where it acts; where its documentation has it act, when not given."""
+    archive: Archive
+    """An empty one of ours, to search with what the peer puts away."""
+    key: ThreadKey
+    """The thread in it."""
+
+
+def _deepagents(place: Place) -> Contestant:
+    from thalweg.replay.contestants.deepagents import deep_agent  # noqa: PLC0415 (may be absent)
+
+    return deep_agent(place.window, place.share, place.archive, place.key)
+
+
+def _summarization(place: Place) -> Contestant:
+    from thalweg.replay.contestants.langchain import summarization  # noqa: PLC0415 (1.5 s)
+
+    return summarization(place.window, place.share)
+
+
+def _editing(place: Place) -> Contestant:
+    from thalweg.replay.contestants.langchain import editing  # noqa: PLC0415 (1.5 s)
+
+    return editing(place.window, place.share)
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A peer: the package that it comes in, and how to begin a thread with it."""
+
+    package: str
+    begin: Callable[[Place], Contestant]
+
+
+INSTALLED: dict[str, Installed] = {
+    "peer:deepagents": Installed("deepagents", _deepagents),
+    "peer:langchain-summarization": Installed("langchain", _summarization),
+    "peer:langchain-editing": Installed("langchain", _editing),
+}
+"""Peers by the name a user types."""
+
+
+def check_installed(name: str) -> None:
+    """See that a peer's package is there.
+
+    Raises:
+        ConfigError: It is not.
+    """
+    package = INSTALLED[name].package
+    if find_spec(package) is None:
+        problem = f"{name} drives the package {package!r}, which is not installed"
+        raise ConfigError("--policy", problem, f"install it with `{INSTALL}`")

@@ -1,0 +1,197 @@
+"""Our engine as a contestant, under its own policy or under one modelled on another system."""
+
+import re
+import time
+from dataclasses import dataclass, field
+
+from thalweg.archive import Archive, Logged, Passage, Span, ThreadKey, render_passages
+from thalweg.context.budget import Budget
+from thalweg.context.edits import Edit, Fold
+from thalweg.context.engine import Engine
+from thalweg.context.policy import Policy
+from thalweg.context.window import Item
+from thalweg.entries import Entry, Message
+from thalweg.replay.contestants.base import Contestant, Request, Summarizing
+from thalweg.replay.contestants.summaries import StandIn
+from thalweg.replay.questions import RECALL_TOKENS, Needle, handles_shown, shows
+from thalweg.tokens import Counter, exact_counter
+from thalweg.transcript import as_outline
+
+FURTHER_STEPS = 2
+"""How many more recalls are tried for a needle that the first does not bring."""
+READ_CHARS = 8_000
+"""Characters that one reading of a handle brings."""
+AROUND = 20
+"""Messages before and behind a hit that one outline shows."""
+_NAMED = re.compile(r"(?m)^#(\d+) ")
+
+
+@dataclass(slots=True)
+class Ours(Contestant):
+    """One thread in our engine, with its archive."""
+
+    policy: Policy
+    budget: Budget
+    archive: Archive
+    key: ThreadKey
+    summarizer: StandIn | None = None
+    """Writes the summaries; without one the record is all that is left of a fold."""
+    count: Counter = field(default_factory=exact_counter)
+    engine: Engine = field(init=False)
+    entries: list[Entry] = field(default_factory=list)
+    _logged: int = 0
+    _spent_s: float = 0.0
+    _sent: int = 0
+    """Tokens of the last request."""
+    _spans: list[Span] | None = None
+    """What the last request reaches by its handles, once somebody asked."""
+
+    def __post_init__(self) -> None:
+        self.engine = Engine(
+            budget=self.budget,
+            policy=self.policy,
+            count=self.count,
+            name_span=lambda first, last: self.archive.handle(self.key, Span(first, last)),
+        )
+
+    def receive(self, message: Message) -> None:
+        """See `Contestant.receive`."""
+        started = time.perf_counter()
+        self.entries.append(self.engine.receive(message))
+        self._spent_s += time.perf_counter() - started
+
+    def request(self, *, cold: bool) -> Request:
+        """See `Contestant.request`.
+
+        Raises:
+            WindowExceededError: The window cannot hold what must stay.
+        """
+        self._log()
+        done = len(self.engine.history)
+        started = time.perf_counter()
+        summaries = self._prepare(cold=cold)
+        items = self.engine.window.items
+        spent = time.perf_counter() - started + self._spent_s
+        self._spent_s, self._spans = 0.0, None
+        edits = tuple(self.engine.history[done:])
+        rewritten = self.engine.window.rewrites
+        whole = (i.position for i in items if i.position >= 0 and i.position not in rewritten)
+        self._sent = sum(item.tokens for item in items)
+        return Request(
+            items=items,
+            whole=frozenset(whole),
+            edits=edits,
+            summaries=tuple(summaries),
+            problems=self.engine.problems,
+            engine_ms=spent * 1e3,
+        )
+
+    def _prepare(self, *, cold: bool) -> list[Summarizing]:
+        """Prepare the request; a fold is committed with its summary, where there is one."""
+        calls: list[Summarizing] = []
+        steps = self.engine.steps(cold=cold)
+        batch = next(steps, None)
+        while batch is not None:
+            better = [self._summarized(edit, calls, cold=cold) for edit in batch]
+            try:
+                batch = steps.send(better)
+            except StopIteration:
+                break
+        return calls
+
+    def _summarized(self, edit: Edit, calls: list[Summarizing], *, cold: bool) -> Edit:
+        if not isinstance(edit, Fold):
+            return edit
+        if self.summarizer is None:
+            if edit.summary_output:  # a modelled policy's own
+                calls.append(_asked(edit))
+            return edit
+        edit, call = self.summarizer.summarize(
+            self.engine, edit, self.entries, self._sent, whole=self._live(), cold=cold
+        )
+        calls += [call] if call else []
+        return edit
+
+    def _live(self) -> frozenset[int]:
+        """Give the positions that the live request shows whole, reasoning aside."""
+        window = self.engine.window
+        edits = window.rewrites
+        return frozenset(
+            p
+            for p, entry in window.entries.items()
+            if p not in edits or shows(edits[p].parts, entry.message, reasoning=False)
+        )
+
+    def _log(self) -> None:
+        """Put what arrived since the last request into the archive, before anything leaves."""
+        new = self.entries[self._logged :]
+        logged = [Logged(e.message, e.answers.brief if e.answers else "") for e in new]
+        self._logged = self.archive.append(self.key, logged, expected=self._logged)
+
+    def recall(self, question: str) -> str:
+        """See `Contestant.recall`."""
+        spans = self._reached()
+        found: list[Passage] = []
+        if spans:
+            found = self.archive.search(self.key, question, within=spans, max_tokens=RECALL_TOKENS)
+        return render_passages(found)
+
+    def holds(self, position: int) -> bool:
+        """See `Contestant.holds`: it is read back from the archive and compared."""
+        if not any(span.first <= position <= span.last for span in self._reached()):
+            return False
+        kept = self.archive.messages(self.key, position, position)
+        return kept == [self.entries[position].message]
+
+    def _reached(self) -> list[Span]:
+        if self._spans is None:
+            items = self.engine.window.items
+            self._spans = [*handles_shown(self.archive, self.key, items).values()]
+        return self._spans
+
+    def steps(self, needle: Needle, position: int, named: str) -> int:
+        """See `Contestant.steps`.
+
+        One step reads a named message, or outlines the messages around one; then a message that
+        the outline names is read. A reading is one page, found by the question's words when the
+        message has several.
+        """
+        archive, key = self.archive, self.key
+        last = archive.length(key) - 1
+        if not self._reached() or not 0 <= position <= last:
+            return -1
+        if not self._one_reading_brings(needle, position):
+            return -1
+        hits = set(map(int, _NAMED.findall(named)))
+        if position in hits:
+            return 1
+        for hit in sorted(hits, key=lambda n: abs(n - position)):
+            first, end = max(0, hit - AROUND), min(last, hit + AROUND)
+            outline = as_outline(archive.messages(key, first, end), first)
+            if first <= position <= end and position in map(int, _NAMED.findall(outline)):
+                return FURTHER_STEPS
+        return -1
+
+    def _one_reading_brings(self, needle: Needle, position: int) -> bool:
+        span = Span(position, position)
+        handle = self.archive.handle(self.key, span)
+        if needle.answer in self.archive.read(self.key, handle, max_chars=READ_CHARS).text:
+            return True
+        inside = self.archive.search(
+            self.key, needle.question, within=[span], max_tokens=RECALL_TOKENS
+        )
+        return needle.answer in render_passages(inside)
+
+    def shown(self, item: Item) -> tuple[str, str]:
+        """See `Contestant.shown`."""
+        edit: Edit | None = self.engine.window.rewrites.get(item.position)
+        how = "whole" if edit is None else type(edit).__name__.lower()
+        if item.position < 0:
+            how = "record" if item.section == "summary" else "note"
+        points = () if how == "whole" else handles_shown(self.archive, self.key, [item])
+        return how, next(iter(points), "")
+
+
+def _asked(fold: Fold) -> Summarizing:
+    """Tell what a modelled policy's summarizer was shown; which messages, it does not say."""
+    return Summarizing(tokens=fold.summary_input, output=fold.summary_output, read=frozenset())

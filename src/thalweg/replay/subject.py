@@ -1,0 +1,85 @@
+"""A recording, read once for all policies, and what each tariff makes of it."""
+
+from collections import defaultdict
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from thalweg.context.pricing import Tariff
+from thalweg.context.reading import Reader
+from thalweg.context.window import Window
+from thalweg.entries import Entry, Message
+from thalweg.recordings.base import Recording
+from thalweg.replay.cache import PrefixCache
+from thalweg.replay.questions import Questions
+from thalweg.replay.uses import Use, find_uses
+from thalweg.tokens import exact_counter
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A recording and what is the same under every policy and tariff."""
+
+    recording: Recording
+    questions: Questions
+    entries: Sequence[Entry]
+    """All of its messages, by position."""
+    uses: Mapping[int, Sequence[Use]]
+    """Later uses of tool results, by the position of the turn that uses them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A tariff, and what it makes of a recording under every policy."""
+
+    tariff: Tariff
+    cold: frozenset[int]
+    """Positions of assistant messages that were asked for after the cache had expired."""
+    cost_unmanaged: float
+    """Of sending every call whole, in a window without end."""
+
+
+def subject_of(recording: Recording, questions: Questions) -> Subject:
+    """Read a recording once for all policies."""
+    reader = Reader(exact_counter())
+    entries = [reader.read(message) for message in recording.messages]
+    uses: dict[int, list[Use]] = defaultdict(list)
+    for use in find_uses(entries):
+        uses[use.turn].append(use)
+    return Subject(recording, questions, entries, uses)
+
+
+def terms_of(subject: Subject, tariff: Tariff) -> Terms:
+    """Find out what a tariff makes of a recording, whatever the policy."""
+    cold = frozenset(_cold_turns(subject.recording.messages, tariff.lifetime_s))
+    return Terms(tariff, cold, _cost_whole(subject.entries, cold, tariff))
+
+
+def _cost_whole(entries: Sequence[Entry], cold: Container[int], tariff: Tariff) -> float:
+    window, cache, cost = Window(exact_counter()), PrefixCache(tariff), 0.0
+    for entry in entries:
+        if entry.message.role == "assistant":
+            window.settle()
+            cost += cache.send(window.items, cold=entry.position in cold).cost
+        window.add(entry)
+    return cost
+
+
+def _cold_turns(messages: Sequence[Message], lifetime_s: float | None) -> list[int]:
+    cold: list[int] = []
+    asked_at = answered_at = None
+    for position, message in enumerate(messages):
+        if message.role == "assistant":
+            if lifetime_s and asked_at and answered_at:
+                cold += [position] if (asked_at - answered_at).total_seconds() > lifetime_s else []
+            answered_at = _time(message.at) or answered_at
+        else:
+            asked_at = _time(message.at) or asked_at
+    return cold
+
+
+def _time(at: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(at).replace(tzinfo=None)
+    except ValueError:
+        return None
