@@ -299,7 +299,7 @@ def scenarios(
     budget = Budget(
         window=window,
         max_output=dice.one((None, None, 0, window // 3)),
-        tail_tokens=dice.one((12_000, 300)),
+        tail_tokens=dice.one((8_000, 300)),
         max_media=dice.one((100, 2)),
         max_bytes=dice.one((20_000_000, 20_000_000, 60_000)),
     )

@@ -13,7 +13,7 @@ class Budget(BaseModel):
     Example:
         >>> budget = Budget(window=200_000)
         >>> budget.limit, budget.tail(fixed=5_000)
-        (191808, 12000)
+        (191808, 8000)
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -22,7 +22,7 @@ class Budget(BaseModel):
     """Tokens the model accepts, its answer included."""
     max_output: NonNegativeInt | None = None
     """Tokens kept free for the answer; an eighth of the window, at most 8,192, when not given."""
-    tail_tokens: PositiveInt = 12_000
+    tail_tokens: PositiveInt = 8_000
     """Newest messages kept word for word after a fold, where the window allows."""
     tail_share: float = Field(default=0.3, gt=0, le=0.5)
     """Share of the limit that the tail may fill where the window is small."""
@@ -105,6 +105,11 @@ class Budget(BaseModel):
     def preview(self) -> int:
         """Tokens of a preview."""
         return max(120, min(600, self.limit // 20))
+
+    @property
+    def card(self) -> int:
+        """Tokens of the preview of an old result."""
+        return max(60, self.preview // 4)
 
     def calibrated(self, calibration: Calibration) -> "Budget":
         """Restate the window in our tokens, for a provider that counts otherwise."""

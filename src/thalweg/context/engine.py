@@ -141,7 +141,7 @@ class Engine:
         tail, room = scene.budget.tail(scene.fixed), scene.budget.record(scene.fixed)
         fold = plan_fold(scene, tail=tail, record=room, reason="asked for")
         if fold is not None and fold.freed > 0:
-            yield (fold, *plan_tail(scene, fold))
+            yield (fold, *plan_tail(scene, fold.last))
 
     def _scene(self) -> Scene:
         budget = self.budget.calibrated(self.calibration)

@@ -1,6 +1,6 @@
 """What to do before a model call, as pure decisions about a window."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
 from thalweg.context.edits import Fold, Reason, Rewrite
@@ -30,7 +30,7 @@ def _bounded(scene: Scene, entry: Entry) -> Iterator[Rewrite]:
     most = {"tool": budget.result, "assistant": budget.arguments, "user": budget.request}
     if entry.tokens <= most.get(message.role, entry.tokens):
         return
-    if entry.position in scene.window.rewrites or _is_recalled(entry):
+    if entry.position in scene.window.rewrites or is_fetched(entry):
         return
     if message.role != "assistant":
         yield evict(scene, entry, budget.preview, "arrived too large")
@@ -38,7 +38,8 @@ def _bounded(scene: Scene, entry: Entry) -> Iterator[Rewrite]:
         yield elide(scene, entry, "arrived too large")
 
 
-def _is_recalled(entry: Entry) -> bool:
+def is_fetched(entry: Entry) -> bool:
+    """Tell whether a result is what the model fetched back from the archive."""
     return entry.answers is not None and entry.answers.name == RECALL
 
 
@@ -65,7 +66,7 @@ def plan_fold(
     cut = window.cut_for_tail(tail)
     tail_positions = {item.position for item in window.items[cut:]}
     latest = scene.latest_request
-    kept: set[int] = set()
+    kept = _protected(scene, tail // 2, tail_positions)
     if latest and latest.position not in tail_positions:
         kept |= {latest.position} if latest.tokens <= scene.budget.limit // 4 else set()
     folded = window.folded_by(cut, kept)
@@ -85,6 +86,32 @@ def plan_fold(
         kept=tuple(sorted(kept)),
         record=text,
     )
+
+
+def _protected(scene: Scene, room: int, tail: Container[int]) -> set[int]:
+    """Choose what the model fetched back since the last fold: it needed that, so it stays longer.
+
+    Whole exchanges, newest first, as many as fill `room` tokens. Whatever is fetched once more
+    stays through the next fold, too.
+    """
+    entries = scene.window.entries.values()
+    kept: set[int] = set()
+    for fetch in reversed([e for e in entries if is_fetched(e)]):
+        if fetch.position <= scene.window.record.last or fetch.position in kept:
+            continue
+        exchange = _exchange(entries, fetch)
+        room -= sum(scene.shown_tokens(entry) for entry in exchange)
+        if room >= 0 and not any(entry.position in tail for entry in exchange):
+            kept |= {entry.position for entry in exchange}
+    return kept
+
+
+def _exchange(entries: Iterable[Entry], result: Entry) -> list[Entry]:
+    """List an assistant message with the results of its calls, given one of them."""
+    asked = result.answers.id if result.answers else ""
+    calls = next((e for e in entries if asked in {use.id for use in e.uses}), result)
+    ids = {use.id for use in calls.uses}
+    return [calls, *(e for e in entries if e.answers and e.answers.id in ids)]
 
 
 def join_summary(
@@ -140,7 +167,18 @@ def _written(
     )
 
 
-def plan_tail(scene: Scene, fold: Fold) -> Iterator[Rewrite]:
-    """Tidy what stays behind a fold: it is written to the cache again anyway."""
-    yield from supersede(scene, fold.last)
-    yield from unthink(scene, fold.last)
+def plan_clear(scene: Scene, positions: Iterable[int], reason: Reason) -> list[Rewrite]:
+    """Plan to show previews of results, and handles in place of arguments."""
+    edits: list[Rewrite] = []
+    for entry in (scene.window.entries[position] for position in positions):
+        if entry.message.role == "tool":
+            edits.append(evict(scene, entry, scene.budget.card, reason))
+        elif has_long_arguments(entry.message):
+            edits.append(elide(scene, entry, reason))
+    return [edit for edit in edits if edit.freed > 0]
+
+
+def plan_tail(scene: Scene, after: int) -> Iterator[Rewrite]:
+    """Tidy what stands behind a position whose message changes: it is written again anyway."""
+    yield from supersede(scene, after)
+    yield from unthink(scene, after)

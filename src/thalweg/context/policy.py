@@ -5,18 +5,25 @@ applies the edit, and only then lets the policy look again.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from thalweg.context.edits import Edit, Reason
-from thalweg.context.plan import plan_arrivals, plan_fold, plan_tail
+from thalweg.context.edits import Edit
+from thalweg.context.offers import Offer, clear, fold
+from thalweg.context.plan import is_fetched, plan_arrivals
 from thalweg.context.pricing import Tariff
+from thalweg.context.rent import Meter
 from thalweg.context.scene import Scene
 from thalweg.context.squeeze import squeeze
 
 
 class Policy(Protocol):
     """When to compact a thread, and what to do then. One object serves one thread."""
+
+    @property
+    def memory(self) -> dict[str, float]:
+        """What it goes on from. Whoever stops and starts it again keeps this and puts it back."""
+        ...
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Make edits before a model call, in batches; each is applied before the next is asked.
@@ -30,15 +37,16 @@ class Policy(Protocol):
 
 @dataclass(slots=True)
 class RentOrBuy:
-    """Fold when re-reading what a fold would drop has cost as much as folding it (rent = buy).
+    """Compact when re-reading what it would drop has cost as much as doing it (rent = buy).
 
-    Every call pays rent on the tokens that a fold would free: they are read again, at the
-    cached price. The price of a fold is rewriting what stands behind the cut, writing the
-    record, and fetching back what will be missed. When the rent has added up to the price,
-    fold. The rule needs no forecast; for one choice between renting and buying it costs at most
-    twice the best in hindsight (Karlin et al., "Competitive snoopy caching", 1988). Where the
-    cache is cold, rewriting costs nothing extra, and only the record and what will be missed
-    have to pay.
+    There are two rungs: old tool results and arguments become previews (`offers.clear`), and
+    all but the newest messages become a record (`offers.fold`). For each, every call pays rent
+    on the tokens that the rung would free: they are read again, at the cached price; at the
+    price of writing where the cache is cold; at a dearer tier where the request has grown into
+    one. The price of a rung is rewriting what stands behind its first change (nothing, where
+    the cache is cold), what it puts in place of what it drops, a summary, and fetching back
+    what will be missed, as estimated from what was. When the rent has added up to the price,
+    the rung is taken (`Meter`). No forecast is needed.
 
     Below it, hard ceilings: a request that would not fit is squeezed, whatever it costs.
     """
@@ -46,45 +54,68 @@ class RentOrBuy:
     tariff: Tariff
     summarizes: bool = False
     """Whether a model writes a summary of what is folded: its cost is part of the price."""
-    rent: float = 0.0
-    """In tokens at the base price, since the last fold."""
+    memory: dict[str, float] = field(default_factory=dict)
+    """`fold`, `clear`: rent paid since the rung was last taken. `freed`: tokens that were; and
+    `missed`: what fetching back some of them has cost, up to position `seen`."""
 
-    SUMMARY = 600
-    """Tokens of a summary: what the prompt asks for, and its headings."""
-    MISSED = 0.06
-    """Share of freed tokens that is fetched back later, at the price of writing them. A guess:
-    on recorded sessions any value from 0 to 0.12 costs the same within 2 %."""
+    PRIOR_FREED = 50_000
+    PRIOR_MISSED = 0.075
+    """What a freed token is taken to cost in fetches until so many were freed. A guess: on
+    recorded sessions any value from 0 to 0.15 costs the same within 2 %."""
+    MOST_CAUTION = 2.0
+    """How much longer the tail may become, where the model keeps fetching back what left."""
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""
         yield plan_arrivals(scene)
-        window, budget = scene.window, scene.budget
-        tail, room = budget.tail(scene.fixed), budget.record(scene.fixed)
-        freed, kept, record = self._effect(scene, tail, room)
-        self.rent += self.tariff.read * max(0, freed)
-        rewriting = 0.0 if cold else (self.tariff.write - self.tariff.read) * kept
-        price = rewriting + self.tariff.write * (record + self.MISSED * freed)
-        if self.summarizes:
-            price += self.tariff.read * window.tokens + self.tariff.output * self.SUMMARY
-        if freed > budget.progress and self.rent >= price and window.tokens <= budget.limit:
-            yield from self._fold(scene, "re-reading it has cost as much as dropping it")
+        self._see_what_was_missed(scene)
+        tail = int(scene.budget.tail(scene.fixed) * self.caution)
+        rungs = {
+            "fold": fold(scene, self.tariff, tail, cold=cold, summarizes=self.summarizes),
+            "clear": clear(scene, self.tariff, tail, cold=cold),
+        }
+        due = {name for name, offer in rungs.items() if self._is_due(name, offer, scene)}
+        if scene.window.tokens <= scene.budget.limit:
+            for name, offer in rungs.items():
+                if name in due:
+                    yield from self._taken(name, offer.edits(scene))
+                    break
         for batch in squeeze(scene):
-            self.rent = 0.0
+            yield from self._taken("fold", [batch])
+
+    @property
+    def missed(self) -> float:
+        """What fetching back costs for each token freed, estimated from what it has cost."""
+        known = self.memory.get("missed", 0.0), self.memory.get("freed", 0.0)
+        return (self.PRIOR_MISSED * self.PRIOR_FREED + known[0]) / (self.PRIOR_FREED + known[1])
+
+    @property
+    def caution(self) -> float:
+        """By how much more stays word for word where more is missed than was expected."""
+        return min(self.MOST_CAUTION, max(1.0, self.missed / self.PRIOR_MISSED))
+
+    def _is_due(self, name: str, offer: Offer, scene: Scene) -> bool:
+        meter = Meter(self.memory.get(name, 0.0))
+        due = meter.is_due(offer.rent, offer.price + self.missed * max(0, offer.freed))
+        self.memory[name] = meter.paid
+        return due and offer.freed > scene.budget.progress
+
+    def _taken(
+        self, name: str, batches: Iterator[Sequence[Edit]] | Sequence[Sequence[Edit]]
+    ) -> Iterator[Sequence[Edit]]:
+        for batch in batches:
             yield batch
+            freed = sum(max(0, edit.freed) for edit in batch)
+            self.memory["freed"] = self.memory.get("freed", 0.0) + freed
+        if name == "clear":  # the rent of what is cleared has bought that, and buys no fold
+            self.memory["fold"] = max(0.0, self.memory["fold"] - self.memory["clear"])
+        self.memory["clear"] = self.memory[name] = 0.0
 
-    def _effect(self, scene: Scene, tail: int, room: int) -> tuple[int, int, int]:
-        """Estimate tokens a fold would free, tokens behind its cut, and those of its record."""
-        window = scene.window
-        cut = window.cut_for_tail(tail)
-        kept = window.tokens_from(cut)
-        held = window.ledger.tokens["summary"]
-        dropped = window.tokens - scene.fixed - kept
-        record = min(room, max(held, 600) + (dropped - held) // 12)
-        return dropped - record, kept, record
-
-    def _fold(self, scene: Scene, reason: Reason) -> Iterator[Sequence[Edit]]:
-        tail, room = scene.budget.tail(scene.fixed), scene.budget.record(scene.fixed)
-        fold = plan_fold(scene, tail=tail, record=room, reason=reason)
-        if fold is not None and fold.freed >= scene.budget.progress:
-            yield (fold, *plan_tail(scene, fold))
-        self.rent = 0.0
+    def _see_what_was_missed(self, scene: Scene) -> None:
+        """Price what the model has fetched back since the last call: a turn more, and its words."""
+        prices, seen = self.tariff.prices(scene.window.tokens), self.memory.get("seen", -1.0)
+        for entry in scene.window.open_entries:
+            if entry.position > seen and is_fetched(entry):
+                cost = prices.read * scene.window.tokens + prices.write * entry.tokens
+                self.memory["missed"] = self.memory.get("missed", 0.0) + cost
+                self.memory["seen"] = entry.position

@@ -62,6 +62,17 @@ class Tariff(BaseModel):
                 held = tier
         return held
 
+    def charge(self, cached: int, written: int, plain: int = 0) -> float:
+        """Price the input of a request.
+
+        Args:
+            cached: Tokens read from the cache.
+            written: Tokens written to it.
+            plain: Tokens that are neither.
+        """
+        prices = self.prices(cached + written + plain)
+        return prices.read * cached + prices.write * written + prices.input * plain
+
 
 TARIFFS: dict[str, Tariff] = {
     t.name: t

@@ -49,7 +49,7 @@ def _folds(scene: Scene) -> Iterator[Sequence[Edit]]:
     for divisor in (1, 2, 4, max(1, tail)):
         fold = plan_fold(scene, tail=tail // divisor, record=record, reason=WHY)
         if fold is not None and fold.freed > 0:
-            yield (fold, *plan_tail(scene, fold))
+            yield (fold, *plan_tail(scene, fold.last))
 
 
 def _rewrites(scene: Scene) -> Iterator[Sequence[Edit]]:

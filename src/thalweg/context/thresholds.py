@@ -1,7 +1,7 @@
 """Fixed thresholds: fold when the context reaches a size that was set, and keep what was set."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal, Self
 
 from pydantic import PlainValidator, model_validator
@@ -105,8 +105,9 @@ class Thresholds:
     triggers: tuple[Threshold, ...]
     """None at all: only the ceilings make it act."""
     keep: Threshold
-    waits: int = 0
-    """Tokens that the thread must reach before a trigger that was not cleared counts again."""
+    memory: dict[str, float] = field(default_factory=dict)
+    """`waits`: tokens that the thread must reach before a trigger that was not cleared counts
+    again."""
 
     LEAST = 64
     """Tokens that a fold must free."""
@@ -122,19 +123,20 @@ class Thresholds:
         acted = self._is_due(scene)
         fold = self._plan(scene) if acted else None
         if fold is not None:
-            yield (fold, *plan_tail(scene, fold))
+            yield (fold, *plan_tail(scene, fold.last))
         for batch in squeeze(scene):
             acted = True
             yield batch
         if acted:
             left = scene.spoken
-            self.waits = left + max(self.LEAST, left // self.GROWTH) if self._any(scene) else 0
+            waits = left + max(self.LEAST, left // self.GROWTH) if self._any(scene) else 0
+            self.memory["waits"] = waits
 
     def _any(self, scene: Scene) -> bool:
         return any(trigger.is_reached(scene) for trigger in self.triggers)
 
     def _is_due(self, scene: Scene) -> bool:
-        return scene.spoken >= self.waits and self._any(scene)
+        return scene.spoken >= self.memory.get("waits", 0) and self._any(scene)
 
     def _plan(self, scene: Scene) -> Fold | None:
         tail = self.keep.tail(scene)

@@ -165,6 +165,17 @@ class Window:
         if alone:
             yield self._note(Message("user", (Text(NO_ANSWER),), kind="injected"), opens=False)
 
+    def _turns(self, positions: Iterable[int]) -> Iterator[list[Entry]]:
+        """Part entries where the assistant speaks."""
+        turn: list[Entry] = []
+        for entry in (self.entries[position] for position in positions):
+            if turn and entry.message.role == "assistant":
+                yield turn
+                turn = []
+            turn.append(entry)
+        if turn:
+            yield turn
+
     def _is_silent(self, entry: Entry) -> bool:
         """Whether nothing of a message is left to send."""
         edit = self.rewrites.get(entry.position)
@@ -336,8 +347,9 @@ class Window:
             message = record_message(fold.record)
             size = measure(message, self.count)
             self._push(Item(message, -1, size.tokens, size.bytes, section="summary"))
-            for position in fold.kept:
-                self._push(replace(self._item(self.entries[position]), opens=False))
+            for turn in self._turns(fold.kept):
+                for item in self._turn(turn):
+                    self._push(replace(item, opens=False))
             live = [position for position in live if position not in fold.kept]
         self.head = self._sealed = len(self.items)
         for position in live:

@@ -28,6 +28,11 @@ WHY: Reason = "a trigger of the policy"
 class NoPolicy:
     """Send everything, always."""
 
+    @property
+    def memory(self) -> dict[str, float]:
+        """See `Policy.memory`: there is none."""
+        return {}
+
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""
         del scene, cold
@@ -58,6 +63,11 @@ class FixedTrigger:
     """A tool result longer than this is offloaded when it arrives."""
     argument_chars: int | None = None
     """Arguments of old writes longer than this are cut when it acts."""
+
+    @property
+    def memory(self) -> dict[str, float]:
+        """See `Policy.memory`: there is none."""
+        return {}
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""

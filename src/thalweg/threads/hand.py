@@ -6,9 +6,9 @@ about to say.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.context.edits import Edit, Fold, Pin, Unpin
@@ -58,7 +58,7 @@ class _Deed:
     line: Line
     length: int
     turn: int
-    rent: float = 0.0
+    policy: Mapping[str, float] = field(default_factory=dict)
     act: Callable[[Engine], None] = lambda _: None
 
 
@@ -139,7 +139,7 @@ def rewind(archive: Archive, key: ThreadKey, turn: int) -> Done:
             line=there.line,
             length=archive.length(key),
             turn=there.turn,
-            rent=there.rent,
+            policy=there.policy,
         )
 
     return _entered(archive, key, deed)
@@ -194,7 +194,7 @@ def _pinning(
             line=newest.line,
             length=newest.length,
             turn=newest.turn,
-            rent=newest.rent,
+            policy=newest.policy,
             act=act,
         )
 
@@ -227,7 +227,7 @@ def _enter(archive: Archive, key: ThreadKey, deed: _Deed, length: int) -> Done:
         length=deed.length,
         line=deed.line,
         turn=deed.turn,
-        rent=deed.rent,
+        policy=deed.policy,
         tokens={k: n for k, n in engine.window.ledger.tokens.items() if n},
         edits=tuple(engine.history),
         spent=None,

@@ -63,8 +63,8 @@ class Page:
     """Those that are held outside, too: in the state of the agent's graph."""
     turn: int = 0
     """Model calls so far."""
-    rent: float = 0.0
-    """What the policy remembers; see `RentOrBuy.rent`."""
+    policy: Mapping[str, float] = field(default_factory=dict)
+    """What the policy goes on from; see `Policy.memory`."""
     calibration: Mapping[str, tuple[float, int]] = field(default_factory=dict)
     """By model: how its counts relate to ours, and how often that was observed."""
     model: str = ""

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.context.engine import Engine
-from thalweg.context.policy import RentOrBuy
 from thalweg.context.standing import Standing
 from thalweg.entries import Message
 from thalweg.threads.journal import (
@@ -65,8 +64,7 @@ def open_session(
     engine = make_engine(lambda first, last: archive.handle(key, Span(first, last)))
     engine.resume(standing, live_messages(archive, key, line, standing))
     engine.turn = page.turn
-    if isinstance(engine.policy, RentOrBuy):
-        engine.policy.rent = page.rent
+    engine.policy.memory.update(page.policy)
     session = Session(
         archive=archive,
         key=key,

@@ -219,7 +219,7 @@ class Session:
             line=self.line,
             held=Line.of(sorted(h.position for h in self.held)),
             turn=self.engine.turn,
-            rent=getattr(self.engine.policy, "rent", 0.0),
+            policy=dict(self.engine.policy.memory),
             calibration={m: (c.factor, c.observations) for m, c in self.calibrations.items()},
             edits=tuple(edits),
         )

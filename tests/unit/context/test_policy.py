@@ -8,14 +8,21 @@ from tests.property.driving import Drive
 from tests.property.strategies import Scenario
 from tests.unit.context.threads import run, steps, user
 from thalweg.context.budget import Budget
-from thalweg.context.edits import Edit, Fold
+from thalweg.context.edits import Edit, Evict, Fold
 from thalweg.context.policy import RentOrBuy
 from thalweg.context.pricing import TARIFFS
 from thalweg.context.scene import Scene
+from thalweg.entries import Message, Text, ToolCall
+from thalweg.transcript import as_text
 
 
 class Never:
     """A policy that never folds, to compare with."""
+
+    @property
+    def memory(self) -> dict[str, float]:
+        """See `Policy.memory`."""
+        return {}
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""
@@ -65,19 +72,63 @@ def test_the_hard_ceiling_holds_whatever_it_costs() -> None:
     assert all(r.tokens <= 7_000 for r in driven.requests)
 
 
-def test_the_rent_never_exceeds_twice_the_best_in_hindsight() -> None:
-    """Between folds the rent is at most one call above the price."""
+def _recall(k: int, words: str) -> list[Message]:
+    call = ToolCall(f"r{k}", "recall", '{"handle": "aaaaaaaaaaaaaaaa#3"}')
+    return [
+        Message("assistant", (call,)),
+        Message("tool", (Text(words),), answers=f"r{k}", name="recall"),
+    ]
+
+
+def test_what_was_fetched_back_stays_through_one_more_fold() -> None:
+    """It was needed once; fetched no more, it goes with the fold after."""
+    fetched = "the port is 8311 " * 20
+    messages = [user("Go"), *steps(60, 30), *_recall(1, fetched), *steps(240, 30)]
+    driven = Drive(Scenario(tuple(messages), Budget(window=8_000), "anthropic")).run()
+    folds = [k for k, r in enumerate(driven.requests) if any(isinstance(e, Fold) for e in r.edits)]
+    came = next(k for k, r in enumerate(driven.requests) if r.arrived > 63 * 1 + 60)
+    behind = [k for k in folds if k > came]
+
+    def shows(k: int) -> bool:
+        return any(fetched.strip() in m.text for m in driven.requests[k].messages)
+
+    assert shows(behind[0])
+    assert not shows(behind[-1])
+    assert not any(r.problems for r in driven.requests)
+
+
+def test_what_is_fetched_back_again_and_again_makes_compaction_dearer() -> None:
+    """The cost of what was missed is learned from what was fetched."""
     policy = RentOrBuy(TARIFFS["anthropic"])
-    messages = (user("Go"), *steps(300, 60))
-    driven = Drive(Scenario(messages, Budget(window=400_000), "anthropic"), policy=policy)
-    most = 0.0
+    before = policy.missed
+    messages = [user("Go"), *steps(300, 60)]
+    Drive(Scenario(tuple(messages), Budget(window=400_000), "anthropic"), policy=policy).run()
+    assert policy.missed < before
+    assert policy.caution == 1
 
-    def watch(_: Drive) -> None:
-        nonlocal most
-        most = max(most, policy.rent)
+    often = RentOrBuy(TARIFFS["anthropic"])
+    messages = [
+        user("Go"),
+        *(m for k in range(150) for m in (*steps(2, 60), *_recall(k, "it " * 99))),
+    ]
+    Drive(Scenario(tuple(messages), Budget(window=400_000), "anthropic"), policy=often).run()
+    assert often.missed > before
+    assert 1 < often.caution <= 2
 
-    driven.run(watch)
-    assert most < 2 * 1.25 * (12_000 + 8_000 + 0.06 * 200_000)
+
+def test_old_results_are_cleared_but_not_what_was_fetched_back() -> None:
+    """Showing less of large results can be the cheaper rung; reading would be a loop (I27)."""
+    some = (m for k in range(10) for m in (*steps(10, 200), *_recall(k, "it " * 400)))
+    messages = (user("Go"), *some)
+    policy = RentOrBuy(TARIFFS["anthropic"], summarizes=True)
+    scenario = Scenario(messages, Budget(window=400_000), "anthropic")
+    driven = Drive(scenario, policy=policy).run()
+    fetched = {p for p, m in enumerate(messages) if m.name == "recall"}
+    cleared = [e for e in driven.engine.history if isinstance(e, Evict)]
+
+    assert cleared
+    assert all("recall(" in as_text(Message("tool", e.parts)) for e in cleared)
+    assert not {e.position for e in cleared} & fetched
 
 
 def test_without_a_policy_the_thread_is_sent_as_it_is() -> None:

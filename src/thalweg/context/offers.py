@@ -1,0 +1,105 @@
+"""The rungs that a policy chooses from: what each would free, what it costs, and its edits."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from thalweg.context.edits import Edit, Reason
+from thalweg.context.plan import is_fetched, plan_clear, plan_fold, plan_tail
+from thalweg.context.pricing import Tariff
+from thalweg.context.rewrites import has_long_arguments
+from thalweg.context.scene import Scene
+from thalweg.context.window import Item
+
+WHY: Reason = "re-reading it has cost as much as dropping it"
+SUMMARY = 600
+"""Tokens of a summary: what the prompt asks for, and its headings."""
+LEAST_RECORD = 600
+"""Tokens of a first record, at least."""
+TOLD = 12
+"""A record tells so many folded tokens in one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One rung, as it stands before a call. Costs are in uncached input tokens."""
+
+    freed: int
+    """Tokens that every request from now on would be smaller by."""
+    rent: float
+    """What this call costs more without it."""
+    price: float
+    """What it costs once, but for what will be missed."""
+    edits: Callable[[Scene], Iterator[Sequence[Edit]]]
+    """Plans it; each batch is applied before the next is asked for."""
+
+
+def fold(scene: Scene, tariff: Tariff, tail: int, *, cold: bool, summarizes: bool) -> Offer:
+    """Offer to put a record in place of all but the newest messages, at most `tail` tokens."""
+    window, budget = scene.window, scene.budget
+    kept = window.tokens_from(window.cut_for_tail(tail))
+    held = window.ledger.tokens["summary"]
+    dropped = window.tokens - scene.fixed - kept
+    record = min(
+        budget.record(scene.fixed), max(held, LEAST_RECORD) + max(0, dropped - held) // TOLD
+    )
+    record += SUMMARY if summarizes else 0
+    freed = dropped - record
+    prices = tariff.prices(window.tokens - max(0, freed))
+    price = prices.write * record + (0.0 if cold else (prices.write - prices.read) * kept)
+    if summarizes:
+        asking = tariff.prices(window.tokens)
+        behind = (asking.write if cold else asking.read) * window.tokens
+        price += min(behind, asking.input * dropped) + asking.output * SUMMARY
+    rent = _rent(scene, tariff, freed, cold=cold)
+    return Offer(freed, rent, price, partial(_fold, tail=tail))
+
+
+def _fold(scene: Scene, tail: int) -> Iterator[Sequence[Edit]]:
+    room = scene.budget.record(scene.fixed)
+    planned = plan_fold(scene, tail=tail, record=room, reason=WHY)
+    if planned is not None and planned.freed >= scene.budget.progress:
+        yield (planned, *plan_tail(scene, planned.last))
+
+
+def clear(scene: Scene, tariff: Tariff, tail: int, *, cold: bool) -> Offer:
+    """Offer to show previews in place of the large results and arguments before the tail."""
+    window = scene.window
+    cut = window.cut_for_tail(tail)
+    large = [k for k in range(window.head, cut) if _is_clearable(scene, window.items[k])]
+    freed = sum(window.items[k].tokens - scene.budget.card for k in large)
+    behind = window.tokens_from(large[0]) - freed if large else 0
+    prices = tariff.prices(window.tokens - freed)
+    price = prices.write * scene.budget.card * len(large)
+    price += 0.0 if cold else (prices.write - prices.read) * behind
+    positions = [window.items[k].position for k in large]
+    rent = _rent(scene, tariff, freed, cold=cold)
+    return Offer(freed, rent, price, partial(_clear, positions=positions))
+
+
+def _is_clearable(scene: Scene, item: Item) -> bool:
+    entry = scene.window.entries.get(item.position)
+    if entry is None or item.tokens <= 2 * scene.budget.card:
+        return False
+    if item.position in scene.window.rewrites or is_fetched(entry):
+        return False
+    return item.message.role == "tool" or has_long_arguments(item.message)
+
+
+def _clear(scene: Scene, positions: Sequence[int]) -> Iterator[Sequence[Edit]]:
+    edits = plan_clear(scene, positions, WHY)
+    if edits:
+        yield edits
+        yield tuple(plan_tail(scene, positions[0]))
+
+
+def _rent(scene: Scene, tariff: Tariff, freed: int, *, cold: bool) -> float:
+    """Tell what the coming call costs more than it would with so many tokens less.
+
+    It reads what was sent before from the cache and writes what is new; all of it is new where
+    the cache is cold. A larger request may fall into a dearer tier.
+    """
+    tokens, smaller = scene.window.tokens, scene.window.tokens - max(0, freed)
+    new = sum(scene.shown_tokens(entry) for entry in scene.window.open_entries)
+    whole, fresh = (tokens, smaller) if cold else (min(new, tokens), min(new, smaller))
+    return tariff.charge(tokens - whole, whole) - tariff.charge(smaller - fresh, fresh)
