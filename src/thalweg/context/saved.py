@@ -42,8 +42,8 @@ def edit_to_plain(edit: Edit) -> dict[str, Any]:
         values["parts"] = parts_to_plain(values["parts"])
     if values.get("summary"):
         values["summary"] = summary_to_data(values["summary"])
-    if values.get("forecast"):
-        values["forecast"] = _values(values["forecast"])
+    if forecast := values.pop("forecast"):
+        values["forecast"] = _values(forecast)
     return {"edit": type(edit).__name__.lower(), **values}
 
 
