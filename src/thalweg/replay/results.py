@@ -5,6 +5,7 @@ from statistics import quantiles
 from typing import Any
 
 from thalweg.context.edits import Edit
+from thalweg.context.savings import Saving
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,10 @@ class Run:
     faults_recoverable: int
     faults_lost: int
     cost_with_faults: float
+    savings: tuple[Saving, ...] = ()
+    """What each change was expected to save, and what it did."""
+    cost_beyond: float = 0.0
+    """How much of `cost_unmanaged` is for tokens over the window: no request could hold them."""
     recall: Recall
     goals_verbatim: int
     goals_lost: int
@@ -144,6 +149,9 @@ class Run:
             "cost_unmanaged": round(self.cost_unmanaged, 1),
             "faults": {"recoverable": self.faults_recoverable, "lost": self.faults_lost},
             "cost_with_faults": round(self.cost_with_faults, 1),
+            "saved": round(sum(line.realised for line in self.savings), 1),
+            "cost_beyond_window": round(self.cost_beyond, 1),
+            "savings": [line.to_json() for line in self.savings],
             "recall": {
                 "inline": found.inline,
                 "search": found.search,
