@@ -24,7 +24,8 @@ from thalweg.archive import Archive, Logged, Span, ThreadKey, open_archive
 from thalweg.context.budget import Budget
 from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
-from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.pricing import Tariff
+from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Entry, Message
 from thalweg.tokens import exact_counter
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 
 LARGEST_TOKENS = 4_784
-"""The most Anthropic takes for an image, and the bound where no model is named: the newest models
-of OpenAI and Google take less."""
+"""The most Anthropic takes for an image, and the bound where no model is named. Only GPT-5.5 and
+later take more, for photographs above four megapixels that they look at in full."""
 LONGEST_EDGE = 30_000
 """Pixels; a header that claims more is broken, and nobody accepts such an image."""
 
@@ -155,9 +155,11 @@ def _tiles(width: int, height: int, detail: str, *, base: int, tile: int) -> int
     return base + tile * math.ceil(width * scale / 512) * math.ceil(height * scale / 512)
 
 
-def _patches(width: int, height: int, detail: str, *, most: int, factor: float) -> int:
+def _patches(
+    width: int, height: int, detail: str, *, most: int, factor: float, original: int = 10_000
+) -> int:
     """OpenAI, newer models: squares of 32 pixels, each worth a bit more than a token."""
-    most = {"low": 256, "original": 10_000}.get(detail, most)
+    most = {"low": 256, "high": 2_500, "original": original}.get(detail, most)
     return math.ceil(factor * min(most, math.ceil(width / 32) * math.ceil(height / 32)))
 
 
@@ -175,14 +177,19 @@ def _flat(_width: int, _height: int, _detail: str, *, tokens: int) -> int:
 
 def _dearest(width: int, height: int, detail: str) -> int:
     """OpenAI, a model whose name is not told or not known."""
-    return max(_OLD_GPT(width, height, detail), _NEW_GPT(width, height, detail))
+    return max(price(width, height, detail) for price in (_OLD_GPT, _NEW_GPT, _GPT_6))
 
+
+_UNBOUNDED = 10**6
+"""No bound of GPT-6's is known: 11,970 squares were measured to cost in full."""
 
 Price = Callable[[int, int, str], int]
 _CLAUDE: Price = partial(_area, edge=2_576, most=LARGEST_TOKENS)
 _OLD_CLAUDE: Price = partial(_area, edge=1_568, most=1_600)
 _OLD_GPT: Price = partial(_tiles, base=85, tile=170)
 _NEW_GPT: Price = partial(_patches, most=2_500, factor=1.2)
+_GPT_55: Price = partial(_patches, most=10_000, factor=1.2)
+_GPT_6: Price = partial(_patches, most=_UNBOUNDED, factor=1.2, original=_UNBOUNDED)
 _GPT: Price = _dearest
 _GEMINI: Price = partial(_crops, least=1_120)
 
@@ -197,10 +204,14 @@ _PRICES = (
     _rule(r"gpt-4o-mini", partial(_tiles, base=2_833, tile=5_667)),
     _rule(r"(?:gpt|o\d)[-.\w]*-(?:mini|nano)", partial(_patches, most=2_500, factor=2.46)),
     _rule(r"gpt-4|gpt-5(?:\.[01])?(?![.\d])|\bo[13]\b", _OLD_GPT),
+    _rule(r"gpt-5\.[2-4](?!\d)", _NEW_GPT),
+    _rule(r"gpt-5\.5(?!\d)", _GPT_55),
+    _rule(r"gpt-(?:5\.|[6-9]|\d\d)", _GPT_6),
     _rule(r"openai|azure|gpt", _GPT),
     _rule(r"gemini-[12]\b", _crops),
     _rule(r"gemini-[3-9]", partial(_flat, tokens=1_120)),
     _rule(r"gemini|google", _GEMINI),
 )
 """Prices by the name of a model, the narrowest name first. Claude reads images in more pixels from
-Opus 4.7 on; OpenAI counts patches from GPT-5.2 on, and in every small model since GPT-4.1."""
+Opus 4.7 on; OpenAI counts patches from GPT-5.2 on, and in every small model since GPT-4.1; from
+GPT-5.5 on it looks in full at what nobody asked to be looked at otherwise."""

@@ -6,7 +6,7 @@ from contextlib import closing
 from tests.unit.replay.threads import answered, asked, said
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.context.budget import Budget
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Message
 from thalweg.replay.contestants.base import Contestant, Request
 from thalweg.replay.policies import contestant_named

@@ -10,14 +10,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from thalweg.cli import main
-from thalweg.context.pricing import TARIFFS
-from thalweg.replay.policies import POLICIES
+from thalweg.context.tariffs import TARIFFS
+from thalweg.replay.contestants.installed import INSTALLED
+from thalweg.replay.policies import OURS, POLICIES
 from thalweg.replay.sample import sample_path
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals of POSIX")
@@ -240,21 +242,25 @@ EDITS = dict.fromkeys(("evict", "elide", "supersede", "fold"), int)
 FIELDS: dict[str, Any] = {
     "trajectory": str,
     "policy": str,
+    "tariff": str,
     **dict.fromkeys(("window", "messages", "calls", "compactions"), int),
     "edits": EDITS,
     **dict.fromkeys(("peak_tokens", "over_window", "invalid_requests"), int),
     **dict.fromkeys(("input_tokens", "cached_tokens", "written_tokens"), int),
-    **dict.fromkeys(("summary_input_tokens", "summary_output_tokens"), int),
+    **dict.fromkeys(("prefix_breaks", "summaries"), int),
+    **dict.fromkeys(("summary_input_tokens", "summary_output_tokens", "beside_tokens"), int),
     **dict.fromkeys(("cost", "cost_unmanaged"), float),
     "faults": {"recoverable": int, "lost": int},
     "cost_with_faults": float,
+    "regret": float,
+    "oracle": {"one_cut": float, "sets": float, "folds": list},
     "recall": {
         **dict.fromkeys(("inline", "search", "lost"), int),
         "further_steps": list,
         "search_tokens": int,
     },
     "goals": {"verbatim": int, "lost": int},
-    "unrecoverable_bytes": int,
+    **dict.fromkeys(("evicted_tokens", "unread_evicted_tokens", "unrecoverable_bytes"), int),
     "engine_ms": dict.fromkeys(("p50", "p95", "total"), float),
 }
 """The fields of a run, as they are documented."""
@@ -269,12 +275,13 @@ def types_of(value: object) -> object:
 
 def test_json_has_the_documented_fields_for_every_policy() -> None:
     """No more, no less, and in this order."""
-    every = ",".join(POLICIES)
+    here = [p for p in POLICIES if p not in INSTALLED or find_spec(INSTALLED[p].package)]
+    every = ",".join(here)
     done = thalweg("replay", sample_path(), "--json", "--window", "32000", "--policy", every)
     printed = json.loads(done.stdout)
 
     assert list(printed) == ["runs"]
-    assert [run["policy"] for run in printed["runs"]] == list(POLICIES)
+    assert [run["policy"] for run in printed["runs"]] == here
     for run in printed["runs"]:
         assert types_of(run) == FIELDS
         assert list(run) == list(FIELDS)
@@ -320,6 +327,21 @@ def test_every_window_is_kept_to(tmp_path: Path) -> None:
         assert run["peak_tokens"] <= window
 
 
+def test_several_tariffs_are_replayed_side_by_side(tmp_path: Path) -> None:
+    """Each run says whose prices it has; the table has a column of them, and the report a name."""
+    path = write(tmp_path / "a.jsonl", chat(turns=20))
+    ask = ("replay", path, "--window", "4000", "--prices", "openai,deepseek")
+    policies = "thalweg,peer:langchain-editing"
+    told = json.loads(thalweg(*ask, "--json", "--policy", policies).stdout)["runs"]
+    table = thalweg(*ask, "--policy", policies, "--html", tmp_path / "r.html").stdout
+
+    pairs = [(run["policy"], run["tariff"]) for run in told]
+    assert pairs == [(p, t) for p in policies.split(",") for t in ("openai", "deepseek")]
+    assert table.splitlines()[0].split()[:3] == ["thread", "policy", "prices"]
+    assert [tuple(line.split()[1:3]) for line in table.splitlines()[1:5]] == pairs
+    assert "peer:langchain-editing, deepseek" in (tmp_path / "r.html").read_text()
+
+
 def test_every_tariff_gives_a_cost(tmp_path: Path) -> None:
     """Which is no more than the whole by much."""
     path = write(tmp_path / "a.jsonl", chat(turns=20))
@@ -353,7 +375,10 @@ ERRORS: list[tuple[list[str], str]] = [
     (["nothing"], "nothing: holds no recording"),
     (["*.log"], "*.log: holds no recording"),
     (["a" * 300], "name too long"),
-    (["ok.jsonl", "--policy", "thalwek"], "there is no policy 'thalwek'; use thalweg,"),
+    (
+        ["ok.jsonl", "--policy", "thalwek"],
+        "there is no policy 'thalwek'; did you mean thalweg? use thalweg,",
+    ),
     (["ok.jsonl", "--policy", ","], "--policy: no policy is named"),
     (["ok.jsonl", "--prices", "gold"], "no prices of 'gold'; use anthropic,"),
     (["ok.jsonl", "--window", "0"], "--window: 0 should be greater than 0"),
@@ -548,7 +573,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, threads: int) -> Non
     folder.mkdir(parents=True)
     for n in range(threads):
         shutil.copy(sample_path(), folder / f"{n}.jsonl")
-    every = ",".join(POLICIES)
+    every = ",".join(OURS)
     command = ["replay", "--html", str(tmp_path / "r.html"), "--policy", every]
     with subprocess.Popen(
         [sys.executable, "-m", "thalweg", *command],

@@ -12,15 +12,20 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import use_span
 
 from thalweg import ContextMiddleware, ContextPolicy
+from thalweg.context import Pricing
 from thalweg.testing.model import ScriptedModel
 
+KNOWN = Pricing(tariff="anthropic")
 
-def talk() -> list[dict[str, Any]]:
+
+def talk(pricing: Pricing = KNOWN) -> list[dict[str, Any]]:
     """Talk until something was folded; give what came on the custom stream."""
     agent = create_agent(
         ScriptedModel(script=lambda _: "An answer. " * 200),
         middleware=[
-            ContextMiddleware(ContextPolicy(window=8_000, summarize=False), archive=":memory:")
+            ContextMiddleware(
+                ContextPolicy(window=8_000, summarize=False, pricing=pricing), archive=":memory:"
+            )
         ],
         checkpointer=InMemorySaver(),
     )
@@ -79,3 +84,14 @@ def test_a_trace_has_the_event_in_the_span_of_the_run() -> None:
     assert traced.name == "thalweg.context"
     assert traced.attributes is not None
     assert traced.attributes["tokens_after"] == event["tokens_after"]
+
+
+def test_that_prices_had_to_be_assumed_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Not with every turn: on the stream, and as a warning."""
+    assumed, _ = talk(Pricing())
+
+    assert assumed["type"] == "thalweg.prices"
+    assert assumed["tariff"] == "anthropic"
+    assert "are not known, those of anthropic are assumed" in assumed["note"]
+    warned = [r.message for r in caplog.records if r.levelno == logging.WARNING]
+    assert warned == [assumed["note"]]

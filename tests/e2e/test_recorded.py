@@ -10,7 +10,7 @@ import pytest
 from tests.property.providers import PROVIDERS
 from thalweg.context.budget import Budget
 from thalweg.context.engine import Engine
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Message
 from thalweg.recordings.files import read_recording
 from thalweg.replay.fleet import Order, replay_one

@@ -8,7 +8,7 @@ from thalweg.archive import Archive, Logged, Span, ThreadKey, open_archive
 from thalweg.context.edits import Edit
 from thalweg.context.engine import Engine
 from thalweg.context.policy import Policy, RentOrBuy
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.context.window import Item
 from thalweg.entries import Entry, Message
 from thalweg.errors import WindowExceededError

@@ -88,6 +88,18 @@ def test_an_excerpt_holds_its_window_and_only_whole_lines(text: str, masks: list
     assert end in {b for _, b in lines}
 
 
+@given(st.integers(1, 40), st.integers(0, 39), st.integers(1, 40))
+def test_widening_takes_as_much_after_as_before(count: int, core: int, fits: int) -> None:
+    """Unless the text ends there; an answer follows its question more often than not."""
+    lines = [(at * 10, at * 10 + 10) for at in range(count)]
+    core = min(core, count - 1)
+    start, end = widen(lines, core, core, fits * 10)
+    before, after = core - start // 10, end // 10 - 1 - core
+
+    assert before + after + 1 == min(fits, count)
+    assert before <= after <= before + 1 or start == 0 or end == lines[-1][1]
+
+
 @given(texts)
 @example("ﬀ İstanbul ǅ x_y.z-w A.B's O'Neill’s")
 def test_every_word_is_plain_ascii_and_short(text: str) -> None:

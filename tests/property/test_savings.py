@@ -8,8 +8,9 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from tests.property.strategies import Scenario, scenarios
-from thalweg.context.pricing import TARIFFS, Tariff, Tier
+from thalweg.context.pricing import Tariff, Tier
 from thalweg.context.savings import Change, Forecast, Saving, Savings, Sent
+from thalweg.context.tariffs import TARIFFS
 from thalweg.errors import ThalwegError
 from thalweg.recordings.base import Recording
 from thalweg.replay.account import LAYOUT_TOKENS

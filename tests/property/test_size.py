@@ -15,7 +15,7 @@ from tests.property.test_requests import witness
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Elide, Evict, Fold, Supersede
 from thalweg.context.policy import RentOrBuy
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.context.window import Beside
 from thalweg.tokens import Calibration, exact_counter, measure
 from thalweg.wires.registry import WIRES

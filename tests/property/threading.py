@@ -18,7 +18,7 @@ from thalweg.archive import (
 from thalweg.context.budget import Budget
 from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Message
 from thalweg.errors import ConflictError
 from thalweg.threads.journal import Page, page_from_json

@@ -72,6 +72,19 @@ def test_a_word_in_the_passage_beside_counts_a_little() -> None:
     assert order("ledger invoice", row(1, "ledger"), row(2, "ledger"), near)[:2] == [3, 2]
 
 
+def test_what_was_said_before_a_call_counts_for_its_result() -> None:
+    """Also for a piece far down in it: a table of results does not say what it is of."""
+    call = Row(19, 2, -1, 19, "tool", "sh run.sh")
+    plan = Row(18, 1, 0, 0, "assistant", "now the whole audit of invoices")
+    result = Row(25, 2, 900, 19, "tool", "ledger 4711")
+
+    assert order("ledger in the audit of invoices", row(9, "ledger"), plan, call, result) == [
+        1,
+        2,
+        9,
+    ]
+
+
 def test_a_quotation_counts_where_it_stands_word_for_word() -> None:
     """Not where its words stand in another order."""
     assert order("commit 'fix the typo'", row(1, "fix the typo"), row(2, "typo: the fix")) == [1, 2]

@@ -101,6 +101,11 @@ PRICES = [
     ("openai:gpt-4o-mini", 512, 512, 8_500),
     # Measured by users
     ("openai:gpt-5-nano", 1_024, 1_024, 2_520),
+    # Measured by users, with and without the bound
+    ("openai:gpt-5.4", 4_032, 3_024, 3_000),
+    ("openai:gpt-5.5", 2_560, 1_440, 4_320),
+    ("openai:gpt-5.5", 4_032, 3_024, 12_000),
+    ("openai:gpt-6-astra", 4_032, 3_024, 14_364),
     # Google's own examples
     ("google_genai:gemini-2.5-pro", 384, 384, 258),
     ("google_genai:gemini-2.5-pro", 960, 540, 1_548),
@@ -116,6 +121,7 @@ def test_a_model_takes_its_price(model: str, width: int, height: int, tokens: in
 def test_low_detail_is_cheap_where_it_is_heard() -> None:
     assert image_tokens(4_000, 3_000, "openai:gpt-4o", detail="low") == 85
     assert image_tokens(4_000, 3_000, "anthropic", detail="low") == LARGEST_TOKENS
+    assert image_tokens(4_032, 3_024, "openai:gpt-6-astra", detail="high") == 3_000
     assert image_tokens(4_000, 3_000, detail="low") == image_tokens(4_000, 3_000)
 
 

@@ -72,12 +72,13 @@ def widen(lines: Sequence[Stretch], first: int, last: int, chars: int) -> Stretc
     """Take lines after and before, in turn, while they fit: an answer may stand beside.
 
     Example:
-        >>> widen([(0, 10), (10, 20), (20, 30), (30, 90)], 1, 1, 35)
-        (0, 30)
+        >>> widen([(0, 10), (10, 20), (20, 30), (30, 40), (40, 90)], 2, 2, 35)
+        (10, 40)
     """
     while True:
         grown = False
-        for before, after in ((first, last + 1), (first - 1, last)):
+        for more_before, more_after in ((0, 1), (1, 0)):
+            before, after = first - more_before, last + more_after
             if before >= 0 and after < len(lines) and lines[after][1] - lines[before][0] <= chars:
                 first, last, grown = before, after, True
         if not grown:

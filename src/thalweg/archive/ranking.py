@@ -47,7 +47,7 @@ class Features:
     about: float = 0.5
     """Share that stands only in the call which a tool result answers."""
     around: float = 0.25
-    """Share that stands only in the passage before or after."""
+    """Share that stands only in the passage before or after, or before the call answered."""
     phrase: float = 0.4
     """Share of the question's quotations that stand in it, word for word."""
     shape: float = 0.25
@@ -236,8 +236,13 @@ def _words(hits: Hits, row: Row) -> tuple[int, int, int]:
     """Tell the words in a passage, those only in what it is about, those only beside it."""
     own = hits.rows.get(row.id, 0)
     about = hits.rows.get(row.about, 0) & ~own
+    return own, about, _near(hits, row) & ~own & ~about
+
+
+def _near(hits: Hits, row: Row) -> int:
+    """Tell the words beside a passage; beside a result too what was said before its call."""
     near = hits.rows.get(row.id - 1, 0) | hits.rows.get(row.id + 1, 0)
-    return own, about, near & ~own & ~about
+    return near | hits.rows.get(row.about - 1, 0) if row.about else near
 
 
 def _is_within(position: int, within: Sequence[Span] | None) -> bool:
@@ -286,7 +291,7 @@ def _features(
 ) -> Features:
     row, whole = one.row, one.whole
     about = hits.rows.get(row.about, 0) & ~whole
-    near = hits.rows.get(row.id - 1, 0) | hits.rows.get(row.id + 1, 0)
+    near = _near(hits, row)
     text = row.text.lower() if question.phrases else ""
     said = [phrase in text for phrase in question.phrases]
     place = row.position / last_position

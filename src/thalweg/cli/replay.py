@@ -23,7 +23,8 @@ from rich.progress import (
 from thalweg.cli.home import home_folder
 from thalweg.cli.numbers import bounded
 from thalweg.context.budget import Budget
-from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.pricing import Tariff
+from thalweg.context.tariffs import TARIFFS
 from thalweg.errors import ConfigError
 from thalweg.recordings.files import find_recordings
 from thalweg.recordings.sessions import coding_sessions
@@ -59,7 +60,9 @@ def replay(
             metavar="NAMES",
             help=f"One or more of {', '.join(POLICIES)}, separated by commas. A `peer:` is the "
             f"real system, installed beside Thalweg; deepagents, deerflow and langchain are models "
-            f"of such. With @0.5 {', '.join(FIXED)} act at half the window.",
+            f"of such. With @0.5 {', '.join(FIXED)} act at half the window. `oracle` is our "
+            "engine, told when and where to fold by who knows the future; with it, every policy "
+            "has a regret.",
         ),
     ] = "thalweg,deepagents",
     prices: Annotated[

@@ -6,9 +6,11 @@ argument; nothing leaves a view before an edit says why.
 
 from thalweg.context.budget import Budget
 from thalweg.context.engine import Engine
+from thalweg.context.overrides import ModelPricing, Pricing
 from thalweg.context.policy import Policy, RentOrBuy
-from thalweg.context.pricing import TARIFFS, Tariff
-from thalweg.context.settings import ContextPolicy, Offload, Pricing
+from thalweg.context.pricing import Tariff
+from thalweg.context.settings import ContextPolicy, Offload
+from thalweg.context.tariffs import TARIFFS
 from thalweg.context.thresholds import Threshold, Thresholds
 from thalweg.context.window import Item
 
@@ -18,6 +20,7 @@ __all__ = [
     "ContextPolicy",
     "Engine",
     "Item",
+    "ModelPricing",
     "Offload",
     "Policy",
     "Pricing",

@@ -38,6 +38,9 @@ class Engine:
     """What the gate demands; the default is what every provider takes."""
     calibration: Calibration = field(default_factory=Calibration)
     """How the provider's counts relate to ours; `observe` keeps it."""
+    model: str = ""
+    """Who the requests are for, as `provider:name`: images count as they do there. When it is
+    not told, they count as where they cost most."""
     turn: int = 0
     """Model calls prepared so far."""
     history: list[Edit] = field(default_factory=list)
@@ -56,10 +59,15 @@ class Engine:
     """Whether anything was received since the last request."""
 
     def __post_init__(self) -> None:
-        self.window = Window(self.count)
+        self.window = Window(self.count, model=self.model)
         self.window.set_beside("tools", sum(count_json(tool, self.count) for tool in self.tools))
-        self.reader = Reader(self.count)
+        self.reader = Reader(self.count, model=self.model)
         self._gate = Gate(self.dialect)
+
+    def speak_to(self, model: str) -> None:
+        """Say who the requests are for from now on; the images that are there count anew."""
+        self.model = self.reader.model = model
+        self.window.price_images(model)
 
     def receive(self, message: Message, at: int | None = None) -> Entry:
         """Take in the thread's next message.

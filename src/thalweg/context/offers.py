@@ -45,8 +45,7 @@ def fold(scene: Scene, tariff: Tariff, tail: int, *, cold: bool, summarizes: boo
     )
     record += SUMMARY if summarizes else 0
     freed = dropped - record
-    prices = tariff.prices(window.tokens - max(0, freed))
-    price = prices.write * record + (0.0 if cold else (prices.write - prices.read) * kept)
+    price = _rewriting(scene, tariff, freed, record + kept, cold=cold)
     if summarizes:
         asking = tariff.prices(window.tokens)
         behind = (asking.write if cold else asking.read) * window.tokens
@@ -69,9 +68,7 @@ def clear(scene: Scene, tariff: Tariff, tail: int, *, cold: bool) -> Offer:
     large = [k for k in range(window.head, cut) if _is_clearable(scene, window.items[k])]
     freed = sum(window.items[k].tokens - scene.budget.card for k in large)
     behind = window.tokens_from(large[0]) - freed if large else 0
-    prices = tariff.prices(window.tokens - freed)
-    price = prices.write * scene.budget.card * len(large)
-    price += 0.0 if cold else (prices.write - prices.read) * behind
+    price = _rewriting(scene, tariff, freed, behind, cold=cold)
     positions = [window.items[k].position for k in large]
     rent = _rent(scene, tariff, freed, cold=cold)
     return Offer(freed, rent, price, partial(_clear, positions=positions))
@@ -93,6 +90,17 @@ def _clear(scene: Scene, positions: Sequence[int]) -> Iterator[Sequence[Edit]]:
         yield tuple(plan_tail(scene, positions[0]))
 
 
+def _rewriting(scene: Scene, tariff: Tariff, freed: int, behind: int, *, cold: bool) -> float:
+    """Price what stands behind the first change: written again where it would have been read.
+
+    What came since the last call is written whatever else is done, and so is all where the
+    cache is cold.
+    """
+    prices = tariff.prices(scene.window.tokens - max(0, freed))
+    again = 0 if cold else max(0, behind - _new(scene))
+    return (prices.write - prices.read) * again
+
+
 def _rent(scene: Scene, tariff: Tariff, freed: int, *, cold: bool) -> float:
     """Tell what the coming call costs more than it would with so many tokens less.
 
@@ -100,6 +108,11 @@ def _rent(scene: Scene, tariff: Tariff, freed: int, *, cold: bool) -> float:
     the cache is cold. A larger request may fall into a dearer tier.
     """
     tokens, smaller = scene.window.tokens, scene.window.tokens - max(0, freed)
-    new = sum(scene.shown_tokens(entry) for entry in scene.window.open_entries)
-    whole, fresh = (tokens, smaller) if cold else (min(new, tokens), min(new, smaller))
-    return tariff.charge(tokens - whole, whole) - tariff.charge(smaller - fresh, fresh)
+    new = tokens if cold else min(_new(scene), smaller)
+    whole = tariff.charge(tokens - new, new)
+    return whole - tariff.charge(smaller - min(new, smaller), min(new, smaller))
+
+
+def _new(scene: Scene) -> int:
+    """Count what came since the last call."""
+    return sum(scene.shown_tokens(entry) for entry in scene.window.open_entries)

@@ -69,6 +69,8 @@ class Reader:
     count: Counter
     position: int = 0
     """Position of the next message."""
+    model: str = ""
+    """Whose price images have, see `measure`."""
     _used: set[str] = field(default_factory=set)
     _open: dict[str, tuple[str, ToolUse]] = field(default_factory=dict)
     """Unanswered calls: unique id to recorded id and call, oldest first."""
@@ -77,7 +79,7 @@ class Reader:
         """Build the entry of the thread's next message."""
         position = self.position
         self.position += 1
-        size = measure(message, self.count)
+        size = measure(message, self.count, self.model)
         return Entry(
             position=position,
             message=message,

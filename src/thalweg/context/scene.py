@@ -62,4 +62,4 @@ class Scene:
 
     def tokens(self, message: Message) -> int:
         """Count a message."""
-        return measure(message, self.window.count).tokens
+        return measure(message, self.window.count, self.window.model).tokens

@@ -17,11 +17,12 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from thalweg.context.budget import MIN_LIMIT, Budget
+from thalweg.context.overrides import Pricing
 from thalweg.context.policy import Policy, RentOrBuy
-from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.pricing import Tariff
 from thalweg.context.thresholds import Kind, Threshold, Thresholds, is_pair
 from thalweg.errors import ConfigError
-from thalweg.sections import Section, nearest, refuse
+from thalweg.sections import Section, refuse
 
 Size = Threshold | tuple[Kind, float]
 """A threshold, or the pair that LangChain writes: `("tokens", 4000)`."""
@@ -69,20 +70,6 @@ class Offload(Section):
     """Lines of plain text that a preview shows, from head and tail together."""
 
 
-class Pricing(Section):
-    """What tokens cost, by which re-reading is weighed against folding."""
-
-    tariff: str | None = None
-    """A name in `TARIFFS`; `None` when the model in use says it."""
-
-    @field_validator("tariff")
-    @classmethod
-    def _is_known(cls, name: str | None) -> str | None:
-        if name is not None and name not in TARIFFS:
-            refuse(f"there is no tariff {name!r}", nearest(name, tuple(TARIFFS)))
-        return name
-
-
 class ContextPolicy(Section):
     """How a thread is kept inside its window.
 
@@ -118,6 +105,11 @@ class ContextPolicy(Section):
     """Tokens the model accepts; the model's own, when not given."""
     max_output: NonNegativeInt | None = None
     """Tokens kept free for the answer; the model's own, when not given."""
+    prompt_caching: bool = True
+    """Whether requests are marked for the provider's prompt cache, where one wants marks
+    (Anthropic; marks of yours stay, and there are never more than it takes), and OpenAI is told
+    which requests belong together. Marks last five minutes, or an hour where `pricing` names a
+    tariff that does."""
     offload: Offload = Field(default_factory=Offload)
     pricing: Pricing = Field(default_factory=Pricing)
 
@@ -156,6 +148,11 @@ class ContextPolicy(Section):
         """The sizes that make a thread fold; none of them means rent = buy."""
         return _each(self.trigger) or ()
 
+    @property
+    def weighs_prices(self) -> bool:
+        """Whether prices decide when a thread is folded; else sizes do, or nothing."""
+        return self.enabled and not self.triggers
+
     def budget(self, window: int, output: int | None = None) -> Budget:
         """Share out a model's window.
 
@@ -185,10 +182,9 @@ class ContextPolicy(Section):
         """Make the policy for one thread.
 
         Args:
-            tariff: What the model in use costs; a tariff named in `pricing` goes before it.
+            tariff: What the model in use costs; what `pricing` says of every model goes before it.
         """
-        if self.triggers or not self.enabled:
+        if not self.weighs_prices:
             triggers = self.triggers if self.enabled else ()
             return Thresholds(triggers=triggers, keep=_one(self.keep))
-        named = self.pricing.tariff
-        return RentOrBuy(TARIFFS[named] if named else tariff, summarizes=self.summarize)
+        return RentOrBuy(self.pricing.over(tariff), summarizes=self.summarize)

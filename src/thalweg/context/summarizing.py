@@ -34,7 +34,7 @@ def pays_in_place(
         most: Tokens that one request for a summary may hold, where somebody said so.
 
     Example:
-        >>> from thalweg.context.pricing import TARIFFS
+        >>> from thalweg.context.tariffs import TARIFFS
         >>> pays_in_place(
         ...     TARIFFS["anthropic"], live=90_000, folded=70_000, limit=191_808, is_cold=False
         ... )

@@ -66,6 +66,8 @@ class Window:
     pins: tuple[Quote, ...] = ()
     sent: int = 0
     """How many leading items the last request had; whoever sends it says so."""
+    model: str = ""
+    """Whose price images have, see `measure`."""
     epoch: int = 0
     """Grows whenever an item that was sent changes: the prefix is not the same."""
     head: int = 0
@@ -189,7 +191,7 @@ class Window:
         if message is entry.message:
             tokens, size, media = entry.tokens, entry.size_bytes, entry.media
         else:
-            measured = measure(message, self.count)
+            measured = measure(message, self.count, self.model)
             tokens, size, media = measured.tokens, measured.bytes, measured.media
         return Item(message, entry.position, tokens, size, media, section, opens)
 
@@ -298,6 +300,19 @@ class Window:
         self.fold, self.record, self.pins = standing.fold, standing.record, standing.pins
         self.rewrites = {edit.position: edit for edit in standing.rewrites}
         self._rebuild()
+
+    def price_images(self, model: str) -> None:
+        """Count images as a model does from now on, those that are here included."""
+        if model == self.model:
+            return
+        self.model = model
+        live = {p: self._counted_again(e) for p, e in self.entries.items() if e.media}
+        if live:
+            self.entries |= live
+            self._rebuild()
+
+    def _counted_again(self, entry: Entry) -> Entry:
+        return replace(entry, tokens=measure(entry.message, self.count, self.model).tokens)
 
     def apply(self, edits: Sequence[Edit]) -> None:
         """Commit edits: the view changes, the log does not."""

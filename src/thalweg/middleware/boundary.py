@@ -30,7 +30,13 @@ class Boundary(BaseCallbackHandler):
     raise_error = True
     run_inline = True
 
-    def __init__(self, count: Counter, sent: Sequence[tuple[BaseMessage, int]], limit: int) -> None:
+    def __init__(
+        self,
+        count: Counter,
+        sent: Sequence[tuple[BaseMessage, int]],
+        limit: int,
+        priced: str = "",
+    ) -> None:
         self._count = count
         self._once = counted_once(count)
         self._sent = sent  # kept, so that no other object gets the identity of one of them
@@ -40,6 +46,7 @@ class Boundary(BaseCallbackHandler):
             if message.id:
                 self._named.setdefault(message.id, []).append((message, tokens))
         self._limit = limit
+        self._priced = priced  # whose price images have
         self.tokens = 0
         """Of the request as it was about to be sent; 0 when none was."""
         self.model = ""
@@ -78,7 +85,7 @@ class Boundary(BaseCallbackHandler):
         match self._named.get(message.id or ""):
             case [(original, tokens)] if original == message:
                 return tokens
-        return sum(measure(read, self._once).tokens for read in read_state([message]))
+        return sum(measure(read, self._once, self._priced).tokens for read in read_state([message]))
 
 
 def count_tools(sent: Mapping[str, Any], count: Counter) -> int:

@@ -17,6 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from thalweg.archive import Archive, ThreadKey, default_place, open_archive
 from thalweg.archive.blobs import encode
 from thalweg.context.engine import Engine
+from thalweg.context.matching import UNKNOWN
 from thalweg.context.pricing import Tariff
 from thalweg.context.settings import ContextPolicy
 from thalweg.entries import Message
@@ -30,8 +31,9 @@ from thalweg.middleware.arguments import (
 )
 from thalweg.middleware.beside import Beside
 from thalweg.middleware.ceilings import Ceilings
-from thalweg.middleware.limits import DEFAULT_WINDOW, tariff_for
+from thalweg.middleware.limits import DEFAULT_WINDOW
 from thalweg.middleware.lineage import checkpointer, is_addressed, is_rewound
+from thalweg.middleware.marking import Marking
 from thalweg.middleware.marks import read_mark
 from thalweg.middleware.names import INSIDE, is_node, thread_name
 from thalweg.middleware.wording import Wording
@@ -58,6 +60,7 @@ class OpenThread:
 
     session: Session
     wording: Wording = field(default_factory=Wording)
+    marking: Marking = field(default_factory=Marking)
     added: int = 0
     """Tokens that other middleware was last seen to add to a request."""
 
@@ -119,6 +122,8 @@ class Desk:
         self.count: Counter = exact_counter()
         self.ceilings: dict[str, Ceilings] = {}
         """What providers were heard to accept, less than was thought; by model."""
+        self.assumed: set[str] = set()
+        """Models whose prices had to be assumed, and that this was said of."""
         self.summarizer = as_summarizer(summarizer, self.policy)
         """The model that was named to write summaries; `None` for the agent's own."""
         self._owner = as_owner(owner)
@@ -159,6 +164,7 @@ class Desk:
         mark: str | None,
         said: Sequence[Message],
         config: RunnableConfig,
+        model: str = "",
     ) -> OpenThread:
         """Take a thread, to be its only user: one that is open here, or from the archive.
 
@@ -166,7 +172,8 @@ class Desk:
         asked to start from an older checkpoint.
 
         Its engine has the budget and the prices of a model that nobody knows: whoever sends
-        sets those of the model in use.
+        sets those of the model in use. Images count as with `model`, which goes for a thread
+        that is not open yet.
         """
         turn, is_foreign = read_mark(mark, key), False
         if turn is None and not self.releases(config):
@@ -191,9 +198,10 @@ class Desk:
             said,
             lambda name_span: Engine(
                 budget=self.policy.budget(DEFAULT_WINDOW),
-                policy=self.policy.policy(tariff_for("")),
+                policy=self.policy.policy(UNKNOWN),
                 count=self.count,
                 name_span=name_span,
+                model=model,
             ),
             by_hand,
         )

@@ -1,8 +1,9 @@
 """Every decision as one event: LangGraph's custom stream, `logging`, OpenTelemetry.
 
 The logger is `thalweg.context`. At INFO it says one sentence a decision, at DEBUG the numbers
-line by line; at WARNING that a summary was lost. No word of a thread is in any of it: what was
-wrong with a summary is counted here, and stands in full in the journal.
+line by line; at WARNING that a summary was lost, or that prices had to be assumed. No word of a
+thread is in any of it: what was wrong with a summary is counted here, and stands in full in the
+journal.
 """
 
 import logging
@@ -14,6 +15,7 @@ from typing import Any, Protocol
 
 from thalweg.archive import ThreadKey
 from thalweg.context.edits import Edit, Fold
+from thalweg.context.matching import Priced
 from thalweg.context.pricing import Tariff
 from thalweg.context.savings import Forecast, foresee
 from thalweg.summaries.check import Fault
@@ -23,6 +25,8 @@ from thalweg.threads.savings import change_of, sent_of
 _log = logging.getLogger("thalweg.context")
 EVENT = "thalweg.context"
 """Type of the events in LangGraph's custom stream, and name of those in a trace."""
+PRICES = "thalweg.prices"
+"""The same, of the event that says whose prices were assumed."""
 
 
 class Speaks(Protocol):
@@ -90,6 +94,14 @@ def tell(report: Report, runtime: Speaks) -> None:
     if report.faults:
         level = logging.WARNING if report.is_summary_lost else logging.INFO
         _log.log(level, "thread %s: %s", report.key.thread, event["note"])
+    _trace(event)
+
+
+def tell_prices(priced: Priced, model: str, runtime: Speaks) -> None:
+    """Tell that the prices of a model had to be assumed. Whoever asks does so once a model."""
+    event = {"type": PRICES, "model": model, "tariff": priced.tariff.name, "note": priced.note}
+    runtime.stream_writer(event)
+    _log.warning("%s", priced.note, extra={"thalweg": event})
     _trace(event)
 
 
@@ -186,4 +198,4 @@ def _trace(event: dict[str, Any]) -> None:
     except ImportError:
         return
     flat = {k: v for k, v in event.items() if isinstance(v, (str, int, float))}
-    trace.get_current_span().add_event(EVENT, flat)
+    trace.get_current_span().add_event(event["type"], flat)

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from thalweg.context.pricing import TARIFFS, Tariff
 from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -322,21 +321,3 @@ def _is_elsewhere(model: object) -> bool:
         if isinstance(address, str) and address:
             return ".openai.com" not in address
     return False
-
-
-_TARIFF_NAMES = {"google": "gemini"}
-UNKNOWN_TARIFF = "anthropic"
-"""Prices of a provider that is not known: of all tariffs the one where writing a prefix anew costs
-most against reading it, so the context is changed least. Wrong in that direction, some tokens
-are read once more than needed, and never more than the window holds; wrong in the other, a cache
-that was there is thrown away again and again."""
-
-
-def tariff_for(provider: str) -> Tariff:
-    """Return the prices of a provider, `UNKNOWN_TARIFF` for one that is not listed.
-
-    Example:
-        >>> tariff_for("google").name, tariff_for("nobody").name
-        ('gemini', 'anthropic')
-    """
-    return TARIFFS.get(_TARIFF_NAMES.get(provider, provider), TARIFFS[UNKNOWN_TARIFF])

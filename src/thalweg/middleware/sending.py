@@ -57,7 +57,7 @@ class Sending:
         """
         engine = opened.session.engine
         limit = engine.budget.calibrated(engine.calibration).limit
-        boundary = Boundary(self.desk.count, opened.wording.sent(), limit)
+        boundary = Boundary(self.desk.count, opened.wording.sent(), limit, engine.model)
         self.attempts += 1
         try:
             response: ModelResponse[Any] = yield Send(request, (boundary,))

@@ -72,6 +72,8 @@ class Summarizer:
     """Whether the provider's cache has lost the prefix of the live request."""
     count: Counter
     unread: Unread
+    cacheable: Callable[[ModelRequest[Any]], ModelRequest[Any]]
+    """Has a request marked, so that it is read from the provider's cache where it can be."""
     spent: Spent = field(default_factory=Spent)
     faults: list[Fault] = field(default_factory=list)
     """What went wrong, and what was left out."""
@@ -146,7 +148,7 @@ class Summarizer:
         asking = HumanMessage(ask_in_place(last))
         request = self.request.override(messages=[*live, asking])
         try:
-            response: ModelResponse[Any] = yield Send(request, tags=UNSEEN)
+            response: ModelResponse[Any] = yield Send(self.cacheable(request), tags=UNSEEN)
         except GraphBubbleUp:  # not an error: LangGraph's own way out of a step
             raise
         except Exception as error:  # noqa: BLE001 (as below)

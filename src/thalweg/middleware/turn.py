@@ -16,17 +16,18 @@ from langgraph.types import Command
 from thalweg.archive import ThreadKey
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Edit, Fold
+from thalweg.context.matching import Priced
 from thalweg.context.policy import RentOrBuy
-from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.pricing import Tariff
 from thalweg.context.window import Item
 from thalweg.entries import Message
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 from thalweg.middleware.beside import Beside
 from thalweg.middleware.desk import Desk, OpenThread
 from thalweg.middleware.effects import Flow, Work
-from thalweg.middleware.events import Report, tell
+from thalweg.middleware.events import Report, tell, tell_prices
 from thalweg.middleware.fitting import listener_of, without_thinking
-from thalweg.middleware.limits import Limits, limits_of, provider_of, tariff_for
+from thalweg.middleware.limits import Limits, limits_of, provider_of
 from thalweg.middleware.marks import write_mark
 from thalweg.middleware.neighbours import as_left
 from thalweg.middleware.sending import Sending
@@ -45,6 +46,7 @@ def take_turn(
 ) -> Flow[ExtendedModelResponse[Any]]:
     """Make a request fit, send it, and say what may leave the state."""
     turn: _Turn = yield Work(partial(_Turn, desk, request, config))
+    turn.say_what_is_assumed()
     yield from turn.prepare()
     response = yield from turn.send()
     return turn.settle(response)
@@ -58,6 +60,7 @@ class _Turn:
     key: ThreadKey = field(init=False)
     said: list[Message] = field(init=False)
     limits: Limits = field(init=False)
+    priced: Priced = field(init=False)
     tariff: Tariff = field(init=False)
     beside: Beside = field(init=False)
     open: OpenThread = field(init=False)
@@ -70,8 +73,8 @@ class _Turn:
         self.key = self.desk.key(self.config, self.request.state)
         self.said = read_state(self.request.state["messages"])
         self.limits = limits_of(model, window=policy.window, max_output=policy.max_output)
-        named = policy.pricing.tariff
-        self.tariff = TARIFFS[named] if named else tariff_for(provider_of(model))
+        self.priced = policy.pricing.of(provider_of(model), self.limits.model)
+        self.tariff = self.priced.tariff
         self.sending = Sending(self.desk, self.limits.model)
         self.beside = Beside.of(self.request, self.desk.count)
 
@@ -79,6 +82,13 @@ class _Turn:
     def _budget(self) -> Budget:
         budget = self.desk.policy.budget(self.limits.window, self.limits.output)
         return self.sending.under(budget)
+
+    def say_what_is_assumed(self) -> None:
+        """Tell, once, that the prices of a model are not known, where they decide anything."""
+        model, decides = self.limits.model, self.desk.policy.weighs_prices
+        if decides and self.priced.note and model not in self.desk.assumed:
+            self.desk.assumed.add(model)
+            tell_prices(self.priced, model, self.request.runtime)
 
     def prepare(self) -> Flow[None]:
         """Log what was said, plan, and enter the turn; begin again if another run came first.
@@ -99,10 +109,11 @@ class _Turn:
     def _take(self) -> None:
         """Take the thread, and bring its log up to date with the state."""
         mark = _mark(self.request.state)
-        self.open = self.desk.open(self.key, mark, self.said, self.config)
+        self.open = self.desk.open(self.key, mark, self.said, self.config, self.limits.model)
         session, engine = self.open.session, self.open.session.engine
         self.desk.sync(session, self.said, self.config, mark)
         engine.budget = self._budget
+        engine.speak_to(self.limits.model)
         engine.calibration = session.calibrations.get(self.limits.model, Calibration())
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
@@ -160,6 +171,7 @@ class _Turn:
             is_cold=is_cold,
             count=self.desk.count,
             unread=self._folded,
+            cacheable=partial(self._cacheable, goes_on=False),
         )
 
     def _folded(self, first: int, last: int) -> list[tuple[int, Message]]:
@@ -262,7 +274,18 @@ class _Turn:
         view = self.open.wording.write(items)
         messages = as_left(self.request.state["messages"], self.request.messages, view)
         request = self.request.override(messages=messages)
-        return without_thinking(request) if self.open.wording.lacks_thinking else request
+        if self.open.wording.lacks_thinking:
+            request = without_thinking(request)
+        return self._cacheable(request)
+
+    def _cacheable(self, request: ModelRequest[Any], *, goes_on: bool = True) -> ModelRequest[Any]:
+        """Have a request marked for the provider's cache, if the policy wants it."""
+        if not self.desk.policy.prompt_caching:
+            return request
+        has_record = self.open.session.engine.window.fold is not None
+        return self.open.marking.request(
+            request, self.key, self.tariff, has_record=has_record, goes_on=goes_on
+        )
 
     def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
         """Leave the thread open for the next turn, and say what changes in the state."""

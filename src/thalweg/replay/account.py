@@ -191,7 +191,7 @@ class Account:
         recording, questions = self.subject.recording, self.subject.questions
         entries = self.subject.entries
         verbatim, lost = goals_in(questions.goals, final.items)
-        spent = sum(map(self._summarizing, self.summaries))
+        spent = sum(map(self._summarizing, self.summaries), 0.0)
         cost = sum(call.cost for call in self.calls) + spent
         gone = hidden(final.items, entries)
         evicted = hidden(final.items, entries, reasoning=False)

@@ -1,15 +1,31 @@
 """A provider's prefix cache, simulated: what a request reads from it, and what it pays.
 
-The unit is the message: a request finds in the cache the longest run of leading messages that
-equals those of the request before it, as long as the cache lives. Prices are those of
-`Tariff`, in units of one uncached input token.
+Two kinds of cache. One finds the longest prefix that it has seen by itself, in whole blocks of
+tokens (OpenAI, Gemini, DeepSeek). The other keeps what a request marks, and looks for it at the
+marks of later requests and the few positions before each (Anthropic). Either forgets what was
+not read for a lifetime, and does not know prefixes that are too short. Every prefix that was
+sent is remembered, not the last request's alone: after a rewind, what was sent long ago is found.
+
+The unit is the message. Tools, and a system prompt that is not among the messages, stand before
+all of them and are one unit more. Prices are those of `Tariff.prices`, in units of one uncached
+input token; a request that is large enough for a dearer tier pays that for all its tokens.
 """
 
-from collections.abc import Sequence
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise, takewhile
+from typing import Self
 
+from thalweg.context.breakpoints import LOOKBACK, Layout, plan_marks
 from thalweg.context.pricing import Tariff
 from thalweg.context.window import Item
+from thalweg.entries import Message, ToolCall
+
+MOST_PREFIXES = 100_000
+"""So many prefixes are kept in mind; a second lot is, until the first is full again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,44 +45,188 @@ class Charge:
 
 
 @dataclass(slots=True)
+class _Prefixes:
+    """The beginnings of one request, by their number of messages: 0 is what stands before them."""
+
+    keys: list[int]
+    """Equal for equal beginnings."""
+    tokens: list[int]
+    blocks: list[int]
+    """Content blocks."""
+    positions: list[int]
+    """Positions that a look-back counts: calls in a row are one, and so are results."""
+
+    @classmethod
+    def before(cls, beside: int) -> Self:
+        """Begin with what stands before the messages, known by its tokens."""
+        stands = int(beside > 0)
+        return cls([hash((beside,))], [beside], [stands], [stands])
+
+    def cut(self, messages: int) -> Self:
+        """Keep the beginnings of at most so many messages."""
+        end = messages + 1
+        lists = (self.keys, self.tokens, self.blocks, self.positions)
+        return type(self)(*(values[:end] for values in lists))
+
+    def add(self, item: Item, role_before: str) -> None:
+        """Go on with one message."""
+        message = item.message
+        blocks, positions = _size(message)
+        if message.role == role_before == "tool":
+            positions = 0
+        self.keys.append(hash((self.keys[-1], _sent(message))))
+        self.tokens.append(self.tokens[-1] + item.tokens)
+        self.blocks.append(self.blocks[-1] + blocks)
+        self.positions.append(self.positions[-1] + positions)
+
+
+@dataclass(slots=True)
 class PrefixCache:
-    """The cache as one thread sees it: the provider remembers the last request's prefix."""
+    """The cache as one thread sees it."""
 
     tariff: Tariff
-    _last: list[Item] = field(default_factory=list)
-    _tokens: int = 0
+    _last: list[Item] = field(default_factory=list, repr=False)
+    _path: _Prefixes = field(default_factory=lambda: _Prefixes.before(0), repr=False)
     """Of the last request."""
+    _until: dict[int, float] = field(default_factory=dict, repr=False)
+    """When the cache forgets a prefix, by its key."""
+    _older: dict[int, float] = field(default_factory=dict, repr=False)
+    """The same of those that no request had since `_until` was begun anew."""
+    _now: float = 0.0
+    _used: float = 0.0
+    """When what the last request read or wrote was last in use."""
 
-    def send(self, items: Sequence[Item], *, cold: bool = False) -> Charge:
+    def send(
+        self,
+        items: Sequence[Item],
+        *,
+        cold: bool = False,
+        at: datetime | None = None,
+        answered: datetime | None = None,
+        beside: int = 0,
+        marks: Iterable[int] | None = None,
+    ) -> Charge:
         """Charge a request, and remember it.
 
         Args:
             items: The request, in order.
-            cold: Whether the cache has expired since the last request.
+            cold: Whether the cache has forgotten everything since the last request.
+            at: When it is sent; no time has passed since the last request, when not given.
+            answered: When its answer came; lifetimes count from then (recorded requests found
+                entries that had been written or read up to five minutes before by answers, not
+                by requests), from `at` when not given.
+            beside: Tokens of what stands before the messages. Other tokens are taken for other
+                tools, which leave nothing of the prefix.
+            marks: How many leading messages each mark keeps, where the provider wants marks
+                (0: what stands before them); `plan_marks` picks them, when not given. Of too many
+                the shortest are left out.
         """
+        if at is not None:
+            self._now = max(self._now, at.timestamp())
+        self._used = max(self._now, answered.timestamp()) if answered else self._now
+        if cold:
+            self._until, self._older = {}, {}
         same = _common_prefix(self._last, items)
-        grown = same == len(self._last)
-        found = self._tokens if grown else sum(item.tokens for item in items[:same])
-        tokens = found + sum(item.tokens for item in items[same:])
-        cached = 0 if cold else self._found(found)
-        written = tokens - cached if tokens >= self.tariff.minimum else 0
-        plain = tokens - cached - written
-        broke = -1 if grown else same
+        broke = -1 if same == len(self._last) else same
+        self._path = path = self._prefixes(items, same, beside)
         self._last[same:] = items[same:]
-        self._tokens = tokens
-        cost = cached * self.tariff.read + written * self.tariff.write + plain
+        if self.tariff.breakpoints is None:
+            cached, kept = self._found_alone(path), path.tokens[-1]
+        else:
+            marked = self._marked(items, path, marks, same)
+            cached = self._found_at(marked, path)
+            kept = path.tokens[marked[-1]] if marked else 0
+        tokens = path.tokens[-1]
+        written = kept - cached if kept >= self.tariff.minimum else 0
+        price = self.tariff.prices(tokens)
+        plain = tokens - cached - written
+        cost = cached * price.read + written * price.write + plain * price.input
         return Charge(tokens, cached, written, cost, broke)
 
-    def _found(self, prefix: int) -> int:
-        prefix -= prefix % self.tariff.block
-        return prefix if prefix >= self.tariff.minimum else 0
+    def _prefixes(self, items: Sequence[Item], same: int, beside: int) -> _Prefixes:
+        """List the beginnings of a request; those of the last request's are known."""
+        known = self._path.tokens[0] == beside
+        path = self._path.cut(same) if known else _Prefixes.before(beside)
+        start = same if known else 0
+        role = items[start - 1].message.role if start else ""
+        for item in items[start:]:
+            path.add(item, role)
+            role = item.message.role
+        return path
+
+    def _is_there(self, key: int) -> bool:
+        return max(self._until.get(key, -1.0), self._older.get(key, -1.0)) >= self._now
+
+    def _keep(self, keys: Iterable[int]) -> None:
+        until = self._used + (self.tariff.lifetime_s or math.inf)
+        self._until.update(dict.fromkeys(keys, until))
+        if len(self._until) > MOST_PREFIXES:
+            self._until, self._older = {}, self._until
+
+    def _found_alone(self, path: _Prefixes) -> int:
+        """Read the longest prefix that is there, and keep all prefixes."""
+        there = list(takewhile(self._is_there, path.keys))
+        found = path.tokens[len(there) - 1] if there else 0
+        self._keep(path.keys)
+        found -= found % self.tariff.block
+        return found if found >= self.tariff.minimum else 0
+
+    def _marked(
+        self, items: Sequence[Item], path: _Prefixes, marks: Iterable[int] | None, same: int
+    ) -> list[int]:
+        """List the prefixes that are marked and long enough."""
+        most = self.tariff.breakpoints or 0
+        if marks is None:
+            first = 0 if path.tokens[0] else 1
+            record = [k for k, item in enumerate(items, 1) if item.section == "summary"]
+            layout = Layout(
+                path.blocks[first:],
+                stable=path.blocks[_leading_systems(items)],
+                record=path.blocks[record[0]] if record else 0,
+                sent=path.blocks[same],
+            )
+            lookback = self.tariff.lookback or LOOKBACK
+            planned = plan_marks(layout, most=most, lookback=lookback)
+            marks = [first + bisect_left(layout.places, place) for place in planned]
+        wanted = sorted(set(marks))[-most:]
+        return [k for k in wanted if path.tokens[k] >= self.tariff.minimum]
+
+    def _found_at(self, marked: Sequence[int], path: _Prefixes) -> int:
+        """Read the longest prefix that is there and near enough to a mark; keep the marked ones."""
+        near = (k for mark in reversed(marked) for k in self._near(mark, path))
+        found = next((k for k in near if self._is_there(path.keys[k])), None)
+        self._keep(path.keys[k] for k in (marked if found is None else (found, *marked)))
+        return 0 if found is None else path.tokens[found]
+
+    def _near(self, mark: int, path: _Prefixes) -> Iterator[int]:
+        """Yield the prefixes that a mark looks at, the longest first."""
+        least = path.positions[mark] - (self.tariff.lookback or LOOKBACK)
+        return takewhile(lambda k: path.positions[k] > least, range(mark, -1, -1))
+
+
+def _leading_systems(items: Sequence[Item]) -> int:
+    return next((k for k, item in enumerate(items) if item.message.role != "system"), len(items))
+
+
+def _size(message: Message) -> tuple[int, int]:
+    """Count the content blocks of a message, and the positions that they are to a look-back."""
+    if message.role == "tool":
+        return 1, 1
+    calls = [isinstance(part, ToolCall) for part in message.parts]
+    runs = sum(before and after for before, after in pairwise(calls))
+    return max(1, len(calls)), max(1, len(calls) - runs)
+
+
+def _sent(message: Message) -> tuple[object, ...]:
+    """Give what a provider is sent of a message: its bytes, not its id nor when it was said."""
+    return message.role, message.parts, message.answers, message.name, message.is_error
 
 
 def _common_prefix(old: Sequence[Item], new: Sequence[Item]) -> int:
-    """Count leading items whose messages are equal; the very same object is equal at once."""
+    """Count leading items whose messages are sent alike; the very same object is at once."""
     if new[: len(old)] == old:
         return len(old)
     for k, (a, b) in enumerate(zip(old, new, strict=False)):
-        if a.message is not b.message and a.message != b.message:
+        if a.message is not b.message and _sent(a.message) != _sent(b.message):
             return k
     return min(len(old), len(new))

@@ -17,7 +17,11 @@ from thalweg.context.pricing import Tariff
 from thalweg.errors import RecordingError, ThalwegError
 from thalweg.recordings.files import read_recording
 from thalweg.replay.account import Account
-from thalweg.replay.policies import contestant_named, is_peer
+from thalweg.replay.contestants.ours import Ours
+from thalweg.replay.oracle.base import Oracle
+from thalweg.replay.oracle.bounds import Hindsight
+from thalweg.replay.oracle.scheduled import Scheduled
+from thalweg.replay.policies import ORACLE, contestant_named, is_peer
 from thalweg.replay.questions import Questions, questions_beside
 from thalweg.replay.results import Run
 from thalweg.replay.run import drive
@@ -64,17 +68,26 @@ def replay_one(path: Path, order: Order) -> tuple[list[Run], list[str]]:
         questions = Questions()
     subject = subject_of(recording, questions)
     terms = [terms_of(subject, tariff) for tariff in order.tariffs]
+    oracles: dict[str, Oracle] = {}
+    if ORACLE in order.policies:
+        hindsight = Hindsight.of(subject.entries, subject.uses, order.budget)
+        oracles = {one.tariff.name: hindsight.oracle(one.tariff, one.cold) for one in terms}
     for policy in order.policies:
         for together in [terms] if is_peer(policy) else [[one] for one in terms]:
             try:
-                runs += replay_under(subject, policy, order.budget, together)
+                oracle = oracles[together[0].tariff.name] if policy == ORACLE else None
+                runs += replay_under(subject, policy, order.budget, together, oracle)
             except ThalwegError as error:
                 failures.append(f"{path} under {policy}: {error}")
-    return runs, failures
+    return [replace(run, oracle=oracles.get(run.tariff)) for run in runs], failures
 
 
 def replay_under(
-    subject: Subject, policy: str, budget: Budget, terms: Sequence[Terms]
+    subject: Subject,
+    policy: str,
+    budget: Budget,
+    terms: Sequence[Terms],
+    oracle: Oracle | None = None,
 ) -> list[Run]:
     """Replay a recording under one policy, once for all these tariffs.
 
@@ -83,6 +96,7 @@ def replay_under(
         policy: A name; see `POLICIES`.
         budget: Of each request.
         terms: Of the tariffs; one alone, unless the policy knows no prices (`is_peer`).
+        oracle: Whose folds to make, in place of the policy's.
 
     Raises:
         WindowExceededError: The window cannot hold what must stay.
@@ -90,7 +104,10 @@ def replay_under(
     key = ThreadKey("replay", f"{subject.recording.name} under {policy}")
     with closing(open_archive(":memory:", secret=SECRET)) as archive:
         accounts = [Account(subject, one, policy, budget) for one in terms]
-        contestant = contestant_named(policy, budget, terms[0].tariff, archive, key)
+        if oracle is None:
+            contestant = contestant_named(policy, budget, terms[0].tariff, archive, key)
+        else:
+            contestant = Ours(Scheduled(oracle), budget, archive, key)
         with closing(contestant):
             return drive(subject, contestant, accounts)
 

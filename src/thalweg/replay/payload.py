@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from thalweg.context.edits import Edit, Fold, Pin, Supersede, Unpin
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Message
 from thalweg.replay.results import Line, Run
 from thalweg.transcript import as_text
@@ -103,7 +103,7 @@ def _run(run: Run, pools: _Pools) -> dict[str, Any]:
 
 def _tariff(name: str) -> dict[str, Any]:
     known = TARIFFS.get(name)
-    return {"name": name} if known is None else known.model_dump(exclude={"block"})
+    return {"name": name} if known is None else known.model_dump(mode="json", exclude={"block"})
 
 
 def _summaries(run: Run) -> list[_Row]:

@@ -153,9 +153,15 @@ def _is_long_write(entry: Entry, call: ToolCall, chars: int) -> bool:
 
 
 @cache
-def stand_in(count: Counter, tokens: int) -> str:
-    """Make a text of just so many tokens, for a summary that no model writes here."""
-    heading = "[stand-in for a summary by a model]"
+def stand_in(count: Counter, tokens: int, number: int | None = None) -> str:
+    """Make a text of just so many tokens, for a summary that no model writes here.
+
+    Args:
+        count: Counts tokens.
+        tokens: How many.
+        number: Of the summary in its thread, so that no cache takes it for another.
+    """
+    heading = f"[stand-in for a summary by a model{'' if number is None else f' #{number}'}]"
     return heading + " summary" * (tokens - count(heading))
 
 

@@ -25,9 +25,11 @@ OURS: dict[str, Callable[[Tariff], Policy]] = {
     "none": lambda _: NoPolicy(),
 }
 """Makers of policies for our engine: our own, and models of other systems'."""
-FIXED = ("thalweg", *INSTALLED)
+FIXED = ("thalweg", *(name for name, peer in INSTALLED.items() if peer.has_trigger))
 """Those that take a fixed trigger instead of their own: `thalweg@0.5`."""
-POLICIES: tuple[str, ...] = (*OURS, *INSTALLED)
+ORACLE = "oracle"
+"""Our engine, folding as is best in hindsight."""
+POLICIES: tuple[str, ...] = (*OURS, *INSTALLED, ORACLE)
 """Names of all policies."""
 
 

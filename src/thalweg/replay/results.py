@@ -6,6 +6,7 @@ from typing import Any
 
 from thalweg.context.edits import Edit
 from thalweg.context.savings import Saving
+from thalweg.replay.oracle.base import Oracle
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,15 @@ class Run:
     unrecoverable_bytes: int
     notes: tuple[str, ...] = ()
     """What was odd in the recording."""
+    oracle: Oracle | None = None
+    """What is best in hindsight, when it was asked for."""
+
+    @property
+    def regret(self) -> float | None:
+        """By what share it costs more than the best folds in hindsight, faults included."""
+        if self.oracle is None or not self.oracle.one_cut:
+            return None
+        return self.cost_with_faults / self.oracle.one_cut - 1
 
     def to_json(self, *, timing: bool = True) -> dict[str, Any]:
         """Give the fields that `thalweg replay --json` prints.
@@ -152,6 +162,8 @@ class Run:
             "saved": round(sum(line.realised for line in self.savings), 1),
             "cost_beyond_window": round(self.cost_beyond, 1),
             "savings": [line.to_json() for line in self.savings],
+            "regret": None if self.regret is None else round(self.regret, 4),
+            "oracle": self.oracle.to_json() if self.oracle else None,
             "recall": {
                 "inline": found.inline,
                 "search": found.search,

@@ -18,13 +18,24 @@ LEGEND: dict[str, str] = {
     "cached": "share of the input that the provider's cache held",
     "faults": "later uses of what was removed: a handle reaches it/none does",
     "with faults": "cost, with each fault paid as one more turn that fetches it",
+    "regret": "with faults, above the best folds in hindsight",
     "edits": "folds/evictions/elisions/superseded reads",
     "needles": "answers in the final context/one recall away/neither",
     "goals lost": "quotes of goals and constraints not in the final context",
     "wrong": "requests over the window/invalid/bytes no handle reaches",
 }
 """The columns behind thread and policy, in order, and what they mean."""
-DROPPED_FIRST = ("edits", "cached", "calls", "with faults", "cost", "peak", "faults", "needles")
+DROPPED_FIRST = (
+    "edits",
+    "cached",
+    "calls",
+    "with faults",
+    "cost",
+    "peak",
+    "faults",
+    "regret",
+    "needles",
+)
 """What a narrow terminal goes without, the first first; `--json` has everything."""
 SHORT_NAME = 14
 """Cells of a thread's name before a column is dropped for it."""
@@ -80,17 +91,22 @@ def as_table(runs: Sequence[Run], width: int | None = None) -> tuple[Table, str]
         table.add_row(Text(name), Text(row.policy), *under, *cells, style=style)
         above = row.name
     table.width = _width(rows, room, titles)
-    return table, _legend(titles)
+    return table, _legend(titles, _known(rows))
+
+
+def _known(rows: Sequence[_Row]) -> list[str]:
+    """List the columns that have something to say: regret only where the oracle was asked."""
+    return [title for title in LEGEND if any(row.cells[title].plain for row in rows)]
 
 
 def _fitting(rows: Sequence[_Row], width: int | None) -> tuple[int, list[str]]:
     """Choose how long a name may be, and which columns are shown."""
-    titles = list(LEGEND)
+    titles = _known(rows)
     longest = max((cell_len(row.name) for row in rows), default=0)
     if width is None:
         return longest, titles
     longest = min(longest, LONG_NAME)
-    unwanted = iter(DROPPED_FIRST)
+    unwanted = (title for title in DROPPED_FIRST if title in _known(rows))
     while _width(rows, min(longest, SHORT_NAME), titles) > width:
         if (title := next(unwanted, "")) == "":
             break
@@ -109,10 +125,10 @@ def _width(rows: Sequence[_Row], room: int, titles: Sequence[str]) -> int:
     return max(room, cell_len("thread")) + policy + sum(widths) + GAP * (1 + len(titles))
 
 
-def _legend(titles: Sequence[str]) -> str:
+def _legend(titles: Sequence[str], known: Sequence[str]) -> str:
     longest = max(map(len, titles))
     lines = [f"{title:<{longest}}  {LEGEND[title]}" for title in titles]
-    if left_out := [title for title in LEGEND if title not in titles]:
+    if left_out := [title for title in known if title not in titles]:
         lines.append(f"Not shown, for want of width: {', '.join(left_out)}.")
     return "\n".join(lines)
 
@@ -155,11 +171,20 @@ def _cells(runs: Sequence[Run]) -> dict[str, Text]:
         "cached": Text(f"{total('cached_tokens') / read:.0%}" if read else "-"),
         "faults": Text(_each(of("faults", "recoverable", "lost"))),
         "with faults": Text(f"{total('cost_with_faults'):,.0f}"),
+        "regret": Text(_regret(runs)),
         "edits": Text(_each(of("edits", "fold", "evict", "elide", "supersede"))),
         "needles": Text(_each(needles) if any(needles) else "-"),
         "goals lost": _good_or_bad(f"{lost}", bad=lost > 0) if verbatim + lost else Text("-"),
         "wrong": _good_or_bad(_each(wrong) if any(wrong) else "0", bad=any(wrong)),
     }
+
+
+def _regret(runs: Sequence[Run]) -> str:
+    asked = [(run.cost_with_faults, run.oracle.one_cut) for run in runs if run.oracle]
+    if not asked:
+        return ""
+    cost, best = (sum(costs) for costs in zip(*asked, strict=True))
+    return f"{cost / best - 1:+.0%}" if best else "-"
 
 
 def _each(numbers: Sequence[float]) -> str:

@@ -488,6 +488,41 @@ class ArchiveContract:
 
         assert (found.position, found.text, found.about) == (1, "4711", "wc -l ledger.csv")
 
+    def test_search_shows_what_follows_the_words_it_found(self, archive: Archive) -> None:
+        """The answer stands after what was asked about, however much stands before."""
+        filler = [
+            f"{n}: nothing of interest happened in this part of the report" for n in range(43)
+        ]
+        lines = [
+            *filler,
+            "the audit of invoices has ended",
+            *filler[:3],
+            "its file is 4711-quokka and it was closed by the clerk",
+            *filler,
+        ]
+        archive.append(KEY, [said("\n".join(lines))])
+
+        found = archive.search(KEY, "audit of invoices")
+
+        assert "4711-quokka" in render_passages(found)
+
+    def test_search_finds_a_result_by_what_was_said_before_the_call(self, archive: Archive) -> None:
+        """A table of numbers does not say what it is of, nor does the command that made it."""
+        call = ToolCall("c1", "sh", '{"run":"run.sh"}')
+        for n in range(60):
+            archive.append(KEY, [said(f"the ledger number {n} is kept in drawer {n}")])
+        archive.append(
+            KEY,
+            [
+                Logged(Message("assistant", (Text("Now the yearly audit of invoices."), call))),
+                Logged(Message("tool", (Text("ledger 4711-quokka"),), answers="c1"), "sh run.sh"),
+            ],
+        )
+
+        found = archive.search(KEY, "which ledger in the yearly audit of invoices?")
+
+        assert [passage.position for passage in found[:2]] == [60, 61]
+
     def test_search_sees_everything_appended_before_it(
         self, archive: Archive, reopen: Reopen
     ) -> None:

@@ -9,8 +9,8 @@ from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.context.budget import MIN_LIMIT, Budget
 from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
-from thalweg.context.pricing import TARIFFS
 from thalweg.context.standing import Standing
+from thalweg.context.tariffs import TARIFFS
 from thalweg.context.window import Beside, Item
 from thalweg.entries import Message, message_from_json
 from thalweg.errors import ArchiveError
@@ -106,6 +106,7 @@ def engine_at(
         policy=RentOrBuy(TARIFFS["anthropic"]),
         count=exact_counter(),
         name_span=lambda first, last: archive.handle(key, Span(first, last)),
+        model=page.model,
     )
     there = page.line if line is None else line
     engine.resume(standing, live_messages(archive, key, there, standing))

@@ -74,7 +74,7 @@ def open_session(
         length=length,
         line=line,
         held=[
-            Held(position, message, measure(message, engine.count).tokens)
+            Held(position, message, measure(message, engine.count, engine.model).tokens)
             for position, message in held[:said_again]
         ],
         calibrations={m: Calibration(factor, n) for m, (factor, n) in page.calibration.items()},

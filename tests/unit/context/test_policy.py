@@ -10,8 +10,8 @@ from tests.unit.context.threads import run, steps, user
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Edit, Evict, Fold
 from thalweg.context.policy import RentOrBuy
-from thalweg.context.pricing import TARIFFS
 from thalweg.context.scene import Scene
+from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Message, Text, ToolCall
 from thalweg.transcript import as_text
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.context.fold import Record
-from thalweg.context.pricing import TARIFFS, Tariff, Tier
+from thalweg.context.pricing import Tariff, Tier
 from thalweg.context.summarizing import (
     LEAST_TOKENS,
     MOST_UNREAD,
@@ -14,6 +14,7 @@ from thalweg.context.summarizing import (
     first_unread,
     pays_in_place,
 )
+from thalweg.context.tariffs import TARIFFS
 from thalweg.summaries.summary import Summary
 
 ANTHROPIC = TARIFFS["anthropic"]

@@ -7,7 +7,8 @@ from thalweg.archive import SqliteArchive, ThreadKey
 from thalweg.context.budget import Budget
 from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
-from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.pricing import Tariff
+from thalweg.context.tariffs import TARIFFS
 from thalweg.middleware.beside import Beside
 from thalweg.middleware.desk import OpenThread
 from thalweg.threads.journal import Page

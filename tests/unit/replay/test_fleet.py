@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from thalweg.context.budget import Budget
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.replay.fleet import Order, Outcome, replay_all
 
 POLICIES = ("thalweg", "none")

@@ -4,7 +4,7 @@ import pytest
 
 from thalweg.context.budget import Budget
 from thalweg.context.policy import RentOrBuy
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.context.thresholds import Thresholds
 from thalweg.errors import ConfigError
 from thalweg.replay.contestants.installed import INSTALLED, Installed
@@ -26,6 +26,12 @@ def test_these_names_are_known() -> None:
         "peer:deepagents",
         "peer:langchain-summarization",
         "peer:langchain-editing",
+        "peer:strands",
+        "peer:strands-summarizing",
+        "peer:strands-auto",
+        "peer:headroom",
+        "peer:headroom-frozen",
+        "oracle",
     )
 
 
@@ -70,6 +76,8 @@ def test_a_fixed_trigger_differs_only_in_when_it_acts() -> None:
         ("peer:deepagent", "did you mean peer:deepagents?"),
         ("zzz", "there is no policy 'zzz'; use thalweg"),
         ("none@0.5", "none has no trigger to set; write none, or one of thalweg, peer:deepagents"),
+        ("peer:headroom@0.5", "peer:headroom has no trigger to set"),
+        ("peer:strands-auto@0.5", "peer:strands-auto has no trigger to set"),
         ("thalweg@2", "'2' in 'thalweg@2' is no share of the window; write one above 0"),
         ("thalweg@half", "'half' in 'thalweg@half' is no share of the window"),
         ("thalweg@", "'' in 'thalweg@' is no share of the window"),

@@ -4,8 +4,9 @@ import json
 from collections.abc import Sequence
 
 from thalweg.context.budget import Budget
-from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.pricing import Tariff
 from thalweg.context.reading import Reader
+from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Entry, Message, Role, Text, ToolCall
 from thalweg.recordings.base import Recording
 from thalweg.replay.fleet import replay_under

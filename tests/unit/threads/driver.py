@@ -9,7 +9,7 @@ from thalweg.context.budget import Budget
 from thalweg.context.edits import Edit
 from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
-from thalweg.context.pricing import TARIFFS
+from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Message, Part, Role, Text, ToolCall, Usage, message_to_json
 from thalweg.threads.journal import Page
 from thalweg.threads.opening import left_by_hand, open_session

@@ -9,8 +9,9 @@ import pytest
 from tests.unit.threads.driver import KEY
 from thalweg.archive import Archive, Logged, open_archive
 from thalweg.context.edits import Edit, Evict, Fold
-from thalweg.context.pricing import TARIFFS, Tariff
+from thalweg.context.pricing import Tariff
 from thalweg.context.savings import Forecast, Saving
+from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Message, Text, ToolCall, Usage
 from thalweg.threads.history import Said, Taken
 from thalweg.threads.journal import Page, Spent

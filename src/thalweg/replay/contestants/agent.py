@@ -80,6 +80,8 @@ class Agent(Contestant):
     _own: tuple[int, int] = (0, 0)
     """Number of tools in the last request that were counted, and their tokens."""
     _summaries: list[Summarizing] = field(default_factory=list)
+    _written: int = 0
+    """Summaries so far."""
     _last: Request | None = None
 
     def __post_init__(self) -> None:
@@ -166,7 +168,8 @@ class Agent(Contestant):
         self._summaries.append(Summarizing(tokens=tokens, output=SUMMARY_TOKENS, read=read))
         usage: Any = {"input_tokens": tokens, "output_tokens": SUMMARY_TOKENS}
         usage["total_tokens"] = tokens + SUMMARY_TOKENS
-        text = stand_in(self.count, SUMMARY_TOKENS)
+        self._written += 1
+        text = stand_in(self.count, SUMMARY_TOKENS, self._written)
         return AIMessage(text, usage_metadata=usage, response_metadata={"model_provider": PROVIDER})
 
     def _request(self, sent: Sent, spent_s: float) -> Request:

@@ -91,7 +91,7 @@ class DeepFiles:
         written = [path for path in Path(self.folder.name).rglob("*") if path.is_file()]
         for path in sorted(written, key=lambda path: path.stat().st_mtime_ns):
             try:
-                text = path.read_text(encoding="utf-8")
+                text = path.read_bytes().decode("utf-8")  # line ends as they are
             except UnicodeDecodeError:  # an image
                 continue
             new = text[self._read.get(path, 0) :]

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import Literal
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.errors import ConfigError
 from thalweg.replay.contestants.base import Contestant
+from thalweg.replay.contestants.shelf import Shelf
 
 PREFIX = "peer:"
 INSTALL = "uv sync --group arena"
@@ -45,18 +47,43 @@ def _editing(place: Place) -> Contestant:
     return editing(place.window, place.share)
 
 
+def _strands(way: Literal["sliding", "summarizing", "auto"]) -> Callable[[Place], Contestant]:
+    def begin(place: Place) -> Contestant:
+        from thalweg.replay.contestants.strands import Strands  # noqa: PLC0415 (may be absent)
+
+        return Strands(way, place.window, place.share, Shelf(place.archive, place.key))
+
+    return begin
+
+
+def _headroom(*, is_frozen: bool) -> Callable[[Place], Contestant]:
+    def begin(place: Place) -> Contestant:
+        from thalweg.replay.contestants.headroom import Headroom  # noqa: PLC0415 (may be absent)
+
+        return Headroom(place.window, Shelf(place.archive, place.key), is_frozen=is_frozen)
+
+    return begin
+
+
 @dataclass(frozen=True, slots=True)
 class Installed:
     """A peer: the package that it comes in, and how to begin a thread with it."""
 
     package: str
     begin: Callable[[Place], Contestant]
+    has_trigger: bool = True
+    """Whether it can be told at what share of the window to act."""
 
 
 INSTALLED: dict[str, Installed] = {
     "peer:deepagents": Installed("deepagents", _deepagents),
     "peer:langchain-summarization": Installed("langchain", _summarization),
     "peer:langchain-editing": Installed("langchain", _editing),
+    "peer:strands": Installed("strands", _strands("sliding")),
+    "peer:strands-summarizing": Installed("strands", _strands("summarizing")),
+    "peer:strands-auto": Installed("strands", _strands("auto"), has_trigger=False),
+    "peer:headroom": Installed("headroom", _headroom(is_frozen=False), has_trigger=False),
+    "peer:headroom-frozen": Installed("headroom", _headroom(is_frozen=True), has_trigger=False),
 }
 """Peers by the name a user types."""
 

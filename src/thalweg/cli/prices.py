@@ -1,0 +1,136 @@
+"""`thalweg prices`: the table of prices, for whoever wants to check it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import typer
+
+from thalweg.context.matching import tariff_for
+from thalweg.context.pricing import Tariff
+from thalweg.context.tariffs import MODELS, NAMED, TARIFFS
+from thalweg.errors import ConfigError
+from thalweg.images import image_tokens
+from thalweg.sections import nearest
+
+_MINUTE, _HOUR = 60, 3_600
+IMAGE = (1_024, 1_024)
+"""Pixels of the image whose price the table shows."""
+
+
+def prices(
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="A model or a tariff; all when not given.")
+    ] = "",
+) -> None:
+    """Show what tokens cost by the table that policies and replays use.
+
+    Prices are relative to one uncached input token of the same model; `base` says what that
+    costs, per million. Settings lay other figures over them: see docs/prices.md.
+    """
+    for line in _sheet(find(name)) if name else table():
+        typer.echo(line)
+
+
+def find(name: str) -> Tariff:
+    """Find a tariff by its name, or a model's by any name the model has.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    if name in NAMED:
+        return NAMED[name]
+    found = (tariff_for(provider, name) for provider in MODELS)
+    named = [each.tariff for each in found if each.by == "model"]
+    if not named:
+        mend = nearest(name, tuple(NAMED))
+        usual = f"use {', '.join(TARIFFS)}, or the name of a model that is listed"
+        raise ConfigError(
+            "NAME", f"no prices of {name!r} are known", mend if mend.startswith("did") else usual
+        )
+    return max(named, key=lambda tariff: len(tariff.name))
+
+
+def table() -> Iterator[str]:
+    """Write every tariff on a line, provider by provider."""
+    for group, tariffs in groups():
+        yield group
+        rows = [_HEAD, *(_row(tariff) for tariff in tariffs)]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(_HEAD))]
+        for row in rows:
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            yield "  " + "  ".join(cells).rstrip()
+        yield ""
+
+
+def page() -> Iterator[str]:
+    """Write every tariff as the tables of docs/prices.md."""
+    for group, tariffs in groups():
+        yield f"### {group}"
+        yield ""
+        read = dict.fromkeys(f"<{t.source}>, {t.dated}" for t in tariffs)
+        yield f"Read at {'; '.join(read)}."
+        yield ""
+        yield f"| {' | '.join(_HEAD)} |"
+        yield "|" + "---|" * len(_HEAD)
+        yield from (f"| {' | '.join(_row(tariff))} |" for tariff in tariffs)
+        yield ""
+        yield from (f"- `{tariff.name}`: {tariff.note}" for tariff in tariffs if tariff.note)
+        yield ""
+
+
+def groups() -> Iterator[tuple[str, Sequence[Tariff]]]:
+    """Give the tariffs by provider, those that stand for all its models first."""
+    for provider, models in MODELS.items():
+        family = [t for t in TARIFFS.values() if t.source == models[0].source]
+        tariffs = list({t.name: t for t in (*family, *models)}.values())
+        yield _TITLES.get(provider, provider), tariffs
+
+
+_TITLES = {
+    "anthropic": "Anthropic",
+    "openai": "OpenAI",
+    "google": "Google",
+    "deepseek": "DeepSeek",
+    "qwen": "Qwen",
+    "moonshot": "Kimi",
+    "ollama": "A model of one's own",
+}
+_HEAD = ("name", "read", "write", "answer", "base", "above", "from", "block", "lives", "image")
+
+
+def _row(tariff: Tariff) -> tuple[str, ...]:
+    unit = "$" if tariff.unit == "USD" else ""
+    return (
+        tariff.name,
+        f"{tariff.read:g}",
+        f"{tariff.write:g}",
+        f"{tariff.output:.3g}",
+        "" if tariff.base is None else f"{unit}{tariff.base:g}{'' if unit else ' s'}",
+        ", ".join(f"{t.above // 1_000}K: {t.input:g}x" for t in tariff.tiers),
+        str(tariff.minimum),
+        str(tariff.block),
+        lifetime(tariff.lifetime_s),
+        str(image_tokens(*IMAGE, tariff.name)),
+    )
+
+
+def lifetime(seconds: float | None) -> str:
+    """Write how long an unused prefix stays cached."""
+    if seconds is None:
+        return "-"
+    if seconds % _HOUR == 0:
+        return f"{seconds / _HOUR:g} h"
+    return f"{seconds / _MINUTE:g} min"
+
+
+def _sheet(tariff: Tariff) -> Iterator[str]:
+    """Write all that is known of one tariff, a field on a line."""
+    for field, value in tariff.model_dump(mode="json").items():
+        if field == "tiers":
+            for tier in tariff.tiers:
+                told = ", ".join(
+                    f"{k} {v:g}" for k, v in tier.model_dump(exclude={"above"}).items()
+                )
+                yield f"above {tier.above:,}: {told}"
+        elif value not in (None, ""):
+            yield f"{field}: {value}"

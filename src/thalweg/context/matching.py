@@ -1,0 +1,105 @@
+"""Whose prices hold: from the name of a model to its row of the table.
+
+A name comes with whatever a gateway puts around it: `us.anthropic.claude-opus-5-v1:0`,
+`anthropic/claude-opus-5`, `claude-opus-5@20260724`, `models/gemini-3-pro-preview`. What is not
+in the table is priced carefully, and that is said.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from thalweg.context.pricing import Tariff
+from thalweg.context.tariffs import MODELS, TARIFFS
+
+By = Literal["model", "provider", "nobody", "settings"]
+
+UNKNOWN = TARIFFS["anthropic"]
+"""Prices where not even the provider is known.
+
+Assume too dear a rewrite and too much is read again; too cheap a one, and too much is written
+again. With the best interval growing with the square root of `Tariff.rewriting`, either error by
+a factor f costs the same, (√f + 1/√f) / 2 of what rewriting and re-reading must cost. So the
+assumption that loses least over everything on offer, from half-price reads (1) to reads at a
+fortieth (49), lies in the middle: at 11.5 it costs 1.27 times the least at one end and 1.84 at
+the other, where 49 would cost 3.6. Lack of foresight is not all: what left a context early must
+be fetched back, and what stays too long is bounded by the window. That is why it is not 7."""
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """The prices that hold for a model, and how sure they are."""
+
+    tariff: Tariff
+    by: By
+    """What told them: the table, by model or by provider alone; nobody; or the settings."""
+    note: str = ""
+    """What had to be assumed, as one sentence; empty when nothing had."""
+
+
+@lru_cache(maxsize=256)
+def tariff_for(provider: str, model: str) -> Priced:
+    """Find the prices of a model.
+
+    Args:
+        provider: As `provider_of` names it, or nothing.
+        model: Its name, with or without a provider in front.
+
+    Returns:
+        The row of the most specific name that stands in the model's own. A model of a known
+        provider that has no row gets the row of that provider under which least is changed:
+        it is most likely newer than the table, and reads have only become cheaper.
+
+    Example:
+        >>> tariff_for("anthropic", "us.anthropic.claude-opus-4-5-20251101-v1:0").tariff.name
+        'claude-opus-4-5'
+        >>> tariff_for("nobody", "mine").by
+        'nobody'
+    """
+    rows = MODELS.get(provider, ())
+    if not rows:
+        told = model.strip(":") or "this model"
+        return Priced(UNKNOWN, "nobody", _NOTE.format(model=told, tariff=UNKNOWN.name))
+    named = _segments(model)
+    found = [row for row in rows if _stands_in(_segments(row.name), named)]
+    if found:
+        return Priced(max(found, key=lambda row: len(_segments(row.name))), "model")
+    careful = max(rows, key=lambda row: (row.rewriting, row.lifetime_s or float("inf")))
+    if len(rows) == 1:
+        return Priced(careful, "provider")
+    # Where a whole request becomes dearer is not known of another model, nor what it costs.
+    changes = {"tiers": (), "base": None}
+    note = _NOTE.format(model=model.strip(":") or f"a model of {provider}", tariff=careful.name)
+    return Priced(careful.model_copy(update=changes), "provider", note)
+
+
+_NOTE = "the prices of {model} are not known, those of {tariff} are assumed; name them in pricing"
+
+
+def _segments(name: str) -> tuple[str, ...]:
+    """Split a name where words, versions and dates meet."""
+    return tuple(re.findall(r"[a-z]+\d*[a-z]*|\d+[a-z]*", name.lower()))
+
+
+def _stands_in(row: tuple[str, ...], named: tuple[str, ...]) -> bool:
+    """Tell whether a row's name stands in a model's, and no word behind it tells otherwise."""
+    for at in range(len(named) - len(row) + 1):
+        if named[at : at + len(row)] == row:
+            rest = named[at + len(row) :]
+            another = bool(rest) and rest[0].isdigit() and len(rest[0]) < _LEAST_DATE
+            if not another and not _VARIANTS.intersection(rest):
+                return True
+    return False
+
+
+_LEAST_DATE = 3
+"""A shorter number behind a name is another version: 5.9 is not 5."""
+_VARIANTS = frozenset(
+    (
+        *("mini", "nano", "lite", "flash", "pro", "max", "plus", "turbo", "highspeed", "prime"),
+        *("luna", "sol", "terra", "astra", "cyber", "omni"),
+        *("audio", "image", "tts", "live", "realtime", "transcribe"),
+    )
+)
+"""Words by which a model's sisters are told apart, each with prices of its own."""

@@ -1,0 +1,133 @@
+"""Both bounds of one recording: the best schedule of folds, and the least that any policy pays."""
+
+from collections import defaultdict
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from thalweg.context.budget import Budget
+from thalweg.context.pricing import Tariff
+from thalweg.entries import Entry
+from thalweg.replay.oracle.base import FoldAt, Oracle
+from thalweg.replay.oracle.folds import Rules, Schedule, cheapest
+from thalweg.replay.oracle.layout import Layout, lay_out, records_of, trail_of
+from thalweg.replay.oracle.sets import Life, Piece, least_cost
+from thalweg.replay.oracle.trail import Cut, Trail
+from thalweg.replay.uses import Use
+from thalweg.tokens import MESSAGE_OVERHEAD, Counter, exact_counter
+
+ARRIVES = 5_000
+"""Tokens up to which the set bound takes a message to be sent whole when it arrives."""
+SQUEEZED = 3
+"""A call may have shortened anything where its news fill one part in so many of the limit."""
+
+
+def oracle_of(
+    entries: Sequence[Entry],
+    uses: Mapping[int, Sequence[Use]],
+    cold: Container[int],
+    tariff: Tariff,
+    budget: Budget,
+) -> Oracle:
+    """Find both bounds of one recording; `Hindsight` spares what several tariffs have in common.
+
+    Args:
+        entries: All of the recording, by position.
+        uses: Later uses of tool results, by the position of the turn that uses them.
+        cold: Positions of turns before which the cache had expired.
+        tariff: Prices.
+        budget: The window, and the size of our records.
+    """
+    return Hindsight.of(entries, uses, budget).oracle(tariff, cold)
+
+
+@dataclass(frozen=True, slots=True)
+class Hindsight:
+    """What is known of a recording before it is priced."""
+
+    entries: Sequence[Entry]
+    uses: Mapping[int, Sequence[Use]]
+    budget: Budget
+    layout: Layout
+    """With everything whole."""
+    trails: tuple[Trail, ...]
+    """With everything whole, and with what is too large shortened at its arrival."""
+
+    @classmethod
+    def of(
+        cls,
+        entries: Sequence[Entry],
+        uses: Mapping[int, Sequence[Use]],
+        budget: Budget,
+        count: Counter | None = None,
+    ) -> Self:
+        """Lay a recording out, with the record that every cut would leave."""
+        count = count or exact_counter()
+        whole = lay_out(entries, budget, count, bounded=False)
+        bounded = lay_out(entries, budget, count, bounded=True)
+        layouts = (whole, bounded) if bounded.rewritten else (whole,)
+        records = list(records_of(whole, entries, budget, count))
+        trails = (trail_of(each, records, entries, uses, count) for each in layouts)
+        return cls(entries, uses, budget, whole, tuple(trails))
+
+    def oracle(self, tariff: Tariff, cold: Container[int]) -> Oracle:
+        """Price it."""
+        rules = Rules(tariff, self.budget.limit)
+        found = [(cheapest(t, rules), t) for t in (t.cooled(cold) for t in self.trails)]
+        best, trail = min(found, key=lambda pair: pair[0].cost)
+        return Oracle(
+            one_cut=best.cost,
+            sets=self._sets(tariff, cold),
+            folds=tuple(self._folds(best, trail)),
+            bounds_arrivals=found[0][0].cost > best.cost,
+        )
+
+    def _folds(self, schedule: Schedule, trail: Trail) -> Iterator[FoldAt]:
+        last: Cut | None = None
+        for folding in schedule.folds:
+            moment, cut = trail.moments[folding.call], trail.cuts[folding.cut]
+            behind = (item.position for item in self.layout.items[cut.index :])
+            yield FoldAt(
+                call=folding.call,
+                position=next(p for p in behind if p >= 0),
+                tail=trail.sums[moment.length] - trail.sums[cut.index],
+                before=trail.tokens(last, moment),
+                after=trail.tokens(cut, moment),
+                is_cold=moment.cold,
+            )
+            last = cut
+
+    def _sets(self, tariff: Tariff, cold: Container[int]) -> float:
+        calls = self.layout.calls
+        new = [0] * len(calls)
+        pieces = list(self._pieces())
+        for piece in pieces:
+            new[piece.call] += piece.least
+        is_cold = tuple(position in cold for position, _ in calls)
+        life = Life(tariff, self.trails[0].fixed, tuple(new), is_cold)
+        return least_cost(pieces, life)
+
+    def _pieces(self) -> Iterator[Piece]:
+        """Tell what every policy has to do with, message by message."""
+        wanted = self._wanted()
+        limit, start = self.budget.limit, self.layout.head
+        large = min(ARRIVES, limit // 4)
+        for call, (_, end) in enumerate(self.layout.calls):
+            news = [item for item in self.layout.items[start:end] if item.position >= 0]
+            tight = self.trails[0].fixed + sum(item.tokens for item in news) > limit // SQUEEZED
+            for item in news:
+                entry = self.entries[item.position]
+                whole = min(item.tokens, entry.tokens)
+                least = MESSAGE_OVERHEAD if tight or whole > large else whole - entry.thinking
+                yield Piece(whole, least, call, wanted.get(item.position, ()))
+            start = max(start, end)
+
+    def _wanted(self) -> dict[int, tuple[int, ...]]:
+        """Find the calls that want a message whole: what a record names is there without it."""
+        number = {position: call for call, (position, _) in enumerate(self.layout.calls)}
+        wanted: dict[int, set[int]] = defaultdict(set)
+        for turn, uses in self.uses.items():
+            for use in uses:
+                if not use.identifier:
+                    wanted[use.source].add(number[turn])
+        return {source: tuple(sorted(calls)) for source, calls in wanted.items()}

@@ -1,0 +1,134 @@
+"""Lay a recording out for the oracles: with its real records, and with what they name."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from thalweg.context.budget import Budget
+from thalweg.context.fold import Record, absorb
+from thalweg.context.plan import plan_arrivals
+from thalweg.context.record import render
+from thalweg.context.scene import Scene
+from thalweg.context.window import Item, Window, record_message
+from thalweg.entries import Entry
+from thalweg.replay.oracle.trail import Cut, Moment, Need, Trail, sums_of
+from thalweg.replay.questions import RECALL_TOKENS
+from thalweg.replay.uses import Use
+from thalweg.tokens import Counter, measure
+
+HANDLE = "a" * 16
+"""Stands for the handles that a record shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a window without end would send, call by call."""
+
+    items: tuple[Item, ...]
+    calls: tuple[tuple[int, int], ...]
+    """Of each call: the position of its answer, and how many items it sends."""
+    rewritten: frozenset[int]
+    """Positions that were bounded when they arrived."""
+    head: int
+
+
+def lay_out(entries: Sequence[Entry], budget: Budget, count: Counter, *, bounded: bool) -> Layout:
+    """Lay out a whole recording.
+
+    Args:
+        entries: All of it.
+        budget: Says what is too large.
+        count: Counts tokens.
+        bounded: Whether what is too large is shown shortened from its arrival on, as we do.
+    """
+    window = Window(count)
+    calls: list[tuple[int, int]] = []
+    for entry in entries:
+        if entry.message.role == "assistant":
+            window.settle()
+            if bounded:
+                scene = Scene(window, budget, lambda _first, _last: HANDLE, len(calls))
+                window.apply(plan_arrivals(scene))
+            calls.append((entry.position, len(window.items)))
+        window.add(entry)
+    window.settle()
+    return Layout(tuple(window.items), tuple(calls), frozenset(window.rewrites), window.systems)
+
+
+def records_of(
+    layout: Layout, entries: Sequence[Entry], budget: Budget, count: Counter
+) -> Iterator[tuple[int, str]]:
+    """Write the record that a fold would leave at every place where one may cut.
+
+    Yields:
+        The index of the first item that stays, and the record of all before it.
+    """
+    fixed = sum(item.tokens for item in layout.items[: layout.head])
+    room, widest = budget.record(fixed), budget.widest_record(fixed)
+    record, done = Record(), layout.head
+    last = layout.calls[-1][1] if layout.calls else 0
+    for index, item in enumerate(layout.items[:last]):
+        if not item.opens or index <= layout.head:
+            continue
+        gone = sorted(i.position for i in layout.items[done:index] if i.position >= 0)
+        record, done = absorb(record, (entries[p] for p in gone)), index
+        yield index, render(record, handle=HANDLE, budget=room, widest=widest, count=count)
+
+
+def trail_of(
+    layout: Layout,
+    records: Sequence[tuple[int, str]],
+    entries: Sequence[Entry],
+    uses: Mapping[int, Sequence[Use]],
+    count: Counter,
+) -> Trail:
+    """Put together what the oracles go by.
+
+    Args:
+        layout: The recording as it would be sent.
+        records: What a fold would leave, at every place where one may cut.
+        entries: All of the recording, by position.
+        uses: Later uses of tool results, by the position of the turn that uses them.
+        count: Counts tokens.
+    """
+    places = {i.position: k for k, i in enumerate(layout.items) if i.position >= 0}
+    whole = {p: k for p, k in places.items() if p not in layout.rewritten}
+    beside = [
+        (k, i.message.text)
+        for k, i in enumerate(layout.items)
+        if i.position < 0 or i.position in layout.rewritten
+    ]
+    starts = [k for k, _ in beside]
+
+    def need(use: Use, length: int) -> Need:
+        said = [k for p in use.said_at if (k := whole.get(p, -1)) < length]
+        shown = bisect_right(starts, length - 1)
+        if use.identifier:
+            said += [k for k, text in beside[:shown] if use.identifier in text]
+        seen_to = max(said, default=-1)
+        # nothing takes the leading items away
+        if any(0 <= k < layout.head for k in said):
+            seen_to = len(layout.items)
+        return Need(
+            use.source, seen_to, min(entries[use.source].tokens, RECALL_TOKENS), use.identifier
+        )
+
+    moments = tuple(
+        Moment(
+            position,
+            length,
+            needs=tuple(need(use, length) for use in uses.get(position, ())),
+        )
+        for position, length in layout.calls
+    )
+    wanted = {n.identifier for m in moments for n in m.needs if n.identifier}
+    cuts = tuple(
+        Cut(
+            index,
+            measure(record_message(text), count).tokens,
+            frozenset(name for name in wanted if name in text),
+        )
+        for index, text in records
+    )
+    sizes = [item.tokens for item in layout.items]
+    return Trail(sum(sizes[: layout.head]), layout.head, sums_of(sizes), moments, cuts)

@@ -1,0 +1,39 @@
+"""The best schedule of folds as a policy: what our engine does when it is told the future."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from thalweg.context.edits import Edit, Reason
+from thalweg.context.plan import plan_arrivals, plan_fold
+from thalweg.context.scene import Scene
+from thalweg.context.squeeze import squeeze
+from thalweg.replay.oracle.base import Oracle
+
+WHY: Reason = "a trigger of the policy"
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """Fold when and where an oracle says, and else only what would not fit."""
+
+    oracle: Oracle
+
+    @property
+    def memory(self) -> dict[str, float]:
+        """See `Policy.memory`: there is none."""
+        return {}
+
+    def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
+        """See `Policy.prepare`."""
+        del cold
+        if self.oracle.bounds_arrivals:
+            yield plan_arrivals(scene)
+        due = next((f for f in self.oracle.folds if f.call == scene.turn - 1), None)
+        if due is not None:
+            window = scene.window
+            cut = next(k for k, item in enumerate(window.items) if item.position == due.position)
+            room = scene.budget.record(scene.fixed)
+            fold = plan_fold(scene, tail=window.tokens_from(cut), record=room, reason=WHY)
+            if fold is not None:
+                yield (fold,)
+        yield from squeeze(scene)

@@ -1,0 +1,35 @@
+"""Peers that begin a thread of their own, message by message."""
+
+from collections.abc import Iterable
+
+from thalweg.archive import ThreadKey, open_archive
+from thalweg.entries import Message
+from thalweg.replay.contestants.base import Contestant, Request
+from thalweg.replay.contestants.installed import INSTALLED, Place
+
+MANY = 10_000_000
+"""A window that nothing here fills."""
+
+
+def begun(name: str, window: int = MANY, share: float | None = None) -> Contestant:
+    """Begin a thread with a peer."""
+    archive = open_archive(":memory:", secret=b"tests")
+    return INSTALLED[name].begin(Place(window, share, archive, ThreadKey("tests", name)))
+
+
+def requests(contestant: Contestant, messages: Iterable[Message]) -> list[Request]:
+    """Give a peer messages; ask before each of the assistant's and at the end, as a replay does.
+
+    Items are copied: a request's own list is good until the next one.
+    """
+    made: list[Request] = []
+    for message in messages:
+        if message.role == "assistant":
+            made.append(contestant.request(cold=False))
+        contestant.receive(message)
+    return [*made, contestant.request(cold=False)]
+
+
+def sent(request: Request) -> str:
+    """All the text of a request."""
+    return "\n".join(item.message.text for item in request.items)

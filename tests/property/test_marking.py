@@ -1,0 +1,128 @@
+"""Marks on the bodies of requests, whoever else marked them: judged as Anthropic judges."""
+
+import json
+from typing import Any
+
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from thalweg.context.tariffs import TARIFFS
+from thalweg.middleware.marking import Marking
+from thalweg.testing.strict.anthropic_rules import problems
+from thalweg.testing.strict.sealing import signature
+
+Object = dict[str, Any]
+
+
+@st.composite
+def bodies(draw: st.DrawFn) -> Object:
+    """Draw a valid body: strings or blocks, calls in a row, and up to four marks of others."""
+    messages: list[Object] = []
+    for n in range(draw(st.integers(1, 4))):
+        said: Object = {"type": "text", "text": f"look {n}"}
+        calls = draw(st.integers(0, 25))
+        use = [
+            {"type": "tool_use", "id": f"t{n}_{k}", "name": "ls", "input": {}} for k in range(calls)
+        ]
+        results = [
+            {"type": "tool_result", "tool_use_id": f"t{n}_{k}", "content": "ok"}
+            for k in range(calls)
+        ]
+        is_plain = draw(st.booleans())
+        messages.append({"role": "user", "content": f"look {n}" if is_plain else [said]})
+        thinking = {"type": "thinking", "thinking": "hm", "signature": signature("hm")}
+        text = {"type": "text", "text": "I look."}
+        messages.append({"role": "assistant", "content": [thinking, text, *use]})
+        if results:
+            messages.append({"role": "user", "content": results})
+            messages.append({"role": "assistant", "content": "done"})
+    messages.append({"role": "user", "content": "and now?"})
+    body: Object = {"model": "m", "max_tokens": 10, "messages": messages}
+    if draw(st.booleans()):
+        body["tools"] = [{"name": "ls", "input_schema": {"type": "object"}}]
+    if system := draw(st.sampled_from(["", "Be brief.", [{"type": "text", "text": "Be brief."}]])):
+        body["system"] = system
+    body = json.loads(json.dumps(body))
+    holders = [*body.get("tools", ()), *(s for s in body.get("system", ()) if isinstance(s, dict))]
+    holders += [
+        block
+        for message in messages_of(body)
+        for block in message["content"]
+        if isinstance(block, dict) and block["type"] != "thinking"
+    ]
+    chosen = sorted(draw(st.sets(st.integers(0, len(holders)), max_size=4)))
+    hours = draw(st.integers(0, 4))
+    for n, place in enumerate(chosen):
+        mark = {"type": "ephemeral", "ttl": "1h" if n < hours else "5m"}
+        (body if place == len(holders) else holders[place])["cache_control"] = mark
+    return body
+
+
+def messages_of(body: Object) -> list[Object]:
+    found: list[Object] = body["messages"]
+    return found
+
+
+def marks_in(value: Any) -> int:  # noqa: ANN401 (JSON)
+    if isinstance(value, dict):
+        return ("cache_control" in value) + sum(map(marks_in, value.values()))
+    return sum(map(marks_in, value)) if isinstance(value, list) else 0
+
+
+def bare(value: Any) -> Any:  # noqa: ANN401 (as above)
+    if isinstance(value, dict):
+        return {
+            k: bare(
+                [{"type": "text", "text": v}]
+                if k in {"content", "system"} and isinstance(v, str)
+                else v
+            )
+            for k, v in value.items()
+            if k != "cache_control"
+        }
+    return [bare(one) for one in value] if isinstance(value, list) else value
+
+
+def kept(theirs: Any, ours: Any) -> bool:  # noqa: ANN401 (as above)
+    """Tell whether every mark of theirs is in ours, in the same place."""
+    if isinstance(theirs, dict):
+        return all(
+            ours["cache_control"] == v if k == "cache_control" else kept(v, ours[k])
+            for k, v in theirs.items()
+        )
+    if isinstance(theirs, list):
+        return all(kept(a, b) for a, b in zip(theirs, ours, strict=True))
+    return True
+
+
+@given(body=bodies(), tariff=st.sampled_from(["anthropic", "anthropic-1h"]), record=st.booleans())
+def test_a_marked_body_is_as_valid_as_it_was(body: Object, tariff: str, *, record: bool) -> None:
+    """At most four marks, longer lifetimes first, others in place, nothing else changed."""
+    before = json.dumps(body)
+    made = Marking().mark(body, TARIFFS[tariff], has_record=record)
+    event(f"{marks_in(body)} of others, {marks_in(made)} in all")
+    assert json.dumps(body) == before
+    assert not [*problems(made)]
+    assert marks_in(body) <= marks_in(made) <= 4
+    assert bare(made) == bare(body)
+    assert kept(body, made)
+
+
+@given(body=bodies())
+def test_the_same_request_is_marked_the_same(body: Object) -> None:
+    """A request that is sent again has its marks in the same places."""
+    marking = Marking()
+    first = marking.mark(body, TARIFFS["anthropic"])
+    again = marking.mark(body, TARIFFS["anthropic"])
+    assert marks_in(again) == marks_in(first)
+    assert again == marking.mark(body, TARIFFS["anthropic"])
+
+
+@given(body=bodies())
+def test_a_request_that_ends_here_writes_nothing_new(body: Object) -> None:
+    """Behind what was sent already there is no mark."""
+    marking = Marking()
+    marking.mark(body, TARIFFS["anthropic"])
+    more = {**body, "messages": [*messages_of(body), {"role": "assistant", "content": "asked"}]}
+    made = marking.mark(more, TARIFFS["anthropic"], goes_on=False)
+    assert made["messages"][-1] == {"role": "assistant", "content": "asked"}

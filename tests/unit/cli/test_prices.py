@@ -1,0 +1,52 @@
+"""`thalweg prices` shows the table."""
+
+import pytest
+
+from thalweg.cli.prices import find, lifetime, prices
+from thalweg.context.tariffs import MODELS, TARIFFS
+from thalweg.errors import ConfigError
+
+
+def test_without_a_name_every_tariff_has_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    prices()
+    lines = capsys.readouterr().out.splitlines()
+    named = [line.split()[0] for line in lines if line.startswith("  ")]
+
+    rows = {row.name for rows in MODELS.values() for row in rows} | set(TARIFFS)
+    assert sorted({*named} - {"name"}) == sorted(rows)
+    assert max(map(len, lines)) <= 100
+
+
+def test_with_one_all_is_said_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    prices("us.anthropic.claude-haiku-5.5-v1:0")
+    said = capsys.readouterr().out
+
+    assert "name: claude-haiku-5-5\n" in said
+    assert "above 100,000: input 5, read 0.5, write 6.25, output 25\n" in said
+    assert "source: https://" in said
+
+
+def test_a_model_is_found_by_any_of_its_names() -> None:
+    assert find("anthropic").name == "anthropic"
+    assert find("claude-opus-5-5-1h").name == "claude-opus-5-5-1h"
+    assert find("openai/gpt-5.4-mini-2026-03-05").name == "gpt-5.4-mini"
+
+
+@pytest.mark.parametrize(
+    ("name", "mend"),
+    [("gpt-5.44", "did you mean 'gpt-5.4'?"), ("zzz", "use anthropic, anthropic-1h, openai, ")],
+)
+def test_what_is_not_known_is_refused_with_what_is(name: str, mend: str) -> None:
+    with pytest.raises(ConfigError, match=f"no prices of '{name}' are known; ") as caught:
+        find(name)
+    assert mend in str(caught.value)
+
+
+def test_a_lifetime_is_written_in_hours_or_minutes() -> None:
+    assert [lifetime(s) for s in (300, 1_800, 3_600, 86_400, None)] == [
+        "5 min",
+        "30 min",
+        "1 h",
+        "24 h",
+        "-",
+    ]
