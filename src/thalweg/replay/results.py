@@ -159,7 +159,7 @@ class Run:
             "cost_unmanaged": round(self.cost_unmanaged, 1),
             "faults": {"recoverable": self.faults_recoverable, "lost": self.faults_lost},
             "cost_with_faults": round(self.cost_with_faults, 1),
-            "saved": round(sum(line.realised for line in self.savings), 1),
+            "saved": round(sum((line.realised for line in self.savings), 0.0), 1),
             "cost_beyond_window": round(self.cost_beyond, 1),
             "savings": [line.to_json() for line in self.savings],
             "regret": None if self.regret is None else round(self.regret, 4),

@@ -33,7 +33,7 @@ class Saved:
     @property
     def realised(self) -> float:
         """What all rewrites together have saved so far, less what they cost."""
-        return sum(line.realised for line in self.lines.values())
+        return sum((line.realised for line in self.lines.values()), 0.0)
 
 
 def saved_so_far(archive: Archive, key: ThreadKey, turns: Sequence[Taken]) -> Saved:
