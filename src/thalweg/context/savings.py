@@ -127,7 +127,7 @@ def foresee(sent: Sent, change: Change, before: int) -> Forecast:
     """
     read, full = sent.rates(sent.tokens)
     again = sent.held(before) - sent.held(sent.same) - change.freed
-    price = (full - read) * max(0, again) * sent.is_found + change.asked
+    price = (full - read) * max(0, again) * (not sent.is_cold) + change.asked
     larger = sent.tokens + change.freed
     saving = sent.cost(larger, larger) - sent.cost(sent.tokens, sent.tokens)
     return Forecast(price=price, saving=saving, calls=change.turn)
@@ -229,21 +229,24 @@ class Savings:
     def call(self, sent: Sent, change: Change | None = None) -> None:
         """Enter a request, with what was done for it."""
         new = None if change is None else self._open(sent, change)
-        held, base = sent.held(sent.same), sent.same if new is None else self._tokens
+        base, held = sent.same, sent.held(sent.same)
+        is_found = sent.is_found
+        if new is not None:  # where it was changed, less than could be may be marked for the cache
+            base, held, is_found = self._tokens, min(held, sent.cached), not sent.is_cold
         again = 0 if new is None else sent.held(base) - held - new.freed
         read, full = sent.rates(sent.tokens)
-        if new is not None and sent.is_found:
+        if new is not None and is_found:
             new.rewriting = (full - read) * max(0, again)
         is_plain = sent.held(base) == base and sent.rates(sent.tokens + self._freed) == (read, full)
-        if sent.is_found and is_plain:
+        if is_found and is_plain:
             self._carried += read
             if new is not None:  # of what it freed, this was not cached but would be written now
                 new.extra += (full - read) * max(0, -again)
         else:
-            self._compare(sent, new)
+            self._compare(sent, new, held if is_found else None)
         over = sent.tokens + self._freed - self.window
         if self.window and over > 0:
-            self.beyond += (read if sent.is_found else full) * min(over, self._freed)
+            self.beyond += (read if is_found else full) * min(over, self._freed)
         self.calls += 1
         self._tokens = sent.tokens
 
@@ -256,14 +259,20 @@ class Savings:
             self._took.setdefault(position, line)
         return line
 
-    def _compare(self, sent: Sent, new: _Line | None) -> None:
-        """Price the request as it would have been without each line and those after it."""
+    def _compare(self, sent: Sent, new: _Line | None, held: int | None) -> None:
+        """Price the request as it would have been without each line and those after it.
+
+        Args:
+            sent: The request.
+            new: The line that was made for it.
+            held: What the cache had of it; `None` where it had lost what it could have had.
+        """
         arrived = sent.tokens - (sent.same if new is None else self._tokens - new.freed)
-        tokens, cached = sent.tokens, sent.held(sent.same) if sent.is_found else sent.cached
+        tokens, cached = sent.tokens, sent.cached if held is None else held
         with_it = sent.cost(tokens, cached)
         for line in reversed(self._lines):
             tokens += line.freed
-            if sent.is_found:
+            if held is not None:
                 cached = sent.held(tokens - arrived)
             elif line.at < sent.cached:
                 cached += line.freed
