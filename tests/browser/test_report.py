@@ -120,6 +120,23 @@ def test_a_narrow_page_never_scrolls_sideways(page: Page, width: int) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_what_was_predicted_stands_beside_what_came_of_it(page: Page) -> None:
+    """Change by change, and all together; a change leads to its request."""
+    table = page.get_by_role("table", name="Predicted and realised savings under thalweg")
+    row = table.get_by_role("row").nth(2)
+    expect(row).to_contain_text("\N{MINUS SIGN}310after 2 calls")
+    expect(row).to_contain_text("0after 5 calls")
+    expect(table.get_by_role("row").last).to_contain_text("+890")
+    words = page.locator("#savings-body")
+    expect(words).to_contain_text("1 of 2 changes paid for themselves")
+    expect(words).to_contain_text("70 of what that costs is for tokens over the window")
+
+    row.get_by_role("button").click()
+    expect(page.get_by_label("Call", exact=True)).to_have_value("5")
+    page.get_by_label("Policy", exact=True).select_option(label="none")
+    expect(words).to_contain_text("none sent every message whole")
+
+
 def test_a_policy_can_be_hidden(page: Page) -> None:
     """Its line leaves every chart and comes back."""
     lines = page.locator("#tokens-chart path.series:not(.mark)")

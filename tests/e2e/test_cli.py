@@ -252,6 +252,8 @@ FIELDS: dict[str, Any] = {
     **dict.fromkeys(("cost", "cost_unmanaged"), float),
     "faults": {"recoverable": int, "lost": int},
     "cost_with_faults": float,
+    **dict.fromkeys(("saved", "cost_beyond_window"), float),
+    "savings": list,
     "regret": float,
     "oracle": {"one_cut": float, "sets": float, "folds": list},
     "recall": {

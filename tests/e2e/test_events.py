@@ -46,7 +46,12 @@ def test_one_decision_is_one_event_with_its_reason_and_its_price() -> None:
     assert event["tokens_after"] < event["limit"] < event["tokens_before"]
     assert 0 < event["tokens_rewritten"] <= event["tokens_after"]
     assert event["price"] > 0
-    assert event["saved_a_call"] > 0
+    assert event["saving_per_call"] > 0
+    price, saving, calls = event["price"], event["saving_per_call"], event["predicted_calls"]
+    assert event["break_even_calls"] == pytest.approx(price / saving, abs=0.1)
+    assert event["predicted_gain"] == pytest.approx(saving * calls - price, abs=1.0)
+    assert calls == event["turn"]
+    assert saving == pytest.approx(0.1 * (event["tokens_before"] - event["tokens_after"]), abs=0.1)
 
 
 def test_the_log_says_it_in_a_sentence_and_the_numbers_line_by_line(

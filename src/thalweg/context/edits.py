@@ -4,9 +4,11 @@ An edit never touches the log. Each one carries why it was made, when, and what 
 that every difference between a request and the log can be explained and undone.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from thalweg.context.savings import Forecast
 from thalweg.entries import Part
 from thalweg.summaries.summary import Summary
 
@@ -31,6 +33,9 @@ class _Edit:
     """Of what it replaces."""
     tokens_after: int
     """Of what is shown instead."""
+    forecast: Forecast | None = None
+    """What it and the edits made with it were expected to cost and to save, where whoever
+    decided them asked; one of them has it for all."""
 
     @property
     def freed(self) -> int:
@@ -104,3 +109,19 @@ class Unpin(_Edit):
 Rewrite = Evict | Supersede | Elide
 """Edits that show one message otherwise."""
 Edit = Rewrite | Fold | Pin | Unpin
+
+
+def main_reason(edits: Sequence[Edit]) -> Reason:
+    """Say why several edits were made together: why a fold was, or else what freed most."""
+    return max(edits, key=lambda edit: (isinstance(edit, Fold), edit.freed)).reason
+
+
+def forecast_of(edits: Sequence[Edit]) -> Forecast | None:
+    """Give what was expected of several edits made together.
+
+    Returns:
+        `None` where nobody said, or not of all: more than one fold was needed.
+    """
+    told = [edit.forecast for edit in edits if edit.forecast is not None]
+    folds = sum(isinstance(edit, Fold) for edit in edits)
+    return told[0] if len(told) == 1 and folds <= 1 else None

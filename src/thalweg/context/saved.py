@@ -12,6 +12,7 @@ from typing import Any
 
 from thalweg.context.edits import Edit, Elide, Evict, Fold, Pin, Rewrite, Supersede, Unpin
 from thalweg.context.fold import FileState, Outcome, Quote, Record
+from thalweg.context.savings import Forecast
 from thalweg.context.standing import Standing
 from thalweg.entries import ToolUse, parts_from_plain, parts_to_plain
 from thalweg.summaries.summary import summary_from_data, summary_to_data
@@ -41,6 +42,8 @@ def edit_to_plain(edit: Edit) -> dict[str, Any]:
         values["parts"] = parts_to_plain(values["parts"])
     if values.get("summary"):
         values["summary"] = summary_to_data(values["summary"])
+    if forecast := values.pop("forecast"):
+        values["forecast"] = _values(forecast)
     return {"edit": type(edit).__name__.lower(), **values}
 
 
@@ -56,6 +59,8 @@ def edit_from_plain(plain: Mapping[str, Any]) -> Edit:
         values["parts"] = parts_from_plain(values["parts"])
     if values.get("summary"):
         values["summary"] = summary_from_data(values["summary"])
+    if values.get("forecast"):
+        values["forecast"] = Forecast(**values["forecast"])
     if "kept" in values:
         values["kept"] = tuple(values["kept"])
     return _KINDS[plain["edit"]](**values)

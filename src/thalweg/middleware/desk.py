@@ -18,6 +18,7 @@ from thalweg.archive import Archive, ThreadKey, default_place, open_archive
 from thalweg.archive.blobs import encode
 from thalweg.context.engine import Engine
 from thalweg.context.matching import UNKNOWN
+from thalweg.context.pricing import Tariff
 from thalweg.context.settings import ContextPolicy
 from thalweg.entries import Message
 from thalweg.middleware.arguments import (
@@ -77,15 +78,16 @@ class OpenThread:
             self.added = max(0, self.added + sent - window.tokens)
             window.set_beside("memory", self.added)
 
-    def attach(self, beside: Beside) -> tuple[str, str]:
-        """Keep system prompt and tools with the thread; those of the last request are there.
+    def attach(self, beside: Beside, tariff: Tariff) -> tuple[str, str, str]:
+        """Keep system prompt, tools and prices with the thread; the last request's are there.
 
         Returns:
             The digest of each; empty where there is none.
         """
-        digests, there = _digests(beside), {self.session.page.system, self.session.page.tools}
-        for digest, text in zip(digests, (beside.system, beside.tools), strict=True):
-            if digest and digest not in there:
+        page, prices = self.session.page, tariff.model_dump_json()
+        digests = (*_digests(beside), _digest(prices))
+        for digest, text in zip(digests, (beside.system, beside.tools, prices), strict=True):
+            if digest and digest not in {page.system, page.tools, page.tariff}:
                 self.session.archive.attach(self.session.key, text)
         return digests
 

@@ -7,6 +7,7 @@ journal.
 """
 
 import logging
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -16,8 +17,10 @@ from thalweg.archive import ThreadKey
 from thalweg.context.edits import Edit, Fold
 from thalweg.context.matching import Priced
 from thalweg.context.pricing import Tariff
+from thalweg.context.savings import Forecast, foresee
 from thalweg.summaries.check import Fault
 from thalweg.threads.journal import Page
+from thalweg.threads.savings import change_of, sent_of
 
 _log = logging.getLogger("thalweg.context")
 EVENT = "thalweg.context"
@@ -45,8 +48,8 @@ class Report:
     """Tokens of the request as it would have been."""
     after: int
     """Tokens of the request as it is."""
-    same: int
-    """Tokens at its beginning that the last request had, too: the provider's cache has them."""
+    last: int
+    """Tokens of the last request."""
     messages: int
     """Messages of the request as it is."""
     faults: tuple[Fault, ...] = ()
@@ -67,22 +70,15 @@ class Report:
     @property
     def rewritten(self) -> int:
         """Tokens behind the first change: they go to the provider's cache anew."""
-        return self.after - self.same
+        return self.after - self.page.same
 
     @property
-    def saved_a_call(self) -> float:
-        """What every later call costs less, in tokens at the base input price."""
-        return self.tariff.read * (self.before - self.after)
-
-    @property
-    def price(self) -> float:
-        """What it costs once, likewise: writing anew what was cached, and the summary."""
-        spent = self.page.spent
-        asked = 0.0
-        if spent is not None:
-            fresh = spent.input - spent.cached
-            asked = fresh + self.tariff.read * spent.cached + self.tariff.output * spent.output
-        return (self.tariff.write - self.tariff.read) * self.rewritten + asked
+    def forecast(self) -> Forecast:
+        """What it is expected to cost and to save; what comes of it is in the journal."""
+        page = self.page
+        asked = page.spent.price(self.tariff) if page.spent else 0.0
+        change = change_of(page.turn, self.edits, asked)
+        return change.forecast or foresee(sent_of(page, self.tariff), change, self.last)
 
 
 def tell(report: Report, runtime: Speaks) -> None:
@@ -111,7 +107,8 @@ def tell_prices(priced: Priced, model: str, runtime: Speaks) -> None:
 
 def event_of(report: Report) -> dict[str, Any]:
     """Make the event of a turn: plain values that JSON can hold."""
-    page = report.page
+    page, forecast = report.page, report.forecast
+    never = math.isinf(forecast.break_even)
     return {
         "type": EVENT,
         "thread": report.key.thread,
@@ -124,8 +121,11 @@ def event_of(report: Report) -> dict[str, Any]:
         "tokens_rewritten": report.rewritten,
         "limit": page.limit,
         "sections": dict(page.tokens),
-        "price": round(report.price, 1),
-        "saved_a_call": round(report.saved_a_call, 1),
+        "price": round(forecast.price, 1),
+        "saving_per_call": round(forecast.saving, 1),
+        "break_even_calls": None if never else round(forecast.break_even, 1),
+        "predicted_gain": round(forecast.gain, 1),
+        "predicted_calls": forecast.calls,
         "spent": asdict(page.spent) if page.spent else None,
         "note": note(report),
     }
@@ -171,7 +171,7 @@ def note(report: Report) -> str:
 
 def lines(report: Report) -> Iterator[str]:
     """Say the numbers to a person, line by line."""
-    page, limit = report.page, max(1, report.page.limit)
+    page, forecast, limit = report.page, report.forecast, max(1, report.page.limit)
     share = f"{100 * report.before // limit}%"
     yield f"[ContextMiddleware] Token count: {report.before} / {limit} ({share})"
     for reason in dict.fromkeys(edit.reason for edit in report.edits):
@@ -187,7 +187,8 @@ def lines(report: Report) -> Iterator[str]:
     yield f"[ContextMiddleware] New message count: {report.messages}, token count: {report.after}"
     yield (
         f"[ContextMiddleware] {report.rewritten} tokens behind the first change; costs "
-        f"{report.price:.0f} once, saves {report.saved_a_call:.0f} a call"
+        f"{forecast.price:.0f} once, saves {forecast.saving:.0f} a call: "
+        f"{forecast.gain:+.0f} after {forecast.calls} calls"
     )
 
 

@@ -33,7 +33,6 @@ from thalweg.middleware.neighbours import as_left
 from thalweg.middleware.sending import Sending
 from thalweg.middleware.summaries import Summarizer
 from thalweg.middleware.wording import read_state
-from thalweg.summaries.check import Fault
 from thalweg.threads.journal import Page
 from thalweg.threads.trying import Tries
 from thalweg.tokens import Calibration
@@ -140,23 +139,28 @@ class _Turn:
                 batch = yield Work(partial(_go_on, steps, batch))
         except WindowExceededError as error:
             raise self.sending.exceeded(self.open) from error
-        yield Work(lambda: self._enter(edits, summarizer))
-        tell(self._report(sent, before, summarizer.faults), self.request.runtime)
-
-    def _report(self, sent: Sequence[Item], before: int, faults: Sequence[Fault]) -> Report:
-        session, window = self.open.session, self.open.session.engine.window
-        same = takewhile(lambda pair: pair[0] == pair[1], zip(sent, window.items, strict=False))
-        beside = sum(window.beside.values())
-        return Report(
+        last, same = sum(self.open.session.page.tokens.values()), self._same(sent)
+        yield Work(lambda: self._enter(edits, summarizer, same, is_cold=is_cold))
+        report = Report(
             key=self.key,
-            page=session.page,
+            page=self.open.session.page,
             tariff=self.tariff,
             before=before,
-            after=window.tokens,
-            same=beside + sum(item.tokens for item, _ in same),
-            messages=len(window.items),
-            faults=tuple(faults),
+            after=engine.window.tokens,
+            last=last,
+            messages=len(engine.window.items),
+            faults=tuple(summarizer.faults),
         )
+        tell(report, self.request.runtime)
+
+    def _same(self, sent: Sequence[Item]) -> int:
+        """Count the tokens at the beginning of the request that the last one had, too."""
+        if self.open.beside_changed(self.beside):
+            return 0
+        window = self.open.session.engine.window
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(sent, window.items, strict=False))
+        tokens = sum(window.beside.values()) + sum(item.tokens for item, _ in same)
+        return min(tokens, sum(self.open.session.page.tokens.values()))
 
     def _summarizer(self, *, is_cold: bool) -> Summarizer:
         return Summarizer(
@@ -209,9 +213,11 @@ class _Turn:
         waited = lifetime is not None and time.time() - page.at > lifetime
         return waited or page.model != self.limits.model or self.open.beside_changed(self.beside)
 
-    def _enter(self, edits: Sequence[Edit], summarizer: Summarizer) -> None:
+    def _enter(
+        self, edits: Sequence[Edit], summarizer: Summarizer, same: int, *, is_cold: bool
+    ) -> None:
         session = self.open.session
-        system, tools = self.open.attach(self.beside)
+        system, tools, tariff = self.open.attach(self.beside, self.tariff)
         page = Page(
             kind="call",
             at=time.time(),
@@ -222,6 +228,9 @@ class _Turn:
             tokens={k: n for k, n in session.engine.window.ledger.tokens.items() if n},
             system=system,
             tools=tools,
+            tariff=tariff,
+            same=same,
+            is_cold=is_cold,
             spent=summarizer.spent if summarizer.spent.calls else None,
             note="; ".join(map(str, summarizer.faults))[:NOTE_CHARS],
         )

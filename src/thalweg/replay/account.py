@@ -5,9 +5,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from thalweg.context.budget import Budget
+from thalweg.context.edits import forecast_of, main_reason
+from thalweg.context.savings import Change, Savings, Sent
 from thalweg.context.window import Item
 from thalweg.entries import Entry
-from thalweg.replay.cache import PrefixCache
+from thalweg.replay.cache import Charge, PrefixCache
 from thalweg.replay.contestants.base import Contestant, Request, Summarizing
 from thalweg.replay.questions import RECALL_TOKENS, goals_in, hidden
 from thalweg.replay.recalling import ask
@@ -19,6 +21,9 @@ from thalweg.transcript import speaker
 
 ASK_TOKENS = 60
 """Tokens of the call that asks for them."""
+LAYOUT_TOKENS = 64
+"""A request may differ by this much from one sent whole without anybody having changed it: by
+the notes that stand for what is missing."""
 HEAD_CHARS = 100
 """Beginning of a message that an outline shows."""
 
@@ -38,6 +43,7 @@ class Account:
     budget: Budget
     count: Counter = field(default_factory=exact_counter)
     cache: PrefixCache = field(init=False)
+    savings: Savings = field(init=False)
     calls: list[Call] = field(default_factory=list)
     outlines: list[list[Line]] = field(default_factory=list)
     summaries: list[Summarizing] = field(default_factory=list)
@@ -51,9 +57,12 @@ class Account:
     """Most tokens of its own that the contestant sent beside the messages."""
     _whole: AbstractSet[int] = frozenset()
     """Positions that the last request showed word for word."""
+    _freed: int = 0
+    """Tokens that the changes in the ledger of savings freed."""
 
     def __post_init__(self) -> None:
         self.cache = PrefixCache(self.terms.tariff)
+        self.savings = Savings(self.budget.window)
 
     def take(self, position: int, request: Request, contestant: Contestant) -> None:
         """Account for the request that the assistant message at a position answered."""
@@ -63,6 +72,7 @@ class Account:
         self.read.update(*(summary.read for summary in request.summaries))
         self.beside = max(self.beside, request.beside)
         charge = self.cache.send(items, cold=cold)
+        self._enter(position, request, charge)
         self._outline(items, contestant, anew=charge.broke_at >= 0)
         self._forget(position, self._whole - request.whole)
         self._whole = request.whole
@@ -85,6 +95,36 @@ class Account:
                 problems=request.problems,
             )
         )
+
+    def _enter(self, position: int, request: Request, charge: Charge) -> None:
+        """Enter a call in the ledger of savings, with what was changed for it."""
+        whole, before = self.terms.whole[position], self.calls[-1] if self.calls else None
+        grown = before.tokens if before else 0
+        broke = charge.broke_at
+        sent = Sent(
+            tariff=self.terms.tariff,
+            tokens=charge.tokens,
+            cached=charge.cached,
+            written=charge.written,
+            same=grown if broke < 0 else sum(item.tokens for item in request.items[:broke]),
+            is_cold=position in self.terms.cold,
+        )
+        freed = whole.tokens - charge.tokens - self._freed
+        if not (request.edits or abs(freed) > LAYOUT_TOKENS or broke >= 0 > whole.broke_at):
+            self.savings.call(sent)
+            return
+        self._freed += freed
+        came = range(before.position if before else 0, position)
+        named = main_reason(request.edits) if request.edits else _unnamed(broke)
+        change = Change(
+            turn=len(self.calls) + 1,
+            reason=named,
+            freed=freed,
+            took=(self._whole - request.whole) | set(came) - request.whole,
+            asked=sum(map(self._summarizing, request.summaries)),
+            forecast=forecast_of(request.edits),
+        )
+        self.savings.call(sent, change)
 
     def _outline(self, items: Sequence[Item], contestant: Contestant, *, anew: bool) -> None:
         """Keep the longest request of each stretch between rewrites: it begins with the others."""
@@ -117,19 +157,21 @@ class Account:
                 continue
             self.fetched[use.source] = position
             missed += 1
-            self._pay(use, contestant, tokens)
+            price = self._price(use, contestant, tokens)
+            self.fault_cost += price
+            self.savings.fetch(use.source, price)
         return missed
 
-    def _pay(self, use: Use, contestant: Contestant, tokens: int) -> None:
+    def _price(self, use: Use, contestant: Contestant, tokens: int) -> float:
+        """Price a fault: one more turn that fetches what is missing."""
         size = self.subject.entries[use.source].tokens
         if contestant.holds(use.source):
             size = min(size, RECALL_TOKENS)
         else:
             self.lost += 1
         prices = self.terms.tariff.prices(tokens)
-        self.fault_cost += (
-            prices.read * tokens + prices.write * (ASK_TOKENS + size) + prices.output * ASK_TOKENS
-        )
+        asked = prices.write * (ASK_TOKENS + size) + prices.output * ASK_TOKENS
+        return prices.read * tokens + asked
 
     def _summarizing(self, summary: Summarizing) -> float:
         prices = self.terms.tariff.prices(summary.tokens)
@@ -172,6 +214,8 @@ class Account:
             faults_recoverable=sum(call.faults for call in self.calls) - self.lost,
             faults_lost=self.lost,
             cost_with_faults=cost + self.fault_cost,
+            savings=tuple(self.savings.lines()),
+            cost_beyond=self.savings.beyond,
             recall=ask(questions.needles, contestant, entries, final.items, self.count),
             goals_verbatim=verbatim,
             goals_lost=lost,
@@ -180,6 +224,11 @@ class Account:
             unrecoverable_bytes=sum(e.size_bytes for e in gone if not contestant.holds(e.position)),
             notes=tuple(f"line {note.line + 1}: {note.text}" for note in recording.notes),
         )
+
+
+def _unnamed(broke_at: int) -> str:
+    """Say why a request differs, where the contestant does not."""
+    return "arrived too large" if broke_at < 0 else "a trigger of the policy"
 
 
 def _tokens(entries: Iterable[Entry]) -> int:

@@ -20,7 +20,7 @@ from thalweg.errors import ConfigError
 from thalweg.replay.payload import payload
 from thalweg.replay.results import Run
 
-SCRIPTS = ("data.js", "draw.js", "charts.js", "tables.js", "outline.js", "page.js")
+SCRIPTS = ("data.js", "draw.js", "charts.js", "tables.js", "savings.js", "outline.js", "page.js")
 """The script of the page, in the order in which the parts stand."""
 _PAGE = files("thalweg.replay") / "page"
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -5,6 +5,7 @@ from statistics import quantiles
 from typing import Any
 
 from thalweg.context.edits import Edit
+from thalweg.context.savings import Saving
 from thalweg.replay.oracle.base import Oracle
 
 
@@ -98,6 +99,10 @@ class Run:
     faults_recoverable: int
     faults_lost: int
     cost_with_faults: float
+    savings: tuple[Saving, ...] = ()
+    """What each change was expected to save, and what it did."""
+    cost_beyond: float = 0.0
+    """How much of `cost_unmanaged` is for tokens over the window: no request could hold them."""
     recall: Recall
     goals_verbatim: int
     goals_lost: int
@@ -154,6 +159,9 @@ class Run:
             "cost_unmanaged": round(self.cost_unmanaged, 1),
             "faults": {"recoverable": self.faults_recoverable, "lost": self.faults_lost},
             "cost_with_faults": round(self.cost_with_faults, 1),
+            "saved": round(sum((line.realised for line in self.savings), 0.0), 1),
+            "cost_beyond_window": round(self.cost_beyond, 1),
+            "savings": [line.to_json() for line in self.savings],
             "regret": None if self.regret is None else round(self.regret, 4),
             "oracle": self.oracle.to_json() if self.oracle else None,
             "recall": {

@@ -10,7 +10,7 @@ from thalweg.context.reading import Reader
 from thalweg.context.window import Window
 from thalweg.entries import Entry, Message
 from thalweg.recordings.base import Recording
-from thalweg.replay.cache import PrefixCache
+from thalweg.replay.cache import Charge, PrefixCache
 from thalweg.replay.questions import Questions
 from thalweg.replay.uses import Use, find_uses
 from thalweg.tokens import exact_counter
@@ -35,8 +35,14 @@ class Terms:
     tariff: Tariff
     cold: frozenset[int]
     """Positions of assistant messages that were asked for after the cache had expired."""
-    cost_unmanaged: float
-    """Of sending every call whole, in a window without end."""
+    whole: Mapping[int, Charge]
+    """What every call costs that is sent whole, in a window without end; by the position of the
+    assistant message that answers it."""
+
+    @property
+    def cost_unmanaged(self) -> float:
+        """Of sending every call whole."""
+        return sum(charge.cost for charge in self.whole.values())
 
 
 def subject_of(recording: Recording, questions: Questions) -> Subject:
@@ -52,17 +58,18 @@ def subject_of(recording: Recording, questions: Questions) -> Subject:
 def terms_of(subject: Subject, tariff: Tariff) -> Terms:
     """Find out what a tariff makes of a recording, whatever the policy."""
     cold = frozenset(_cold_turns(subject.recording.messages, tariff.lifetime_s))
-    return Terms(tariff, cold, _cost_whole(subject.entries, cold, tariff))
+    return Terms(tariff, cold, _whole(subject.entries, cold, tariff))
 
 
-def _cost_whole(entries: Sequence[Entry], cold: Container[int], tariff: Tariff) -> float:
-    window, cache, cost = Window(exact_counter()), PrefixCache(tariff), 0.0
+def _whole(entries: Sequence[Entry], cold: Container[int], tariff: Tariff) -> dict[int, Charge]:
+    window, cache = Window(exact_counter()), PrefixCache(tariff)
+    charges: dict[int, Charge] = {}
     for entry in entries:
         if entry.message.role == "assistant":
             window.settle()
-            cost += cache.send(window.items, cold=entry.position in cold).cost
+            charges[entry.position] = cache.send(window.items, cold=entry.position in cold)
         window.add(entry)
-    return cost
+    return charges
 
 
 def _cold_turns(messages: Sequence[Message], lifetime_s: float | None) -> list[int]:

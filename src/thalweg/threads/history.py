@@ -69,6 +69,8 @@ class Taken:
     """What the provider reported for it; `None` where it did not, or the turn is no call."""
     is_current: bool
     """Whether what it saw is still the thread; others were left behind by a rewind."""
+    answer: Said | None = None
+    """The message that answered it; `None` where none did, or the turn is no call."""
 
 
 def turns(archive: Archive, key: ThreadKey) -> list[Taken]:
@@ -76,12 +78,18 @@ def turns(archive: Archive, key: ThreadKey) -> list[Taken]:
     pages = read_pages(archive, key)
     way = set(ancestry(pages, len(pages) - 1))
     line = pages[len(pages) - 1].line if pages else Line()
-    usages = {
-        number: archive.messages(key, position, position)[0].usage
+    answers = {
+        number: Said(position, archive.messages(key, position, position)[0])
         for number, position in _answers(pages)
     }
     return [
-        Taken(number, page, usages.get(number), number in way or _is_within(page.line, line))
+        Taken(
+            number,
+            page,
+            answers[number].message.usage if number in answers else None,
+            number in way or _is_within(page.line, line),
+            answers.get(number),
+        )
         for number, page in pages.items()
     ]
 

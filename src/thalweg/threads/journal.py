@@ -13,6 +13,7 @@ from thalweg.archive import Archive, Span, ThreadKey, Turn
 from thalweg.context.edits import Edit, Fold, Pin, Unpin
 from thalweg.context.engine import Engine
 from thalweg.context.fold import Quote
+from thalweg.context.pricing import Tariff
 from thalweg.context.saved import (
     edit_from_plain,
     edit_to_plain,
@@ -41,6 +42,16 @@ class Spent:
     written: int = 0
     output: int = 0
     model: str = ""
+
+    def price(self, tariff: Tariff) -> float:
+        """Price it in units of one uncached input token, as if the thread's own model was asked."""
+        prices = tariff.prices(self.input // max(1, self.calls))
+        return (
+            prices.input * (self.input - self.cached - self.written)
+            + prices.read * self.cached
+            + prices.write * self.written
+            + prices.output * self.output
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +88,12 @@ class Page:
     """The system prompt, as the digest of an attachment; empty where there was none."""
     tools: str = ""
     """The schemas of the tools, as a JSON list; likewise."""
+    tariff: str = ""
+    """The model's prices, as JSON; likewise."""
+    same: int = 0
+    """Tokens at the beginning of the request that the one before had, too."""
+    is_cold: bool = False
+    """Whether the provider's cache could not have them any more."""
     edits: tuple[Edit, ...] = ()
     spent: Spent | None = None
     note: str = ""

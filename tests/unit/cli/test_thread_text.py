@@ -1,5 +1,6 @@
 """Turns and contexts as people read them."""
 
+from dataclasses import replace
 from datetime import UTC
 
 from thalweg.cli.thread.text import (
@@ -9,7 +10,8 @@ from thalweg.cli.thread.text import (
     tell_turn,
     tell_turns,
 )
-from thalweg.context.edits import Evict, Fold, Pin
+from thalweg.context.edits import Evict, Fold, Pin, Reason
+from thalweg.context.savings import Forecast, Saving
 from thalweg.entries import Message, Text, Usage
 from thalweg.threads.contexts import Context
 from thalweg.threads.finding import Known
@@ -17,6 +19,7 @@ from thalweg.threads.hand import Done
 from thalweg.threads.history import Said, Taken
 from thalweg.threads.journal import Page, Spent
 from thalweg.threads.line import Line
+from thalweg.threads.savings import Saved
 
 AT = 1_790_000_000.0
 EVICTS = tuple(
@@ -67,6 +70,58 @@ def test_turns_are_told_with_what_was_edited_and_why() -> None:
         "",
         "x: a rewind, or an edit of the agent's state, left it behind.",
     ]
+
+
+def a_saving(reason: Reason, **changed: float) -> Saving:
+    """Make a line of the ledger of savings."""
+    forecast = Forecast(price=1_370.0, saving=changed.get("saving", 100.0), calls=137)
+    return Saving(
+        turn=2,
+        reason=reason,
+        forecast=forecast,
+        freed=1_000,
+        calls=int(changed.get("calls", 99)),
+        saved=changed.get("saved", 11_240.0),
+        rewriting=1_370.0,
+        asked=0.0,
+        fetched=0.0,
+    )
+
+
+def test_what_came_of_a_fold_is_told_under_it() -> None:
+    """What was predicted, what came of it, and of all edits together."""
+    lines = {2: a_saving("asked for"), 3: a_saving("asked for", saving=0.0, saved=0.0)}
+    plain = replace(PAGE, edits=(FOLD,), spent=None)
+    taken = [Taken(2, plain, None, is_current=True), Taken(3, plain, None, is_current=True)]
+    told = [*tell_turns(taken, UTC, Saved(lines, beyond=4_000.0))]
+
+    assert told[2:4] == [
+        "        fold 900 -> 90: asked for",
+        "        predicted +12,330 after 137 calls; so far +9,870 (break-even after 14)",
+    ]
+    assert told[6] == "        predicted -1,370 after 137 calls; so far -1,370 (break-even never)"
+    assert told[-2:] == [
+        "So far all edits have saved +8,500 uncached input tokens, compared with sending",
+        "every message whole; 4,000 of what that costs is for tokens over the window.",
+    ]
+
+
+def test_large_figures_of_a_fold_stay_on_the_screen() -> None:
+    """A line is broken rather than wider than a terminal."""
+    lines = {2: a_saving("asked for", saving=1e9, saved=1e12, calls=1_000_000)}
+    told = [*tell_turns([Taken(2, PAGE, None, is_current=True)], UTC, Saved(lines))]
+
+    assert max(map(len, told)) <= 80
+    assert "break-even after 1)" in " ".join(told)
+
+
+def test_bounding_what_arrived_is_no_rewrite_to_be_told_of() -> None:
+    """It cannot lose: nothing that was sent is sent anew."""
+    lines = {2: a_saving("arrived too large")}
+    told = [*tell_turns([Taken(2, PAGE, None, is_current=True)], UTC, Saved(lines))]
+
+    assert not any("predicted" in line for line in told)
+    assert any("+9,870" in line for line in told)
 
 
 def test_one_turn_is_told_by_section() -> None:

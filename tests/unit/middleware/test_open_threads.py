@@ -7,6 +7,7 @@ from thalweg.archive import SqliteArchive, ThreadKey
 from thalweg.context.budget import Budget
 from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
+from thalweg.context.pricing import Tariff
 from thalweg.context.tariffs import TARIFFS
 from thalweg.middleware.beside import Beside
 from thalweg.middleware.desk import OpenThread
@@ -31,9 +32,12 @@ def beside(system: str, tools: str = "[]") -> Beside:
     return Beside(system, tools, 1, 1)
 
 
+PRICES = TARIFFS["anthropic"]
+
+
 def opened(archive: SqliteArchive) -> OpenThread:
     """Open a new thread."""
-    policy = RentOrBuy(TARIFFS["anthropic"])
+    policy = RentOrBuy(PRICES)
     engine = Engine(Budget(window=2_000, max_output=0), policy, exact_counter(), "{}-{}".format)
     return OpenThread(Session(archive, KEY, engine, Page(kind="call", at=0.0, length=0)))
 
@@ -43,13 +47,17 @@ def test_a_prompt_that_changes_every_time_is_not_kept_in_memory() -> None:
     archive = CountingArchive(":memory:")
     thread = opened(archive)
     for n in range(20):
-        system, tools = thread.attach(beside(f"It is {n} o'clock \ud800. " * 100))
+        said = beside(f"It is {n} o'clock \ud800. " * 100)
+        system, tools, tariff = thread.attach(said, PRICES)
         assert archive.attachment(KEY, system).startswith(f"It is {n} o")
         assert archive.attachment(KEY, tools) == "[]"
-        thread.session.page = replace(thread.session.page, system=system, tools=tools)
+        assert Tariff.model_validate_json(archive.attachment(KEY, tariff)) == PRICES
+        page = thread.session.page
+        thread.session.page = replace(page, system=system, tools=tools, tariff=tariff)
 
-    assert archive.attached == 21
-    assert thread.attach(beside("", "")) == ("", "")
+    assert archive.attached == 22
+    assert thread.attach(beside("", ""), PRICES) == ("", "", tariff)
+    assert archive.attached == 22
     assert "clock" not in repr(thread)
 
 
@@ -60,7 +68,7 @@ def test_to_ask_whether_a_prompt_changed_writes_nothing() -> None:
 
     assert thread.beside_changed(beside("new"))
     assert archive.attached == 0
-    system, tools = thread.attach(beside("new"))
+    system, tools, _ = thread.attach(beside("new"), PRICES)
     thread.session.page = replace(thread.session.page, system=system, tools=tools)
     assert not thread.beside_changed(beside("new"))
     assert thread.beside_changed(beside("newer"))

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from thalweg.context.edits import Edit, Evict, Fold
+from thalweg.context.savings import Forecast, Saving
 from thalweg.entries import Text
 from thalweg.replay.results import Call, Line, Recall, Run
 
@@ -32,6 +33,21 @@ def a_call(turn: int, tokens: int, edits: tuple[Edit, ...] = (), outline: int = 
     )
 
 
+def a_saving(turn: int, reason: str, *, freed: int, calls: int, realised: float) -> Saving:
+    """Make a line of the ledger of savings."""
+    return Saving(
+        turn=turn,
+        reason=reason,
+        forecast=Forecast(price=freed / 2, saving=freed / 10, calls=turn),
+        freed=freed,
+        calls=calls,
+        saved=realised + 500,
+        rewriting=500.0,
+        asked=0.0,
+        fetched=0.0,
+    )
+
+
 def a_run(policy: str = "thalweg", trajectory: str = "a-thread", text: str = "hello") -> Run:
     """Make a run of six calls: one evict, one fold, and requests that differ by it."""
     evict = Evict(
@@ -55,6 +71,10 @@ def a_run(policy: str = "thalweg", trajectory: str = "a-thread", text: str = "he
     whole[2] = Line(2, "tool grep", 40, "evict", f"preview {text}", "abcdefghijklmnop")
     folded = [Line(-1, "user (injected)", 300, "record", text, "qrstuvwxyz234567"), *whole[7:]]
     managed = policy != "none"
+    savings = (
+        a_saving(2, evict.reason, freed=860, calls=5, realised=1_200.0),
+        a_saving(5, fold.reason, freed=2_700, calls=2, realised=-310.0),
+    )
     edits: dict[int, tuple[Edit, ...]] = {2: (evict,), 5: (fold,)} if managed else {}
     calls = tuple(
         a_call(t, 1_000 * t, edits.get(t, ()), outline=int(managed and t > 4)) for t in range(1, 7)
@@ -77,6 +97,8 @@ def a_run(policy: str = "thalweg", trajectory: str = "a-thread", text: str = "he
         faults_recoverable=1,
         faults_lost=0,
         cost_with_faults=15_000.0,
+        savings=savings if managed else (),
+        cost_beyond=70.0 if managed else 0.0,
         recall=Recall(inline=1, search=2, lost=0),
         goals_verbatim=3,
         goals_lost=0,

@@ -14,6 +14,7 @@ from thalweg.cli.thread.plain import (
     plain_context,
     plain_done,
     plain_said,
+    plain_saved,
     plain_thread,
     plain_turn,
 )
@@ -31,6 +32,7 @@ from thalweg.threads.export import FORMATS, check_format, export, write_to
 from thalweg.threads.finding import find_thread, known_threads
 from thalweg.threads.hand import Done, pin, rewind, undo, unpin
 from thalweg.threads.history import history, line_at, turns
+from thalweg.threads.savings import saved_so_far
 from thalweg.transcript import printable
 
 thread = typer.Typer(
@@ -97,24 +99,28 @@ def show(
 ) -> None:
     """Show the turns of a thread: size, limit, what the provider reported, what was edited.
 
+    Under what was folded stands what that was predicted to save, and what it has saved so far.
     With --turn, one of them by section; with --context, the very messages that were sent, made
     again from the archive.
     """
     with open_existing(archive) as opened:
         key = find_thread(opened, owner, name)
         taken = turns(opened, key)
+        saved = saved_so_far(opened, key, taken)
         if turn is None and not context:
             if as_json:
-                _print_json({"thread": name, "turns": [plain_turn(one) for one in taken]})
+                told = [plain_turn(one, saved.lines.get(one.number)) for one in taken]
+                _print_json({"thread": name, "turns": told, **plain_saved(saved)})
             else:
-                _print(tell_turns(taken, None))
+                _print(tell_turns(taken, None, saved))
             return
         made = context_at(opened, key, turn)
+    shown, saving = taken[made.turn], saved.lines.get(made.turn)
     if as_json:
-        told = plain_context(made) if context else {}
-        _print_json({"thread": name, **plain_turn(taken[made.turn]), **told})
+        sent = plain_context(made) if context else {}
+        _print_json({"thread": name, **plain_turn(shown, saving), **sent})
         return
-    _print(tell_turn(made, taken[made.turn].usage, None))
+    _print(tell_turn(made, shown.usage, None, saving))
     if context:
         _print(tell_context(made))
 

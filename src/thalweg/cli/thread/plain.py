@@ -6,12 +6,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from thalweg.context.saved import edit_to_plain
+from thalweg.context.savings import Saving
 from thalweg.entries import Message, message_to_json
 from thalweg.threads.contexts import Context
 from thalweg.threads.finding import Known
 from thalweg.threads.hand import Done
 from thalweg.threads.history import Said, Taken
 from thalweg.threads.journal import Page
+from thalweg.threads.savings import Saved
 
 
 def plain_message(message: Message) -> dict[str, Any]:
@@ -42,12 +44,21 @@ def plain_said(said: Said) -> dict[str, Any]:
     }
 
 
-def plain_turn(turn: Taken) -> dict[str, Any]:
-    """Give one turn of the journal."""
+def plain_turn(turn: Taken, saving: Saving | None = None) -> dict[str, Any]:
+    """Give one turn of the journal, and what came of what it rewrote."""
     return {
         **_page(turn.number, turn.page),
         "current": turn.is_current,
         "usage": asdict(turn.usage) if turn.usage else None,
+        "saving": saving.to_json() if saving else None,
+    }
+
+
+def plain_saved(saved: Saved) -> dict[str, Any]:
+    """Give what all rewrites of a thread have saved so far, in uncached input tokens."""
+    return {
+        "saved": round(saved.realised, 1),
+        "cost_beyond_window": round(saved.beyond, 1),
     }
 
 

@@ -7,18 +7,28 @@ most 80 columns wide, the names at its end left out of account.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from math import ceil, isinf
+from textwrap import wrap
 
-from thalweg.context.edits import Edit, Fold, Pin, Unpin
+from thalweg.context.edits import Edit, Fold, Pin, Reason, Unpin
+from thalweg.context.savings import Saving
 from thalweg.entries import Message, Usage
 from thalweg.threads.contexts import Context
 from thalweg.threads.finding import Known
 from thalweg.threads.hand import Done
 from thalweg.threads.history import Said, Taken
 from thalweg.threads.journal import Page, Spent
+from thalweg.threads.savings import Saved
 from thalweg.transcript import as_text, printable, speaker
 
 _THREADS = "messages  turns     tokens  last turn         thread"
 _TURNS = "  turn  kind    when                tokens      limit   reported  model"
+WIDTH = 80
+"""Columns of a line of a table."""
+NOTHING = Saved({})
+"""The ledger of a thread that nobody looked for."""
+ARRIVED: Reason = "arrived too large"
+"""Why a message is bounded when it arrives: nothing that was sent is rewritten."""
 _DONE: Mapping[str, str] = {
     "undo": "the compaction of turn {about} is undone",
     "rewind": "the thread stands as it was when turn {about} was asked",
@@ -44,21 +54,54 @@ def tell_threads(threads: Sequence[Known], zone: tzinfo | None = UTC) -> Iterato
         yield f"{known.length:>8,}  {known.turns:>5,}  {tokens:>9}  {when:<16}  {name}"
 
 
-def tell_turns(turns: Sequence[Taken], zone: tzinfo | None = UTC) -> Iterator[str]:
+def tell_turns(
+    turns: Sequence[Taken], zone: tzinfo | None = UTC, saved: Saved = NOTHING
+) -> Iterator[str]:
     """List turns, one line each, and under it what was edited; `x` marks those left behind.
 
     A model is named where it is another one than before.
+
+    Args:
+        turns: What to list.
+        zone: Where the reader's clock stands; `None` for this machine's.
+        saved: What came of the rewrites among the edits.
     """
     yield _TURNS
     model = ""
     for turn in turns:
         yield _turn_line(turn, zone, turn.page.model if turn.page.model != model else "")
         model = turn.page.model
-        for line in (*_edit_lines(turn.page.edits), *_beside_lines(turn.page)):
+        gained = _saving_lines(saved.lines.get(turn.number))
+        for line in (*_edit_lines(turn.page.edits), *gained, *_beside_lines(turn.page)):
             yield f"        {line}"
+    if saved.lines:
+        yield ""
+        yield from wrap(_all_saved(saved), WIDTH)
     if not all(turn.is_current for turn in turns):
         yield ""
         yield "x: a rewind, or an edit of the agent's state, left it behind."
+
+
+def _saving_lines(saving: Saving | None) -> Iterator[str]:
+    """Tell what a rewrite was expected to save, and what it has; a bounded arrival is none."""
+    if saving is None or saving.reason == ARRIVED:
+        return
+    forecast = saving.forecast
+    even = "never" if isinf(forecast.break_even) else f"after {ceil(forecast.break_even):,}"
+    told = f"predicted {forecast.gain:+,.0f} after {_calls(forecast.calls)}"
+    yield from wrap(f"{told}; so far {saving.realised:+,.0f} (break-even {even})", WIDTH - 8)
+
+
+def _all_saved(saved: Saved) -> str:
+    beyond = ""
+    if saved.beyond >= 1:
+        beyond = f"; {saved.beyond:,.0f} of what that costs is for tokens over the window"
+    told = f"So far all edits have saved {saved.realised:+,.0f} uncached input tokens"
+    return f"{told}, compared with sending every message whole{beyond}."
+
+
+def _calls(number: int) -> str:
+    return f"{number:,} call{'' if number == 1 else 's'}"
 
 
 def _turn_line(turn: Taken, zone: tzinfo | None, model: str) -> str:
@@ -101,13 +144,18 @@ def _beside_lines(page: Page) -> Iterator[str]:
 
 
 def _spent(spent: Spent) -> str:
-    calls = f"{spent.calls} calls" if spent.calls != 1 else "1 call"
     of = f" of {printable(spent.model)}" if spent.model else ""
-    return f"the summary took {calls}{of}: {spent.input:,} tokens in, {spent.output:,} out"
+    tokens = f"{spent.input:,} tokens in, {spent.output:,} out"
+    return f"the summary took {_calls(spent.calls)}{of}: {tokens}"
 
 
-def tell_turn(context: Context, usage: Usage | None, zone: tzinfo | None = UTC) -> Iterator[str]:
-    """Tell one turn: its size by section, what was edited and why."""
+def tell_turn(
+    context: Context,
+    usage: Usage | None,
+    zone: tzinfo | None = UTC,
+    saving: Saving | None = None,
+) -> Iterator[str]:
+    """Tell one turn: its size by section, what was edited, why, and what came of it."""
     page = context.page
     model = f", {printable(page.model)}" if page.model else ""
     yield f"turn {context.turn}: {page.kind}, {_when(page.at, zone)}{model}"
@@ -125,7 +173,7 @@ def tell_turn(context: Context, usage: Usage | None, zone: tzinfo | None = UTC) 
         if isinstance(edit, Fold):
             kept = "".join(f" #{position}" for position in edit.kept)
             yield f"  folded up to #{edit.last}{f', but kept{kept}' if kept else ''}"
-    for line in (*_edit_lines(page.edits), *_beside_lines(page)):
+    for line in (*_edit_lines(page.edits), *_saving_lines(saving), *_beside_lines(page)):
         yield f"  {line}"
 
 

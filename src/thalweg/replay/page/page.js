@@ -25,6 +25,7 @@ function chooseRun(run) {
   state.run = run;
   byId("policy-select").value = String(run.index);
   fill("edits-body", editsTable(run));
+  fill("savings-body", savingsTable(run));
   byId("edits-about").textContent = run.edits.length
     ? `${plural(run.edits.length, "edit")} under ${run.label}. A call's number leads to its request.`
     : "";
