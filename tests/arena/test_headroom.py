@@ -57,6 +57,16 @@ def test_rows_are_told_shorter_and_all_of_them_are_there(name: str) -> None:
     assert last.items[2].message.answers == "c1"
 
 
+def test_a_result_of_several_texts_may_become_one() -> None:
+    half = [Text(LOG + "\n"), Text(LOG)]
+    result = Message("tool", tuple(half), answers="c1", name="lookup")
+    thread = [said("user", "Who?"), asked("c1", "lookup", of="all"), result]
+    last = requests(begun("peer:headroom"), thread)[-1]
+    assert len(last.items) == 3
+    assert len(last.items[2].message.parts) == 1
+    assert 2 not in last.whole
+
+
 def test_a_log_is_left_out_and_found_by_the_hash_that_is_shown() -> None:
     thread = [said("user", "Who took order 2793?"), *looked_up("c1", LOG), *looked_up("c2", "ok")]
     peer = begun("peer:headroom")

@@ -69,6 +69,19 @@ def test_within_a_run_the_window_does_not_slide() -> None:
     assert len(last.items) == 81
 
 
+def test_a_word_of_the_harness_between_two_calls_does_not_end_the_run() -> None:
+    reminder = Message("user", (Text("Keep the list up to date."),), kind="injected")
+    thread = [said("user", "Fetch all."), *work(30), reminder, *work(1)]
+    last = requests(begun("peer:strands"), thread)[-1]
+    assert len(last.items) == 64
+
+
+def test_a_user_who_breaks_into_a_run_ends_it() -> None:
+    thread = [said("user", "Fetch all."), *work(30), said("user", "Stop!")]
+    last = requests(begun("peer:strands"), thread)[-1]
+    assert len(last.items) == 41
+
+
 def test_an_old_answer_is_not_kept_anywhere() -> None:
     thread = [said("user", "The goal: never lose it."), *ROUND[1:], *(ROUND * 30)]
     peer = begun("peer:strands")

@@ -3,9 +3,10 @@
 import json
 from typing import Any
 
-from hypothesis import event, given
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from thalweg.context.breakpoints import MOST_MARKS
 from thalweg.context.tariffs import TARIFFS
 from thalweg.middleware.marking import Marking
 from thalweg.testing.strict.anthropic_rules import problems
@@ -18,9 +19,9 @@ Object = dict[str, Any]
 def bodies(draw: st.DrawFn) -> Object:
     """Draw a valid body: strings or blocks, calls in a row, and up to four marks of others."""
     messages: list[Object] = []
-    for n in range(draw(st.integers(1, 4))):
+    for n in range(draw(st.integers(1, 3))):
         said: Object = {"type": "text", "text": f"look {n}"}
-        calls = draw(st.integers(0, 25))
+        calls = draw(st.sampled_from([0, 1, 3, 25]))
         use = [
             {"type": "tool_use", "id": f"t{n}_{k}", "name": "ls", "input": {}} for k in range(calls)
         ]
@@ -50,8 +51,12 @@ def bodies(draw: st.DrawFn) -> Object:
         for block in message["content"]
         if isinstance(block, dict) and block["type"] != "thinking"
     ]
-    chosen = sorted(draw(st.sets(st.integers(0, len(holders)), max_size=4)))
-    hours = draw(st.integers(0, 4))
+    number = draw(st.sampled_from([0, 1, 2, 3, 4]))
+    order = st.integers(0, len(holders) - 1)
+    chosen = sorted(draw(st.sets(order, min_size=min(number, 2), max_size=number)))
+    if number < MOST_MARKS and draw(st.booleans()):
+        chosen.append(len(holders))
+    hours = draw(st.sampled_from([0, 1, len(chosen)]))
     for n, place in enumerate(chosen):
         mark = {"type": "ephemeral", "ttl": "1h" if n < hours else "5m"}
         (body if place == len(holders) else holders[place])["cache_control"] = mark
@@ -95,9 +100,10 @@ def kept(theirs: Any, ours: Any) -> bool:  # noqa: ANN401 (as above)
     return True
 
 
+@settings(max_examples=100)
 @given(body=bodies(), tariff=st.sampled_from(["anthropic", "anthropic-1h"]), record=st.booleans())
 def test_a_marked_body_is_as_valid_as_it_was(body: Object, tariff: str, *, record: bool) -> None:
-    """At most four marks, longer lifetimes first, others in place, nothing else changed."""
+    """At most four marks, longer lifetimes first, those of others in place, the rest unchanged."""
     before = json.dumps(body)
     made = Marking().mark(body, TARIFFS[tariff], has_record=record)
     event(f"{marks_in(body)} of others, {marks_in(made)} in all")
@@ -126,3 +132,33 @@ def test_a_request_that_ends_here_writes_nothing_new(body: Object) -> None:
     more = {**body, "messages": [*messages_of(body), {"role": "assistant", "content": "asked"}]}
     made = marking.mark(more, TARIFFS["anthropic"], goes_on=False)
     assert made["messages"][-1] == {"role": "assistant", "content": "asked"}
+
+
+def test_reasoning_blank_texts_and_what_code_called_take_no_mark() -> None:
+    """The block before them does, or none."""
+    code = {"type": "code_execution_20250825", "tool_id": "s1"}
+    content: list[Object] = [
+        {"type": "text", "text": "look"},
+        {"type": "text", "text": " "},
+        {"type": "thinking", "thinking": "hm", "signature": "s"},
+        {"type": "tool_use", "id": "t", "name": "ls", "input": {}, "caller": code},
+        {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}},
+    ]
+    body: Object = {"system": " ", "messages": [{"role": "user", "content": content}]}
+    made = Marking().mark(body, TARIFFS["anthropic"])
+    assert made["system"] == " "
+    assert ["cache_control" in block for block in made["messages"][0]["content"]] == [True] + [
+        False
+    ] * 4
+
+
+def test_after_a_rewrite_the_end_of_what_stayed_is_marked() -> None:
+    """The last request is remembered: the entries before the change are within the look-back."""
+    messages: list[Object] = [
+        {"role": ("user", "assistant")[n % 2], "content": f"message {n}"} for n in range(61)
+    ]
+    marking = Marking()
+    marking.mark({"messages": messages}, TARIFFS["anthropic"])
+    messages[20] = {"role": "user", "content": "cleared"}
+    made = marking.mark({"messages": messages}, TARIFFS["anthropic"])
+    assert marks_in(made["messages"][19]) == 1

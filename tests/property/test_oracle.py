@@ -247,3 +247,23 @@ def priced(tariff: Tariff, charge: Charge) -> float:
     prices = tariff.prices(charge.tokens)
     plain = charge.tokens - charge.cached - charge.written
     return charge.cached * prices.read + charge.written * prices.write + plain * prices.input
+
+
+PLAIN = Tariff(name="plain", read=0.1, write=1.0, minimum=1)
+
+
+def test_what_a_fold_misses_at_once_is_fetched_once() -> None:
+    """A result missed by the very call that a fold is made for is there for the calls behind."""
+    need = Need(source=0, seen_to=-1, fetched=10)
+    moments = (Moment(0, 2, needs=(need,)), Moment(1, 3, needs=(need,)))
+    trail = Trail(0, 0, sums_of((1_000, 1, 1)), moments, (Cut(1, 5),))
+    rule = Rules(PLAIN, limit=300)
+    found, walks = cheapest(trail, rule), every_schedule(trail, rule)
+    assert found.folds == (Folding(0, 0),)
+    assert abs(found.cost - min(walk.cost for walk in walks)) < NEAR
+
+
+def test_what_was_shortened_is_written_once_when_it_is_wanted() -> None:
+    """A preview of 4 tokens, then all 500 of them: the bound asks for no more."""
+    life = Life(PLAIN, 0, (4, 0), (False, False))
+    assert least_cost([Piece(500, 4, 0, (1,))], life) <= 4 + 500

@@ -36,7 +36,7 @@ class Layout:
 
 
 def plan_marks(
-    layout: Layout, *, most: int = MOST_MARKS, lookback: int = LOOKBACK
+    layout: Layout, *, most: int = MOST_MARKS, lookback: float = LOOKBACK
 ) -> tuple[int, ...]:
     """Pick the places to mark, in order, beside those that others marked.
 
@@ -48,7 +48,7 @@ def plan_marks(
     Args:
         layout: Of the request.
         most: Marks that the provider takes in all.
-        lookback: Positions that it looks at from each mark on.
+        lookback: Positions that it looks at from each mark on; `math.inf` for all.
 
     Example:
         >>> plan_marks(Layout(range(1, 101), stable=3, record=4, sent=60))
@@ -66,7 +66,7 @@ def plan_marks(
     return tuple(sorted(picked))
 
 
-def _wanted(layout: Layout, lookback: int) -> Iterator[int]:
+def _wanted(layout: Layout, lookback: float) -> Iterator[int]:
     """Yield places, those that save most first."""
     places = layout.places
     if not places:
@@ -90,7 +90,7 @@ def _until(places: Sequence[int], end: int) -> int | None:
     return places[at - 1] if at else None
 
 
-def _chain(places: Sequence[int], place: int, lookback: int) -> Iterator[int]:
+def _chain(places: Sequence[int], place: int, lookback: float) -> Iterator[int]:
     """Yield places further back, so that what is looked at from one meets that of the next."""
     while (at := bisect_left(places, place - lookback)) < len(places) and places[at] < place:
         place = places[at]

@@ -8,6 +8,7 @@ OpenAI caches by itself, and is told which requests belong together.
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 from langchain.agents.middleware.types import ModelRequest
 
 from thalweg.archive import ThreadKey
-from thalweg.context.breakpoints import LOOKBACK, MOST_MARKS, Layout, plan_marks
+from thalweg.context.breakpoints import MOST_MARKS, Layout, plan_marks
 from thalweg.context.pricing import Tariff
 from thalweg.middleware.last_look import Body, with_last_look
 from thalweg.middleware.limits import layers
@@ -105,7 +106,7 @@ class Marking:
             taken=taken,
         )
         most = min(MOST_MARKS, tariff.breakpoints or MOST_MARKS)
-        marks = plan_marks(layout, most=most, lookback=tariff.lookback or LOOKBACK)
+        marks = plan_marks(layout, most=most, lookback=tariff.lookback or math.inf)
         ttl = "1h" if (tariff.lifetime_s or 0) >= HOUR_S else "5m"
         for place in marks:
             body = _with_mark(body, blocks[place - 1], _ttl_at(place, blocks, body, ttl))

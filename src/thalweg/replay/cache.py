@@ -19,7 +19,7 @@ from datetime import datetime
 from itertools import pairwise, takewhile
 from typing import Self
 
-from thalweg.context.breakpoints import LOOKBACK, Layout, plan_marks
+from thalweg.context.breakpoints import Layout, plan_marks
 from thalweg.context.pricing import Tariff
 from thalweg.context.window import Item
 from thalweg.entries import Message, ToolCall
@@ -185,7 +185,7 @@ class PrefixCache:
                 record=path.blocks[record[0]] if record else 0,
                 sent=path.blocks[same],
             )
-            lookback = self.tariff.lookback or LOOKBACK
+            lookback = self.tariff.lookback or math.inf
             planned = plan_marks(layout, most=most, lookback=lookback)
             marks = [first + bisect_left(layout.places, place) for place in planned]
         wanted = sorted(set(marks))[-most:]
@@ -200,7 +200,7 @@ class PrefixCache:
 
     def _near(self, mark: int, path: _Prefixes) -> Iterator[int]:
         """Yield the prefixes that a mark looks at, the longest first."""
-        least = path.positions[mark] - (self.tariff.lookback or LOOKBACK)
+        least = path.positions[mark] - (self.tariff.lookback or math.inf)
         return takewhile(lambda k: path.positions[k] > least, range(mark, -1, -1))
 
 

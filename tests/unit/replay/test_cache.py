@@ -180,6 +180,15 @@ def test_a_mark_looks_at_twenty_positions(grown: int, cached: int) -> None:
     assert cache.send(thread(10 + grown), marks=[10 + grown]).cached == cached
 
 
+def test_a_cache_without_a_look_back_finds_any_entry_before_a_mark() -> None:
+    """As OpenAI's does, which remembers marks and not how far they are."""
+    cache = PrefixCache(MARKED.model_copy(update={"lookback": None}))
+    cache.send(thread(10), marks=[10])
+
+    assert cache.send(thread(90), marks=[90]).cached == 100
+    assert cache.send(thread(200)).cached == 900
+
+
 def test_calls_in_a_row_are_one_position_and_so_are_results() -> None:
     """30 calls at once and their results do not hide what was sent before them."""
     cache = PrefixCache(MARKED)

@@ -35,8 +35,15 @@ def test_neighbouring_results_share_a_message() -> None:
 
 def test_what_nobody_touched_is_the_very_item() -> None:
     blocks, given = Blocks(count), items(THREAD)
-    shown = blocks.shown([*blocks.written(given)])
-    assert all(a is b for a, b in zip(shown, given, strict=True))
+    written = [*blocks.written(given)]
+    assert all(a is b for a, b in zip(blocks.shown(written), given, strict=True))
+    assert blocks.whole(written) == {0, 1, 2, 3, 4}
+
+
+def test_a_placeholder_is_nobodys_words() -> None:
+    blocks = Blocks(count)
+    placeholder = Item(answered("c1", "fetch", "nothing came"), -1, 5)
+    assert blocks.whole([*blocks.written([placeholder])]) == frozenset()
 
 
 def test_a_result_that_was_replaced_keeps_its_place_and_its_call() -> None:

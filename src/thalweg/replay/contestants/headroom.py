@@ -188,9 +188,9 @@ class Headroom(Contestant):
         if item.message.role == "tool":
             content = blocks[0]["content"]
             blocks = [{"text": content}] if isinstance(content, str) else content
+        was = item.message.parts  # as many, unless several texts became one
         parts = tuple(
-            Text(block["text"]) if "text" in block else part
-            for block, part in zip(blocks, item.message.parts, strict=True)
+            Text(block["text"]) if "text" in block else was[k] for k, block in enumerate(blocks)
         )
         message = replace(item.message, parts=parts, origin=None)
         size = measure(message, self.count)
