@@ -20,6 +20,9 @@ TOLD = 12
 """A record tells so many folded tokens in one."""
 
 
+Plan = Callable[[Scene], Iterator[Sequence[Edit]]]
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """One rung, as it stands before a call. Costs are in uncached input tokens."""
@@ -28,9 +31,11 @@ class Offer:
     """Tokens that every request from now on would be smaller by."""
     rent: float
     """What this call costs more without it."""
+    saving: float
+    """What every later call costs less, its cache warm."""
     price: float
     """What it costs once, but for what will be missed."""
-    edits: Callable[[Scene], Iterator[Sequence[Edit]]]
+    edits: Plan
     """Plans it; each batch is applied before the next is asked for."""
 
 
@@ -50,8 +55,8 @@ def fold(scene: Scene, tariff: Tariff, tail: int, *, cold: bool, summarizes: boo
         asking = tariff.prices(window.tokens)
         behind = (asking.write if cold else asking.read) * window.tokens
         price += min(behind, asking.input * dropped) + asking.output * SUMMARY
-    rent = _rent(scene, tariff, freed, cold=cold)
-    return Offer(freed, rent, price, partial(_fold, tail=tail))
+    plan = partial(_fold, tail=tail)
+    return _offer(scene, tariff, freed, price, plan, cold=cold)
 
 
 def _fold(scene: Scene, tail: int) -> Iterator[Sequence[Edit]]:
@@ -70,8 +75,8 @@ def clear(scene: Scene, tariff: Tariff, tail: int, *, cold: bool) -> Offer:
     behind = window.tokens_from(large[0]) - freed if large else 0
     price = _rewriting(scene, tariff, freed, behind, cold=cold)
     positions = [window.items[k].position for k in large]
-    rent = _rent(scene, tariff, freed, cold=cold)
-    return Offer(freed, rent, price, partial(_clear, positions=positions))
+    plan = partial(_clear, positions=positions)
+    return _offer(scene, tariff, freed, price, plan, cold=cold)
 
 
 def _is_clearable(scene: Scene, item: Item) -> bool:
@@ -89,6 +94,13 @@ def _clear(scene: Scene, positions: Sequence[int]) -> Iterator[Sequence[Edit]]:
         yield edits
         # reasoning stays: only a record's handle would reach it
         yield tuple(supersede(scene, positions[0]))
+
+
+def _offer(
+    scene: Scene, tariff: Tariff, freed: int, price: float, edits: Plan, *, cold: bool
+) -> Offer:
+    rent, saving = (_rent(scene, tariff, freed, cold=now) for now in (cold, False))
+    return Offer(freed, rent, saving, price, edits)
 
 
 def _rewriting(scene: Scene, tariff: Tariff, freed: int, behind: int, *, cold: bool) -> float:

@@ -5,7 +5,7 @@ applies the edit, and only then lets the policy look again.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from thalweg.context.edits import Edit
@@ -13,6 +13,7 @@ from thalweg.context.offers import Offer, clear, fold
 from thalweg.context.plan import is_fetched, plan_arrivals
 from thalweg.context.pricing import Tariff
 from thalweg.context.rent import Meter
+from thalweg.context.savings import Forecast
 from thalweg.context.scene import Scene
 from thalweg.context.squeeze import squeeze
 
@@ -78,7 +79,7 @@ class RentOrBuy:
         if scene.window.tokens <= scene.budget.limit:
             for name, offer in rungs.items():
                 if name in due:
-                    yield from self._taken(name, offer.edits(scene))
+                    yield from self._taken(name, _foretold(offer, self._price(offer), scene))
                     break
         for batch in squeeze(scene):
             yield from self._taken("fold", [batch])
@@ -96,9 +97,12 @@ class RentOrBuy:
 
     def _is_due(self, name: str, offer: Offer, scene: Scene) -> bool:
         meter = Meter(self.memory.get(name, 0.0))
-        due = meter.is_due(offer.rent, offer.price + self.missed * max(0, offer.freed))
+        due = meter.is_due(offer.rent, self._price(offer))
         self.memory[name] = meter.paid
         return due and offer.freed > scene.budget.progress
+
+    def _price(self, offer: Offer) -> float:
+        return offer.price + self.missed * max(0, offer.freed)
 
     def _taken(
         self, name: str, batches: Iterator[Sequence[Edit]] | Sequence[Sequence[Edit]]
@@ -119,3 +123,14 @@ class RentOrBuy:
                 cost = prices.read * scene.window.tokens + prices.write * entry.tokens
                 self.memory["missed"] = self.memory.get("missed", 0.0) + cost
                 self.memory["seen"] = entry.position
+
+
+def _foretold(offer: Offer, price: float, scene: Scene) -> Iterator[Sequence[Edit]]:
+    """Plan what is offered; the first edit says what was expected of all of them."""
+    forecast: Forecast | None = Forecast(price, offer.saving, scene.turn)
+    for batch in offer.edits(scene):
+        if batch and forecast is not None:
+            yield (replace(batch[0], forecast=forecast), *batch[1:])
+            forecast = None
+        else:
+            yield batch

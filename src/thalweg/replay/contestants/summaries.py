@@ -17,7 +17,7 @@ from thalweg.context.summarizing import (
 from thalweg.entries import Entry
 from thalweg.replay.contestants.base import Summarizing
 from thalweg.summaries.ask import ask_for, ask_in_place
-from thalweg.summaries.chunks import chunks
+from thalweg.summaries.chunks import LEAST_BUDGET, chunks
 from thalweg.summaries.summary import Summary
 from thalweg.tokens import Counter
 
@@ -98,7 +98,9 @@ class StandIn:
     def _apart(self, entries: Sequence[Entry], limit: int) -> int:
         """Count what a model is shown when it is asked about originals, chunk by chunk."""
         shown = [(entry.position, entry.message) for entry in entries]
-        transcripts = chunks(shown, int((limit - PROMPT_TOKENS) * MARGIN), self.count)
+        transcripts = chunks(
+            shown, max(LEAST_BUDGET, int((limit - PROMPT_TOKENS) * MARGIN)), self.count
+        )
         return sum(self.count(ask_for(text)) for text in transcripts)
 
     def _written(self, first: int, last: int) -> Summary:
