@@ -1,5 +1,6 @@
 """A recording, read once for all policies, and what each tariff makes of it."""
 
+import math
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ class Terms:
     @property
     def cost_unmanaged(self) -> float:
         """Of sending every call whole."""
-        return sum(charge.cost for charge in self.whole.values())
+        return math.fsum(charge.cost for charge in self.whole.values())
 
 
 def subject_of(recording: Recording, questions: Questions) -> Subject:
