@@ -31,7 +31,7 @@ NEIGHBOUR_SHARE = 0.25
 """What a word counts in the shortlist that stands in the passage before or after."""
 ABOUT_CHARS = 80
 """So much of what a message is about is shown in a hit."""
-WIDTHS = ((4, 900), (7, 420), (1_000, 220))
+WIDTHS = ((3, 900), (7, 420), (1_000, 220))
 """How many hits are shown how wide, in characters: the better, the wider."""
 LEAST_TOKENS = 24
 """Less room than this is left empty."""
