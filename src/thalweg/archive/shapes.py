@@ -43,7 +43,7 @@ _SHAPES = {
     ),
     "id": _Shape(
         r"\bids?\b|_id\b|(?-i:[a-z]Id\b)|\bhash(?:es)?\b|\bsha\b|\bcommit\b|\buuid\b|\btoken\b",
-        r"\b(?=[0-9a-f-]*\d)(?=[0-9-]*[a-f])[0-9a-f]{6,}(?:-[0-9a-f]{4,})*\b"
+        r"\b(?=[0-9a-f-]{0,40}\d)(?=[0-9-]{0,40}[a-f])[0-9a-f]{6,}(?:-[0-9a-f]{4,})*\b"
         r"|(?-i:\b[A-Z]{2,}-\d+\b)|#\d+",
     ),
     "path": _Shape(
