@@ -268,6 +268,32 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_the_index_of_an_older_format_is_made_anew(tmp_path: Path) -> None:
+    """It lists other words: it is neither searched nor taken apart by ours."""
+    path = tmp_path / "thalweg.db"
+    with SqliteArchive(path) as archive:
+        archive.append(KEY, [said("the parser"), said("ok  parser  12.061s")])
+        archive.search(KEY, "parser")
+    with sqlite3.connect(path, isolation_level=None) as raw:
+        raw.execute("INSERT INTO archive_words (archive_words) VALUES ('delete-all')")
+        raw.execute("INSERT INTO archive_words (rowid, words) VALUES (4294967297, 'former')")
+        raw.execute("UPDATE archive_meta SET value = 1 WHERE name = 'version'")
+    raw.close()
+
+    for _ in range(2):
+        with SqliteArchive(path) as archive:
+            assert len(archive.search(KEY, "How long did the parser take?")) == 2
+            assert archive.search(KEY, "former") == []
+    with SqliteArchive(path) as archive:
+        archive.delete(KEY)
+    with sqlite3.connect(path) as raw:
+        raw.execute("INSERT INTO archive_words (archive_words) VALUES ('integrity-check')")
+        assert raw.execute("SELECT value FROM archive_meta WHERE name = 'version'").fetchone() == (
+            2,
+        )
+    raw.close()
+
+
 def test_an_unknown_kind_of_archive_is_refused_without_the_password() -> None:
     """Addresses may hold secrets."""
     with pytest.raises(ConfigError, match="no such kind") as caught:

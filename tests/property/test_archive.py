@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from thalweg.archive.blobs import pack, put_together, take_apart, unpack
 from thalweg.archive.excerpts import best_window, segments, widen
 from thalweg.archive.passages import MAX_CHARS, MAX_LINE_CHARS, cut
-from thalweg.archive.question import ask, looks_like
+from thalweg.archive.question import ask
 from thalweg.archive.reading import read_piece
+from thalweg.archive.shapes import SHAPE_WORDS, looks_like
 from thalweg.archive.stems import stem
 from thalweg.archive.words import find_tokens, token_words, words
 from thalweg.entries import Message, Opaque, Part, Text, Thinking, ToolCall
@@ -157,6 +158,11 @@ def test_a_word_has_the_stem_that_sqlite_takes(
     assert [stem(word) for word in listed] == stemmer(listed)
 
 
+def test_the_word_of_a_shape_is_its_own_stem() -> None:
+    """Else an index that knows English endings would hold another word."""
+    assert [stem(word) for word in SHAPE_WORDS.values()] == list(SHAPE_WORDS.values())
+
+
 @given(texts)
 def test_any_text_can_be_asked(text: str) -> None:
     """And compared with any shape of an answer."""
@@ -164,6 +170,8 @@ def test_any_text_can_be_asked(text: str) -> None:
 
     assert len(set(question.words)) == len(question.words) <= 48
     assert all(looks_like(text, shape) in {True, False} for shape in question.shapes)
+    assert question.sought[: len(question.words)] == question.words
+    assert set(question.sought[len(question.words) :]) <= set(SHAPE_WORDS.values())
 
 
 @given(texts, st.integers(1, 900), st.data())

@@ -6,21 +6,20 @@ import sys
 from collections.abc import Sequence
 
 from thalweg.archive import Passage, render_passages
-from thalweg.archive.index import Hits, Row
+from thalweg.archive.index import Hits, Row, words_of
 from thalweg.archive.question import Question, ask
-from thalweg.archive.ranking import choose, rank, surroundings
-from thalweg.archive.words import words
+from thalweg.archive.ranking import SHORTLIST, choose, rank, shortlist, surroundings
 from thalweg.tokens import exact_counter
 
 
 def found(question: Question, rows: Sequence[Row]) -> Hits:
     """Look words up as an index does, in a thread of a hundred passages."""
-    listed = {row.id: set(words(f"{row.speaker.partition(' ')[2]} {row.text}")) for row in rows}
+    listed = {row.id: set(words_of(row.speaker, row.text).split()) for row in rows}
     masks = {
-        row: sum(1 << bit for bit, word in enumerate(question.words) if word in have)
+        row: sum(1 << bit for bit, word in enumerate(question.sought) if word in have)
         for row, have in listed.items()
     }
-    counts = [sum(word in have for have in listed.values()) for word in question.words]
+    counts = [sum(word in have for have in listed.values()) for word in question.sought]
     return Hits({row: mask for row, mask in masks.items() if mask}, tuple(counts), 100)
 
 
@@ -95,6 +94,38 @@ def test_what_looks_like_an_answer_is_preferred() -> None:
     rows = [row(1, "tests passed in 4.2s"), *(row(n, "tests passed at last") for n in range(2, 6))]
 
     assert order("How long did the tests take?", *rows)[0] == 1
+
+
+def test_a_shape_speaks_where_something_else_does() -> None:
+    """The words beside it may be elsewhere; with none at all it is no answer."""
+    beside = [Row(10, 1, 0, 0, "user", "run the tests"), Row(11, 2, 0, 0, "tool", "ok  4.2s")]
+
+    ranked = order("How long did the tests take?", *beside, row(9, "done in 7 hours"))
+
+    assert sorted(ranked) == [1, 2]
+
+
+def test_a_shape_brings_a_passage_into_the_shortlist() -> None:
+    """Before those with the same words and no answer; not with the shape alone."""
+    rows = [row(1, "parser 4.2s"), *(row(n, "the parser") for n in range(3, SHORTLIST + 9))]
+    rows.append(row(SHORTLIST + 20, "12 minutes"))
+    question = ask("How long did the parser take?")
+
+    listed = shortlist(question, found(question, rows))
+
+    assert listed[0] == rows[0].id
+    assert rows[-1].id not in listed
+
+
+def test_hits_are_shown_the_wider_the_better_they_are() -> None:
+    """The best ones by far."""
+    filler = "\n".join(f"line {n} of what is told around it here" for n in range(30))
+    rows = [row(n, f"gateway {n}\n{filler} {n}".replace("line", f"line{n}")) for n in range(1, 12)]
+
+    shown = [len(passage.text) for passage in chosen("gateway", rows, 8_000)]
+
+    assert min(shown[:3]) > 600 > max(shown[3:7])
+    assert min(shown[3:7]) > 300 > max(shown[7:])
 
 
 def test_who_said_it_counts_if_the_question_says_so() -> None:

@@ -11,6 +11,7 @@ from thalweg.archive.base import Span
 from thalweg.archive.blobs import decode, encode
 from thalweg.archive.database import Database
 from thalweg.archive.passages import cut
+from thalweg.archive.shapes import SHAPE_WORDS, shape_words
 from thalweg.archive.words import words
 from thalweg.entries import Message
 from thalweg.transcript import as_text, speaker
@@ -23,6 +24,7 @@ BATCH_PASSAGES = 5_000
 """So many passages are taken out in one transaction."""
 MAX_HITS = 800
 """Passages that are looked at for one word, newest first."""
+_SHAPE_WORDS = frozenset(SHAPE_WORDS.values())
 _PROBES = 64
 """Passages that are looked at together to find where a message begins."""
 MAX_GROUPS = 6
@@ -99,9 +101,9 @@ def _speaker(message: Message) -> str:
 
 
 def words_of(who: str, text: str) -> str:
-    """List the words of a passage for the index; the name of its speaker is among them."""
+    """List the words of a passage for the index, with its speaker's name and its shapes."""
     _, _, name = who.partition(" ")
-    return " ".join(dict.fromkeys(words(f"{name}\n{text}")))
+    return " ".join(dict.fromkeys((*words(f"{name}\n{text}"), *shape_words(text))))
 
 
 def last_batch(db: Database, thread: int) -> tuple[int, int]:
@@ -155,7 +157,11 @@ def find(
         counts.append(_estimate(ids, ranges))
         for row in ids:
             rows[row] = rows.get(row, 0) | 1 << bit
-    common = [bit for bit, count in enumerate(counts) if count >= MAX_HITS]
+    common = [
+        bit
+        for bit, count in enumerate(counts)
+        if count >= MAX_HITS and query[bit] not in _SHAPE_WORDS
+    ]
     pairs = [(a, b) for i, a in enumerate(common) for b in common[i + 1 :]]
     groups: list[Sequence[int]] = [common, *pairs] if pairs else []
     for group in groups[:MAX_GROUPS]:

@@ -5,7 +5,14 @@ from collections.abc import Mapping
 
 from thalweg.errors import ConfigError
 
-VERSION = 1
+VERSION = 2
+"""Since 2, the index lists the shapes of answers. What `words_of` gives is part of the format:
+an index is only taken apart by the words that it was made of."""
+
+
+def is_older(found: bytes | int | None) -> bool:
+    """Tell whether the index of an archive is another than ours, and is to be made anew."""
+    return found is not None and int(found) < VERSION
 
 
 def refuse_newer(place: str, found: bytes | int | None) -> None:

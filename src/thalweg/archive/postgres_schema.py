@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from thalweg.archive.meta import VERSION, first_secret, refuse_newer, secret_of
+from thalweg.archive.meta import VERSION, first_secret, is_older, refuse_newer, secret_of
 from thalweg.errors import ConfigError, StorageError
 
 _SET_UP = int.from_bytes(b"thalweg")
@@ -117,6 +117,14 @@ CREATE TRIGGER archive_turn_lasts AFTER DELETE ON archive_turn
 """
 
 
+_FORGET_INDEX = """
+LOCK TABLE archive_thread, archive_passage, archive_words IN ACCESS EXCLUSIVE MODE;
+TRUNCATE archive_passage, archive_words;
+UPDATE archive_thread SET indexed = 0, passages = 0;
+"""
+"""What is indexed is indexed again when it is searched."""
+
+
 def place_of(url: str) -> str:
     """Name the database at an address, without its password.
 
@@ -175,15 +183,22 @@ def connect(url: str, place: str, timeout_s: float) -> psycopg.Connection:
 def prepare(connection: psycopg.Connection, place: str, secret: bytes | None) -> bytes:
     """Make the tables where they are missing, and return the secret of this archive.
 
+    An index that an older version made is left to the next searches to make anew.
+
     Raises:
         ConfigError: It was written by a newer version, or has another secret.
         StorageError: It cannot be written.
     """
     try:
-        if (meta := _meta(connection)) is None:
+        meta = _meta(connection)
+        if meta is None or is_older(meta.get("version")):
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SET_UP,))
                 meta = _meta(connection) or _set_up(connection, secret)
+                if is_older(meta.get("version")):
+                    connection.execute(_FORGET_INDEX)
+                    renewed = "UPDATE archive_meta SET value = %s WHERE name = 'version'"
+                    connection.execute(renewed, (str(VERSION).encode(),))
     except psycopg.Error as error:
         raise as_storage_error(place, error) from None
     refuse_newer(place, meta.get("version"))

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from thalweg.archive.shapes import SHAPE_WORDS, shapes_asked
 from thalweg.archive.words import words
 
 MAX_CHARS = 4_000
@@ -58,64 +59,6 @@ _STOP_PAIRS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """A kind of answer."""
-
-    asks: str
-    """What a question with such an answer says; case does not matter."""
-    looks: str
-    """What such an answer looks like."""
-
-
-_SHAPES = {
-    "number": _Shape(
-        r"\bhow (?:many|much)\b|\bnumbers?\b|\bcount\b|\btotal\b|多少|几个|几次|数量",
-        r"\d",
-    ),
-    "duration": _Shape(
-        r"\bhow long\b|\bduration\b|\bseconds?\b|\bminutes?\b|多久|多长时间",
-        r"\d\s?(?:ms|s|sec|seconds?|m|min|minutes?|h|hours?|days?|weeks?|months?|years?)\b"
-        r"|[天年月周秒时分]",
-    ),
-    "size": _Shape(
-        r"\bhow (?:large|big)\b|\bsizes?\b|\bbytes\b|多大",
-        r"\d\s?(?:[kmgt]i?b|bytes)\b|\d{3}",
-    ),
-    "id": _Shape(
-        r"\bids?\b|_id\b|(?-i:[a-z]Id\b)|\bhash(?:es)?\b|\bsha\b|\bcommit\b|\buuid\b|\btoken\b",
-        r"\b(?=[0-9a-f-]*\d)[0-9a-f]{6,}(?:-[0-9a-f]{4,})*\b|\b[A-Z]+-\d+\b|#\d+",
-    ),
-    "path": _Shape(
-        r"\bpaths?\b|\bfolders?\b|\bdirector(?:y|ies)\b|\bdocuments?\b|\bfiles?\b|\btemplate\b"
-        r"|\bwhere\b|文件|路径|目录",
-        r"[\w~.]/|/\w|\w\.[a-z]{1,5}\b",
-    ),
-    "line": _Shape(r"\blines?\b|行", r":\d+\b|\blines? \d+|\d+-\d+|\(\d+,\d+\)"),
-    "version": _Shape(r"\bversions?\b|\breleases?\b|版本", r"\d+\.\d+"),
-    "address": _Shape(
-        r"\burls?\b|\blinks?\b|\baddress\b|\bhost\b|\bport\b|\bproxy\b|\bwebsite\b|网址|链接",
-        r"https?://|\w\.[a-z]{2,}\b|:\d{2,5}\b",
-    ),
-    "name": _Shape(
-        r"\bfunctions?\b|\bhelpers?\b|\bmethods?\b|\bclass(?:es)?\b|\binterfaces?\b|\btests?\b"
-        r"|\bvariables?\b|\bfields?\b|\blabels?\b|\bflags?\b|\boptions?\b|\btypes?\b|\bactions?\b"
-        r"|\bname\b|函数|方法|变量",
-        r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|\w\(\)|--\w",
-    ),
-    "date": _Shape(
-        r"^\W*(?:since |until )?when\b|\bwhat time\b|\bdates?\b|\bday\b|\bmonth\b|\byear\b"
-        r"|什么时候|哪天|何时|日期",
-        r"\b(?:19|20)\d\d\b|\d{1,2}[:/.]\d\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
-        r"|\b(?:january|february|march|april|june|july|august|september|october|november|december)"
-        r"\b|\b(?:yesterday|today|tomorrow|tonight|ago|last|next)\b|[年月日周]",
-    ),
-}
-_ASKS = {name: re.compile(shape.asks, re.IGNORECASE) for name, shape in _SHAPES.items()}
-_LOOKS = {
-    name: re.compile(shape.looks, re.IGNORECASE if name != "name" else 0)
-    for name, shape in _SHAPES.items()
-}
 _SPEAKERS = {
     "user": re.compile(r"\buser(?:'s)?\b|用户", re.IGNORECASE),
     "assistant": re.compile(r"\bassistant(?:'s)?\b|\byou\b|助手", re.IGNORECASE),
@@ -132,7 +75,11 @@ _NEWEST = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"(?<!\w)['\"`\u2018“「『](.{3,120}?)['\"`\u2019”」』](?!\w)")
+_SHAPE_WORDS = frozenset(SHAPE_WORDS.values())
 WEAK = 0.3
+"""How much a word says that only shapes a question."""
+SHAPE = 0.75
+"""How much the shape of an answer says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +97,15 @@ class Question:
     end: int = 0
     """Which end of the thread it asks about: -1 the beginning, 1 the newest, 0 it does not say."""
 
+    @property
+    def sought(self) -> tuple[str, ...]:
+        """What is looked up: its words, then the index's word of each shape that has one."""
+        return self.words + tuple(SHAPE_WORDS[name] for name in self.shapes if name in SHAPE_WORDS)
+
     def importance(self, word: str) -> float:
         """Tell how much a word says beside its rarity, from 0 to 1."""
+        if word in _SHAPE_WORDS:
+            return SHAPE
         return WEAK if word in _WEAK_WORDS or word in self.speakers else 1.0
 
 
@@ -171,17 +125,7 @@ def ask(query: str) -> Question:
     return Question(
         words=tuple((telling or found)[:MAX_WORDS]),
         phrases=tuple(phrase.lower() for phrase in _QUOTED.findall(query)),
-        shapes=tuple(name for name, asks in _ASKS.items() if asks.search(query)),
+        shapes=shapes_asked(query),
         speakers=tuple(role for role, names in _SPEAKERS.items() if names.search(query)),
         end=bool(_NEWEST.search(query)) - bool(_BEGINNING.search(query)),
     )
-
-
-def looks_like(text: str, shape: str) -> bool:
-    """Say whether something in a text has the shape of an answer.
-
-    Example:
-        >>> looks_like("ok  4.081s", "duration"), looks_like("all passed", "duration")
-        (True, False)
-    """
-    return _LOOKS[shape].search(text) is not None

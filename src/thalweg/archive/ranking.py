@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from thalweg.archive.base import Passage, Span, render_passages
 from thalweg.archive.excerpts import best_window, segments, widen
 from thalweg.archive.index import Hits, Row
-from thalweg.archive.question import Question, looks_like
+from thalweg.archive.question import Question
+from thalweg.archive.shapes import SHAPE_WORDS, looks_like
 from thalweg.archive.words import find_tokens, token_words
 from thalweg.tokens import Counter
 
@@ -30,7 +31,7 @@ NEIGHBOUR_SHARE = 0.25
 """What a word counts in the shortlist that stands in the passage before or after."""
 ABOUT_CHARS = 80
 """So much of what a message is about is shown in a hit."""
-WIDTHS = ((4, 900), (1_000, 220))
+WIDTHS = ((3, 900), (7, 420), (1_000, 220))
 """How many hits are shown how wide, in characters: the better, the wider."""
 LEAST_TOKENS = 24
 """Less room than this is left empty."""
@@ -50,8 +51,10 @@ class Features:
     """Share that stands only in the passage before or after, or before the call answered."""
     phrase: float = 0.4
     """Share of the question's quotations that stand in it, word for word."""
-    shape: float = 0.25
-    """What the shapes of an answer weigh that it has: each like a word, by its rarity."""
+    shape: float = 1.0
+    """What the telling shapes of an answer weigh that stand in those lines."""
+    common_shape: float = 0.25
+    """What the other ones weigh that it has: each like a word, by its rarity."""
     speaker: float = 1.0
     """What the speaker weighs, if the question names who said it: like a word, by rarity."""
     end: float = 0.1
@@ -67,6 +70,7 @@ class Features:
             + self.around * WEIGHTS.around
             + self.phrase * WEIGHTS.phrase
             + self.shape * WEIGHTS.shape
+            + self.common_shape * WEIGHTS.common_shape
             + self.speaker * WEIGHTS.speaker
             + self.end * WEIGHTS.end
         )
@@ -87,17 +91,24 @@ class Candidate:
 
 
 class Scale:
-    """Weighs sets of words: rare words weigh more, words that only shape a question less."""
+    """Weighs sets of words: rare words weigh more, words that only shape a question less.
+
+    The telling shapes of an answer are words here, after those of the question.
+    """
 
     def __init__(self, question: Question, hits: Hits) -> None:
         self._single = [
             rarity(count, hits.total) * question.importance(word)
-            for word, count in zip(question.words, hits.counts, strict=True)
+            for word, count in zip(question.sought, hits.counts, strict=True)
         ]
         self._sums: dict[int, float] = {}
         self._bits = {word: 1 << bit for bit, word in enumerate(question.words)}
         self._masks: dict[str, int] = {}
-        self.all = sum(self._single) or 1.0
+        telling = [shape for shape in question.shapes if shape in SHAPE_WORDS]
+        self._shapes = {shape: 1 << bit for bit, shape in enumerate(telling, len(question.words))}
+        self.words = (1 << len(question.words)) - 1
+        """All words but the shapes."""
+        self.all = self(self.words) or 1.0
 
     def __call__(self, words: int) -> float:
         """Weigh a set of words."""
@@ -107,7 +118,7 @@ class Scale:
         return known
 
     def words_in(self, text: str) -> int:
-        """Find the words of the question in a text."""
+        """Find the words of the question in a text, and the shapes of an answer."""
         found, masks = 0, self._masks
         for token in find_tokens(text):
             if (mask := masks.get(token)) is None:
@@ -116,6 +127,8 @@ class Scale:
                     mask |= self._bits.get(word, 0)
                 masks[token] = mask
             found |= mask
+        for shape, bit in self._shapes.items():
+            found |= bit if looks_like(text, shape) else 0
         return found
 
 
@@ -136,7 +149,9 @@ def shortlist(question: Question, hits: Hits) -> list[int]:
 
     def score(row: int) -> tuple[float, int]:
         own = rows[row]
-        near = (rows.get(row - 1, 0) | rows.get(row + 1, 0)) & ~own
+        near = (rows.get(row - 1, 0) | rows.get(row + 1, 0)) & ~own & scale.words
+        # A shape alone tells nothing: something else has to speak for the passage.
+        own = own if (own | near) & scale.words else 0
         return scale(own) + NEIGHBOUR_SHARE * scale(near), row
 
     return sorted(rows, key=score, reverse=True)[:SHORTLIST]
@@ -187,14 +202,15 @@ def rank(
     rows: Mapping[int, Row],
     within: Sequence[Span] | None = None,
 ) -> list[Candidate]:
-    """Rank the passages in which words of the question stand, or in the calls they answer."""
+    """Rank the passages in which words of the question stand, or in the calls they answer.
+
+    Beside one that has the shape of an answer, words count as well.
+    """
     scale = Scale(question, hits)
     possible = [
         row
         for row in rows.values()
-        if row.start >= 0
-        and hits.rows.get(row.id, 0) | hits.rows.get(row.about, 0)
-        and _is_within(row.position, within)
+        if row.start >= 0 and _is_spoken_for(row, scale, hits) and _is_within(row.position, within)
     ]
     shown = [
         _Shown.of(row, scale, question, hits) for row in _promising(question, scale, hits, possible)
@@ -214,13 +230,19 @@ def rank(
     return sorted(found, key=lambda one: (-one.features.score, -one.row.id))
 
 
+def _is_spoken_for(row: Row, scale: "Scale", hits: Hits) -> bool:
+    own, about, near = _words(hits, row)
+    return bool((own | about | (near if own else 0)) & scale.words)
+
+
 def _promising(question: Question, scale: "Scale", hits: Hits, rows: Sequence[Row]) -> list[Row]:
     """Pick the passages to look at closely, by what is known without reading their lines."""
     speakers = Counted(_role(row) for row in rows)
 
     def score(row: Row) -> tuple[float, int]:
         own, about, near = _words(hits, row)
-        total = scale(own) + WEIGHTS.about * scale(about) + WEIGHTS.around * scale(near)
+        total = scale(own) + WEIGHTS.about * scale(about & scale.words)
+        total += WEIGHTS.around * scale(near & scale.words)
         if _role(row) in question.speakers:
             total += WEIGHTS.speaker * rarity(speakers[_role(row)], len(rows))
         return total, row.id
@@ -257,11 +279,11 @@ class _Shown:
     first: int
     last: int
     window: int
-    """Words in those lines."""
+    """Words in those lines, and telling shapes."""
     whole: int
     """Words in the passage and its speaker's name."""
     traits: frozenset[str]
-    """Shapes of an answer that it has, and its speaker if the question names that one."""
+    """Common shapes of an answer in it, and its speaker if the question names that one."""
 
     @classmethod
     def of(cls, row: Row, scale: "Scale", question: Question, hits: Hits) -> "_Shown":
@@ -275,7 +297,8 @@ class _Shown:
             window |= words if first <= index <= last else 0
         stretch = row.text[slice(*widen(lines, first, last, WIDTHS[-1][1]))]
         whole |= hits.rows.get(row.id, 0)
-        traits = {shape for shape in question.shapes if looks_like(stretch, shape)}
+        common = [shape for shape in question.shapes if shape not in SHAPE_WORDS]
+        traits = {shape for shape in common if looks_like(stretch, shape)}
         traits |= {_role(row)} & set(question.speakers)
         return cls(row, first, last, window, whole, frozenset(traits))
 
@@ -289,19 +312,20 @@ def _features(
     rare: Mapping[str, float],
     last_position: int,
 ) -> Features:
-    row, whole = one.row, one.whole
-    about = hits.rows.get(row.about, 0) & ~whole
-    near = _near(hits, row)
+    row, whole, window = one.row, one.whole & scale.words, one.window & scale.words
+    about = hits.rows.get(row.about, 0) & ~whole & scale.words
+    near = _near(hits, row) & ~whole & ~about & scale.words
     text = row.text.lower() if question.phrases else ""
     said = [phrase in text for phrase in question.phrases]
     place = row.position / last_position
     return Features(
-        window=scale(one.window) / scale.all,
-        passage=scale(whole & ~one.window) / scale.all,
+        window=scale(window) / scale.all,
+        passage=scale(whole & ~window) / scale.all,
         about=scale(about) / scale.all,
-        around=scale(near & ~whole & ~about) / scale.all,
+        around=scale(near) / scale.all,
         phrase=sum(said) / len(said) if said else 0.0,
-        shape=_weight(one.traits.intersection(question.shapes), rare) / scale.all,
+        shape=scale(one.window & ~scale.words) / scale.all,
+        common_shape=_weight(one.traits.intersection(question.shapes), rare) / scale.all,
         speaker=_weight(one.traits.intersection(question.speakers), rare) / scale.all,
         end=(0.0, place, 1 - place)[question.end],
     )

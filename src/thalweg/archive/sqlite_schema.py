@@ -4,7 +4,7 @@ import sqlite3
 import time
 from pathlib import Path
 
-from thalweg.archive.meta import VERSION, first_secret, refuse_newer, secret_of
+from thalweg.archive.meta import VERSION, first_secret, is_older, refuse_newer, secret_of
 from thalweg.errors import ConfigError, StorageError
 
 MEMORY = ":memory:"
@@ -86,6 +86,14 @@ BEGIN SELECT RAISE(ABORT, 'the journal goes only with its whole thread'); END;
 """
 
 
+_FORGET_INDEX = (
+    "INSERT INTO archive_words (archive_words) VALUES ('delete-all')",
+    "DELETE FROM archive_passage",
+    "UPDATE archive_thread SET indexed = 0, passages = 0",
+)
+"""What is indexed is indexed again when it is searched."""
+
+
 def connect(path: str, busy_timeout_s: float) -> sqlite3.Connection:
     """Open a database for the archive, safe against a power cut.
 
@@ -146,6 +154,8 @@ def _use_wal(connection: sqlite3.Connection, deadline: float) -> None:
 def prepare(connection: sqlite3.Connection, path: str, secret: bytes | None) -> bytes:
     """Make the tables where they are missing, and return the secret of this archive.
 
+    An index that an older version made is left to the next searches to make anew.
+
     Raises:
         ConfigError: It was written by a newer version, has another secret, or cannot be
             written.
@@ -158,6 +168,11 @@ def prepare(connection: sqlite3.Connection, path: str, secret: bytes | None) -> 
         rows = [("version", VERSION), ("secret", first_secret(secret))]
         connection.executemany("INSERT OR IGNORE INTO archive_meta VALUES (?, ?)", rows)
         found = dict(connection.execute("SELECT name, value FROM archive_meta"))
+        if is_older(found.get("version")):
+            for statement in _FORGET_INDEX:
+                connection.execute(statement)
+            renewed = "UPDATE archive_meta SET value = ? WHERE name = 'version'"
+            connection.execute(renewed, (VERSION,))
         connection.execute("COMMIT")
     except sqlite3.Error as error:
         if connection.in_transaction:

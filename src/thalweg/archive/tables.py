@@ -257,7 +257,7 @@ class TableArchive(ABC):
             if thread is None or not question.words:
                 return []
             (total,) = db.row("SELECT passages FROM archive_thread WHERE id = ?", (thread,))
-            hits = index.find(db, thread, total, question.words, within)
+            hits = index.find(db, thread, total, question.sought, within)
             rows = index.rows_of(db, shortlist(question, hits))
             rows |= index.rows_of(db, surroundings(rows.values(), hits))
         return choose(question, hits, rows, max_tokens, exact_counter(), within=within)
