@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -279,7 +278,7 @@ def types_of(value: object) -> object:
 
 def test_json_has_the_documented_fields_for_every_policy() -> None:
     """No more, no less, and in this order."""
-    here = [p for p in POLICIES if p not in INSTALLED or find_spec(INSTALLED[p].package)]
+    here = [name for name in POLICIES if name not in INSTALLED]  # others are in tests/arena
     every = ",".join(here)
     done = thalweg("replay", sample_path(), "--json", "--window", "32000", "--policy", every)
     printed = json.loads(done.stdout)
