@@ -86,7 +86,13 @@ def agent_at(
             system_prompt=SYSTEM,
             middleware=[
                 ContextMiddleware(
-                    ContextPolicy(window=window, max_output=500, summarize=False),
+                    ContextPolicy(
+                        window=window,
+                        max_output=500,
+                        summarize=False,
+                        trigger=("fraction", 0.85),
+                        keep=("fraction", 0.2),
+                    ),
                     archive=archive,
                 )
             ],

@@ -20,7 +20,7 @@ from langgraph.types import Command, StreamMode
 
 from tests.e2e.scripted import Agent, RuledModel, StreamingModel, agent_with, calls, says
 from thalweg.archive import Archive, ThreadKey, open_archive
-from thalweg.context.settings import ContextPolicy
+from thalweg.context import ContextPolicy, Pricing
 from thalweg.entries import Message
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.marks import read_mark
@@ -364,6 +364,7 @@ def test_a_named_thread_without_checkpoints_gives_all_messages_back(archive: Arc
 
 
 MODES: list[StreamMode] = ["messages", "updates", "values", "custom"]
+PRICED = ContextPolicy(pricing=Pricing(tariff="anthropic"))
 FOLDS = ContextPolicy(window=4_000, trigger=("tokens", 400), keep=("tokens", 100))
 
 
@@ -438,11 +439,11 @@ def test_an_archive_that_was_deleted_is_begun_again_with_a_warning(
 ) -> None:
     """What the state still holds goes on; nobody is told that nothing is missing."""
     model = RuledModel(rule=says("one", "two", "three", "four"))
-    agent = agent_with(model, ContextMiddleware(archive=archive), checkpointer=saver)
+    agent = agent_with(model, ContextMiddleware(PRICED, archive=archive), checkpointer=saver)
     agent.invoke(user("first"), at())
     agent.invoke(user("second"), at())
     archive.delete(key())
-    agent = agent_with(model, ContextMiddleware(archive=archive), checkpointer=saver)
+    agent = agent_with(model, ContextMiddleware(PRICED, archive=archive), checkpointer=saver)
 
     with caplog.at_level(logging.WARNING, logger="thalweg"):
         agent.invoke(user("third"), at())
