@@ -72,16 +72,18 @@ Totals = Mapping[Cell, Mapping[str, Total]]
 def totals_of(rows: Sequence[Row]) -> Totals:
     """Add up rows; long recorded threads are a group of their own besides.
 
-    In a group, only threads count that every policy has figures of, or has failed on: an
+    In a cell, only threads count that every policy has figures of, or has failed on: an
     interrupted run gives figures of the same threads for all.
     """
-    policies = {row.policy for row in rows}
+    policies: dict[tuple[str, int, str], set[str]] = defaultdict(set)
     had: dict[tuple[str, int, str], set[str]] = defaultdict(set)
     for row in rows:
+        policies[row.group, row.window, row.tariff].add(row.policy)
         had[row.trajectory, row.window, row.tariff].add(row.policy)
     grouped: dict[Cell, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in sorted(rows, key=lambda r: (_order(r.group), r.group, r.window, r.trajectory)):
-        if had[row.trajectory, row.window, row.tariff] != policies:
+        wanted = policies[row.group, row.window, row.tariff]
+        if had[row.trajectory, row.window, row.tariff] != wanted:
             continue
         for group in _groups(row):
             grouped[Cell(group, row.window, row.tariff)][row.policy].append(row)
