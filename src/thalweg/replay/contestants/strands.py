@@ -76,7 +76,8 @@ class StandIn:
     async def count_tokens(self, messages: Sequence[StrandsMessage], **also: Any) -> int:  # noqa: ANN401 (Strands' signature)
         """Estimate tokens from characters, as its models do unless they are told otherwise."""
         said = cast("list[AgentMessage]", messages)
-        return await Model.count_tokens(cast("Model", self), said, **also)
+        tokens: int = await Model.count_tokens(cast("Model", self), said, **also)
+        return tokens
 
     async def stream(
         self,
