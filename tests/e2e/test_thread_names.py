@@ -118,7 +118,9 @@ def test_another_owner_does_not_go_on_with_a_thread(
     """A state that somebody else left gives what it holds itself, and a warning."""
     model = answering()
     middleware = ContextMiddleware(
-        archive=archive, owner=lambda config: str(config["configurable"]["user"])
+        {"pricing": {"tariff": "anthropic"}},
+        archive=archive,
+        owner=lambda config: str(config["configurable"]["user"]),
     )
     agent = agent_with(model, middleware, checkpointer=InMemorySaver())
     for n in range(4):

@@ -132,8 +132,8 @@ class Tariff(Section):
         The higher, the less it pays to change what is cached; infinite where reading is free.
 
         Example:
-            >>> Tariff(name="mine", read=0.1, write=1.25).rewriting
-            11.5
+            >>> Tariff(name="mine", read=0.5, write=1.25).rewriting
+            1.5
         """
         return (self.write - self.read) / self.read if self.read else float("inf")
 

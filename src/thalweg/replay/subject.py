@@ -1,6 +1,5 @@
 """A recording, read once for all policies, and what each tariff makes of it."""
 
-import math
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,7 +42,7 @@ class Terms:
     @property
     def cost_unmanaged(self) -> float:
         """Of sending every call whole."""
-        return math.fsum(charge.cost for charge in self.whole.values())
+        return sum((charge.cost for charge in self.whole.values()), 0.0)
 
 
 def subject_of(recording: Recording, questions: Questions) -> Subject:
