@@ -24,6 +24,59 @@ Plan = Callable[[Scene], Iterator[Sequence[Edit]]]
 
 
 @dataclass(frozen=True, slots=True)
+class Costs:
+    """What the coming call costs, and what it would if it were smaller."""
+
+    tariff: Tariff
+    tokens: int
+    """Of the request as it stands."""
+    new: int
+    """Those of them that came since the last call: they are written whatever else is done."""
+    cold: bool
+    """Whether the cache has lost the others, too."""
+
+    @classmethod
+    def of(cls, scene: Scene, tariff: Tariff, *, cold: bool) -> "Costs":
+        """Look at a call."""
+        new = sum(scene.shown_tokens(entry) for entry in scene.window.open_entries)
+        return cls(tariff, scene.window.tokens, new, cold)
+
+    def rent(self, freed: int, *, cold: bool) -> float:
+        """Tell what the call costs more than it would with so many tokens less.
+
+        It reads what was sent before from the cache and writes what is new; all of it is new
+        where the cache is cold. A larger request may fall into a dearer tier.
+        """
+        smaller = self.tokens - max(0, freed)
+        new = self.tokens if cold else min(self.new, smaller)
+        least = min(new, smaller)
+        whole = self.tariff.charge(self.tokens - new, new)
+        return whole - self.tariff.charge(smaller - least, least)
+
+    def rewriting(self, freed: int, behind: int) -> float:
+        """Price what stands behind the first change: written again where it would have been read.
+
+        Args:
+            freed: Tokens that the request is smaller by then.
+            behind: Tokens from the first change on.
+        """
+        prices = self.tariff.prices(self.tokens - max(0, freed))
+        again = 0 if self.cold else max(0, behind - self.new)
+        return (prices.write - prices.read) * again
+
+    def asking(self, dropped: int) -> float:
+        """Price a summary of so many tokens, asked for where that is cheaper."""
+        prices = self.tariff.prices(self.tokens)
+        behind = (prices.write if self.cold else prices.read) * self.tokens
+        return min(behind, prices.input * dropped) + prices.output * SUMMARY
+
+    def offer(self, freed: int, price: float, edits: Plan) -> "Offer":
+        """Offer what frees so many tokens, at a price."""
+        rent, saving = self.rent(freed, cold=self.cold), self.rent(freed, cold=False)
+        return Offer(freed, rent, saving, price, edits)
+
+
+@dataclass(frozen=True, slots=True)
 class Offer:
     """One rung, as it stands before a call. Costs are in uncached input tokens."""
 
@@ -39,7 +92,7 @@ class Offer:
     """Plans it; each batch is applied before the next is asked for."""
 
 
-def fold(scene: Scene, tariff: Tariff, tail: int, *, cold: bool, summarizes: bool) -> Offer:
+def fold(scene: Scene, costs: Costs, tail: int, *, summarizes: bool) -> Offer:
     """Offer to put a record in place of all but the newest messages, at most `tail` tokens."""
     window, budget = scene.window, scene.budget
     kept = window.tokens_from(window.cut_for_tail(tail))
@@ -50,13 +103,9 @@ def fold(scene: Scene, tariff: Tariff, tail: int, *, cold: bool, summarizes: boo
     )
     record += SUMMARY if summarizes else 0
     freed = dropped - record
-    price = _rewriting(scene, tariff, freed, record + kept, cold=cold)
-    if summarizes:
-        asking = tariff.prices(window.tokens)
-        behind = (asking.write if cold else asking.read) * window.tokens
-        price += min(behind, asking.input * dropped) + asking.output * SUMMARY
-    plan = partial(_fold, tail=tail)
-    return _offer(scene, tariff, freed, price, plan, cold=cold)
+    price = costs.rewriting(freed, record + kept)
+    price += costs.asking(dropped) if summarizes else 0.0
+    return costs.offer(freed, price, partial(_fold, tail=tail))
 
 
 def _fold(scene: Scene, tail: int) -> Iterator[Sequence[Edit]]:
@@ -66,17 +115,15 @@ def _fold(scene: Scene, tail: int) -> Iterator[Sequence[Edit]]:
         yield (planned, *plan_tail(scene, planned.last))
 
 
-def clear(scene: Scene, tariff: Tariff, tail: int, *, cold: bool) -> Offer:
+def clear(scene: Scene, costs: Costs, tail: int) -> Offer:
     """Offer to show previews in place of the large results and arguments before the tail."""
     window = scene.window
     cut = window.cut_for_tail(tail)
     large = [k for k in range(window.head, cut) if _is_clearable(scene, window.items[k])]
     freed = sum(window.items[k].tokens - scene.budget.card for k in large)
     behind = window.tokens_from(large[0]) - freed if large else 0
-    price = _rewriting(scene, tariff, freed, behind, cold=cold)
     positions = [window.items[k].position for k in large]
-    plan = partial(_clear, positions=positions)
-    return _offer(scene, tariff, freed, price, plan, cold=cold)
+    return costs.offer(freed, costs.rewriting(freed, behind), partial(_clear, positions=positions))
 
 
 def _is_clearable(scene: Scene, item: Item) -> bool:
@@ -94,38 +141,3 @@ def _clear(scene: Scene, positions: Sequence[int]) -> Iterator[Sequence[Edit]]:
         yield edits
         # reasoning stays: only a record's handle would reach it
         yield tuple(supersede(scene, positions[0]))
-
-
-def _offer(
-    scene: Scene, tariff: Tariff, freed: int, price: float, edits: Plan, *, cold: bool
-) -> Offer:
-    rent, saving = (_rent(scene, tariff, freed, cold=now) for now in (cold, False))
-    return Offer(freed, rent, saving, price, edits)
-
-
-def _rewriting(scene: Scene, tariff: Tariff, freed: int, behind: int, *, cold: bool) -> float:
-    """Price what stands behind the first change: written again where it would have been read.
-
-    What came since the last call is written whatever else is done, and so is all where the
-    cache is cold.
-    """
-    prices = tariff.prices(scene.window.tokens - max(0, freed))
-    again = 0 if cold else max(0, behind - _new(scene))
-    return (prices.write - prices.read) * again
-
-
-def _rent(scene: Scene, tariff: Tariff, freed: int, *, cold: bool) -> float:
-    """Tell what the coming call costs more than it would with so many tokens less.
-
-    It reads what was sent before from the cache and writes what is new; all of it is new where
-    the cache is cold. A larger request may fall into a dearer tier.
-    """
-    tokens, smaller = scene.window.tokens, scene.window.tokens - max(0, freed)
-    new = tokens if cold else min(_new(scene), smaller)
-    whole = tariff.charge(tokens - new, new)
-    return whole - tariff.charge(smaller - min(new, smaller), min(new, smaller))
-
-
-def _new(scene: Scene) -> int:
-    """Count what came since the last call."""
-    return sum(scene.shown_tokens(entry) for entry in scene.window.open_entries)

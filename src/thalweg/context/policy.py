@@ -4,12 +4,12 @@ A policy is a generator of edits. Whoever runs it stores what an edit takes out 
 applies the edit, and only then lets the policy look again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from thalweg.context.edits import Edit
-from thalweg.context.offers import Offer, clear, fold
+from thalweg.context.offers import Costs, Offer, clear, fold
 from thalweg.context.plan import is_fetched, plan_arrivals
 from thalweg.context.pricing import Tariff
 from thalweg.context.rent import Meter
@@ -71,24 +71,22 @@ class RentOrBuy:
         yield plan_arrivals(scene)
         self._see_what_was_missed(scene)
         tail = int(scene.budget.tail(scene.fixed) * self.caution)
+        costs = Costs.of(scene, self.tariff, cold=cold)
         rungs = {
-            "fold": fold(scene, self.tariff, tail, cold=cold, summarizes=self.summarizes),
-            "clear": clear(scene, self.tariff, tail, cold=cold),
+            "fold": fold(scene, costs, tail, summarizes=self.summarizes),
+            "clear": clear(scene, costs, tail),
         }
-        due = {name for name, offer in rungs.items() if self._is_due(name, offer, scene)}
-        if scene.window.tokens <= scene.budget.limit:
-            for name, offer in rungs.items():
-                if name in due:
-                    yield from self._taken(name, _foretold(offer, self._price(offer), scene))
-                    break
+        due = [name for name, offer in rungs.items() if self._is_due(name, offer, scene)]
+        if due and scene.window.tokens <= scene.budget.limit:
+            yield from self._taken(due[0], self._foretold(rungs[due[0]], scene))
         for batch in squeeze(scene):
             yield from self._taken("fold", [batch])
 
     @property
     def missed(self) -> float:
         """What fetching back costs for each token freed, estimated from what it has cost."""
-        known = self.memory.get("missed", 0.0), self.memory.get("freed", 0.0)
-        return (self.PRIOR_MISSED * self.PRIOR_FREED + known[0]) / (self.PRIOR_FREED + known[1])
+        cost, freed = self.memory.get("missed", 0.0), self.memory.get("freed", 0.0)
+        return (self.PRIOR_MISSED * self.PRIOR_FREED + cost) / (self.PRIOR_FREED + freed)
 
     @property
     def caution(self) -> float:
@@ -104,9 +102,15 @@ class RentOrBuy:
     def _price(self, offer: Offer) -> float:
         return offer.price + self.missed * max(0, offer.freed)
 
-    def _taken(
-        self, name: str, batches: Iterator[Sequence[Edit]] | Sequence[Sequence[Edit]]
-    ) -> Iterator[Sequence[Edit]]:
+    def _foretold(self, offer: Offer, scene: Scene) -> Iterator[Sequence[Edit]]:
+        """Plan what is offered; the first edit says what was expected of all of them."""
+        forecast = Forecast(self._price(offer), offer.saving, scene.turn)
+        batches = offer.edits(scene)
+        for first, *others in batches:
+            yield (replace(first, forecast=forecast), *others)
+            yield from batches
+
+    def _taken(self, name: str, batches: Iterable[Sequence[Edit]]) -> Iterator[Sequence[Edit]]:
         for batch in batches:
             yield batch
             freed = sum(max(0, edit.freed) for edit in batch)
@@ -123,14 +127,3 @@ class RentOrBuy:
                 cost = prices.read * scene.window.tokens + prices.write * entry.tokens
                 self.memory["missed"] = self.memory.get("missed", 0.0) + cost
                 self.memory["seen"] = entry.position
-
-
-def _foretold(offer: Offer, price: float, scene: Scene) -> Iterator[Sequence[Edit]]:
-    """Plan what is offered; the first edit says what was expected of all of them."""
-    forecast: Forecast | None = Forecast(price, offer.saving, scene.turn)
-    for batch in offer.edits(scene):
-        if batch and forecast is not None:
-            yield (replace(batch[0], forecast=forecast), *batch[1:])
-            forecast = None
-        else:
-            yield batch
