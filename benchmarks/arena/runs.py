@@ -1,7 +1,7 @@
 """Drive every thread under every policy, over the cores, and shelve what was measured."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -199,8 +199,3 @@ def _row(job: Job, subject: Subject, run: Run) -> Row:
         unread=run.unread_evicted_tokens,
         by_call=tuple(round(call.cost) for call in run.calls) if scripted else (),
     )
-
-
-def groups_of(rows: Sequence[Row]) -> Iterator[str]:
-    """List the groups there are figures of: the recorded ones first."""
-    yield from dict.fromkeys(sorted((row.group for row in rows), key=lambda g: g != RECORDED))

@@ -61,15 +61,34 @@ def refuse(problem: str, mend: str, *, key: str = "") -> NoReturn:
     raise PydanticCustomError("setting", "{problem}; {mend}", said)
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
+def nearest(name: str, known: Sequence[str], otherwise: str = "") -> str:
     """Say which known name was probably meant, or which there are.
+
+    Args:
+        name: What was given.
+        known: What there is.
+        otherwise: What to say where nothing is near, in place of all that is known.
 
     Example:
         >>> nearest("triger", ["trigger", "keep"]), nearest("x", ["trigger", "keep"])
         ("did you mean 'trigger'?", 'use trigger, keep')
     """
     close = get_close_matches(name, known, 1)
-    return f"did you mean {close[0]!r}?" if close else f"use {', '.join(known)}"
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return otherwise or f"use {', '.join(known)}"
+
+
+def choices(name: str, known: Sequence[str]) -> str:
+    """Say which known name was probably meant, and which there are.
+
+    Example:
+        >>> choices("triger", ["trigger", "keep"]), choices("x", ["trigger", "keep"])
+        ('did you mean trigger? use trigger, keep', 'use trigger, keep')
+    """
+    close = get_close_matches(name, known, 1)
+    meant = f"did you mean {close[0]}? " if close else ""
+    return f"{meant}use {', '.join(known)}"
 
 
 def _in_words(where: str, error: ErrorDetails) -> ConfigError:

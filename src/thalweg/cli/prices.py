@@ -42,10 +42,9 @@ def find(name: str) -> Tariff:
     found = (tariff_for(provider, name) for provider in MODELS)
     named = [each.tariff for each in found if each.by == "model"]
     if not named:
-        mend = nearest(name, tuple(NAMED))
         usual = f"use {', '.join(TARIFFS)}, or the name of a model that is listed"
         raise ConfigError(
-            "NAME", f"no prices of {name!r} are known", mend if mend.startswith("did") else usual
+            "NAME", f"no prices of {name!r} are known", nearest(name, tuple(NAMED), usual)
         )
     return max(named, key=lambda tariff: len(tariff.name))
 

@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -35,6 +34,7 @@ from thalweg.replay.sample import sample_path
 from thalweg.replay.sources import find_threads
 from thalweg.replay.table import as_table
 from thalweg.replay.workloads import SCHEME, WORKLOADS
+from thalweg.sections import choices
 
 
 def replay(
@@ -138,14 +138,13 @@ def _listed(names: str) -> tuple[str, ...]:
 
 
 def _tariffs(prices: str) -> list[Tariff]:
-    names, known = _listed(prices), ", ".join(TARIFFS)
+    names = _listed(prices)
     for name in names:
         if name not in TARIFFS:
-            near = get_close_matches(name, TARIFFS, n=1)
-            mend = f"did you mean {near[0]}? " if near else ""
-            raise ConfigError("--prices", f"there are no prices of {name!r}", f"{mend}use {known}")
+            mend = choices(name, tuple(TARIFFS))
+            raise ConfigError("--prices", f"there are no prices of {name!r}", mend)
     if not names:
-        raise ConfigError("--prices", "no prices are named", f"use {known}")
+        raise ConfigError("--prices", "no prices are named", f"use {', '.join(TARIFFS)}")
     return [TARIFFS[name] for name in names]
 
 

@@ -41,9 +41,8 @@ class ModelPricing(Section):
     @classmethod
     def _is_known(cls, name: str | None) -> str | None:
         if name is not None and name not in NAMED:
-            mend = nearest(name, tuple(NAMED))
             usual = f"use {', '.join(TARIFFS)}, or a name that `thalweg prices` lists"
-            refuse(f"there is no tariff {name!r}", mend if mend.startswith("did") else usual)
+            refuse(f"there is no tariff {name!r}", nearest(name, tuple(NAMED), usual))
         return name
 
     @field_validator("tiers")

@@ -23,8 +23,11 @@ class Policy(Protocol):
 
     @property
     def memory(self) -> dict[str, float]:
-        """What it goes on from. Whoever stops and starts it again keeps this and puts it back."""
-        ...
+        """What it goes on from: nothing, unless it says otherwise.
+
+        Whoever stops and starts it again keeps this and puts it back.
+        """
+        return {}
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Make edits before a model call, in batches; each is applied before the next is asked.

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from thalweg.context.edits import Edit, Elide, Evict, Fold, Reason
+from thalweg.context.policy import Policy
 from thalweg.context.rewrites import showing
 from thalweg.context.scene import Scene
 from thalweg.context.window import record_message
@@ -25,13 +26,8 @@ WHY: Reason = "a trigger of the policy"
 
 
 @dataclass(frozen=True, slots=True)
-class NoPolicy:
+class NoPolicy(Policy):
     """Send everything, always."""
-
-    @property
-    def memory(self) -> dict[str, float]:
-        """See `Policy.memory`: there is none."""
-        return {}
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""
@@ -40,7 +36,7 @@ class NoPolicy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FixedTrigger:
+class FixedTrigger(Policy):
     """Summarize the oldest messages when the context reaches a fixed size.
 
     The messages that go are given to a summarizer (cut to its last `trimmed` tokens, if set)
@@ -63,11 +59,6 @@ class FixedTrigger:
     """A tool result longer than this is offloaded when it arrives."""
     argument_chars: int | None = None
     """Arguments of old writes longer than this are cut when it acts."""
-
-    @property
-    def memory(self) -> dict[str, float]:
-        """See `Policy.memory`: there is none."""
-        return {}
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""

@@ -1,7 +1,6 @@
 """The policies that `thalweg replay` knows, by the name a user types."""
 
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.context.budget import Budget
@@ -14,6 +13,7 @@ from thalweg.replay.contestants.installed import INSTALLED, PREFIX, Place, check
 from thalweg.replay.contestants.ours import Ours
 from thalweg.replay.contestants.summaries import StandIn
 from thalweg.replay.peers import DEEPAGENTS, DEERFLOW, LANGCHAIN, NoPolicy
+from thalweg.sections import choices
 from thalweg.tokens import exact_counter
 
 OURS: dict[str, Callable[[Tariff], Policy]] = {
@@ -49,11 +49,7 @@ def _parsed(name: str) -> tuple[str, float | None]:
     """Split a name into that of a policy and the share of the window at which it acts."""
     base, mark, share = name.partition("@")
     if base not in POLICIES:
-        near = get_close_matches(base, POLICIES, n=1)
-        mend = f"did you mean {near[0]}? " if near else ""
-        raise ConfigError(
-            "--policy", f"there is no policy {name!r}", f"{mend}use {', '.join(POLICIES)}"
-        )
+        raise ConfigError("--policy", f"there is no policy {name!r}", choices(base, POLICIES))
     if not mark:
         return base, None
     if base not in FIXED:

@@ -9,20 +9,15 @@ from tests.property.strategies import Scenario
 from tests.unit.context.threads import run, steps, user
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Edit, Evict, Fold
-from thalweg.context.policy import RentOrBuy
+from thalweg.context.policy import Policy, RentOrBuy
 from thalweg.context.scene import Scene
 from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Message, Text, ToolCall
 from thalweg.transcript import as_text
 
 
-class Never:
+class Never(Policy):
     """A policy that never folds, to compare with."""
-
-    @property
-    def memory(self) -> dict[str, float]:
-        """See `Policy.memory`."""
-        return {}
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from thalweg.context.edits import Edit, Reason
 from thalweg.context.plan import plan_arrivals, plan_fold
+from thalweg.context.policy import Policy
 from thalweg.context.scene import Scene
 from thalweg.context.squeeze import squeeze
 from thalweg.replay.oracle.base import Oracle
@@ -13,15 +14,10 @@ WHY: Reason = "a trigger of the policy"
 
 
 @dataclass(frozen=True, slots=True)
-class Scheduled:
+class Scheduled(Policy):
     """Fold when and where an oracle says, and else only what would not fit."""
 
     oracle: Oracle
-
-    @property
-    def memory(self) -> dict[str, float]:
-        """See `Policy.memory`: there is none."""
-        return {}
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""
