@@ -61,7 +61,6 @@ class _Turn:
     said: list[Message] = field(init=False)
     limits: Limits = field(init=False)
     priced: Priced = field(init=False)
-    tariff: Tariff = field(init=False)
     beside: Beside = field(init=False)
     open: OpenThread = field(init=False)
     sending: Sending = field(init=False)
@@ -74,9 +73,13 @@ class _Turn:
         self.said = read_state(self.request.state["messages"])
         self.limits = limits_of(model, window=policy.window, max_output=policy.max_output)
         self.priced = policy.pricing.of(provider_of(model), self.limits.model)
-        self.tariff = self.priced.tariff
         self.sending = Sending(self.desk, self.limits.model)
         self.beside = Beside.of(self.request, self.desk.count)
+
+    @property
+    def tariff(self) -> Tariff:
+        """Prices of the model in use."""
+        return self.priced.tariff
 
     @property
     def _budget(self) -> Budget:
@@ -139,7 +142,8 @@ class _Turn:
                 batch = yield Work(partial(_go_on, steps, batch))
         except WindowExceededError as error:
             raise self.sending.exceeded(self.open) from error
-        last, same = sum(self.open.session.page.tokens.values()), self._same(sent)
+        last = sum(self.open.session.page.tokens.values())
+        same = min(last, self._same(sent))
         yield Work(lambda: self._enter(edits, summarizer, same, is_cold=is_cold))
         report = Report(
             key=self.key,
@@ -159,8 +163,7 @@ class _Turn:
             return 0
         window = self.open.session.engine.window
         same = takewhile(lambda pair: pair[0] == pair[1], zip(sent, window.items, strict=False))
-        tokens = sum(window.beside.values()) + sum(item.tokens for item, _ in same)
-        return min(tokens, sum(self.open.session.page.tokens.values()))
+        return sum(window.beside.values()) + sum(item.tokens for item, _ in same)
 
     def _summarizer(self, *, is_cold: bool) -> Summarizer:
         return Summarizer(

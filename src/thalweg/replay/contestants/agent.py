@@ -1,6 +1,5 @@
 """A LangChain agent as a contestant: a real agent loop over the recording."""
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -16,6 +15,7 @@ from thalweg.replay.contestants.base import Contestant, Request, Summarizing
 from thalweg.replay.contestants.conversation import Conversation, blocks_of, without_chance
 from thalweg.replay.contestants.layout import Checker, Layout
 from thalweg.replay.contestants.loop import PROVIDER, Loop, Results, Sent, StandIn
+from thalweg.replay.contestants.stopwatch import Stopwatch
 from thalweg.replay.peers import SUMMARY_TOKENS, stand_in
 from thalweg.tokens import Counter, count_json, exact_counter
 
@@ -83,6 +83,7 @@ class Agent(Contestant):
     _written: int = 0
     """Summaries so far."""
     _last: Request | None = None
+    _watch: Stopwatch = field(default_factory=Stopwatch)
 
     def __post_init__(self) -> None:
         self.layout, self.talk = Layout(self.count), Conversation(self.count)
@@ -101,13 +102,12 @@ class Agent(Contestant):
         new = self.layout.new()
         if self._last is not None and not new:
             return replace(self._last, summaries=(), engine_ms=0.0)
-        started = time.perf_counter()
         try:
-            sent = self._advance(new)
+            with self._watch:
+                sent = self._advance(new)
         except Exception as error:  # whatever it is, it is the peer's
             raise PeerError(type(error).__name__, str(error)) from error
-        spent = time.perf_counter() - started
-        self._last = self._request(sent, spent)
+        self._last = self._request(sent)
         return self._last
 
     def _advance(self, new: Sequence[Item]) -> Sent:
@@ -172,7 +172,7 @@ class Agent(Contestant):
         text = stand_in(self.count, SUMMARY_TOKENS, self._written)
         return AIMessage(text, usage_metadata=usage, response_metadata={"model_provider": PROVIDER})
 
-    def _request(self, sent: Sent, spent_s: float) -> Request:
+    def _request(self, sent: Sent) -> Request:
         messages = [*sent.messages]
         beside = self._tools(sent.tools)
         items: list[Item] = []
@@ -190,7 +190,7 @@ class Agent(Contestant):
             beside=beside,
             summaries=summaries,
             problems=self._checker.problems(items),
-            engine_ms=spent_s * 1e3,
+            engine_ms=self._watch.lap_ms(),
         )
 
     def _tools(self, tools: Sequence[Any]) -> int:

@@ -9,7 +9,6 @@ import logging
 import os
 import re
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from thalweg.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCa
 from thalweg.replay.contestants.base import Contestant, Request
 from thalweg.replay.contestants.layout import Checker, Layout
 from thalweg.replay.contestants.shelf import Shelf
+from thalweg.replay.contestants.stopwatch import Stopwatch
 from thalweg.tokens import Counter, count_json, exact_counter, measure
 from thalweg.wires.fields import arguments_object
 
@@ -87,7 +87,7 @@ class Headroom(Contestant):
     """Originals by hash that it names, by item, once somebody asked."""
     _shelved: set[str] = field(default_factory=set)
     _beside: int = 0
-    _spent_s: float = 0.0
+    _watch: Stopwatch = field(default_factory=Stopwatch)
 
     def __post_init__(self) -> None:
         self._layout = Layout(self.count)
@@ -96,14 +96,25 @@ class Headroom(Contestant):
 
     def receive(self, message: Message) -> None:
         """See `Contestant.receive`."""
-        started = time.perf_counter()
-        self._layout.receive(message)
-        self._spent_s += time.perf_counter() - started
+        with self._watch:
+            self._layout.receive(message)
 
     def request(self, *, cold: bool) -> Request:
         """See `Contestant.request`."""
         del cold  # it knows of no cache
-        started = time.perf_counter()
+        with self._watch:
+            items = [*self._system, *self._read(self._compressed())]
+        self._named = None
+        changed = {self._items[index].position for index in self._changed}
+        return Request(
+            items=items,
+            whole=frozenset(item.position for item in items) - changed - {-1},
+            beside=self._beside,
+            problems=self._checker.problems(items),
+            engine_ms=self._watch.lap_ms(),
+        )
+
+    def _compressed(self) -> list[Block]:
         frozen = len(self._messages) if self.is_frozen else 0
         for item in self._layout.new():
             self._write(item, after=frozen)
@@ -116,17 +127,7 @@ class Headroom(Contestant):
             ).messages
         if self.is_frozen:
             self._messages = [*sent]
-        items = [*self._system, *self._read(sent)]
-        spent = time.perf_counter() - started + self._spent_s
-        self._spent_s, self._named = 0.0, None
-        changed = {self._items[index].position for index in self._changed}
-        return Request(
-            items=items,
-            whole=frozenset(item.position for item in items) - changed - {-1},
-            beside=self._beside,
-            problems=self._checker.problems(items),
-            engine_ms=spent * 1e3,
-        )
+        return sent
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:

@@ -1,7 +1,6 @@
 """Our engine as a contestant, under its own policy or under one modelled on another system."""
 
 import re
-import time
 from dataclasses import dataclass, field
 
 from thalweg.archive import Archive, Logged, Passage, Span, ThreadKey, render_passages
@@ -12,6 +11,7 @@ from thalweg.context.policy import Policy
 from thalweg.context.window import Item
 from thalweg.entries import Entry, Message
 from thalweg.replay.contestants.base import Contestant, Request, Summarizing
+from thalweg.replay.contestants.stopwatch import Stopwatch
 from thalweg.replay.contestants.summaries import StandIn
 from thalweg.replay.questions import RECALL_TOKENS, Needle, handles_shown, shows
 from thalweg.tokens import Counter, exact_counter
@@ -40,7 +40,7 @@ class Ours(Contestant):
     engine: Engine = field(init=False)
     entries: list[Entry] = field(default_factory=list)
     _logged: int = 0
-    _spent_s: float = 0.0
+    _watch: Stopwatch = field(default_factory=Stopwatch)
     _sent: int = 0
     """Tokens of the last request."""
     _spans: list[Span] | None = None
@@ -56,9 +56,8 @@ class Ours(Contestant):
 
     def receive(self, message: Message) -> None:
         """See `Contestant.receive`."""
-        started = time.perf_counter()
-        self.entries.append(self.engine.receive(message))
-        self._spent_s += time.perf_counter() - started
+        with self._watch:
+            self.entries.append(self.engine.receive(message))
 
     def request(self, *, cold: bool) -> Request:
         """See `Contestant.request`.
@@ -68,11 +67,10 @@ class Ours(Contestant):
         """
         self._log()
         done = len(self.engine.history)
-        started = time.perf_counter()
-        summaries = self._prepare(cold=cold)
+        with self._watch:
+            summaries = self._prepare(cold=cold)
         items = self.engine.window.items
-        spent = time.perf_counter() - started + self._spent_s
-        self._spent_s, self._spans = 0.0, None
+        self._spans = None
         edits = tuple(self.engine.history[done:])
         rewritten = self.engine.window.rewrites
         whole = (i.position for i in items if i.position >= 0 and i.position not in rewritten)
@@ -83,7 +81,7 @@ class Ours(Contestant):
             edits=edits,
             summaries=tuple(summaries),
             problems=self.engine.problems,
-            engine_ms=spent * 1e3,
+            engine_ms=self._watch.lap_ms(),
         )
 
     def _prepare(self, *, cold: bool) -> list[Summarizing]:

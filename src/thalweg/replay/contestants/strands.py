@@ -10,7 +10,6 @@ import asyncio
 import json
 import logging
 import re
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
@@ -34,6 +33,7 @@ from thalweg.entries import Message
 from thalweg.replay.contestants.base import Contestant, Request, Summarizing
 from thalweg.replay.contestants.layout import Checker, Layout
 from thalweg.replay.contestants.shelf import Shelf
+from thalweg.replay.contestants.stopwatch import Stopwatch
 from thalweg.replay.contestants.strands_blocks import Blocks, StrandsMessage
 from thalweg.replay.peers import SUMMARY_TOKENS, stand_in
 from thalweg.tokens import Counter, count_json, exact_counter
@@ -140,7 +140,7 @@ class Strands(Contestant):
     _beside: int = 0
     _sent_tokens: int = 0
     """Of the last request, as its provider would report them."""
-    _spent_s: float = 0.0
+    _watch: Stopwatch = field(default_factory=Stopwatch)
     _sent: Sequence[Item] = ()
     """The last request."""
     _whole: frozenset[int] = frozenset()
@@ -176,27 +176,25 @@ class Strands(Contestant):
 
     def receive(self, message: Message) -> None:
         """See `Contestant.receive`."""
-        started = time.perf_counter()
-        self._layout.receive(message)
-        self._spent_s += time.perf_counter() - started
+        with self._watch:
+            self._layout.receive(message)
 
     def request(self, *, cold: bool) -> Request:
         """See `Contestant.request`."""
         del cold  # it knows of no cache
-        started = time.perf_counter()
-        asyncio.run(self._turn(self._layout.new()))
-        items = [*self._system, *self._blocks.shown(self._messages)]
-        self._whole = self._blocks.whole(self._messages) | {i.position for i in self._system}
+        with self._watch:
+            asyncio.run(self._turn(self._layout.new()))
+            items = [*self._system, *self._blocks.shown(self._messages)]
+            self._whole = self._blocks.whole(self._messages) | {i.position for i in self._system}
         summaries, self._model.summaries = tuple(self._model.summaries), []
-        spent = time.perf_counter() - started + self._spent_s
-        self._spent_s, self._reached, self._sent = 0.0, None, items
+        self._reached, self._sent = None, items
         return Request(
             items=items,
             whole=self._whole,
             beside=self._beside,
             summaries=summaries,
             problems=self._checker.problems(items),
-            engine_ms=spent * 1e3,
+            engine_ms=self._watch.lap_ms(),
         )
 
     @property

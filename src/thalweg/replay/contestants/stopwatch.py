@@ -1,0 +1,23 @@
+"""How long a contestant takes, what others do in between left out."""
+
+import time
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Stopwatch:
+    """Runs inside `with`, and adds up until it is read."""
+
+    _started: float = 0.0
+    _spent_s: float = 0.0
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self._spent_s += time.perf_counter() - self._started
+
+    def lap_ms(self) -> float:
+        """Give the milliseconds since it was last read, and begin anew."""
+        spent, self._spent_s = self._spent_s, 0.0
+        return spent * 1e3
