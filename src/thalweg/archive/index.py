@@ -11,7 +11,7 @@ from thalweg.archive.base import Span
 from thalweg.archive.blobs import decode, encode
 from thalweg.archive.database import Database
 from thalweg.archive.passages import cut
-from thalweg.archive.shapes import SHAPE_WORDS, shape_words
+from thalweg.archive.shapes import is_shape_word, shape_words
 from thalweg.archive.words import words
 from thalweg.entries import Message
 from thalweg.transcript import as_text, speaker
@@ -24,7 +24,6 @@ BATCH_PASSAGES = 5_000
 """So many passages are taken out in one transaction."""
 MAX_HITS = 800
 """Passages that are looked at for one word, newest first."""
-_SHAPE_WORDS = frozenset(SHAPE_WORDS.values())
 _PROBES = 64
 """Passages that are looked at together to find where a message begins."""
 MAX_GROUPS = 6
@@ -160,7 +159,7 @@ def find(
     common = [
         bit
         for bit, count in enumerate(counts)
-        if count >= MAX_HITS and query[bit] not in _SHAPE_WORDS
+        if count >= MAX_HITS and not is_shape_word(query[bit])
     ]
     pairs = [(a, b) for i, a in enumerate(common) for b in common[i + 1 :]]
     groups: list[Sequence[int]] = [common, *pairs] if pairs else []

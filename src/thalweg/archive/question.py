@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from thalweg.archive.shapes import SHAPE_WORDS, shapes_asked
+from thalweg.archive.shapes import SHAPE_WORDS, is_shape_word, shapes_asked
 from thalweg.archive.words import words
 
 MAX_CHARS = 4_000
@@ -75,7 +75,6 @@ _NEWEST = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"(?<!\w)['\"`\u2018“「『](.{3,120}?)['\"`\u2019”」』](?!\w)")
-_SHAPE_WORDS = frozenset(SHAPE_WORDS.values())
 WEAK = 0.3
 """How much a word says that only shapes a question."""
 SHAPE = 0.75
@@ -104,7 +103,7 @@ class Question:
 
     def importance(self, word: str) -> float:
         """Tell how much a word says beside its rarity, from 0 to 1."""
-        if word in _SHAPE_WORDS:
+        if is_shape_word(word):
             return SHAPE
         return WEAK if word in _WEAK_WORDS or word in self.speakers else 1.0
 

@@ -81,6 +81,12 @@ _ASKS = {name: re.compile(shape.asks, re.IGNORECASE) for name, shape in _SHAPES.
 _LOOKS = {name: re.compile(shape.looks, re.IGNORECASE) for name, shape in _SHAPES.items()}
 SHAPE_WORDS = {name: f"{name}shape0" for name, shape in _SHAPES.items() if shape.telling}
 """What stands for a shape in the index; the closing digit keeps English word endings out."""
+_STANDING = frozenset(SHAPE_WORDS.values())
+
+
+def is_shape_word(word: str) -> bool:
+    """Tell whether a word of the index stands for a shape."""
+    return word in _STANDING
 
 
 def shapes_asked(query: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from thalweg.entries import Message
 from thalweg.recordings.base import Recording
 from thalweg.replay.fleet import Order, replay_one
 from thalweg.replay.oracle.base import Oracle
-from thalweg.replay.oracle.bounds import Hindsight, oracle_of
+from thalweg.replay.oracle.bounds import Hindsight
 from thalweg.replay.questions import Questions
 from thalweg.replay.results import Run
 from thalweg.replay.sample import sample_path
@@ -42,7 +42,8 @@ def best(thread: list[Message], read: float = 0.1, window: int = 200_000) -> Ora
     """Find what is best for a thread."""
     known = subject(thread)
     terms = terms_of(known, FLAT.model_copy(update={"read": read}))
-    return oracle_of(known.entries, known.uses, terms.cold, terms.tariff, Budget(window=window))
+    hindsight = Hindsight.of(known.entries, known.uses, Budget(window=window))
+    return hindsight.oracle(terms.tariff, terms.cold)
 
 
 def test_where_reading_is_free_nothing_is_folded() -> None:
@@ -77,7 +78,8 @@ def test_a_fold_that_is_free_is_made_when_the_cache_is_cold() -> None:
     """Everything is written again then, so what is dropped is not."""
     known = subject(working(40))
     cold = next(e.position for e in known.entries[50:] if e.message.role == "assistant")
-    found = oracle_of(known.entries, known.uses, {cold}, FLAT, Budget(window=200_000))
+    hindsight = Hindsight.of(known.entries, known.uses, Budget(window=200_000))
+    found = hindsight.oracle(FLAT, {cold})
     assert [fold.is_cold for fold in found.folds].count(True) == 1
 
 
@@ -170,5 +172,6 @@ def test_several_tariffs_share_what_is_known_of_a_recording() -> None:
     known = subject(working(20))
     hindsight = Hindsight.of(known.entries, known.uses, Budget(window=32_000))
     for name in ("openai", "deepseek"):
-        alone = oracle_of(known.entries, known.uses, (), TARIFFS[name], Budget(window=32_000))
+        own = Hindsight.of(known.entries, known.uses, Budget(window=32_000))
+        alone = own.oracle(TARIFFS[name], ())
         assert hindsight.oracle(TARIFFS[name], ()) == alone

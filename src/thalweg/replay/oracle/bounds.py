@@ -22,25 +22,6 @@ SQUEEZED = 3
 """A call may have shortened anything where its news fill one part in so many of the limit."""
 
 
-def oracle_of(
-    entries: Sequence[Entry],
-    uses: Mapping[int, Sequence[Use]],
-    cold: Container[int],
-    tariff: Tariff,
-    budget: Budget,
-) -> Oracle:
-    """Find both bounds of one recording; `Hindsight` spares what several tariffs have in common.
-
-    Args:
-        entries: All of the recording, by position.
-        uses: Later uses of tool results, by the position of the turn that uses them.
-        cold: Positions of turns before which the cache had expired.
-        tariff: Prices.
-        budget: The window, and the size of our records.
-    """
-    return Hindsight.of(entries, uses, budget).oracle(tariff, cold)
-
-
 @dataclass(frozen=True, slots=True)
 class Hindsight:
     """What is known of a recording before it is priced."""
@@ -61,7 +42,14 @@ class Hindsight:
         budget: Budget,
         count: Counter | None = None,
     ) -> Self:
-        """Lay a recording out, with the record that every cut would leave."""
+        """Lay a recording out, with the record that every cut would leave.
+
+        Args:
+            entries: All of the recording, by position.
+            uses: Later uses of tool results, by the position of the turn that uses them.
+            budget: The window, and the size of our records.
+            count: Counts tokens.
+        """
         count = count or exact_counter()
         whole = lay_out(entries, budget, count, bounded=False)
         bounded = lay_out(entries, budget, count, bounded=True)
@@ -71,7 +59,12 @@ class Hindsight:
         return cls(entries, uses, budget, whole, tuple(trails))
 
     def oracle(self, tariff: Tariff, cold: Container[int]) -> Oracle:
-        """Price it."""
+        """Find both bounds.
+
+        Args:
+            tariff: Prices.
+            cold: Positions of turns before which the cache had expired.
+        """
         rules = Rules(tariff, self.budget.limit)
         found = [(cheapest(t, rules), t) for t in (t.cooled(cold) for t in self.trails)]
         best, trail = min(found, key=lambda pair: pair[0].cost)
