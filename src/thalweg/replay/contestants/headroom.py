@@ -119,7 +119,7 @@ class Headroom(Contestant):
         for item in self._layout.new():
             self._write(item, after=frozen)
         with self._at_work():
-            sent = headroom.compress(
+            sent: list[Block] = headroom.compress(
                 self._messages,
                 model=MODEL,
                 model_limit=self.window,
