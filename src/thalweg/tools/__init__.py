@@ -1,0 +1,1 @@
+"""What an agent can do with files and a shell: tools over any backend."""
