@@ -105,9 +105,7 @@ class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
 
     def _shell(self) -> Shell:
         # One byte more than is told, so that what fits exactly is not called cut.
-        return Shell(
-            folder=str(self.cwd), environment=self._env, room=self._max_output_bytes + 1
-        )
+        return Shell(folder=str(self.cwd), environment=self._env, room=self._max_output_bytes + 1)
 
     def _seconds(self, timeout: float | None) -> float:
         seconds = self._default_timeout if timeout is None else timeout
