@@ -17,7 +17,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 
 COUNTED_BYTES = 1 << 24
@@ -31,18 +31,17 @@ NOT_BELOW_THE_ROOT = ("proc", "sys", "dev")
 def main(arguments: list[str]) -> None:
     """Do what is asked: the name of a task and what it needs, each after a dot as base64."""
     name, *coded = arguments
-    given = [
-        base64.b64decode(each[1:]).decode("utf-8", "surrogateescape") for each in coded
-    ]
+    given = [base64.b64decode(each[1:]).decode("utf-8", "surrogateescape") for each in coded]
+    tasks: dict[str, Callable[..., None]] = {
+        "ls": list_folder,
+        "read": read_file,
+        "edit": edit_file,
+        "edit_with": edit_with_files,
+        "glob": find_files,
+        "grep": find_lines,
+    }
     try:
-        {
-            "ls": list_folder,
-            "read": read_file,
-            "edit": edit_file,
-            "edit_with": edit_with_files,
-            "glob": find_files,
-            "grep": find_lines,
-        }[name](*given)
+        tasks[name](*given)
     except FileNotFoundError:
         tell(error="file_not_found" if name in {"read", "edit", "edit_with"} else "path_not_found")
     except NotADirectoryError:
@@ -106,7 +105,7 @@ def tell_bytes(path: str, size: int, room: int) -> None:
 
 def tell_window(path: str, size: int, offset: int, limit: int, room: int) -> None:
     """Tell some lines, where they stand, and how many there are if that is soon known."""
-    window = []
+    window: list[str] = []
     number = 0
     is_blank = True
     is_counted = True
@@ -172,7 +171,7 @@ def edit_file(path: str, old: str, new: str, everywhere: str) -> None:
         return
     with alone():
         try:
-            edited, count = edit(whole(path), old, new, everywhere == "all")
+            edited, count = edit(whole(path), old, new, everywhere=everywhere == "all")
         except UnicodeDecodeError:
             tell(error="not_a_text_file")
             return
@@ -183,7 +182,7 @@ def edit_file(path: str, old: str, new: str, everywhere: str) -> None:
     tell(count=count)
 
 
-def edit(text: str, old: str, new: str, everywhere: bool) -> tuple[str | None, int]:
+def edit(text: str, old: str, new: str, *, everywhere: bool) -> tuple[str | None, int]:
     r"""Replace where every `\n` stands for any end of a line, and put in the ends of the file."""
     ends = re.compile(r"\r\n|\r|\n")
     parts = [re.escape(part) for part in ends.split(old)]
@@ -210,7 +209,7 @@ def alone() -> Iterator[None]:
     """Have no other edit at work: two that read the same text would undo each other."""
     with contextlib.ExitStack() as held:
         with contextlib.suppress(ImportError, OSError):
-            import fcntl
+            import fcntl  # noqa: PLC0415  # not everywhere
 
             place = os.path.join(tempfile.gettempdir(), ".thalweg-edits")
             flags = os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
@@ -242,7 +241,7 @@ def find_files(path: str, included: str) -> None:
     """Tell the files below a folder whose paths are meant."""
     os.listdir(path)
     search = Search(path, included, "", SECONDS["glob"])
-    found = []
+    found: list[str] = []
     for file in search.files():
         if len(found) == MAX_ENTRIES:
             search.is_cut = True
@@ -300,10 +299,10 @@ class Search:
         self.excluded = set(excluded.split("\0")) - {""}
         self.deadline = time.monotonic() + seconds
         self.is_cut = False
-        self.unreadable = []  # type: list[str]
-        asked = json.loads(included) if included else {"names": False, "regexes": [".*"]}
-        self.names = asked["names"]
-        self.regexes = [re.compile(regex, re.DOTALL) for regex in asked["regexes"]]
+        self.unreadable: list[str] = []
+        asked = json.loads(included or '[false, ".*"]')
+        self.names: bool = asked[0]
+        self.regexes = [re.compile(regex, re.DOTALL) for regex in asked[1:]]
 
     def files(self) -> Iterator[str]:
         """Yield the regular files that are meant; links lead no further than the folder."""

@@ -16,7 +16,7 @@ _TIMED_OUT: Final = 124
 
 
 class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
-    """Files under a folder, and commands that run in it with all rights of this process.
+    r"""Files under a folder, and commands that run in it with all rights of this process.
 
     Nothing confines a command: `virtual_mode` and permissions hold for the file methods
     alone. It suits one's own machine and trusted agents, best with every `execute` approved
@@ -40,7 +40,7 @@ class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
 
     Example:
         >>> LocalShellBackend("/", env={"NAME": "you"}).execute("echo hello $NAME").output
-        'hello you\\n'
+        'hello you\n'
     """
 
     def __init__(
