@@ -40,12 +40,10 @@ class Access:
             return path
         folds = folds_case(self.backend)
         if self.rights.verdict(operation, path, folds_case=folds) == "deny":
-            raise RefusedError(f"Error: permission denied for {operation} on {path}{hint}")
+            raise _denied(operation, path, hint)
         real = self._real(path)
         if real != path and self.rights.verdict(operation, real, folds_case=folds) == "deny":
-            raise RefusedError(
-                f"Error: permission denied for {operation} on {path} (resolves to {real})"
-            )
+            raise _denied(operation, path, f" (resolves to {real})")
         return path
 
     def deletable(self, path: str) -> Steps[str]:
@@ -59,12 +57,11 @@ class Access:
             return path
         is_folder = yield from _may_be_folder(path)
         folds = folds_case(self.backend)
-        told = f"Error: permission denied for write on {path}"
         if rules := self.rights.forbidding(path, is_folder=is_folder, folds_case=folds):
-            raise RefusedError(f"{told} (matches deny rule(s): {', '.join(rules)})")
+            raise _denied("write", path, f" (matches deny rule(s): {', '.join(rules)})")
         real = self._real(path)
         if real != path and self.rights.forbidding(real, is_folder=is_folder, folds_case=folds):
-            raise RefusedError(f"{told} (resolves to {real})")
+            raise _denied("write", path, f" (resolves to {real})")
         return path
 
     def verdict(self, operation: FilesystemOperation, path: str) -> Mode:
@@ -97,7 +94,8 @@ class Access:
         try:
             return real_path(self.backend, path)
         except (ValueError, OSError, RuntimeError):
-            raise RefusedError(f"Error: cannot resolve {path}") from None
+            told = f"Error: cannot resolve {path}"
+            raise RefusedError(told) from None
 
 
 def valid(path: str) -> str:
@@ -109,7 +107,12 @@ def valid(path: str) -> str:
     try:
         return validate_path(path)
     except ValueError as error:
-        raise RefusedError(f"Error: {error}") from None
+        told = f"Error: {error}"
+        raise RefusedError(told) from None
+
+
+def _denied(operation: FilesystemOperation, path: str, why: str) -> RefusedError:
+    return RefusedError(f"Error: permission denied for {operation} on {path}{why}")
 
 
 def _may_be_folder(path: str) -> Steps[bool]:

@@ -8,18 +8,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Semaphore
 
+from thalweg.backends.matches import format_grep_matches, regex_literal_hint
 from thalweg.backends.protocol import (
     BackendProtocol,
     DeleteResult,
     EditResult,
     GlobResult,
+    GrepMatch,
     GrepResult,
     LsResult,
     WriteResult,
     accepts_max_count,
     cap_matches,
 )
-from thalweg.backends.matches import format_grep_matches, regex_literal_hint
 from thalweg.backends.text import truncate_if_too_long
 from thalweg.prompts import prompt
 from thalweg.tools.access import Access
@@ -80,9 +81,7 @@ def edit_file(
 ) -> Steps[Answer]:
     """Replace a text in a file."""
     path = desk.access.checked("write", file_path)
-    done = yield from ask(
-        EditResult, "edit", path, old_string, new_string, replace_all=replace_all
-    )
+    done = yield from ask(EditResult, "edit", path, old_string, new_string, replace_all=replace_all)
     if done.error:
         return refuse(done.error)
     return Answer(
@@ -102,7 +101,7 @@ def glob(desk: Desk, pattern: str, path: str | None = None) -> Steps[Answer]:
     hint = GLOB_PATHLESS_DENIED_HINT if path is None else ""
     root = desk.access.checked("read", "/" if path is None else path, hint)
     within_s = desk.glob_within_s()
-    named = {"path": None if path is None else root}
+    named: dict[str, object] = {"path": None if path is None else root}
     found: GlobResult = yield Ask("glob", (pattern,), named, within_s)
     if found.error:
         return refuse(f"Error: {found.error}")

@@ -44,17 +44,20 @@ def read_file(
     kind = file_type(path)
     if kind != "text" or read.file_data.get("encoding", "utf-8") == "base64":
         return _medium(path, kind if kind != "text" else "file", content)
-    page = page_of(read, content, offset)
+    return _text(desk, path, page_of(read, content, offset), offset, char_offset, char_limit)
+
+
+def _text(
+    desk: Desk, path: str, page: Page, offset: int, char_offset: int, char_limit: int | None
+) -> Answer:
+    chars = len(page.lines[0])
+    if char_offset > chars:
+        past = prompt("past_line")
+        return refuse(past.render(char_offset=char_offset, line=page.first, chars=chars))
     if char_offset > 0:
-        line = page.lines[0]
-        if char_offset > len(line):
-            past = prompt("past_line")
-            return refuse(past.render(char_offset=char_offset, line=page.first, chars=len(line)))
         page = from_char(page, char_offset)
-    return _text(desk, path, page if char_limit is None else within(page, char_limit), offset)
-
-
-def _text(desk: Desk, path: str, page: Page, offset: int) -> Answer:
+    if char_limit is not None:
+        page = within(page, char_limit)
     notices = [prompt("before_start").render(offset=offset)] if offset < 0 else []
     return Answer(rendered(page, path, desk.read_chars, notices))
 
