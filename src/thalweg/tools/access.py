@@ -71,13 +71,22 @@ class Access:
             operation: What it does.
             path: Normalized.
         """
+        folds = folds_case(self.backend)
         try:
-            real = self._real(path)
+            told = {
+                self.rights.verdict(operation, name, folds_case=folds) for name in self.names(path)
+            }
         except RefusedError:
             return "deny"
-        folds = folds_case(self.backend)
-        told = {self.rights.verdict(operation, p, folds_case=folds) for p in (path, real)}
         return "deny" if "deny" in told else "interrupt" if "interrupt" in told else "allow"
+
+    def names(self, path: str) -> tuple[str, str]:
+        """Name a path as it was asked for and as what it leads to.
+
+        Raises:
+            RefusedError: It leads nowhere that the backend may touch.
+        """
+        return path, self._real(path)
 
     def shown(self, paths: Iterable[str]) -> list[str]:
         """Leave out what may not be read; a path that leads nowhere is left out, too."""
