@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from threading import BoundedSemaphore
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 from uuid import uuid4
 
 from langchain.agents.middleware.types import (
@@ -15,14 +15,14 @@ from langchain.agents.middleware.types import (
 )
 from langchain.tools.tool_node import ToolCallRequest
 from langchain_core.exceptions import ModelInvalidRequestError
-from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 from typing_extensions import TypeIs
 
 from thalweg.backends.channel import FilesystemState
 from thalweg.backends.paths import sanitize_tool_call_id
-from thalweg.backends.protocol import BackendProtocol, FileData
+from thalweg.backends.protocol import BackendProtocol
 from thalweg.backends.shared import shared, with_notices
 from thalweg.backends.state import StateBackend
 from thalweg.errors import ConfigError
@@ -42,7 +42,6 @@ from thalweg.tools.places import (
     supports_execution,
 )
 from thalweg.tools.rights import (
-    FilesystemOperation,
     FilesystemPermission,
     Permissions,
     Rights,
@@ -238,7 +237,7 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
         messages = list(request.messages)
         tagged: Messages = []
         last = messages[-1] if messages else None
-        if self._is_long(last):
+        if isinstance(last, HumanMessage) and self._is_long(last):
             path = f"{self._messages_folder}/{uuid4()}.md"
             if marked := (yield from file_message(last, path)):
                 messages[-1] = marked
@@ -248,14 +247,9 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
             request = request.override(messages=shown)
         return request, tagged
 
-    def _is_long(self, message: AnyMessage | None) -> TypeIs[HumanMessage]:
+    def _is_long(self, message: HumanMessage) -> bool:
         most = self._message_chars
-        return (
-            most is not None
-            and isinstance(message, HumanMessage)
-            and not _is_filed(message)
-            and len(text_of(message)) > most
-        )
+        return most is not None and not _is_filed(message) and len(text_of(message)) > most
 
     def _filter_unsupported_tools_and_apply_prompt(
         self, request: ModelRequest[Any]

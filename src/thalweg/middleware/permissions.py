@@ -58,7 +58,7 @@ def interrupts(
         backend: Follows links, so that another name for a path waits, too.
     """
     access = Access(rights(permissions), _ANY if backend is None else backend)
-    asks = {
+    asks: dict[str, tuple[FilesystemOperation, When]] = {
         "ls": ("read", _looks_in(access, "read", "path")),
         "read_file": ("read", _touches(access, "read")),
         "write_file": ("write", _touches(access, "write")),

@@ -1,7 +1,7 @@
 """Which file tools a model is shown, and what it is told of them."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any
 
 from langchain_core.tools import BaseTool
 
@@ -26,14 +26,9 @@ _VARIANTS = {
 """What may be told of them, when nobody tells something else."""
 
 
-def tool_name(tool: object) -> str | None:
-    """Name a tool of a request, whatever it is."""
-    return cast("str | None", tool.get("name") if isinstance(tool, dict) else tool_attr(tool))
-
-
-def tool_attr(tool: object) -> object:
-    """Name a tool that is an object."""
-    return getattr(tool, "name", None)
+def tool_name(tool: Tool) -> str | None:
+    """Name a tool of a request, if it has a name."""
+    return tool.get("name") if isinstance(tool, dict) else tool.name
 
 
 def servable(tools: Sequence[Tool], backend: BackendProtocol) -> list[Tool]:
@@ -43,7 +38,7 @@ def servable(tools: Sequence[Tool], backend: BackendProtocol) -> list[Tool]:
     return [tool for tool in tools if tool_name(tool) not in missing]
 
 
-def retold(tools: Sequence[Tool], made: dict[tuple[str, str], Tool]) -> list[Tool]:
+def retold(tools: Sequence[Tool], made: dict[tuple[str, str], BaseTool]) -> list[Tool]:
     """Tell of other tools only if they are there; a description of the user's own stays.
 
     Args:
@@ -55,12 +50,11 @@ def retold(tools: Sequence[Tool], made: dict[tuple[str, str], Tool]) -> list[Too
     return [_retold(tool, visible, made) for tool in tools]
 
 
-def _retold(tool: Tool, visible: frozenset[str], made: dict[tuple[str, str], Tool]) -> Tool:
+def _retold(tool: Tool, visible: frozenset[str], made: dict[tuple[str, str], BaseTool]) -> Tool:
     name = tool_name(tool)
     if name not in _OF_OTHERS:
         return tool
-    is_mapping = isinstance(tool, dict)
-    told = tool.get("description") if is_mapping else getattr(tool, "description", None)
+    told = tool.get("description") if isinstance(tool, dict) else tool.description
     wanted = described(name, visible)
     if told == wanted or told not in _VARIANTS:
         return tool

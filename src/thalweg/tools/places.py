@@ -1,42 +1,15 @@
 """What a backend is made of: which one answers for a path, and where that path really leads."""
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
-from typing import Protocol, runtime_checkable
 
+from thalweg.backends.composite import CompositeBackend
+from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import BackendProtocol, SandboxBackendProtocol
-
-
-@runtime_checkable
-class Routed(Protocol):
-    """A backend that hands a path on to others: `CompositeBackend`."""
-
-    default: BackendProtocol
-    sorted_routes: list[tuple[str, BackendProtocol]]
-    """Prefixes and who answers below them, the longest first."""
-
-
-@runtime_checkable
-class Linked(Protocol):
-    """A backend in which a path may be a link to another: `FilesystemBackend`."""
-
-    cwd: Path
-
-    def real_path(self, path: str) -> str:
-        """Follow links; what comes out is a path of the backend again."""
-
-
-def place(backend: BackendProtocol, path: str) -> tuple[BackendProtocol, str, str]:
-    """Find who answers for a path: the backend, the path as it knows it, and what it is below."""
-    if isinstance(backend, Routed):
-        for prefix, routed in backend.sorted_routes:
-            above = prefix.rstrip("/")
-            if path == above or path.startswith(f"{above}/"):
-                return routed, path[len(above) :] or "/", above
-        return backend.default, path, ""
-    return backend, path, ""
+from thalweg.backends.state import StateBackend
+from thalweg.tools.rights import FilesystemPermission
 
 
 def real_path(backend: BackendProtocol, path: str) -> str:
@@ -46,18 +19,18 @@ def real_path(backend: BackendProtocol, path: str) -> str:
         ValueError: It leads out of what the backend may touch.
         OSError: It leads in a circle.
     """
-    if isinstance(backend, Routed):
-        owner, inner, above = place(backend, path)
-        real = real_path(owner, inner)
-        return validate_path(above + real) if above else real
-    return validate_path(backend.real_path(path)) if isinstance(backend, Linked) else path
+    if isinstance(backend, CompositeBackend):
+        place = backend.place(path)
+        return validate_path(place.outer(real_path(place.backend, place.path)))
+    if isinstance(backend, FilesystemBackend):
+        return validate_path(backend.real_path(path))
+    return path
 
 
 def folds_case(backend: BackendProtocol) -> bool:
     """Whether `/A` and `/a` may be the same file somewhere in a backend."""
-    if isinstance(backend, Routed):
-        return any(map(folds_case, (backend.default, *(b for _, b in backend.sorted_routes))))
-    return isinstance(backend, Linked) and _folds(str(backend.cwd))
+    disks = (part for part in parts(backend) if isinstance(part, FilesystemBackend))
+    return any(_folds(str(disk.cwd)) for disk in disks)
 
 
 @lru_cache(maxsize=64)
@@ -71,8 +44,35 @@ def _folds(folder: str) -> bool:
 
 def supports_execution(backend: BackendProtocol) -> bool:
     """Whether commands can be run where the files are; of many backends, the default counts."""
-    at = backend.default if isinstance(backend, Routed) else backend
+    at = backend.default if isinstance(backend, CompositeBackend) else backend
     return isinstance(at, SandboxBackendProtocol)
+
+
+def keeps_in_state(backend: BackendProtocol) -> bool:
+    """Whether any of the files are in the agent's state."""
+    return any(isinstance(part, StateBackend) for part in parts(backend))
+
+
+def below_routes(rules: Iterable[FilesystemPermission], backend: BackendProtocol) -> bool:
+    """Whether rules speak only of backends that the shell of the default does not reach."""
+    routes = [prefix for prefix, _ in _routes(backend)]
+    return bool(routes) and all(
+        any(path.startswith(prefix) for prefix in routes) for rule in rules for path in rule.paths
+    )
+
+
+def parts(backend: BackendProtocol) -> Iterator[BackendProtocol]:
+    """Yield the backends that a backend is made of; itself if it is of one piece."""
+    if not isinstance(backend, CompositeBackend):
+        yield backend
+        return
+    yield from parts(backend.default)
+    for _, routed in _routes(backend):
+        yield from parts(routed)
+
+
+def _routes(backend: BackendProtocol) -> Sequence[tuple[str, BackendProtocol]]:
+    return backend.sorted_routes if isinstance(backend, CompositeBackend) else ()
 
 
 def artifacts_root(backend: BackendProtocol) -> str:

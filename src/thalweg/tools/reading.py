@@ -90,6 +90,7 @@ def within(page: Page, chars: int) -> Page:
         page: What was read.
         chars: Characters of the file at most; one is shown in any case.
     """
+    chars = max(chars, 1)
     kept, used = 0, -1
     for line in page.lines:
         used += 1 + len(line)
@@ -102,7 +103,7 @@ def within(page: Page, chars: int) -> Page:
         return replace(page, lines=page.lines[:kept], follows=True)
     line = page.lines[0]
     whole = page.skipped + len(line)
-    return replace(page, lines=(line[: max(chars, 1)],), follows=True, line_chars=whole)
+    return replace(page, lines=(line[:chars],), follows=True, line_chars=whole)
 
 
 def rendered(page: Page, file_path: str, most: int, notices: Sequence[str] = ()) -> str:

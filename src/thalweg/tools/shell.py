@@ -2,6 +2,7 @@
 
 from typing import Protocol, runtime_checkable
 
+from thalweg.backends.composite import CompositeBackend
 from thalweg.backends.protocol import (
     BackendProtocol,
     ExecuteArtifact,
@@ -14,7 +15,7 @@ from thalweg.prompts import prompt
 from thalweg.tools.answers import Answer, refuse
 from thalweg.tools.asking import Ask, Steps
 from thalweg.tools.files import Desk
-from thalweg.tools.places import place, supports_execution
+from thalweg.tools.places import supports_execution
 from thalweg.tools.previews import ContentPreview, result_stub
 
 
@@ -75,8 +76,11 @@ def _capturing(backend: BackendProtocol, path: str) -> BackendProtocol | None:
     """Find the sandbox that runs commands, if a path names a file of the same machine there."""
     if not path:
         return None
-    owner, _, below = place(backend, path)
-    return owner if not below and isinstance(owner, Capturing) else None
+    below = None
+    if isinstance(backend, CompositeBackend):
+        place = backend.place(path)
+        backend, below = place.backend, place.prefix
+    return backend if below is None and isinstance(backend, Capturing) else None
 
 
 def _printed(ran: ExecuteResponse) -> str:
