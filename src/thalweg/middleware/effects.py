@@ -75,7 +75,7 @@ def run(flow: Flow[Done], handler: Handler | None = None) -> Done:
                 case Work(do):
                     result = do()
                 case Send(request, callbacks, tags) if handler:
-                    with _config(callbacks, tags):
+                    with listening(callbacks, tags):
                         result = handler(request)
                 case Ask(model, messages):
                     result = model.invoke(list(messages), {"tags": list(UNSEEN)})
@@ -98,7 +98,7 @@ async def arun(flow: Flow[Done], handler: AsyncHandler | None = None) -> Done:
                 case Work(do):
                     result = await _in_thread(do)
                 case Send(request, callbacks, tags) if handler:
-                    with _config(callbacks, tags):
+                    with listening(callbacks, tags):
                         result = await handler(request)
                 case Ask(model, messages):
                     result = await model.ainvoke(list(messages), {"tags": list(UNSEEN)})
@@ -128,7 +128,7 @@ async def _in_thread(do: Callable[[], Any]) -> Any:  # noqa: ANN401 (a flow know
 
 
 @contextmanager
-def _config(callbacks: Sequence[BaseCallbackHandler], tags: Sequence[str]) -> Iterator[None]:
+def listening(callbacks: Sequence[BaseCallbackHandler], tags: Sequence[str] = ()) -> Iterator[None]:
     """Let every model called inside see more callbacks and tags.
 
     LangChain's runnables read the config of their caller from this variable.

@@ -10,9 +10,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
-Status = Literal[
-    "running", "completed", "partial", "timed_out", "failed", "cancelled", "refused"
-]
+Status = Literal["running", "completed", "partial", "timed_out", "failed", "cancelled", "refused"]
 """How a task stands. `partial` was stopped at its turns or tokens; `refused` never began: a person
 or the tool itself said no."""
 KEPT = 500

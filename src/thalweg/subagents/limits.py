@@ -35,8 +35,8 @@ class Limits:
             kinds = (int, float) if field.name == "seconds" else (int,)
             is_number = isinstance(given, kinds) and not isinstance(given, bool)
             if given is not None and not (is_number and given > 0):
-                mend = "give a number above 0, or None for no limit"
-                raise SpecError(f"limits.{field.name}", f"it is {given!r}", mend)
+                problem = f"{field.name} is {given!r}"
+                raise SpecError("limits", problem, "give a number above 0, or None for no limit")
 
     @classmethod
     def of(cls, given: object, default: Self) -> Self:

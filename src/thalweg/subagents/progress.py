@@ -1,11 +1,11 @@
 """One child's run as it is seen from outside: what it said, did and used, and when it must end."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Self
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 
@@ -20,6 +20,8 @@ SAID = 3
 """Texts of the model that are kept for a partial report, the newest."""
 DONE = 40
 """Calls that are kept for it, the newest."""
+CALL_CHARS = 140
+"""Most characters of a call's arguments, and of the first line of its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Progress:
     """What is known of a child's run, kept up by whoever reads its stream."""
 
     limits: Limits = field(default_factory=Limits)
-    parent: Self | None = None
+    parent: "Progress | None" = None
     is_fork: bool = False
     turns: int = 0
     tokens: int = 0
@@ -48,6 +50,8 @@ class Progress:
     calls: dict[str, Call] = field(default_factory=dict)
     files: dict[str, None] = field(default_factory=dict)
     """Paths that its tools changed, in the order in which they did."""
+    unwritten: dict[str, str] = field(default_factory=dict)
+    """Why the last change of a path failed, by path."""
     values: dict[str, Any] | None = None
     """The child's state as it was last told."""
     stopped: str | None = None
@@ -58,17 +62,12 @@ class Progress:
     @property
     def depth(self) -> int:
         """How many subagents stand one inside the other, this one counted."""
-        return 1 if self.parent is None else self.parent.depth + 1
+        return sum(1 for _ in self.chain())
 
     @property
     def last_tool(self) -> str | None:
         """The tool that was called last."""
         return next(reversed(self.calls.values())).tool if self.calls else None
-
-    @property
-    def open_calls(self) -> bool:
-        """Whether a tool is still at work."""
-        return any(call.ended is None for call in self.calls.values())
 
     def knows(self, messages: Iterable[BaseMessage]) -> None:
         """Pass over messages that the child was given."""
@@ -93,7 +92,7 @@ class Progress:
         return self.turns > before
 
     def _take(self, messages: object) -> None:
-        for message in messages if isinstance(messages, (list, tuple)) else (messages,):
+        for message in messages if isinstance(messages, list) else [messages]:
             if not isinstance(message, (AIMessage, ToolMessage)):
                 continue
             if message.id:
@@ -123,20 +122,20 @@ class Progress:
     def _result(self, message: ToolMessage) -> None:
         call = self.calls.get(message.tool_call_id)
         went_well = message.status != "error"
-        path = self._paths.pop(message.tool_call_id, "")
+        path, answer = self._paths.pop(message.tool_call_id, ""), _first_line(message.text)
         if path and went_well:
             self.files[path] = None
+            self.unwritten.pop(path, None)
+        elif path:
+            self.unwritten[path] = answer
         if call is not None:
-            answer = _first_line(message.text)
             self.calls[message.tool_call_id] = Call(call.tool, call.told, went_well, answer)
 
     def spend(self, tokens: int) -> None:
         """Count tokens, for this run and for all that it is inside of."""
-        run: Progress | None = self
         with _SPENDING:  # siblings in threads of their own spend for one parent
-            while run is not None:
+            for run in self.chain():
                 run.tokens += tokens
-                run = run.parent
 
     def must_end(self) -> bool:
         """Tell whether the run must end here, between two turns; which limit did it is noted.
@@ -144,19 +143,32 @@ class Progress:
         A run that has just said its last words is left to end by itself.
         """
         if self.stopped is None and self.values is not None:
-            over = self._over()
-            if over is not None and not (self.at_rest() and over[1] is False):
-                self.stopped = over[0]
+            most = self.limits.turns
+            if most is not None and self.turns > most:
+                self.stopped = "turns"
+            elif not self.at_rest():
+                if most is not None and self.turns == most:
+                    self.stopped = "turns"
+                elif any(run.spent_all for run in self.chain()):
+                    self.stopped = "tokens"
         return self.stopped is not None
 
-    def _over(self) -> tuple[str, bool] | None:
-        """Name the limit that is reached, and whether it was even passed."""
-        turns, tokens = self.limits.turns, self.limits.tokens
-        if turns is not None and self.turns >= turns:
-            return "turns", self.turns > turns
-        if tokens is not None and self.tokens >= tokens:
-            return "tokens", False
-        return None
+    @property
+    def spent_all(self) -> bool:
+        """Whether it used as many tokens as it may."""
+        return self.limits.tokens is not None and self.tokens >= self.limits.tokens
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was stopped, or one that it is inside of."""
+        return any(run.stopped for run in self.chain())
+
+    def chain(self) -> Iterator["Progress"]:
+        """Go through this run and those that it is inside of."""
+        run: Progress | None = self
+        while run is not None:
+            yield run
+            run = run.parent
 
     def at_rest(self) -> bool:
         """Tell whether the newest message is the model's: its tools, or the end, come next."""
@@ -165,13 +177,16 @@ class Progress:
 
 
 def _in_brief(args: Mapping[str, Any]) -> str:
-    told = ", ".join(f"{k}={json.dumps(v, ensure_ascii=False, default=str)}" for k, v in args.items())
-    return told if len(told) <= 120 else told[:119] + "…"
+    told = (f"{k}={json.dumps(v, ensure_ascii=False, default=str)}" for k, v in args.items())
+    return _clip(", ".join(told))
 
 
 def _first_line(text: str) -> str:
-    line = next((line.strip() for line in text[:2_000].splitlines() if line.strip()), "")
-    return line if len(line) <= 160 else line[:159] + "…"
+    return _clip(next((line.strip() for line in text[:2_000].splitlines() if line.strip()), ""))
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= CALL_CHARS else text[: CALL_CHARS - 1] + "…"
 
 
 def newest(messages: Sequence[AnyMessage], task: str) -> Sequence[AnyMessage]:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages import AIMessage
 
 from thalweg.prompts import prompt
 from thalweg.subagents.ledger import Status
-from thalweg.subagents.progress import Progress, newest
+from thalweg.subagents.progress import Call, Progress, newest
 
 ANSWER_CHARS = 40_000
 """Longest answer that a parent is handed whole where nothing else keeps its context small."""
@@ -70,14 +70,13 @@ def as_json(value: Any) -> str:  # noqa: ANN401 (whatever an agent's schema make
     return json.dumps(value)
 
 
-def footer(files: Sequence[str], todos: Sequence[str] = ()) -> str:
+def footer(progress: Progress, files: Sequence[str]) -> str:
     """Say what a parent has to know beside the answer; empty when there is nothing."""
     lines: list[str] = []
     if files:
-        lines.append(f"Files changed: {_listed(files)}")
-    if todos:
-        lines.append(f"Still open: {'; '.join(todos)}")
-    return f"\n\n[{' · '.join(lines)}]" if lines else ""
+        lines.append(f"[Files changed: {_listed(files)}]")
+    lines += [f"[Not changed: {path}: {why}]" for path, why in progress.unwritten.items()]
+    return "\n\n" + "\n".join(lines) if lines else ""
 
 
 def account(progress: Progress, files: Sequence[str]) -> str:
@@ -88,14 +87,14 @@ def account(progress: Progress, files: Sequence[str]) -> str:
     if progress.calls:
         done = [f"- {_told(call)}" for call in progress.calls.values()]
         parts.append("Done:\n" + "\n".join(done))
-    if files:
-        parts.append(f"Files changed: {_listed(files)}")
+    if changes := footer(progress, files).strip():
+        parts.append(changes)
     if todos := open_todos(progress.values or {}):
         parts.append("Still open:\n" + "\n".join(f"- {todo}" for todo in todos))
     return "\n\n".join(parts) or prompt("task_nothing").render()
 
 
-def _told(call: Any) -> str:  # noqa: ANN401
+def _told(call: Call) -> str:
     ended = {None: "not ended", True: "ok", False: "FAILED"}[call.ended]
     answer = f": {call.answer}" if call.answer else ""
     return f"{call.tool}({call.told}) → {ended}{answer}"
@@ -113,8 +112,3 @@ def open_todos(values: Mapping[str, Any]) -> list[str]:
         return []
     items = [todo for todo in todos if isinstance(todo, Mapping)]
     return [str(todo.get("content", "")) for todo in items if todo.get("status") != "completed"]
-
-
-def last_words(messages: Sequence[AnyMessage]) -> str:
-    """Read the last words of a model."""
-    return answer_of({"messages": messages}, "")[0]

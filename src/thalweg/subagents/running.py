@@ -11,7 +11,7 @@ from contextvars import copy_context
 from threading import Event, Thread
 from typing import Any
 
-from langchain_core.runnables import Runnable, RunnableBindingBase, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 from langgraph.pregel import Pregel
 from langsmith.run_helpers import get_tracing_context, tracing_context
 
@@ -111,7 +111,7 @@ async def _aread(
 
 
 def _ends(progress: Progress, kind: str, told: Any, on_turn: OnTurn) -> bool:  # noqa: ANN401
-    if progress.stopped:
+    if progress.is_over:
         return True
     if progress.see(kind, told):
         on_turn()
@@ -120,6 +120,7 @@ def _ends(progress: Progress, kind: str, told: Any, on_turn: OnTurn) -> bool:  #
 
 def is_graph(child: Runnable[Any, Any]) -> bool:
     """Tell whether a runnable is a graph that can tell its steps."""
-    while isinstance(child, RunnableBindingBase):
-        child = child.bound
-    return isinstance(child, Pregel)
+    bound: object = child
+    while isinstance(bound, RunnableBinding):
+        bound = bound.bound
+    return isinstance(bound, Pregel)
