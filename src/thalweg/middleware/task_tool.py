@@ -308,7 +308,14 @@ class Delegation:
 
     def _limit(self, name: str) -> str:
         most = getattr(self.progress.limits, name, None)
-        return name if most is None else f"{most:g} {name}"
+        return name if most is None else f"{most:g} {name[:-1] if most == 1 else name}"
+
+    def _gist(self, report: Report) -> str:
+        """Say what came of it, for the ledger: of a run that was stopped, where and with what."""
+        if report.limit is None:
+            return report.answer
+        said = self.progress.texts[-1] if self.progress.texts else f"{report.turns} turns taken"
+        return f"stopped at {self._limit(report.limit)}: {said}"
 
     def _files(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Name the files that it changed: those of its state, and those of its tools."""
@@ -379,7 +386,7 @@ class Delegation:
             "description": brief(self.description or self.instructions),
             "started_at": iso(self._began_at),
             "ended_at": iso(datetime.now(UTC)),
-            "report": brief(report.answer),
+            "report": brief(self._gist(report)),
         }
         if self.thread is not None:
             entry["thread"] = self.thread

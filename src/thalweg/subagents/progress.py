@@ -172,7 +172,7 @@ class Progress:
 
     def at_rest(self) -> bool:
         """Tell whether the newest message is the model's: its tools, or the end, come next."""
-        messages = (self.values or {}).get("messages") or ()
+        messages = (self.values or {}).get("messages") or []
         return bool(messages) and isinstance(messages[-1], AIMessage)
 
 
