@@ -41,7 +41,7 @@ from thalweg.threads.opening import left_by_hand, open_session
 from thalweg.threads.session import Session
 from thalweg.tokens import Counter, exact_counter
 
-OPEN_THREADS = 32
+OPEN_THREADS = 256
 """Threads kept open in memory: the least recently used is opened again from the archive."""
 _log = logging.getLogger("thalweg.threads")
 _LOST = (
