@@ -1,7 +1,7 @@
 """What skills there are: read from a backend once, and again only where they changed."""
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -12,9 +12,9 @@ from thalweg.backends.protocol import (
     GlobResult,
     LsResult,
 )
-from thalweg.middleware.fetching import Ask, Fetch
 from thalweg.skills.format import FILE_NAME, Parsed, SkillMetadata, parse_skill
 from thalweg.skills.sources import posix
+from thalweg.tools.asking import Ask, Steps
 
 _log = logging.getLogger("thalweg.skills")
 
@@ -35,7 +35,9 @@ def find_skills_in(
     sources: Sequence[str],
     known: Sequence[SkillMetadata] = (),
     seen: Mapping[str, str] | None = None,
-) -> Fetch[Found | None]:
+    *,
+    is_followed: bool = True,
+) -> Steps[Found | None]:
     """Find the skills in some folders.
 
     A SKILL.md is read once and then only when its size or date is another one, or when it may
@@ -45,11 +47,17 @@ def find_skills_in(
         sources: The folders. A later one wins by name.
         known: Skills found before.
         seen: What was found with them; `None` to read everything.
+        is_followed: Whether to ask when files were changed.
 
     Returns:
         `None` when all is as it was.
     """
-    listed = [(yield from _list_source(source, seen or {})) for source in sources]
+    listed: list[_Listed] = []
+    for source in sources:
+        one = yield from _list_source(source, seen or {})
+        if is_followed and one.stamps:
+            one.stamps |= yield from _when_changed(source, one.stamps, seen or {})
+        listed.append(one)
     stamps = {path: stamp for one in listed for path, stamp in one.stamps.items()}
     errors = [one.error for one in listed if one.error]
     if seen is not None and stamps == seen:
@@ -65,43 +73,50 @@ def find_skills_in(
         elif parsed.problem:
             errors.append(f"Cannot load skill '{path}': {parsed.problem}")
     by_name = {skill["name"]: skill for path in stamps if (skill := skills.get(path))}
-    is_followed = not stamps or any(stamps.values())
-    return Found(list(by_name.values()), errors, stamps if is_followed else None)
+    tells = is_followed and (not stamps or any(stamps.values()))
+    return Found(list(by_name.values()), errors, stamps if tells else None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
     stamps: dict[str, str]
+    """When each SKILL.md there may be was changed, by its path; empty where nobody knows."""
     error: str = ""
 
 
-def _list_source(source: str, seen: Mapping[str, str]) -> Fetch[_Listed]:
-    """List where a SKILL.md may be, and when each was changed."""
+def _list_source(source: str, seen: Mapping[str, str]) -> Steps[_Listed]:
+    """List where a SKILL.md may be."""
     answer = yield Ask("ls", (source,))
-    is_result = isinstance(answer, LsResult)
-    error = f"Cannot load skills from '{source}': {answer.error}" if is_result else ""
-    error = error if is_result and answer.error else ""
-    entries: Iterable[FileInfo] = (answer.entries if is_result else answer) or ()
-    paths = [
-        str(PurePosixPath(posix(entry["path"])) / FILE_NAME)
+    entries: Iterable[FileInfo] = (answer.entries if isinstance(answer, LsResult) else answer) or ()
+    stamps = {
+        str(PurePosixPath(posix(entry["path"])) / FILE_NAME): ""
         for entry in entries
         if entry.get("is_dir")
-    ]
-    if error:
-        _log.warning("%s", error)
-        if not paths:
-            inside = f"{posix(source).rstrip('/')}/"
-            return _Listed({p: s for p, s in seen.items() if p.startswith(inside)}, error)
-    matches = (yield Ask("glob", (f"*/{FILE_NAME}", source), is_optional=True)) if paths else None
-    changed = dict(_stamps(matches))
-    return _Listed({path: changed.get(path, "") for path in paths}, error)
+    }
+    if not isinstance(answer, LsResult) or not answer.error:
+        return _Listed(stamps)
+    error = f"Cannot load skills from '{source}': {answer.error}"
+    _log.warning("%s", error)
+    inside = f"{posix(source).rstrip('/')}/"
+    return _Listed(stamps or {p: s for p, s in seen.items() if p.startswith(inside)}, error)
 
 
-def _stamps(answer: object) -> Iterator[tuple[str, str]]:
-    matches = answer.matches if isinstance(answer, GlobResult) else None
-    for match in matches or ():
+def _when_changed(
+    source: str, paths: Container[str], seen: Mapping[str, str]
+) -> Steps[dict[str, str]]:
+    """Ask when each SKILL.md of a source was changed, as far as its backend knows."""
+    try:
+        answer = yield Ask("glob", (f"*/{FILE_NAME}", source))
+    except NotImplementedError:
+        return {}
+    if not isinstance(answer, GlobResult):
+        return {}
+    is_partial = answer.truncated or answer.error
+    stamps = dict(seen) if is_partial else {}
+    for match in answer.matches or ():
         if when := match.get("modified_at"):
-            yield posix(match["path"]), f"{when} {match.get('size', '')}"
+            stamps[posix(match["path"])] = f"{when} {match.get('size', '')}"
+    return {path: stamp for path, stamp in stamps.items() if path in paths}
 
 
 def read_download(answer: FileDownloadResponse, path: str) -> Parsed:
