@@ -5,6 +5,8 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 ├── ConfigError                 an argument or a setting cannot be used as given
 ├── RecordingError              a file cannot be read as a recorded thread
 ├── PeerError                   another system died of a recorded thread
+├── PathError                   a path no backend may touch; also a ValueError
+├── InvalidGlobPatternError     a glob that cannot be matched; also a ValueError
 ├── ContextError
 │   ├── PinError                words to pin are not where they were said to be
 │   ├── SummaryError            what a model wrote cannot stand for what it was to summarise
@@ -86,6 +88,35 @@ class PeerError(ThalwegError):
     def __str__(self) -> str:
         """One sentence."""
         return f"it died of {self.kind}: {self.told[:300]}"
+
+
+class PathError(ThalwegError, ValueError):
+    """A path that no backend may touch: it climbs, is not text, or cannot be a file's name.
+
+    Attributes:
+        path: The path, as it was given.
+        problem: What is wrong with it.
+        mend: What to do about it; may be empty.
+    """
+
+    code = "path"
+
+    def __init__(self, path: str, problem: str, mend: str = "") -> None:
+        super().__init__(path, problem, mend)
+        self.path = path
+        self.problem = problem
+        self.mend = mend
+
+    def __str__(self) -> str:
+        shown = self.path if self.path.isprintable() else repr(self.path)
+        mend = f". {self.mend}" if self.mend else ""
+        return f"{self.problem}: {shown[:300]}{mend}"
+
+
+class InvalidGlobPatternError(ThalwegError, ValueError):
+    """A glob that cannot be matched: it climbs, or its braces make too many patterns."""
+
+    code = "glob"
 
 
 class ContextError(ThalwegError):
