@@ -5,6 +5,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from thalweg.backends.paths import to_posix_path
 from thalweg.backends.protocol import (
     FILE_NOT_FOUND,
     FileDownloadResponse,
@@ -13,7 +14,6 @@ from thalweg.backends.protocol import (
     LsResult,
 )
 from thalweg.skills.format import FILE_NAME, Parsed, SkillMetadata, parse_skill
-from thalweg.skills.sources import posix
 from thalweg.tools.asking import Ask, Steps
 
 _log = logging.getLogger("thalweg.skills")
@@ -56,7 +56,7 @@ def find_skills_in(
     for source in sources:
         one = yield from _list_source(source, seen or {})
         if is_followed and one.stamps:
-            one.stamps |= yield from _when_changed(source, one.stamps, seen or {})
+            one.stamps.update((yield from _when_changed(source, one.stamps, seen or {})))
         listed.append(one)
     stamps = {path: stamp for one in listed for path, stamp in one.stamps.items()}
     errors = [one.error for one in listed if one.error]
@@ -89,7 +89,7 @@ def _list_source(source: str, seen: Mapping[str, str]) -> Steps[_Listed]:
     answer = yield Ask("ls", (source,))
     entries: Iterable[FileInfo] = (answer.entries if isinstance(answer, LsResult) else answer) or ()
     stamps = {
-        str(PurePosixPath(posix(entry["path"])) / FILE_NAME): ""
+        str(PurePosixPath(to_posix_path(entry["path"])) / FILE_NAME): ""
         for entry in entries
         if entry.get("is_dir")
     }
@@ -97,7 +97,7 @@ def _list_source(source: str, seen: Mapping[str, str]) -> Steps[_Listed]:
         return _Listed(stamps)
     error = f"Cannot load skills from '{source}': {answer.error}"
     _log.warning("%s", error)
-    inside = f"{posix(source).rstrip('/')}/"
+    inside = f"{to_posix_path(source).rstrip('/')}/"
     return _Listed(stamps or {p: s for p, s in seen.items() if p.startswith(inside)}, error)
 
 
@@ -115,7 +115,7 @@ def _when_changed(
     stamps = dict(seen) if is_partial else {}
     for match in answer.matches or ():
         if when := match.get("modified_at"):
-            stamps[posix(match["path"])] = f"{when} {match.get('size', '')}"
+            stamps[to_posix_path(match["path"])] = f"{when} {match.get('size', '')}"
     return {path: stamp for path, stamp in stamps.items() if path in paths}
 
 

@@ -7,7 +7,6 @@ a skill never widens what an agent may call: it brings into view what was grante
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
@@ -15,11 +14,13 @@ from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as as_tool
 from langgraph.runtime import Runtime
 
+from thalweg.backends.utils import validate_path
 from thalweg.middleware.skill_pins import PINNED
 from thalweg.skills.format import INCLUDE_TOOLS, SkillMetadata
-from thalweg.skills.sources import posix
 
-SkillToolResolver = Callable[[str, Runtime[Any]], Sequence[BaseTool] | Awaitable[Sequence[BaseTool]]]
+SkillToolResolver = Callable[
+    [str, Runtime[Any]], Sequence[BaseTool] | Awaitable[Sequence[BaseTool]]
+]
 """Gives the tools that a name in `metadata.include_tools` stands for: none, one or several.
 
 It is asked before every model call after a skill with that name was read, and again before one
@@ -38,13 +39,13 @@ def as_resolver(tools: Tools) -> SkillToolResolver:
         TypeError: It is neither a list of tools nor a resolver.
         ValueError: Two tools have one name.
     """
-    if tools is not None and not isinstance(tools, Sequence):
-        if isinstance(tools, BaseTool) or not callable(tools):
-            kind = type(tools).__name__
-            msg = f"tools must be a list of tools or a resolver function, got {kind}"
-            raise TypeError(msg)
+    if tools is not None and (isinstance(tools, BaseTool) or not _is_usable(tools)):
+        kind = type(tools).__name__
+        msg = f"tools must be a list of tools or a resolver function, got {kind}"
+        raise TypeError(msg)
+    if callable(tools):
         return tools
-    given = [_as_tool(one) for one in tools or ()]
+    given = [_as_tool(one) for one in (() if tools is None else tools)]
     by_name = {one.name: one for one in given}
     if len(by_name) < len(given):
         names = [one.name for one in given]
@@ -57,6 +58,10 @@ def as_resolver(tools: Tools) -> SkillToolResolver:
         return [by_name[name]] if name in by_name else []
 
     return by_exact_name
+
+
+def _is_usable(tools: object) -> bool:
+    return callable(tools) or isinstance(tools, Sequence)
 
 
 def _as_tool(given: object) -> BaseTool:
@@ -138,9 +143,9 @@ def skills_read(
         elif isinstance(message, ToolMessage) and message.status != "error":
             path = called.get(message.tool_call_id)
         elif isinstance(message, HumanMessage):
-            if message.additional_kwargs.get("lc_source") == PINNED:
-                told = message.additional_kwargs.get("skill")
-                path = told.get("path") if isinstance(told, dict) else None
+            told = message.additional_kwargs.get("skill")
+            is_pinned = message.additional_kwargs.get("lc_source") == PINNED
+            path = told.get("path") if is_pinned and isinstance(told, dict) else None
         if isinstance(path, str) and (known := paths.get(_normal(path))):
             read[known] = None
     return list(read)
@@ -148,8 +153,10 @@ def skills_read(
 
 def _normal(path: str) -> str:
     """Write a path as `read_file` takes it; one that it refuses is nobody's."""
-    parts = PurePosixPath("/", posix(path)).parts
-    return "" if ".." in parts or path.startswith("~") else "/".join(parts)
+    try:
+        return validate_path(path)
+    except ValueError:
+        return ""
 
 
 def include_names(skill: SkillMetadata) -> list[str]:

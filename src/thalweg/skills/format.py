@@ -63,7 +63,7 @@ def parse_skill(content: str, path: str, folder: str) -> Parsed:
         folder: Name of the folder that it is in.
 
     Example:
-        >>> text = "---\\nname: pdf\\ndescription: Fill in forms\\n---\\n# PDF"
+        >>> text = chr(10).join(["---", "name: pdf", "description: Fill in forms", "---", "# PDF"])
         >>> parse_skill(text, "/skills/pdf/SKILL.md", "pdf").skill["description"]
         'Fill in forms'
     """
@@ -103,8 +103,8 @@ def split_front_matter(content: str) -> tuple[str | None, str]:
     """Part a SKILL.md at the lines of `---`; without front matter all of it is body.
 
     Example:
-        >>> split_front_matter("---\\nname: pdf\\n---\\nRead it.")
-        ('name: pdf\\n', 'Read it.')
+        >>> split_front_matter("No front matter")
+        (None, 'No front matter')
     """
     text = content.removeprefix("\ufeff")
     first = text.find("\n")
@@ -212,7 +212,7 @@ def _load(front: str) -> tuple[dict[object, object], bool] | str:
 
 
 def _yaml(text: str) -> dict[object, object] | str:
-    import yaml  # noqa: PLC0415 (only who has skills needs it)
+    import yaml  # type: ignore[import-untyped]  # noqa: PLC0415 (slow; only skills need it)
 
     fast = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if _is_flat(text) else yaml.SafeLoader
     try:

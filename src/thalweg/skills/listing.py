@@ -93,7 +93,9 @@ def _with_names(
     def written(names: Sequence[str], left: int) -> str:
         more = f", and {left} more" if left else ""
         listed = f": {', '.join(names)}{more}." if names else "."
-        return "\n".join([*described, prompt("skills_more").render(count=len(others), names=listed)])
+        return "\n".join(
+            [*described, prompt("skills_more").render(count=len(others), names=listed)]
+        )
 
     names: list[str] = []
     room = budget - count(written(["…"], len(others)))

@@ -19,13 +19,6 @@ def relevant_skills(skills: Sequence[SkillMetadata], request: str) -> list[Skill
 
     A word counts more the fewer skills have it: what all of them say tells none apart. Words of
     scripts without spaces are compared by pairs of letters.
-
-    Example:
-        >>> from thalweg.skills.format import parse_skill
-        >>> texts = [f"---\\nname: {n}\\ndescription: {n} files\\n---\\n" for n in ("pdf", "csv")]
-        >>> skills = [parse_skill(text, "/s", "s").skill for text in texts]
-        >>> [skill["name"] for skill in relevant_skills(skills, "Merge these PDFs")]
-        ['pdf']
     """
     asked = _words(_ends(request))
     named = [_words(skill["name"]) & asked for skill in skills]

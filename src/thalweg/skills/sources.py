@@ -2,18 +2,10 @@
 
 from pathlib import PurePosixPath
 
+from thalweg.backends.paths import to_posix_path
+
 SkillSource = str | tuple[str, str]
 """A folder of the backend, or one with a label. The label comes before the word Skills."""
-
-
-def posix(path: str) -> str:
-    r"""Write a path with `/`, whatever system it is of.
-
-    Example:
-        >>> posix("C:\\skills\\pdf")
-        'C:/skills/pdf'
-    """
-    return path.replace("\\", "/")
 
 
 def source_path(source: SkillSource) -> str:
@@ -22,13 +14,14 @@ def source_path(source: SkillSource) -> str:
     Raises:
         TypeError: It is neither a path nor a path with a label.
     """
-    match source:
-        case str():
-            return source
+    given: object = source
+    match given:
+        case str() as path:
+            return path
         case (str() as path, str()):
             return path
         case _:
-            msg = f"Invalid skill source: expected str or (str, str) tuple, got {source!r}"
+            msg = f"Invalid skill source: expected str or (str, str) tuple, got {given!r}"
             raise TypeError(msg)
 
 
@@ -43,7 +36,7 @@ def source_label(source: SkillSource) -> str:
     """
     if isinstance(source, tuple):
         return source[1]
-    parts = PurePosixPath(posix(source).rstrip("/")).parts
+    parts = PurePosixPath(to_posix_path(source).rstrip("/")).parts
     if not parts:
         return "Unnamed"
     *above, leaf = parts
