@@ -39,7 +39,7 @@ def as_resolver(tools: Tools) -> SkillToolResolver:
         TypeError: It is neither a list of tools nor a resolver.
         ValueError: Two tools have one name.
     """
-    if tools is not None and (isinstance(tools, BaseTool) or not _is_usable(tools)):
+    if not _is_usable(tools):
         kind = type(tools).__name__
         msg = f"tools must be a list of tools or a resolver function, got {kind}"
         raise TypeError(msg)
@@ -61,7 +61,8 @@ def as_resolver(tools: Tools) -> SkillToolResolver:
 
 
 def _is_usable(tools: object) -> bool:
-    return callable(tools) or isinstance(tools, Sequence)
+    is_one = isinstance(tools, BaseTool)
+    return not is_one and (tools is None or callable(tools) or isinstance(tools, Sequence))
 
 
 def _as_tool(given: object) -> BaseTool:
