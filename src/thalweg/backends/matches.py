@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import Literal
 
-from thalweg.backends.files import file_data_to_string
+from thalweg.backends.files import file_data_to_string, file_size
 from thalweg.backends.globs import compile_grep_include_glob
 from thalweg.backends.paths import files_under, normalize_path, relative_to
 from thalweg.backends.protocol import (
@@ -74,11 +74,11 @@ def glob_matches_from_files(
 
 
 def file_info(path: str, file_data: FileData) -> FileInfo:
-    """Describe a file; its size is that of its content as it is kept."""
+    """Describe a file as a listing does."""
     return FileInfo(
         path=path,
         is_dir=False,
-        size=len(file_data_to_string(file_data)),
+        size=file_size(file_data),
         modified_at=file_data.get("modified_at", ""),
     )
 
