@@ -130,7 +130,7 @@ class _Asked:
         said = response.result[k]
         assert isinstance(said, AIMessage)  # noqa: S101 (it was looked for)
         if said.invalid_tool_calls or any(not call["id"] for call in said.tool_calls):
-            return self._mend(response, k, _identified(said))
+            return self._mend(response, k, _identified(said, self._taken()))
         if not is_empty(said):
             return self._with(response, *response.result)
         if self.is_nudged:
@@ -154,6 +154,12 @@ class _Asked:
             return self._with(response, *before, said, *errors, *after, end)
         self._go_on(*before, said, *errors, *after)
         return None
+
+    def _taken(self) -> set[str]:
+        """List the ids of calls that were made before: a server may count from 0 every time."""
+        said = [m for m in self.request.messages if isinstance(m, AIMessage)]
+        calls = [c for m in said for c in (*m.tool_calls, *m.invalid_tool_calls)]
+        return {call["id"] for call in calls if call["id"]}
 
     def _go_on(self, *messages: BaseMessage) -> None:
         self.added += messages
@@ -186,19 +192,22 @@ def is_empty(message: AIMessage) -> bool:
     return kinds <= {"text", *_SILENT}
 
 
-def _identified(said: AIMessage) -> AIMessage:
-    """Give every call an id: what has none cannot be answered."""
+def _identified(said: AIMessage, taken: set[str]) -> AIMessage:
+    """Give every call an id of its own: what has none cannot be answered."""
+
+    def named(call: Any) -> Any:  # noqa: ANN401 (either kind of LangChain's calls)
+        if call["id"] and call["id"] not in taken:
+            taken.add(call["id"])
+            return call
+        return {**call, "id": f"call_{uuid4().hex}"}
+
     return said.model_copy(
         update={
             "id": said.id or str(uuid4()),
-            "tool_calls": [_with_id(call) for call in said.tool_calls],
-            "invalid_tool_calls": [_with_id(call) for call in said.invalid_tool_calls],
+            "tool_calls": [named(call) for call in said.tool_calls],
+            "invalid_tool_calls": [named(call) for call in said.invalid_tool_calls],
         }
     )
-
-
-def _with_id(call: Any) -> Any:  # noqa: ANN401 (either kind of LangChain's calls)
-    return call if call["id"] else {**call, "id": f"call_{uuid4().hex}"}
 
 
 def _error(
