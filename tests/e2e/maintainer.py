@@ -1,4 +1,4 @@
-"""A model that mends a shop: what it does next follows from the request it is sent, and nothing else.
+"""A model that mends a shop: its next step follows from the request it is sent, and nothing else.
 
 It has no memory of its own. What a compaction took from its sight it sees in the record, reads
 again, or asks `recall` for, as an agent has to.

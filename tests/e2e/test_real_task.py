@@ -1,4 +1,4 @@
-"""A real task, start to end: an agent mends a repository in a window that it outgrows many times."""
+"""A real task, start to end: an agent mends a repository in a window that is too small for it."""
 
 import os
 import subprocess
