@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, AgentState
@@ -366,10 +366,10 @@ def refuses_specs(package: str, _: Path) -> Any:  # noqa: ANN401
 def refuses_a_graph_without_messages(package: str, _: Path) -> Any:  # noqa: ANN401
     """A compiled subagent has to have messages in its state."""
 
-    class Other(AgentState[Any]):
-        pass
+    class Other(TypedDict):
+        other: int
 
-    graph = StateGraph(dict)
+    graph = StateGraph(Other)
     graph.add_node("n", lambda _: {"other": 1})
     graph.set_entry_point("n")
     sub = {"name": "graph", "description": "A graph.", "runnable": graph.compile()}
