@@ -7,8 +7,8 @@ task, the prompt is what the subagent reads, and it may take so many turns and n
 from langchain.tools import ToolRuntime, tool
 from langchain_core.messages import ToolMessage
 from langgraph.types import Command
-from scripted import REQUESTS, calls, model
 
+from scripted import REQUESTS, calls, model
 from thalweg import create_deep_agent
 
 

@@ -6,7 +6,6 @@ Only in Thalweg.
 import itertools
 
 from scripted import calls, model, show
-
 from thalweg import create_deep_agent
 
 

@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 
 from langgraph.checkpoint.memory import InMemorySaver
-from scripted import REQUESTS, asks_for_summary, calls, model, show
 
+from scripted import REQUESTS, asks_for_summary, calls, model, show
 from thalweg import ContextPolicy, create_deep_agent
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.threads import history

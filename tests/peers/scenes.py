@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware, AgentState
+from langchain.agents.middleware import AgentMiddleware, AgentState, TodoListMiddleware
+from langchain.agents.middleware.types import PrivateStateAttr
 from langchain.agents.structured_output import ToolStrategy
 from langchain.tools import ToolRuntime, tool
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -634,3 +635,270 @@ def only_some_tools(package: str, _: Path) -> Any:  # noqa: ANN401
     )
     names = set(agent.nodes["tools"].bound.tools_by_name)
     return sorted(names & {"ls", "read_file", "write_file", "edit_file", "glob", "grep", "delete"})
+
+
+def recorded(*answers: str | dict[str, Any]) -> tuple[ScriptedModel, list[list[tuple[Any, ...]]]]:
+    """Make a model that says this, and the list of what it is sent, without system prompts."""
+    model, seen = play(*answers), list[list[tuple[Any, ...]]]()
+    script = model.script
+
+    def look(messages: Sequence[BaseMessage]) -> AIMessage | str:
+        seen.append(told(m for m in messages if m.type != "system"))
+        return script(messages)
+
+    return ScriptedModel(script=look), seen
+
+
+@scene
+def a_fork_goes_on_with_the_conversation(package: str, _: Path) -> Any:  # noqa: ANN401
+    """It sees what was said before, and the task last."""
+    child, seen = recorded("It was a heron.")
+    sub = {"name": "f", "description": "F.", "system_prompt": "", "mode": "fork", "model": child}
+    agent = of(package, ":create_deep_agent")(
+        model=play(call("task", description="Which bird?", subagent_type="f"), "Done."),
+        subagents=[sub],
+    )
+    given = [("user", "I saw a bird."), ("ai", "Grey?"), ("user", "Grey, and tall.")]
+    said = ran(agent, {"messages": given})
+    return said, seen[0][:3], "Which bird?" in seen[0][-1][1], seen[0][-1][0]
+
+
+@scene
+def a_child_does_not_see_its_parents_secrets(package: str, _: Path) -> Any:  # noqa: ANN401
+    """State that is private stays with the agent; other state goes down and comes back."""
+
+    class State(AgentState[Any]):
+        secret: NotRequired[Annotated[str, PrivateStateAttr]]
+        shared: NotRequired[str]
+
+    seen: list[Any] = []
+
+    @tool
+    def look(runtime: ToolRuntime) -> Command[Any]:
+        """Look at the state."""
+        seen.append({k: runtime.state.get(k) for k in ("secret", "shared", "todos")})
+        done = ToolMessage("looked", tool_call_id=runtime.tool_call_id)
+        return Command(update={"shared": "by the child", "messages": [done]})
+
+    class Seeds(AgentMiddleware[Any, Any, Any]):
+        state_schema = State
+
+        def before_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:  # noqa: ANN401
+            del runtime
+            return None if state.get("shared") else {"secret": "s", "shared": "by the parent"}
+
+    sub = {
+        "name": "c",
+        "description": "C.",
+        "system_prompt": "",
+        "model": play(call("look"), "Seen."),
+        "tools": [look],
+        "middleware": [Seeds()],
+    }
+    agent = of(package, ":create_deep_agent")(
+        model=play(call("task", description="Look.", subagent_type="c"), "Done."),
+        subagents=[sub],
+        middleware=[Seeds()],
+    )
+    result = invoke(agent, {"messages": "Go."})
+    return seen, result["shared"], told(result["messages"])
+
+
+@scene
+def a_childs_plan_is_its_own(package: str, _: Path) -> Any:  # noqa: ANN401
+    """Todos go neither down nor up; a middleware of the same name takes the built-in one's place."""
+    todo = {"content": "mine", "status": "in_progress"}
+    theirs = {"content": "theirs", "status": "in_progress"}
+    sub = {
+        "name": "c",
+        "description": "C.",
+        "system_prompt": "",
+        "model": play(call("write_todos", todos=[theirs]), "Planned."),
+        "middleware": [TodoListMiddleware()],
+    }
+    agent = of(package, ":create_deep_agent")(
+        model=play(
+            call("write_todos", todos=[todo]),
+            call("task", description="Plan.", subagent_type="c"),
+            "Done.",
+        ),
+        subagents=[sub],
+        middleware=[TodoListMiddleware()],
+    )
+    result = invoke(agent, {"messages": "Go."})
+    return result["todos"], told(result["messages"])
+
+
+@scene
+def tools_of_a_subagent(package: str, _: Path) -> Any:  # noqa: ANN401
+    """Those of its parent, unless it has its own: then those instead."""
+
+    @tool
+    def ours() -> str:
+        """Do it."""
+        return "ours"
+
+    @tool
+    def own() -> str:
+        """Do it, too."""
+        return "own"
+
+    one = {"description": ".", "system_prompt": ""}
+    subs = [
+        {**one, "name": "a", "model": play(call("ours"), call("own"), "A.")},
+        {**one, "name": "b", "model": play(call("own"), "B."), "tools": [own]},
+    ]
+    graphs = of(package, ":create_deep_agent")(
+        model=play(
+            call("task", description="?", subagent_type="a"),
+            call("task", description="?", subagent_type="b"),
+            "Done.",
+        ),
+        tools=[ours],
+        subagents=subs,
+    )
+    return ran(graphs)
+
+
+@scene
+def a_tool_that_raises(package: str, _: Path) -> Any:  # noqa: ANN401
+    """What the caller gets, of the agent's tool and of a subagent's."""
+
+    @tool
+    def breaks() -> str:
+        """Break."""
+        msg = "broken"
+        raise ZeroDivisionError(msg)
+
+    return tools(package, call("breaks"), tools=[breaks])
+
+
+@scene
+def backends_by_themselves(package: str, folder: Path) -> Any:  # noqa: ANN401
+    """The same calls on three backends, outside of any agent."""
+    disk = of(package, "backends:FilesystemBackend")(root_dir=folder, virtual_mode=True)
+    kept_in = of(package, "backends:StoreBackend")(
+        store=InMemoryStore(), namespace=lambda _: ("files",)
+    )
+    both = of(package, "backends:CompositeBackend")(default=disk, routes={"/kept/": kept_in})
+    said = []
+    for backend, root in ((disk, "/d"), (kept_in, "/s"), (both, "/kept"), (both, "/e")):
+        said += [
+            backend.write(f"{root}/a.txt", "one\ntwo\n"),
+            backend.write(f"{root}/b/c.md", "three\n"),
+            backend.edit(f"{root}/a.txt", "two", "2"),
+            backend.edit(f"{root}/a.txt", "nothing", "2"),
+            backend.read(f"{root}/a.txt"),
+            backend.read(f"{root}/a.txt", offset=1, limit=1),
+            backend.read(f"{root}/none.txt"),
+            backend.grep("one", root),
+            backend.grep("e", root, glob="*.md"),
+            backend.glob("**/*.md", root),
+            backend.delete(f"{root}/a.txt"),
+            backend.delete(f"{root}/a.txt"),
+            backend.upload_files([(f"{root}/up.bin", b"\x00\x01")]),
+            backend.download_files([f"{root}/up.bin", f"{root}/none.bin"]),
+        ]
+        said.append(sorted(entry["path"] for entry in backend.ls(root).entries or []))
+    return [_plain(value) for value in said]
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401
+    """Write a result as plain values, without the times at which files were changed."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _plain({f.name: getattr(value, f.name) for f in dataclasses.fields(value)})
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items() if k not in {"modified_at", "created_at"}}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return value
+
+
+@scene
+def memory_is_in_the_prompt(package: str, _: Path) -> Any:  # noqa: ANN401
+    """All sources that are there, in their order."""
+    prompts: list[str] = []
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        prompts.append(messages[0].text)
+        return "Done."
+
+    make = of(package, "backends.utils:create_file_data")
+    agent = of(package, ":create_deep_agent")(
+        model=ScriptedModel(script=script), memory=["/u/AGENTS.md", "/none.md", "/p/AGENTS.md"]
+    )
+    files = {"/u/AGENTS.md": make("Be brief.\n"), "/p/AGENTS.md": make("Be kind.\n")}
+    invoke(agent, {"messages": "Go.", "files": files})
+    places = [prompts[0].find(words) for words in ("/u/AGENTS.md", "Be brief.", "Be kind.")]
+    return -1 not in places, places[1] < places[2]
+
+
+@scene
+def a_rule_that_asks(package: str, _: Path) -> Any:  # noqa: ANN401
+    """A path that a person has to allow."""
+    rule = of(package, ":FilesystemPermission")
+    agent = of(package, ":create_deep_agent")(
+        model=play(
+            call("write_file", file_path="/free.txt", content="x"),
+            call("write_file", file_path="/asked/a.txt", content="x"),
+            "Done.",
+        ),
+        permissions=[rule(operations=["write"], paths=["/asked/**"], mode="interrupt")],
+        checkpointer=InMemorySaver(),
+    )
+    config: Any = {"configurable": {"thread_id": "t"}}
+    result = invoke(agent, {"messages": "Go."}, config)
+    (asked,) = result["__interrupt__"]
+    action = asked.value["action_requests"][0]
+    result = invoke(agent, Command(resume={"decisions": [{"type": "approve"}]}), config)
+    return action["name"], action["args"], kept(result["files"])
+
+
+@scene
+def odd_texts(package: str, folder: Path) -> Any:  # noqa: ANN401
+    """Line ends, no last line end, other alphabets, long lines."""
+    (folder / "crlf.txt").write_bytes(b"one\r\ntwo\r\n")
+    (folder / "latin.txt").write_bytes("größe\n".encode("latin-1"))
+    (folder / "wide.txt").write_text("x" * 12_000 + "\nshort\n", encoding="utf-8")
+    (folder / "many.txt").write_text("".join(f"line {n}\n" for n in range(250)), encoding="utf-8")
+    backend = of(package, "backends:FilesystemBackend")(root_dir=folder, virtual_mode=True)
+    said = tools(
+        package,
+        call("read_file", file_path="/crlf.txt"),
+        call("edit_file", file_path="/crlf.txt", old_string="one\ntwo", new_string="1\n2"),
+        call("write_file", file_path="/中文.txt", content="你好"),
+        call("read_file", file_path="/中文.txt"),
+        call("read_file", file_path="/many.txt"),
+        call("read_file", file_path="/many.txt", offset=240),
+        call("grep", pattern="line 24", output_mode="count"),
+        backend=backend,
+    )
+    return said, (folder / "crlf.txt").read_bytes()
+
+
+@scene
+def words_as_mappings(package: str, _: Path) -> Any:  # noqa: ANN401
+    """Messages as mappings, with a picture."""
+    model, seen = recorded("Done.")
+    agent = of(package, ":create_deep_agent")(model=model)
+    picture = {
+        "type": "image",
+        "base64": base64.b64encode(PIXEL).decode(),
+        "mime_type": "image/png",
+    }
+    words = [{"type": "text", "text": "What is this?"}, picture]
+    ran(agent, {"messages": [{"role": "user", "content": words}]})
+    return seen
+
+
+@scene
+def a_second_run_of_a_thread(package: str, _: Path) -> Any:  # noqa: ANN401
+    """With a checkpointer, what was said before is in the next request, and so are the files."""
+    model, seen = recorded(
+        call("write_file", file_path="/a.txt", content="a\n"), "One.", call("ls", path="/"), "Two."
+    )
+    agent = of(package, ":create_deep_agent")(model=model, checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    invoke(agent, {"messages": "First."}, config)
+    result = invoke(agent, {"messages": "Second."}, config)
+    return seen, kept(result["files"])
