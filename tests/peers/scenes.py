@@ -706,7 +706,7 @@ def a_child_does_not_see_its_parents_secrets(package: str, _: Path) -> Any:  # n
 
 @scene
 def a_childs_plan_is_its_own(package: str, _: Path) -> Any:  # noqa: ANN401
-    """Todos go neither down nor up; a middleware of the same name takes the built-in one's place."""
+    """Todos go neither down nor up; a middleware of that name replaces the built-in one."""
     todo = {"content": "mine", "status": "in_progress"}
     theirs = {"content": "theirs", "status": "in_progress"}
     sub = {
