@@ -1,0 +1,1 @@
+"""Beside the installed peers: the same calls on both sides."""
