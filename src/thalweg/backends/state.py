@@ -160,8 +160,7 @@ def _here() -> Here:
 
 
 _PASS = (
-    "To pre-populate files, pass them on invoke: "
-    'agent.invoke({"messages": [...], "files": {...}})'
+    'To pre-populate files, pass them on invoke: agent.invoke({"messages": [...], "files": {...}})'
 )
 _OUTSIDE = (
     "StateBackend must be used inside a LangGraph graph execution (e.g. via create_deep_agent). "
