@@ -1,1 +1,1 @@
-"""Beside the installed peers: the same calls on both sides."""
+"""The same calls on ours and on the installed peer; skipped where it is not installed."""
