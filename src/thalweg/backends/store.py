@@ -449,6 +449,11 @@ def _delete(path: str) -> _Flow[DeleteResult]:
         base = validate_path(path).rstrip("/")
     except PathError as refused:
         return DeleteResult(error=f"Error deleting '{path}': {refused}")
+    if not base:
+        return DeleteResult(
+            error=f"Error deleting '{path}': the root directory cannot be deleted; "
+            "delete what is in it"
+        )
     found = [item.key for item in (yield from _all_items())]
     keys = tuple(key for key in found if key == base or key.startswith(f"{base}/"))
     if not keys:
