@@ -24,9 +24,11 @@ class FolderSandbox(BaseSandbox):
 
     @property
     def id(self) -> str:
+        """Name the folder."""
         return f"folder-{self.root}"
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
+        """Run it with the shell of this machine."""
         self.commands.append(command)
         ran = subprocess.run(
             ["/bin/sh", "-c", command],
@@ -41,6 +43,7 @@ class FolderSandbox(BaseSandbox):
         return ExecuteResponse(output, ran.returncode)
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """Write them to the disk."""
         return [FileUploadResponse(path, self._upload(path, raw)) for path, raw in files]
 
     def _upload(self, path: str, raw: bytes) -> str | None:
@@ -53,6 +56,7 @@ class FolderSandbox(BaseSandbox):
         return None
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """Read them from the disk."""
         return [self._download(path) for path in paths]
 
     def _download(self, path: str) -> FileDownloadResponse:

@@ -1,9 +1,10 @@
 """Files in a LangGraph store keep every promise of a backend, whatever the store."""
 
+import uuid
 from collections.abc import Iterator
 
-import psycopg
 import pytest
+from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
@@ -32,15 +33,21 @@ class TestSqliteStore(BackendContract):
             yield StoreBackend(store=store, namespace=("files", "ann.smith@example.com"))
 
 
+@pytest.fixture(scope="module")
+def postgres_store(postgres_server: str) -> Iterator[BaseStore]:
+    """Return a store on a server; tests keep apart by their namespaces."""
+    # Needs the library of PostgreSQL, which is not everywhere.
+    from langgraph.store.postgres import PostgresStore  # noqa: PLC0415
+
+    with PostgresStore.from_conn_string(postgres_server) as store:
+        store.setup()
+        yield store
+
+
 class TestPostgresStore(BackendContract):
     """On a server of PostgreSQL."""
 
     @pytest.fixture
-    def backend(self, postgres_url: str) -> Iterator[BackendProtocol]:
+    def backend(self, postgres_store: BaseStore) -> BackendProtocol:
         """Return an empty backend."""
-        from langgraph.store.postgres import PostgresStore  # noqa: PLC0415  # where it is there
-
-        assert psycopg
-        with PostgresStore.from_conn_string(postgres_url) as store:
-            store.setup()
-            yield StoreBackend(store=store, namespace=("files", "ann.smith@example.com"))
+        return StoreBackend(store=postgres_store, namespace=("files", f"ann.{uuid.uuid4()}"))
