@@ -58,6 +58,10 @@ def as_read(response: ExecuteResponse, path: str) -> ReadResult:
     """Read a window of a file."""
     record = _record(response)
     match record:
+        case {"error": "file_not_found" as error}:
+            return ReadResult(error=f"File '{path}' not found: {error}")
+        case {"error": str(error)} if error.startswith("Line offset"):
+            return ReadResult(error=error)
         case {"error": error}:
             return ReadResult(error=f"File '{path}': {error}")
         case {"content": str(content)}:
@@ -87,7 +91,7 @@ def as_edit(response: ExecuteResponse, path: str, old: str) -> EditResult:
     record = _record(response)
     match record:
         case {"error": error}:
-            return EditResult(error=_refusal(str(error), path, old))
+            return EditResult(error=_refusal(str(error), path, old, record.get("count")))
         case {"count": int(count)}:
             return EditResult(path=path, occurrences=count)
         case _:
@@ -128,8 +132,6 @@ def as_grep(response: ExecuteResponse, path: str, outside: Outside) -> GrepResul
     is_cut = response.truncated
     for record in _records(response):
         match record:
-            case {"error": "path_not_found" | "file_not_found"}:
-                return GrepResult(matches=[])
             case {"error": error}:
                 return GrepResult(error=f"Path '{path}': {error}")
             case {"warning": _}:
@@ -200,7 +202,7 @@ def _printed_match(record: object, outside: Outside) -> GrepMatch | None:
     return GrepMatch(path=outside(path), line=int(number), text=text)
 
 
-def _refusal(code: str, path: str, old: str) -> str:
+def _refusal(code: str, path: str, old: str, count: object) -> str:
     told = {
         "file_not_found": f"Error: File '{path}' not found",
         "permission_denied": f"Error: Permission denied editing file '{path}'",
@@ -208,8 +210,8 @@ def _refusal(code: str, path: str, old: str) -> str:
         "not_a_text_file": f"Error: File '{path}' is not a text file",
         "string_not_found": f"Error: String not found in file: '{old}'",
         "multiple_occurrences": (
-            f"Error: String '{old}' appears multiple times. "
-            "Use replace_all=True to replace all occurrences."
+            f"Error: String '{old}' appears {count} times in file. What appears multiple times "
+            "needs replace_all=True, or more of what surrounds it to be meant once."
         ),
         "no_newline_at_end": (
             "Error: old_string ends with a newline, but the file does not end with a newline. "

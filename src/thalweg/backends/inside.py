@@ -42,10 +42,12 @@ def main(arguments: list[str]) -> None:
     }
     try:
         tasks[name](*given)
-    except FileNotFoundError:
-        tell(error="file_not_found" if name in {"read", "edit", "edit_with"} else "path_not_found")
-    except NotADirectoryError:
-        tell(error="not_a_directory")
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if name != "ls":
+            tell(error="file_not_found")
+        else:
+            is_there = isinstance(error, NotADirectoryError) and os.path.exists(given[0])
+            tell(error="not_a_directory" if is_there else "path_not_found")
     except PermissionError:
         tell(error="permission_denied")
     except OSError as error:
@@ -239,8 +241,9 @@ def put(path: str, text: str) -> None:
 
 def find_files(path: str, included: str) -> None:
     """Tell the files below a folder whose paths are meant."""
-    os.listdir(path)
-    search = Search(path, included, "", SECONDS["glob"])
+    if path and os.path.isfile(path):
+        return
+    search = Search(path or os.getcwd(), included, "", SECONDS["glob"])
     found: list[str] = []
     for file in search.files():
         if len(found) == MAX_ENTRIES:
@@ -256,7 +259,6 @@ def find_lines(
     path: str, pattern: str, included: str, excluded: str, max_count: str, room: str
 ) -> None:
     """Tell the lines that hold a text, of files that are text."""
-    os.stat(path or ".")
     search = Search(path or os.getcwd(), included, excluded, SECONDS["grep"])
     left = int(max_count) if max_count else -1
     free = int(room)
@@ -279,12 +281,9 @@ def lines_with(path: str, pattern: str) -> Iterator[tuple[int, str]]:
             content = file.read()
     except OSError:
         return
-    if pattern.encode("utf-8", "surrogateescape") not in content:
+    if pattern.encode("utf-8", "surrogateescape") not in content or b"\0" in content:
         return
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        return
+    text = content.decode("utf-8", "replace")
     for number, line in enumerate(io.StringIO(text, newline=""), 1):
         if pattern in line.rstrip("\r\n"):
             yield number, line.rstrip("\r\n")

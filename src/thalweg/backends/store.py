@@ -1,11 +1,13 @@
 """Files in a LangGraph store: they outlive a thread and are shared by those who may."""
 
+import asyncio
 import re
 from base64 import b64encode
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 from langgraph.config import get_store
 from langgraph.runtime import Runtime, get_runtime
@@ -42,7 +44,7 @@ from thalweg.backends.protocol import (
     WriteResult,
 )
 from thalweg.backends.text import edit_text, slice_read_response
-from thalweg.backends.turns import Turns
+from thalweg.backends.turnstile import Turnstile
 from thalweg.errors import PathError
 
 Namespace = tuple[str, ...]
@@ -51,7 +53,7 @@ NamespaceFactory = Callable[[Runtime[Any]], Namespace]
 
 Result = TypeVar("Result")
 
-_TURNS: Final = Turns()
+_TURNSTILES: Final[WeakKeyDictionary[BaseStore, dict[Namespace, Turnstile]]] = WeakKeyDictionary()
 _PAGE: Final = 1000
 _SURELY_LAST: Final = 100
 """A store that gives fewer than this has no more; some give 100 whatever they are asked."""
@@ -81,12 +83,17 @@ class _Page:
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """Nobody else in this process changes these until the flow is over."""
+    """Nobody else in this process changes what is at a path or below it.
 
-    keys: tuple[str, ...]
+    It is for as long as the next is not taken: who waited for a second while having a first
+    might wait for somebody who waits for the first.
+    """
+
+    path: str
 
 
-_Step = _Get | _Put | _Drop | _Page | _Turn
+_Call = _Get | _Put | _Drop | _Page
+_Step = _Call | _Turn
 _Flow = Generator[_Step, Any, Result]
 """What to do with the store, one step after the other: written once for both ways."""
 
@@ -266,55 +273,82 @@ class StoreBackend(BackendProtocol):
         return await self._later(_download(paths))
 
     def _now(self, flow: _Flow[Result]) -> Result:
-        store, namespace = self._get_store(), _as_kept(self._get_namespace())
+        kept = _Kept(self._get_store(), _as_kept(self._get_namespace()))
         with ExitStack() as held:
             try:
                 step = next(flow)
                 while True:
-                    answer: object = None
-                    match step:
-                        case _Turn(keys):
-                            for key in sorted(keys):
-                                held.enter_context(_TURNS.take((id(store), namespace, key)))
-                        case _Get(key):
-                            answer = store.get(namespace, key)
-                        case _Put(key, value):
-                            store.put(namespace, key, value)
-                        case _Drop(keys):
-                            store.batch([PutOp(namespace, key, None) for key in keys])
-                        case _Page(offset):
-                            page = store.search(namespace, limit=_PAGE, offset=offset)
-                            answer = [_Placed(item, namespace) for item in page]
-                    step = flow.send(answer)
+                    if isinstance(step, _Turn):
+                        held.close()
+                        held.enter_context(kept.turnstile().at(step.path))
+                        step = flow.send(None)
+                    else:
+                        step = flow.send(kept.perform(step))
             except StopIteration as done:
                 result: Result = done.value
                 return result
 
     async def _later(self, flow: _Flow[Result]) -> Result:
-        store, namespace = self._get_store(), _as_kept(self._get_namespace())
+        kept = _Kept(self._get_store(), _as_kept(self._get_namespace()))
         async with AsyncExitStack() as held:
             try:
                 step = next(flow)
                 while True:
-                    answer: object = None
-                    match step:
-                        case _Turn(keys):
-                            for key in sorted(keys):
-                                turn = _TURNS.atake((id(store), namespace, key))
-                                await held.enter_async_context(turn)
-                        case _Get(key):
-                            answer = await store.aget(namespace, key)
-                        case _Put(key, value):
-                            await store.aput(namespace, key, value)
-                        case _Drop(keys):
-                            await store.abatch([PutOp(namespace, key, None) for key in keys])
-                        case _Page(offset):
-                            page = await store.asearch(namespace, limit=_PAGE, offset=offset)
-                            answer = [_Placed(item, namespace) for item in page]
-                    step = flow.send(answer)
+                    if isinstance(step, _Turn):
+                        await held.aclose()
+                        await held.enter_async_context(kept.turnstile().at(step.path))
+                        step = flow.send(None)
+                    else:
+                        step = flow.send(await kept.aperform(step))
             except StopIteration as done:
                 result: Result = done.value
                 return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A namespace of a store."""
+
+    store: BaseStore
+    namespace: Namespace
+
+    def turnstile(self) -> Turnstile:
+        """The one turnstile of this namespace in this process, whoever asks."""
+        return _TURNSTILES.setdefault(self.store, {}).setdefault(self.namespace, Turnstile())
+
+    def perform(self, step: "_Call") -> object:
+        """Do a step by a blocking call."""
+        match step:
+            case _Get(key):
+                return self.store.get(self.namespace, key)
+            case _Put(key, value):
+                self.store.put(self.namespace, key, value)
+                return None
+            case _Drop(keys):
+                return self.store.batch([PutOp(self.namespace, key, None) for key in keys])
+            case _Page(offset):
+                return self._placed(self.store.search(self.namespace, limit=_PAGE, offset=offset))
+
+    async def aperform(self, step: "_Call") -> object:
+        """Do a step by an awaited call; in a thread if the store has only blocking ones."""
+        try:
+            match step:
+                case _Get(key):
+                    return await self.store.aget(self.namespace, key)
+                case _Put(key, value):
+                    await self.store.aput(self.namespace, key, value)
+                    return None
+                case _Drop(keys):
+                    drops = [PutOp(self.namespace, key, None) for key in keys]
+                    return await self.store.abatch(drops)
+                case _Page(offset):
+                    page = await self.store.asearch(self.namespace, limit=_PAGE, offset=offset)
+                    return self._placed(page)
+        except NotImplementedError:
+            return await asyncio.to_thread(self.perform, step)
+
+    def _placed(self, page: Sequence[Item]) -> list["_Placed"]:
+        return [_Placed(item, self.namespace) for item in page]
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +386,8 @@ def _all_items() -> _Flow[list[Item]]:
 def _all_files() -> _Flow[dict[str, FileData]]:
     """Read every file; an item that is none is passed over."""
     files: dict[str, FileData] = {}
-    for item in (yield from _all_items()):
+    items = yield from _all_items()
+    for item in sorted(items, key=lambda item: item.key):
         with suppress(ValueError, TypeError):
             files[item.key] = _as_file_data(item)
     return files
@@ -398,7 +433,7 @@ def _write(path: str, content: str) -> _Flow[WriteResult]:
         return WriteResult(
             error=f"Error writing file '{path}': the content has half a character in it"
         )
-    yield _Turn((key,))
+    yield _Turn(key)
     yield from _replace(key, value)
     return WriteResult(path=path)
 
@@ -415,7 +450,7 @@ def _edit(path: str, old: str, new: str, *, replace_all: bool) -> _Flow[EditResu
         key = _key(path)
     except PathError as refused:
         return EditResult(error=f"Error editing file '{path}': {refused}")
-    yield _Turn((key,))
+    yield _Turn(key)
     item: Item | None = yield _Get(key)
     if item is None:
         return EditResult(error=f"Error: File '{path}' not found")
@@ -449,25 +484,29 @@ def _delete(path: str) -> _Flow[DeleteResult]:
         base = validate_path(path).rstrip("/")
     except PathError as refused:
         return DeleteResult(error=f"Error deleting '{path}': {refused}")
+    if not base:
+        return DeleteResult(
+            error=f"Error deleting '{path}': the root directory cannot be deleted; "
+            "delete what is in it"
+        )
+    yield _Turn(base)
     found = [item.key for item in (yield from _all_items())]
     keys = tuple(key for key in found if key == base or key.startswith(f"{base}/"))
     if not keys:
         return DeleteResult(error=f"Error: File '{path}' not found")
-    yield _Turn(keys)
     yield _Drop(keys)
     return DeleteResult(path=path)
 
 
 def _upload(files: list[tuple[str, bytes]]) -> _Flow[list[FileUploadResponse]]:
-    keys = [_key_or_none(path) for path, _ in files]
-    yield _Turn(tuple({key for key in keys if key is not None}))
-    for key, (_, content) in zip(keys, files, strict=True):
+    answers: list[FileUploadResponse] = []
+    for path, content in files:
+        key = _key_or_none(path)
         if key is not None:
+            yield _Turn(key)
             yield from _replace(key, _value(file_data_from_bytes(content)))
-    return [
-        FileUploadResponse(path, error=INVALID_PATH if key is None else None)
-        for key, (path, _) in zip(keys, files, strict=True)
-    ]
+        answers.append(FileUploadResponse(path, error=INVALID_PATH if key is None else None))
+    return answers
 
 
 def _download(paths: list[str]) -> _Flow[list[FileDownloadResponse]]:
