@@ -18,13 +18,13 @@ from langchain_core.exceptions import ModelInvalidRequestError
 from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
-from typing_extensions import TypeIs
 
 from thalweg.backends.channel import FilesystemState
 from thalweg.backends.paths import sanitize_tool_call_id
-from thalweg.backends.protocol import BackendProtocol
+from thalweg.backends.protocol import BackendProtocol, FileData
 from thalweg.backends.shared import shared, with_notices
 from thalweg.backends.state import StateBackend
+from thalweg.backends.text import EMPTY_CONTENT_WARNING
 from thalweg.errors import ConfigError
 from thalweg.middleware.instructions import instructed
 from thalweg.middleware.rejected import clash, without_media
@@ -32,7 +32,13 @@ from thalweg.middleware.showing import retold, servable, shell_paths, tool_name
 from thalweg.prompts import prompt
 from thalweg.tools.access import Access
 from thalweg.tools.asking import Steps, arun, run
-from thalweg.tools.files import Desk
+from thalweg.tools.files import (
+    GLOB_PATHLESS_DENIED_HINT,
+    GLOB_TRUNCATION_NOTE,
+    GLOB_UNREADABLE_NOTE,
+    GREP_TRUNCATION_NOTE,
+    Desk,
+)
 from thalweg.tools.filing import FILED, Result, as_stub, file_message, file_result, text_of
 from thalweg.tools.kit import FILE_TOOLS, FsToolName, described, file_tool
 from thalweg.tools.places import (
@@ -41,13 +47,70 @@ from thalweg.tools.places import (
     keeps_in_state,
     supports_execution,
 )
+from thalweg.tools.reading import READ_FILE_TRUNCATION_MSG
 from thalweg.tools.rights import (
+    FilesystemOperation,
     FilesystemPermission,
     Permissions,
     Rights,
     UnsupportedRuleError,
     rights,
 )
+from thalweg.tools.schemas import (
+    DEFAULT_READ_LIMIT,
+    DEFAULT_READ_OFFSET,
+    DeleteSchema,
+    EditFileSchema,
+    ExecuteSchema,
+    GlobSchema,
+    GrepSchema,
+    LsSchema,
+    ReadFileSchema,
+    WriteFileSchema,
+)
+from thalweg.tools.viewing import NO_LINES_REQUESTED_WARNING
+
+__all__ = [
+    "DEFAULT_READ_LIMIT",
+    "DEFAULT_READ_OFFSET",
+    "DELETE_TOOL_DESCRIPTION",
+    "EDIT_FILE_TOOL_DESCRIPTION",
+    "EMPTY_CONTENT_WARNING",
+    "EXECUTE_TOOL_DESCRIPTION",
+    "GLOB_PATHLESS_DENIED_HINT",
+    "GLOB_TIMEOUT",
+    "GLOB_TOOL_DESCRIPTION",
+    "GLOB_TRUNCATION_NOTE",
+    "GLOB_UNREADABLE_NOTE",
+    "GREP_TOOL_DESCRIPTION",
+    "GREP_TRUNCATION_NOTE",
+    "LIST_FILES_TOOL_DESCRIPTION",
+    "NO_LINES_REQUESTED_WARNING",
+    "NUM_CHARS_PER_TOKEN",
+    "READ_FILE_TOOL_DESCRIPTION",
+    "READ_FILE_TRUNCATION_MSG",
+    "TOOLS_EXCLUDED_FROM_EVICTION",
+    "TOO_LARGE_HUMAN_MSG",
+    "TOO_LARGE_TOOL_MSG",
+    "WRITE_FILE_TOOL_DESCRIPTION",
+    "ArgumentError",
+    "BackendKindError",
+    "DeleteSchema",
+    "EditFileSchema",
+    "ExecuteSchema",
+    "FileData",
+    "FilesystemMiddleware",
+    "FilesystemOperation",
+    "FilesystemPermission",
+    "FilesystemState",
+    "FsToolName",
+    "GlobSchema",
+    "GrepSchema",
+    "LsSchema",
+    "ReadFileSchema",
+    "WriteFileSchema",
+    "supports_execution",
+]
 
 NUM_CHARS_PER_TOKEN = 4
 """Characters that are counted as a token where nobody counts tokens."""
@@ -69,10 +132,23 @@ DELETE_TOOL_DESCRIPTION = prompt("tool_delete").text
 GLOB_TOOL_DESCRIPTION = prompt("tool_glob").text
 GREP_TOOL_DESCRIPTION = described("grep", frozenset(FILE_TOOLS))
 EXECUTE_TOOL_DESCRIPTION = described("execute", frozenset(FILE_TOOLS))
+TOO_LARGE_TOOL_MSG = prompt("too_large_result").text
+TOO_LARGE_HUMAN_MSG = prompt("too_large_message").text
 
 Done = TypeVar("Done")
 Messages = list[AnyMessage]
 Response = ModelResponse[Any] | ExtendedModelResponse[Any]
+
+
+def __getattr__(name: str) -> object:
+    """See `filesystem_names`."""
+    from thalweg.middleware import filesystem_names  # noqa: PLC0415  # hardly anybody asks
+
+    try:
+        return vars(filesystem_names)[name]
+    except KeyError:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg) from None
 
 
 class ArgumentError(ConfigError, ValueError):
@@ -242,8 +318,8 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
             if marked := (yield from file_message(last, path)):
                 messages[-1] = marked
                 tagged = [marked]
-        if any(_is_filed(message) for message in messages):
-            shown = [as_stub(m) if _is_filed(m) else m for m in messages]
+        shown = [_shown(message) for message in messages]
+        if [*map(id, shown)] != [*map(id, request.messages)]:
             request = request.override(messages=shown)
         return request, tagged
 
@@ -302,8 +378,14 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
         return run(steps, self.backend, self._slots)
 
 
-def _is_filed(message: AnyMessage) -> TypeIs[HumanMessage]:
-    return isinstance(message, HumanMessage) and FILED in message.additional_kwargs
+def _is_filed(message: HumanMessage) -> bool:
+    return FILED in message.additional_kwargs
+
+
+def _shown(message: AnyMessage) -> AnyMessage:
+    if isinstance(message, HumanMessage) and _is_filed(message):
+        return as_stub(message)
+    return message
 
 
 def _numbered(request: ModelRequest[Any]) -> list[tuple[int, AnyMessage]]:

@@ -59,13 +59,13 @@ def interrupts(
     """
     access = Access(rights(permissions), _ANY if backend is None else backend)
     asks: dict[str, tuple[FilesystemOperation, When]] = {
-        "ls": ("read", _looks_in(access, "read", "path")),
-        "read_file": ("read", _touches(access, "read")),
-        "write_file": ("write", _touches(access, "write")),
-        "edit_file": ("write", _touches(access, "write")),
-        "delete": ("write", _looks_in(access, "write", "file_path")),
-        "glob": ("read", _either(_looks_in(access, "read", "path"), _leads_to(access))),
-        "grep": ("read", _looks_in(access, "read", "path")),
+        "ls": ("read", when_looked_in(access, "read", "path")),
+        "read_file": ("read", when_touched(access, "read")),
+        "write_file": ("write", when_touched(access, "write")),
+        "edit_file": ("write", when_touched(access, "write")),
+        "delete": ("write", when_looked_in(access, "write", "file_path")),
+        "glob": ("read", when_looked_in(access, "read", "path", "pattern")),
+        "grep": ("read", when_looked_in(access, "read", "path")),
     }
     return {
         tool: InterruptOnConfig(allowed_decisions=list(_DECISIONS), when=when)
@@ -74,9 +74,13 @@ def interrupts(
     }
 
 
-def _touches(access: Access, operation: FilesystemOperation) -> When:
+def when_touched(
+    access: Access, operation: FilesystemOperation, argument: str = "file_path"
+) -> When:
+    """Wait when a rule says so of the very path."""
+
     def when(request: ToolCallRequest) -> bool:
-        path = _given(request, "file_path")
+        path = _given(request, argument)
         try:
             return isinstance(path, str) and (
                 access.verdict(operation, validate_path(path)) == "interrupt"
@@ -87,7 +91,20 @@ def _touches(access: Access, operation: FilesystemOperation) -> When:
     return when
 
 
-def _looks_in(access: Access, operation: FilesystemOperation, argument: str) -> When:
+def when_looked_in(
+    access: Access,
+    operation: FilesystemOperation,
+    argument: str,
+    pattern_argument: str | None = None,
+) -> When:
+    """Wait when a rule says so of anything in a folder, and when nobody says which folder.
+
+    Args:
+        access: The rules.
+        operation: What is done there.
+        argument: Names the folder.
+        pattern_argument: Names files in it; one that is absolute, or climbs, could mean others.
+    """
     patterns = access.rights.patterns("interrupt", operation)
 
     def when(request: ToolCallRequest) -> bool:
@@ -97,27 +114,16 @@ def _looks_in(access: Access, operation: FilesystemOperation, argument: str) -> 
         try:
             names = access.names(validate_path(str(folder)))
         except (ValueError, RefusedError):
-            return False
-        return any(reaches(pattern, name) for pattern in patterns for name in names)
+            names = ()
+        return any(reaches(p, name) for p in patterns for name in names) or leads_there(request)
 
-    return when
-
-
-def _leads_to(access: Access) -> When:
-    """Whether the pattern of a `glob` itself names a folder, or climbs to who knows where."""
-    patterns = access.rights.patterns("interrupt", "read")
-
-    def when(request: ToolCallRequest) -> bool:
-        pattern = to_posix_path(str(_given(request, "pattern") or ""))
+    def leads_there(request: ToolCallRequest) -> bool:
+        pattern = to_posix_path(str((pattern_argument and _given(request, pattern_argument)) or ""))
         if pattern.startswith("/"):
             return any(reaches(p, glob_anchor(pattern)) for p in patterns)
         return bool(patterns) and ".." in pattern.split("/")
 
     return when
-
-
-def _either(one: When, other: When) -> When:
-    return lambda request: one(request) or other(request)
 
 
 def _given(request: ToolCallRequest, argument: str) -> object:

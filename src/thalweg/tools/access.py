@@ -80,7 +80,7 @@ class Access:
             return "deny"
         return "deny" if "deny" in told else "interrupt" if "interrupt" in told else "allow"
 
-    def names(self, path: str) -> tuple[str, str]:
+    def names(self, path: str) -> tuple[str, ...]:
         """Name a path as it was asked for and as what it leads to.
 
         Raises:

@@ -62,7 +62,7 @@ def _file_message(message: ToolMessage, folder: str, most: int) -> Steps[ToolMes
     if written.error:
         return message
     stub = result_stub(message.tool_call_id, written.path or path, preview_of(text))
-    return _retold(message, stub)
+    return retold(message, stub)
 
 
 def _free(path: str, text: str) -> Steps[str]:
@@ -89,10 +89,11 @@ def file_message(message: HumanMessage, path: str) -> Steps[HumanMessage | None]
 def as_stub(message: HumanMessage) -> HumanMessage:
     """Show a marked message by where its text is and how it begins and ends."""
     path = message.additional_kwargs[FILED]
-    return _retold(message, message_stub(path, preview_of(text_of(message))))
+    return retold(message, message_stub(path, preview_of(text_of(message))))
 
 
-def _retold(message: Kept, text: str) -> Kept:
+def retold(message: Kept, text: str) -> Kept:
+    """Give a message another text; its images and documents stay."""
     if isinstance(message.content, str):
         return message.model_copy(update={"content": text})
     others = [block for block in message.content_blocks if block["type"] != "text"]

@@ -18,6 +18,8 @@ MAX_MEDIA_BYTES = 32 * 1024 * 1024
 
 NO_LINES_REQUESTED_WARNING = prompt("no_lines").text
 
+_UNDECODABLE = "codec can't decode"
+"""What backends say of a file that is not text, in Python's words."""
 _UNKNOWN = "application/octet-stream"
 
 
@@ -35,11 +37,13 @@ def read_file(
         return refuse(prompt("too_few_chars").render(char_limit=char_limit))
     read = yield from ask(ReadResult, "read", path, offset=offset, limit=limit)
     if read.error:
-        return refuse(f"Error: {read.error}")
+        is_text = _UNDECODABLE not in read.error
+        told = f"Error: {read.error}" if is_text else prompt("not_text").render(problem=read.error)
+        return refuse(told)
     if read.file_data is None:
         return refuse(f"Error: no data returned for '{path}'")
     content = read.file_data["content"]
-    if check_empty_content(content) and _is_whole(read):
+    if _is_whole(read) and (check_empty_content(content) or content == EMPTY_CONTENT_WARNING):
         return Answer(_blank(read, content, limit))
     kind = file_type(path)
     if kind != "text" or read.file_data.get("encoding", "utf-8") == "base64":
@@ -68,6 +72,7 @@ def _is_whole(read: ReadResult) -> bool:
 
 
 def _blank(read: ReadResult, content: str, limit: int) -> str:
+    # Some backends answer with the reminder itself, which has no place under a status line.
     if read.no_lines_requested and not content:
         return prompt("no_lines").render(limit=limit)
     return EMPTY_CONTENT_WARNING
