@@ -97,7 +97,7 @@ def _stamp(delta: Mapping[str, Any], path: str) -> Stamp | None:
 
 def _clean(data: Any) -> FileData | None:  # noqa: ANN401 (whatever was written)
     if data is None or STAMP not in data:
-        return data  # type: ignore[no-any-return]
+        return data
     return {key: value for key, value in data.items() if key != STAMP}  # type: ignore[return-value]
 
 
@@ -122,7 +122,7 @@ class FilesChannel(DeltaChannel[dict[str, FileData]]):
         *,
         snapshot_frequency: int = SNAPSHOT_EVERY,
     ) -> None:
-        super().__init__(reducer, typ or dict, snapshot_frequency=snapshot_frequency)
+        super().__init__(reducer, typ, snapshot_frequency=snapshot_frequency)
 
     def from_checkpoint(self, checkpoint: Any) -> Self:  # noqa: ANN401 (as LangGraph's)
         """Load the files, with no live ones yet."""

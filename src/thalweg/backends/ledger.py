@@ -37,6 +37,8 @@ class Author:
     """The same as its turn began: what whoever it sends in this turn knows, too."""
     turn: Hashable = None
     unheard: list[str] = field(default_factory=list)
+    is_known: bool = False
+    """Whether what its state remembers was read."""
 
     def under(self, other: "Author") -> bool:
         """Whether it is another, or works for it, be it through others."""
@@ -157,11 +159,30 @@ class Ledger:
         return told
 
     def _unseen(self, author: Author, path: str) -> Change | None:
+        change = self._by_another(author, path)
+        if change is not None and change.n > author.knows.get(path, 0):
+            return change
+        known = author.knows.get(path, 0)
+        for folder in _folders(path):
+            gone = self._by_another(author, folder)
+            if gone is not None and gone.digest == GONE and self._is_newer(gone, path):
+                known = max(known, author.knows.get(folder, 0))
+                if gone.n > known:
+                    return gone
+        return None
+
+    def _by_another(self, author: Author, path: str) -> Change | None:
         last, other = self._changes.get(path, (None, None))
-        change = other if last is not None and last.author is author else last
-        if change is None or change.n <= author.knows.get(path, 0):
-            return None
-        return change
+        return other if last is not None and last.author is author else last
+
+    def _is_newer(self, gone: Change, path: str) -> bool:
+        last, _ = self._changes.get(path, (None, None))
+        return last is None or gone.n > last.n
+
+
+def _folders(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
 
 
 def sends(author: Author, label: str, uid: str) -> Author:

@@ -1,6 +1,6 @@
 """The files of a run as they are now, between two steps of its graph."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import RLock
 from uuid import uuid4
@@ -19,7 +19,8 @@ class Version:
 
     data: FileData | None
     stamp: Stamp
-    author: Author
+    authors: frozenset[Author]
+    """All that had a part in it during this step."""
 
 
 class Live:
@@ -71,10 +72,19 @@ class Live:
             self._stretch = self._stretch or uuid4().hex
             self._n += 1
             stamp = (self._stretch, self._n)
-            self._changed[path] = Version(data, stamp, author)
+            held = self._changed.get(path)
+            authors = {author} if held is None else {author, *held.authors}
+            self._changed[path] = Version(data, stamp, frozenset(authors))
             return stamp
 
-    def changes(self) -> Iterator[tuple[str, Version]]:
-        """List what the running step changed."""
+    def changes(self, by: Author) -> dict[str, Version]:
+        """Find what the running step changed where an author, or one under it, had a part."""
         with self.lock:
-            return iter(list(self._changed.items()))
+            changed = list(self._changed.items())
+        return {p: v for p, v in changed if any(author.under(by) for author in v.authors)}
+
+    def authors(self, path: str) -> frozenset[Author]:
+        """Name all that had a part in a path during the running step."""
+        with self.lock:
+            version = self._changed.get(path)
+            return frozenset() if version is None else version.authors

@@ -1,8 +1,8 @@
 """Files in the state of an agent: they live and are checkpointed with its thread."""
 
 from base64 import standard_b64decode
-from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 
 from langgraph._internal._constants import CONFIG_KEY_READ
 from langgraph.config import get_config
@@ -32,6 +32,7 @@ from thalweg.backends.protocol import (
     WriteResult,
 )
 from thalweg.backends.text import edit_text, slice_read_response
+from thalweg.prompts import prompt
 
 
 class StateBackend(BackendProtocol):
@@ -92,6 +93,8 @@ class StateBackend(BackendProtocol):
         """See `BackendProtocol.write`."""
         at = _here()
         with _held(at):
+            if (problem := _ended(at, file_path)) is not None:
+                return WriteResult(error=problem)
             held = _get(at, file_path)
             made = create_file_data(content) if held is None else update_file_data(held, content)
             made["encoding"] = "utf-8"
@@ -108,6 +111,8 @@ class StateBackend(BackendProtocol):
         """See `BackendProtocol.edit`; applies to what the file is at this moment."""
         at = _here()
         with _held(at):
+            if (problem := _ended(at, file_path)) is not None:
+                return EditResult(error=problem)
             held = _get(at, file_path)
             if held is None:
                 return EditResult(error=f"Error: File '{file_path}' not found")
@@ -125,6 +130,8 @@ class StateBackend(BackendProtocol):
         at = _here()
         path = file_path.rstrip("/")
         with _held(at):
+            if (problem := _ended(at, file_path)) is not None:
+                return DeleteResult(error=problem)
             gone = [p for p in _all(at) if p == path or p.startswith(f"{path}/")]
             if not gone:
                 return DeleteResult(error=f"Error: File '{file_path}' not found")
@@ -135,6 +142,8 @@ class StateBackend(BackendProtocol):
         """See `BackendProtocol.upload_files`."""
         at = _here()
         with _held(at):
+            if (problem := _ended(at, "")) is not None:
+                return [FileUploadResponse(path=path, error=problem) for path, _ in files]
             made: dict[str, FileData | None] = {}
             for path, content in files:
                 held = made.get(path) or _get(at, path)
@@ -159,17 +168,16 @@ def _here() -> Here:
     raise RuntimeError(_NO_STEP)
 
 
-_PASS = (
-    "To pre-populate files, pass them on invoke: "
-    'agent.invoke({"messages": [...], "files": {...}})'
+_PREPARE = (
+    'To pre-populate files, pass them on invoke: agent.invoke({"messages": [...], "files": {...}})'
 )
 _OUTSIDE = (
     "StateBackend must be used inside a LangGraph graph execution (e.g. via create_deep_agent). "
-    f"It cannot read or write state outside of a graph context. {_PASS}"
+    f"It cannot read or write state outside of a graph context. {_PREPARE}"
 )
 _NO_STEP = (
     f"StateBackend requires {CONFIG_KEY_READ} in the LangGraph config. Make sure the backend is "
-    f"used inside a graph node or tool, not called directly. {_PASS}"
+    f"used inside a graph node or tool, not called directly. {_PREPARE}"
 )
 
 
@@ -185,8 +193,15 @@ def _get(at: Here, path: str) -> FileData | None:
     return at.live.get(path) if at.live is not None else (at.channel or {}).get(path)
 
 
-def _held(at: Here) -> "nullcontext[object]":
-    return at.live.lock if at.live is not None else nullcontext()  # type: ignore[return-value]
+def _held(at: Here) -> AbstractContextManager[object]:
+    return at.live.lock if at.live is not None else nullcontext()
+
+
+def _ended(at: Here, path: str) -> str | None:
+    """Refuse whoever was stopped and does not know it yet: a thread goes on for a while."""
+    if at.author is None or not at.author.ended:
+        return None
+    return prompt("files_ended").render(path=path)
 
 
 def _put(at: Here, changes: Mapping[str, FileData | None]) -> None:

@@ -44,11 +44,12 @@ class Pass:
     def __init__(self, turnstile: Turnstile, path: str) -> None:
         self.let_through: Future[None] = Future()
         self._turnstile = turnstile
-        self._path = path.rstrip("/") + "/"
+        self.path = path.rstrip("/") + "/"
+        """What is changed, with a `/` at its end."""
 
     def meets(self, other: "Pass") -> bool:
         """Whether two paths are the same or one lies in the other."""
-        return self._path.startswith(other._path) or other._path.startswith(self._path)
+        return self.path.startswith(other.path) or other.path.startswith(self.path)
 
     def __enter__(self) -> Self:
         self._turnstile.line_up(self)
