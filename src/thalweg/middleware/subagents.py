@@ -25,7 +25,6 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
-from thalweg.archive import Archive
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import SpecError
 from thalweg.middleware.effects import UNSEEN, listening
@@ -122,7 +121,8 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
     in the ledger, the state's `tasks`.
 
     Args:
-        backend: Where a report is put that is too long to be handed over whole.
+        backend: Where a report is put that is too long to be handed over whole. An agent with a
+            `ContextMiddleware` is handed the whole: it is in the archive, and `recall` reads it.
         subagents: What there is: specs, and agents that are made already.
         system_prompt: Said in the parent's system prompt, with the list of subagents behind it.
         task_description: The tool's description; `{available_agents}` in it is the list.
@@ -131,8 +131,6 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         create: Makes an agent from a spec, when it is first called for. The default is
             `create_sub_agent`, and then each spec needs `model` and `tools`.
         limits: What goes where a spec names no limits, as a mapping or `Limits`.
-        archive: The archive of the agent's `ContextMiddleware`, where it has one: the whole of
-            a long report is in it, and `recall` reads it, so no file is made.
 
     Raises:
         SpecError: A spec cannot be used; a `ConfigError` and a `ValueError`.
@@ -168,7 +166,6 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         state_schema: type | None = None,
         create: Create | None = None,
         limits: Mapping[str, float | None] | Limits | None = None,
-        archive: Archive | None = None,
     ) -> None:
         super().__init__()
         needs = () if create else ("model", "tools")
@@ -178,7 +175,6 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         """Names of the subagents."""
         self._create = create or self._create_here
         self._schema = state_schema
-        self._archive = archive
         self._backend = backend
         self._made: dict[str, Runnable[Any, Any]] = {
             spec.name: _named(spec.runnable, spec.name)
@@ -200,9 +196,8 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
 
     @property
     def writable(self) -> BackendProtocol | None:
-        """Where a long report can be kept; `None` where the archive has its whole text."""
-        backend = self._backend
-        return backend if isinstance(backend, BackendProtocol) and self._archive is None else None
+        """Where a long report can be kept."""
+        return self._backend if isinstance(self._backend, BackendProtocol) else None
 
     def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
         """Give what is to be run for a subagent: made at its first use, once.
@@ -223,16 +218,22 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         if (made := self._made.get(spec.name)) is None:
             with self._making:
                 if (made := self._made.get(spec.name)) is None:
-                    made = self._create(cast("SubAgent", spec.given))
+                    made = self._create(self._spec(spec))
                     self._made[spec.name] = made
         return made
 
+    def _spec(self, spec: Spec) -> SubAgent:
+        """Give the spec of an agent to be made; a fork has this tool, too, which refuses there.
+
+        So its requests begin as its parent's do, and a provider's cache knows them.
+        """
+        given = cast("SubAgent", spec.given)
+        stack = given.get("middleware", [])
+        if not spec.is_fork or any(one.name == self.name for one in stack):
+            return given
+        return {**given, "middleware": [self, *stack]}
+
     def _create_here(self, spec: SubAgent) -> Runnable[Any, Any]:
-        """Make an agent of what its spec names; a fork has the tool, too, which refuses."""
-        if spec.get("mode") == "fork":
-            stack = spec.get("middleware", [])
-            if not any(one.name == self.name for one in stack):
-                spec = {**spec, "middleware": [self, *stack]}
         return create_sub_agent(spec, state_schema=self._schema)
 
     def sent_before(self, call_id: str) -> list[AnyMessage] | None:

@@ -99,7 +99,7 @@ class House(Protocol):
 
     @property
     def writable(self) -> BackendProtocol | None:
-        """Where a long report can be kept; `None` where its whole text is the parent's."""
+        """Where a long report can be kept; `None` where there is no such place."""
 
     def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
         """Give what is to be run, made when it is first needed."""
@@ -327,9 +327,13 @@ class Delegation:
         return tuple(new_artifacts(values, self.runtime.state.get("artifacts")))
 
     def place(self, report: Report) -> tuple[BackendProtocol, str] | None:
-        """Say where an answer goes that is too long to be handed over whole."""
+        """Say where an answer goes that is too long to be handed over whole.
+
+        A parent with a context engine gets the whole: the archive has it, and shows a part.
+        """
         backend = self.house.writable
-        if backend is None or len(report.answer) <= ANSWER_CHARS:
+        has_engine = self.runtime.state.get("thalweg_turn") is not None
+        if backend is None or has_engine or len(report.answer) <= ANSWER_CHARS:
             return None
         name = "".join(c if c.isalnum() or c in "-_" else "_" for c in self.call_id)
         return backend, f"{FOLDER}/{name}-{self._began_at:%Y%m%dT%H%M%S%f}.md"
