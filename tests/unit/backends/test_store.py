@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
+from langchain_core.runnables import RunnableLambda
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import Op, SearchOp
@@ -50,9 +51,7 @@ def test_names_with_a_dot_are_namespaces_of_their_own(store: InMemoryStore) -> N
         StoreBackend(store=store, namespace=("files", user)).write("/me.txt", user)
 
     for user in ("a.b@example.com", "a", "ab@example.com"):
-        read = StoreBackend(store=store, namespace=lambda _, user=user: ("files", user)).read(
-            "/me.txt"
-        )
+        read = StoreBackend(store=store, namespace=("files", user)).read("/me.txt")
         assert read.file_data is not None
         assert read.file_data["content"] == user
 
@@ -110,7 +109,7 @@ def test_store_and_namespace_come_from_the_run(store: InMemoryStore, *, awaited:
         assert (await backend.awrite("/a.txt", "x")).error is None
 
     graph = StateGraph(Nothing, context_schema=Whose)
-    graph.add_node("write", awrite if awaited else write)
+    graph.add_node("write", RunnableLambda(write, awrite))
     graph.add_edge(START, "write")
     agent = graph.compile(store=store)
     for user in ("ann", "bob"):
