@@ -192,9 +192,7 @@ class _Exit:
         return remaining if self._descriptor >= 0 else min(remaining, self._POLL_S)
 
     def came(self) -> bool:
-        return (
-            os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        )
+        return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 class _Listener(asyncio.SubprocessProtocol):

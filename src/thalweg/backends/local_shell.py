@@ -16,7 +16,7 @@ _TIMED_OUT: Final = 124
 
 
 class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
-    """Files under a folder, and commands that run in it with all rights of this process.
+    r"""Files under a folder, and commands that run in it with all rights of this process.
 
     Nothing confines a command: `virtual_mode` and permissions hold for the file methods
     alone. It suits one's own machine and trusted agents, best with every `execute` approved
@@ -40,7 +40,7 @@ class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
 
     Example:
         >>> LocalShellBackend("/", env={"NAME": "you"}).execute("echo hello $NAME").output
-        'hello you\\n'
+        'hello you\n'
     """
 
     def __init__(
@@ -105,9 +105,7 @@ class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
 
     def _shell(self) -> Shell:
         # One byte more than is told, so that what fits exactly is not called cut.
-        return Shell(
-            folder=str(self.cwd), environment=self._env, room=self._max_output_bytes + 1
-        )
+        return Shell(folder=str(self.cwd), environment=self._env, room=self._max_output_bytes + 1)
 
     def _seconds(self, timeout: float | None) -> float:
         seconds = self._default_timeout if timeout is None else timeout
