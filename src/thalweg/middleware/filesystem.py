@@ -409,7 +409,7 @@ def _told(response: ModelResponse[Any], changed: Sequence[AnyMessage]) -> Respon
     """Put what changes in the state beside a model's answer."""
     if not changed:
         return response
-    command = Command[Any](update={"messages": list(changed)})
+    command: Command[Any] = Command(update={"messages": list(changed)})
     return ExtendedModelResponse(model_response=response, command=command)
 
 
