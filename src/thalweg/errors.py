@@ -3,6 +3,7 @@
 ```
 ThalwegError                    code; str() is one sentence with the numbers in it
 ├── ConfigError                 an argument or a setting cannot be used as given
+│   └── SpecError               a subagent cannot be made from its spec
 ├── RecordingError              a file cannot be read as a recorded thread
 ├── PeerError                   another system died of a recorded thread
 ├── PathError                   a path no backend may touch; also a ValueError
@@ -48,6 +49,12 @@ class ConfigError(ThalwegError):
 
     def __str__(self) -> str:
         return f"{self.what}: {self.problem}; {self.mend}"
+
+
+class SpecError(ConfigError, ValueError):
+    """A subagent cannot be made from its spec."""
+
+    code = "config.spec"
 
 
 class RecordingError(ThalwegError):

@@ -4,7 +4,7 @@ from typing import Any
 
 from langchain.tools import ToolRuntime
 from langchain_core.messages import ToolMessage
-from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
 from thalweg.archive import RECALL_TOOL, recall
@@ -14,13 +14,16 @@ from thalweg.middleware.desk import Desk
 from thalweg.middleware.marks import read_mark
 from thalweg.prompts import prompt
 from thalweg.threads.history import line_at
+from thalweg.tools.ready import ReadyTool
 
 COMPACT = "compact_conversation"
 _RUNTIME = "runtime"
 """The argument in which LangGraph tells a tool of its run."""
+_NOTHING = {"type": "object", "properties": {}}
+"""Takes no arguments. Of a model class without fields LangChain drops what is injected, too."""
 
 
-class Lenient(StructuredTool):
+class Lenient(ReadyTool):
     """A tool that passes over arguments which it does not take: models make some up."""
 
     def run(self, tool_input: str | dict[str, Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (LangChain's)
@@ -51,8 +54,8 @@ def recall_tool(desk: Desk) -> BaseTool:
             return prompt("recall_failed").render()
         return recall(desk.archive, key, within=line.spans, count=desk.count, **asked)
 
-    return Lenient.from_function(
-        run,
+    return Lenient(
+        func=run,
         name=RECALL,
         description=RECALL_TOOL["description"],
         args_schema=RECALL_TOOL["parameters"],
@@ -68,4 +71,9 @@ def compact_tool() -> BaseTool:
         )
         return Command(update={"thalweg_compact": True, "messages": [answer]})
 
-    return Lenient.from_function(run, name=COMPACT, description=prompt("compact_tool").render())
+    return Lenient(
+        func=run,
+        name=COMPACT,
+        description=prompt("compact_tool").render(),
+        args_schema=_NOTHING,
+    )

@@ -94,7 +94,7 @@ def _answer(wanted: Ask, backend: BackendProtocol, slots: threading.Semaphore) -
     future.add_done_callback(lambda _: slots.release())
     executor.shutdown(wait=False)
     if not wait([future], timeout=wanted.within_s).done:
-        raise OutOfTimeError
+        raise OutOfTimeError(wanted.within_s)
     return future.result()
 
 
@@ -123,7 +123,7 @@ async def _awaited(wanted: Ask, backend: BackendProtocol) -> object:
             return await call()
     except TimeoutError:
         if limit.expired():
-            raise OutOfTimeError from None
+            raise OutOfTimeError(wanted.within_s) from None
         raise  # the backend's own, of another clock
 
 

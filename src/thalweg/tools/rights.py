@@ -28,10 +28,10 @@ class RuleError(ConfigError, ValueError):
     code = "config.rule"
 
 
-class HomeError(ConfigError, NotImplementedError):
-    """A rule about somebody's home folder, which no backend knows."""
+class UnsupportedRuleError(ConfigError, NotImplementedError):
+    """A rule that cannot be kept: of a home folder, or beside a shell that knows no rules."""
 
-    code = "config.home"
+    code = "config.rule_unsupported"
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class FilesystemPermission:
 
     Raises:
         RuleError: A path is not absolute, climbs with `..`, or a word is not one of ours.
-        HomeError: A path names a home folder with `~`.
+        UnsupportedRuleError: A path names a home folder with `~`.
     """
 
     operations: list[FilesystemOperation]
@@ -75,7 +75,7 @@ def _check_pattern(path: str) -> None:
         raise RuleError(what, "where it leads depends on links", "write it without climbing")
     if "~" in parts:
         what = f"Permission path must not contain '~': {path!r}"
-        raise HomeError(what, "backends have no home folders", "write it from the root")
+        raise UnsupportedRuleError(what, "backends have no home folders", "write it from the root")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,21 +163,6 @@ def _walks(segments: Sequence[str], parts: Sequence[str], folds_case: bool) -> b
         if not _matcher(segment, folds_case)(part):
             return False
     return True
-
-
-def anchor(pattern: str) -> str:
-    """Return the longest folder at the beginning of a pattern that has no wildcard.
-
-    Example:
-        >>> anchor("/a/*/b"), anchor("/**/secrets")
-        ('/a', '/')
-    """
-    plain: list[str] = []
-    for part in _parts(pattern):
-        if set(part) & set("*?[{"):
-            break
-        plain.append(part)
-    return "/" + "/".join(plain)
 
 
 def _verdict(
