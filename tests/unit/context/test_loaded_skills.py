@@ -110,8 +110,8 @@ def test_what_is_more_than_a_tenth_is_named_with_the_way_to_read_it_again() -> N
     assert BODY in shown(driven)
     assert large not in shown(driven)
     assert (
-        f'skill csv: not shown any more; before you rely on it, read it again with read_file("{csv}")'
-        in shown(driven)
+        "skill csv: not shown any more; before you rely on it, "
+        f'read it again with read_file("{csv}")' in shown(driven)
     )
     assert f'read_file("{PATH}")' not in shown(driven)
 
