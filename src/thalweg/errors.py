@@ -3,8 +3,12 @@
 ```
 ThalwegError                    code; str() is one sentence with the numbers in it
 ├── ConfigError                 an argument or a setting cannot be used as given
+│   └── SpecError               a subagent cannot be made from its spec
 ├── RecordingError              a file cannot be read as a recorded thread
 ├── PeerError                   another system died of a recorded thread
+├── PathError                   a path no backend may touch; also a ValueError
+├── InvalidGlobPatternError     a glob that cannot be matched; also a ValueError
+├── MemoryFileError             a memory file is there and cannot be read; also a ValueError
 ├── ContextError
 │   ├── PinError                words to pin are not where they were said to be
 │   ├── SummaryError            what a model wrote cannot stand for what it was to summarise
@@ -47,6 +51,12 @@ class ConfigError(ThalwegError):
         return f"{self.what}: {self.problem}; {self.mend}"
 
 
+class SpecError(ConfigError, ValueError):
+    """A subagent cannot be made from its spec."""
+
+    code = "config.spec"
+
+
 class RecordingError(ThalwegError):
     """A file cannot be read as a recorded thread.
 
@@ -86,6 +96,54 @@ class PeerError(ThalwegError):
     def __str__(self) -> str:
         """One sentence."""
         return f"it died of {self.kind}: {self.told[:300]}"
+
+
+class PathError(ThalwegError, ValueError):
+    """A path that no backend may touch: it climbs, is not text, or cannot be a file's name.
+
+    Attributes:
+        path: The path, as it was given.
+        problem: What is wrong with it.
+        mend: What to do about it; may be empty.
+    """
+
+    code = "path"
+
+    def __init__(self, path: str, problem: str, mend: str = "") -> None:
+        super().__init__(path, problem, mend)
+        self.path = path
+        self.problem = problem
+        self.mend = mend
+
+    def __str__(self) -> str:
+        shown = self.path if self.path.isprintable() else repr(self.path)
+        mend = f". {self.mend}" if self.mend else ""
+        return f"{self.problem}: {shown[:300]}{mend}"
+
+
+class InvalidGlobPatternError(ThalwegError, ValueError):
+    """A glob that cannot be matched: it climbs, or its braces make too many patterns."""
+
+    code = "glob"
+
+
+class MemoryFileError(ThalwegError, ValueError):
+    """A memory file is there and cannot be read.
+
+    Attributes:
+        path: The file.
+        problem: What its backend said.
+    """
+
+    code = "memory_file"
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(path, problem)
+        self.path = path
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"Failed to download {self.path}: {self.problem}"
 
 
 class ContextError(ThalwegError):

@@ -88,7 +88,7 @@ class Graph:
             spoken = (e for e in engine.window.entries.values() if e.is_request)
             for entry in [e for e in spoken if e.message.text][pin : pin + 1]:
                 engine.pin(entry.position, entry.message.text[:30])
-        system = self.archive.attach(self.key, "Be kind.")
+        [system] = self.archive.attach(self.key, "Be kind.")
         page = Page(kind="call", at=0.0, length=0, system=system)
         session.enter(page, engine.history[done:])
         self.requests.append(tuple(item.message for item in items))
@@ -174,10 +174,10 @@ class WatchedArchive(SqliteArchive):
         with self._watched():
             return super().handle(key, span)
 
-    def attach(self, key: ThreadKey, text: str) -> str:
+    def attach(self, key: ThreadKey, *texts: str) -> list[str]:
         """See `Archive.attach`."""
         with self._watched():
-            return super().attach(key, text)
+            return super().attach(key, *texts)
 
     @contextmanager
     def _watched(self) -> Iterator[None]:

@@ -150,11 +150,11 @@ class Archive(Protocol):
         """Read the state of one turn; empty where there is none."""
         ...
 
-    def attach(self, key: ThreadKey, text: str) -> str:
-        """Keep a text that belongs to a thread and is in no message (a system prompt).
+    def attach(self, key: ThreadKey, *texts: str) -> list[str]:
+        """Keep texts that belong to a thread and are in no message (a system prompt), at once.
 
         Returns:
-            Its SHA-256 as 64 hex digits; the same text is stored once.
+            The SHA-256 of each as 64 hex digits; the same text is stored once.
         """
         ...
 

@@ -122,12 +122,14 @@ def connect(path: str, busy_timeout_s: float) -> sqlite3.Connection:
     return connection
 
 
-def _check_format(connection: sqlite3.Connection, path: str) -> None:
+def _check_format(connection: sqlite3.Connection, path: str) -> int | None:
     tables = "SELECT 1 FROM sqlite_master WHERE name = 'archive_meta'"
     if connection.execute(tables).fetchone() is None:
-        return
+        return None
     found = connection.execute("SELECT value FROM archive_meta WHERE name = 'version'").fetchone()
-    refuse_newer(path, None if found is None else found[0])
+    version = None if found is None else found[0]
+    refuse_newer(path, version)
+    return None if version is None else int(version)
 
 
 def _configure(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
@@ -162,11 +164,11 @@ def prepare(connection: sqlite3.Connection, path: str, secret: bytes | None) -> 
     """
     try:
         connection.execute("BEGIN IMMEDIATE")
-        _check_format(connection, path)
-        for statement in _statements():
-            connection.execute(statement)
-        rows = [("version", VERSION), ("secret", first_secret(secret))]
-        connection.executemany("INSERT OR IGNORE INTO archive_meta VALUES (?, ?)", rows)
+        if _check_format(connection, path) != VERSION:
+            for statement in _statements():
+                connection.execute(statement)
+            rows = [("version", VERSION), ("secret", first_secret(secret))]
+            connection.executemany("INSERT OR IGNORE INTO archive_meta VALUES (?, ?)", rows)
         found = dict(connection.execute("SELECT name, value FROM archive_meta"))
         if is_older(found.get("version")):
             for statement in _FORGET_INDEX:

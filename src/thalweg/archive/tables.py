@@ -160,13 +160,13 @@ class TableArchive(ABC):
             )
         return b"" if row is None else bytes(row[0])
 
-    def attach(self, key: ThreadKey, text: str) -> str:
+    def attach(self, key: ThreadKey, *texts: str) -> list[str]:
         """See `Archive.attach`."""
-        blob = pack(text)
+        blobs = [pack(text) for text in texts]
         with self._write() as db:
             thread, _ = _begin(db, key)
-            _hold(db, thread, [blob])
-        return blob.hash.hex()
+            _hold(db, thread, blobs)
+        return [blob.hash.hex() for blob in blobs]
 
     def attachment(self, key: ThreadKey, digest: str) -> str:
         """See `Archive.attachment`."""

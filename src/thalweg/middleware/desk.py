@@ -41,7 +41,7 @@ from thalweg.threads.opening import left_by_hand, open_session
 from thalweg.threads.session import Session
 from thalweg.tokens import Counter, exact_counter
 
-OPEN_THREADS = 32
+OPEN_THREADS = 256
 """Threads kept open in memory: the least recently used is opened again from the archive."""
 _log = logging.getLogger("thalweg.threads")
 _LOST = (
@@ -86,9 +86,10 @@ class OpenThread:
         """
         page, prices = self.session.page, tariff.model_dump_json()
         digests = (*_digests(beside), _digest(prices))
-        for digest, text in zip(digests, (beside.system, beside.tools, prices), strict=True):
-            if digest and digest not in {page.system, page.tools, page.tariff}:
-                self.session.archive.attach(self.session.key, text)
+        known = {"", page.system, page.tools, page.tariff}
+        texts = zip(digests, (beside.system, beside.tools, prices), strict=True)
+        if new := [text for digest, text in texts if digest not in known]:
+            self.session.archive.attach(self.session.key, *new)
         return digests
 
     def beside_changed(self, beside: Beside) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
@@ -75,7 +75,7 @@ def run(flow: Flow[Done], handler: Handler | None = None) -> Done:
                 case Work(do):
                     result = do()
                 case Send(request, callbacks, tags) if handler:
-                    with _config(callbacks, tags):
+                    with listening(callbacks, tags):
                         result = handler(request)
                 case Ask(model, messages):
                     result = model.invoke(list(messages), {"tags": list(UNSEEN)})
@@ -84,26 +84,60 @@ def run(flow: Flow[Done], handler: Handler | None = None) -> Done:
 
 
 async def arun(flow: Flow[Done], handler: AsyncHandler | None = None) -> Done:
-    """Do a flow's effects one after the other, without blocking the event loop."""
-    result, failure = None, None
-    while True:
+    """Do a flow's effects one after the other, without blocking the event loop.
+
+    Work that follows on work is done in one go: a flow goes to another thread, and comes back,
+    once for each thing that it needs from outside.
+    """
+    at: _At[Done] = _At(flow)
+    at.go_on()
+    while at.effect is not None:
+        result: Any = None
+        failure: BaseException | None = None
         try:
-            effect = flow.send(result) if failure is None else flow.throw(failure)
-        except StopIteration as end:
-            done: Done = end.value
-            return done
-        result, failure = None, None
-        try:
-            match effect:
-                case Work(do):
-                    result = await _in_thread(do)
+            match at.effect:
+                case Work():
+                    await _in_thread(at.work)
+                    continue
                 case Send(request, callbacks, tags) if handler:
-                    with _config(callbacks, tags):
+                    with listening(callbacks, tags):
                         result = await handler(request)
                 case Ask(model, messages):
                     result = await model.ainvoke(list(messages), {"tags": list(UNSEEN)})
-        except BaseException as error:  # noqa: BLE001 (as above)
+        except BaseException as error:
+            if at.effect is None:
+                raise
             failure = error
+        at.go_on(result, failure)
+    return at.done
+
+
+class _At(Generic[Done]):
+    """Where a flow stands: at an effect, or at its end."""
+
+    def __init__(self, flow: Flow[Done]) -> None:
+        self._flow = flow
+        self.effect: Effect | None = None
+        """What is to be done next; `None` at the end."""
+        self.done: Done
+
+    def go_on(self, result: Any = None, failure: BaseException | None = None) -> None:  # noqa: ANN401
+        """Give the flow what came of its effect."""
+        self.effect = None
+        try:
+            self.effect = self._flow.send(result) if failure is None else self._flow.throw(failure)
+        except StopIteration as end:
+            self.done = end.value
+
+    def work(self) -> None:
+        """Do work until the flow needs something else."""
+        while isinstance(self.effect, Work):
+            result, failure = None, None
+            try:
+                result = self.effect.do()
+            except BaseException as error:  # noqa: BLE001 (as above)
+                failure = error
+            self.go_on(result, failure)
 
 
 async def _in_thread(do: Callable[[], Any]) -> Any:  # noqa: ANN401 (a flow knows what it gets)
@@ -128,7 +162,7 @@ async def _in_thread(do: Callable[[], Any]) -> Any:  # noqa: ANN401 (a flow know
 
 
 @contextmanager
-def _config(callbacks: Sequence[BaseCallbackHandler], tags: Sequence[str]) -> Iterator[None]:
+def listening(callbacks: Sequence[BaseCallbackHandler], tags: Sequence[str] = ()) -> Iterator[None]:
     """Let every model called inside see more callbacks and tags.
 
     LangChain's runnables read the config of their caller from this variable.

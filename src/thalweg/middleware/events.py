@@ -21,6 +21,7 @@ from thalweg.context.savings import Forecast, foresee
 from thalweg.summaries.check import Fault
 from thalweg.threads.journal import Page
 from thalweg.threads.savings import change_of, sent_of
+from thalweg.tracing import trace
 
 _log = logging.getLogger("thalweg.context")
 EVENT = "thalweg.context"
@@ -94,7 +95,7 @@ def tell(report: Report, runtime: Speaks) -> None:
     if report.faults:
         level = logging.WARNING if report.is_summary_lost else logging.INFO
         _log.log(level, "thread %s: %s", report.key.thread, event["note"])
-    _trace(event)
+    trace(event)
 
 
 def tell_prices(priced: Priced, model: str, runtime: Speaks) -> None:
@@ -102,7 +103,7 @@ def tell_prices(priced: Priced, model: str, runtime: Speaks) -> None:
     event = {"type": PRICES, "model": model, "tariff": priced.tariff.name, "note": priced.note}
     runtime.stream_writer(event)
     _log.warning("%s", priced.note, extra={"thalweg": event})
-    _trace(event)
+    trace(event)
 
 
 def event_of(report: Report) -> dict[str, Any]:
@@ -190,12 +191,3 @@ def lines(report: Report) -> Iterator[str]:
         f"{forecast.price:.0f} once, saves {forecast.saving:.0f} a call: "
         f"{forecast.gain:+.0f} after {forecast.calls} calls"
     )
-
-
-def _trace(event: dict[str, Any]) -> None:
-    try:
-        from opentelemetry import trace  # noqa: PLC0415 (only where it is installed)
-    except ImportError:
-        return
-    flat = {k: v for k, v in event.items() if isinstance(v, (str, int, float))}
-    trace.get_current_span().add_event(event["type"], flat)

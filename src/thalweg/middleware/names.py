@@ -39,6 +39,19 @@ def thread_name(config: RunnableConfig, state: Any) -> str | None:  # noqa: ANN4
     return f"{named}{INSIDE}{'|'.join(steps)}:{_digest(first)}"
 
 
+def child_name(config: RunnableConfig) -> str | None:
+    """Name the thread of a subagent that the tool call of this config runs; see `thread_name`.
+
+    Returns:
+        `None` where the call's own thread has no name: the child's first message names it.
+    """
+    given = config.get("configurable", {})
+    thread, inside = given.get("thread_id"), given.get("checkpoint_ns")
+    if thread is None or not inside:
+        return None
+    return f"{str(thread).replace('/~', '/~~')}{INSIDE}{inside}"
+
+
 def is_node(config: RunnableConfig) -> bool:
     """Tell whether an agent is a node of a graph that hands it all messages with every run.
 

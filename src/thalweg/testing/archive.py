@@ -199,10 +199,11 @@ class ArchiveContract:
     @pytest.mark.parametrize("text", ["", "short", "long \ud83d 你好 " * 500])
     def test_an_attached_text_reads_back(self, archive: Archive, reopen: Reopen, text: str) -> None:
         """To the character, and it is no message."""
-        digest = archive.attach(KEY, text)
-        assert archive.attach(KEY, text) == digest
+        [digest, other] = archive.attach(KEY, text, "other")
+        assert archive.attach(KEY, text) == [digest]
         for opened in (archive, reopen()):
             assert opened.attachment(KEY, digest) == text
+            assert opened.attachment(KEY, other) == "other"
             assert opened.length(KEY) == 0
 
     @pytest.mark.parametrize("digest", ["", "no digest", "0" * 64, "%"])
@@ -210,7 +211,7 @@ class ArchiveContract:
         self, archive: Archive, digest: str
     ) -> None:
         """Neither an unknown digest nor another thread's."""
-        theirs = archive.attach(OTHERS[1], "a secret")
+        [theirs] = archive.attach(OTHERS[1], "a secret")
         archive.append(KEY, [said("one")])
         for asked in (digest, theirs):
             with pytest.raises(HandleError):
@@ -221,7 +222,7 @@ class ArchiveContract:
         for key in (KEY, OTHERS[1]):
             archive.append(key, [said("one")])
             archive.add_turn(key, Turn("{}", b"state"), length=1)
-            digest = archive.attach(key, "a prompt")
+            [digest] = archive.attach(key, "a prompt")
         archive.delete(KEY)
         archive.prune()
         assert archive.turns(KEY) == []

@@ -21,10 +21,10 @@ class CountingArchive(SqliteArchive):
 
     attached = 0
 
-    def attach(self, key: ThreadKey, text: str) -> str:
+    def attach(self, key: ThreadKey, *texts: str) -> list[str]:
         """See `Archive.attach`."""
-        self.attached += 1
-        return super().attach(key, text)
+        self.attached += len(texts)
+        return super().attach(key, *texts)
 
 
 def beside(system: str, tools: str = "[]") -> Beside:

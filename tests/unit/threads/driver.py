@@ -81,6 +81,9 @@ class Driver:
         for batch in session.engine.steps():
             edits += batch
         window = session.engine.window
+        system, tools = self.archive.attach(
+            KEY, message_to_json(SYSTEM), '[{"function":{"name":"look"}}]'
+        )
         page = Page(
             kind="call",
             at=time.time(),
@@ -89,8 +92,8 @@ class Driver:
             window=self.window,
             limit=session.engine.budget.limit,
             tokens={k: n for k, n in window.ledger.tokens.items() if n},
-            system=self.archive.attach(KEY, message_to_json(SYSTEM)),
-            tools=self.archive.attach(KEY, '[{"function":{"name":"look"}}]'),
+            system=system,
+            tools=tools,
         )
         self._entered(session.enter(page, edits))
         assert self.mark is not None

@@ -54,7 +54,7 @@ class Journal:
 
     def __init__(self, archive: Archive | None = None) -> None:
         self.archive = archive or open_archive(":memory:")
-        self.tariff = self.archive.attach(KEY, PRICES.model_dump_json())
+        [self.tariff] = self.archive.attach(KEY, PRICES.model_dump_json())
         self.turns: list[Taken] = []
 
     def call(

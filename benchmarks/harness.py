@@ -1,0 +1,168 @@
+"""What the harness itself costs beside deepagents': to import, to make, to call, to go on.
+
+    uv run --group bench python -m benchmarks.harness [--runs 5] [--messages 2000]
+
+CPU time in processes of their own, whose turns alternate, medians. `import`: the name of
+`create_deep_agent`, beside `langchain.agents.create_agent`. `make`: an agent in a warm process.
+`first call`: the first `invoke` of an agent just made, in a warm process. `from nothing`: import,
+make and first call in a fresh process. `step`: a turn (a request, a call of a tool, its result,
+an answer) on a thread of many messages, checkpoints in memory.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+OURS, DEEP, BARE = "thalweg", "deepagents", "langchain.agents"
+MOST = {"make": 1 / 3, "first call": 1 / 2, "step": 1 / 3}
+"""Of deepagents' figure."""
+WARM = 25
+"""Agents that are made and called in one process; the first fifth warms it up."""
+STEPS = 25
+SECTION = "A paragraph of some forty words stands for what people and tools say. " * 8
+
+
+def _ms(act: Callable[[], object]) -> float:
+    start = time.process_time()
+    act()
+    return (time.process_time() - start) * 1e3
+
+
+def _maker(name: str) -> Callable[..., Any]:
+    if name == OURS:
+        from thalweg import create_deep_agent as ours  # noqa: PLC0415 (what is measured)
+
+        return ours
+    if name == DEEP:
+        from deepagents import create_deep_agent as deep  # noqa: PLC0415 (what is measured)
+
+        return deep  # type: ignore[no-any-return, unused-ignore]
+    from langchain.agents import create_agent  # noqa: PLC0415 (what is measured)
+
+    return create_agent
+
+
+def _model() -> Any:  # noqa: ANN401 (any agent's)
+    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage  # noqa: PLC0415
+
+    from thalweg.testing.model import ScriptedModel  # noqa: PLC0415
+
+    def script(messages: list[BaseMessage]) -> AIMessage | str:
+        if isinstance(messages[-1], HumanMessage) and "look" in messages[-1].text:
+            call = {"name": "ls", "args": {"path": "/"}, "id": f"call-{time.monotonic_ns()}"}
+            return AIMessage("I look.", tool_calls=[call])
+        return "Done."
+
+    return ScriptedModel(script=script, profile={"max_input_tokens": 10**6})
+
+
+def _import(name: str) -> dict[str, float]:
+    return {"import": _ms(lambda: _maker(name))}
+
+
+def _nothing(name: str) -> dict[str, float]:
+    def all_of_it() -> None:
+        make = _maker(name)
+        make(_model()).invoke({"messages": [("user", "hi")]})
+
+    return {"from nothing": _ms(all_of_it)}
+
+
+def _warm(name: str) -> dict[str, float]:
+    make, model = _maker(name), _model()
+    made: list[float] = []
+    called: list[float] = []
+    for _ in range(WARM):
+        agents: list[Any] = []
+        made.append(_ms(lambda agents=agents: agents.append(make(model))))  # type: ignore[misc]
+        called.append(_ms(lambda agents=agents: agents[0].invoke(_hello())))  # type: ignore[misc]
+    cut = WARM // 5
+    return {"make": median(made[cut:]), "first call": median(called[cut:])}
+
+
+def _hello() -> dict[str, Any]:
+    return {"messages": [("user", "hi")]}
+
+
+def _step(name: str, messages: int) -> dict[str, float]:
+    from langchain_core.messages import AIMessage, AnyMessage, HumanMessage  # noqa: PLC0415
+    from langgraph.checkpoint.memory import InMemorySaver  # noqa: PLC0415
+
+    agent = _maker(name)(_model(), checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "bench"}}
+    said: list[AnyMessage] = []
+    for number in range(messages // 2):
+        said += [HumanMessage(f"{number}: {SECTION}"), AIMessage(f"{number}: {SECTION}")]
+    agent.invoke({"messages": [*said, HumanMessage("Go on.")]}, thread)
+    agent.invoke({"messages": [HumanMessage("look")]}, thread)
+    return {
+        "step": median(
+            _ms(lambda: agent.invoke({"messages": [HumanMessage("look again")]}, thread))
+            for _ in range(STEPS)
+        )
+    }
+
+
+def _in_process(name: str, what: str, messages: int) -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(  # noqa: S603 (this very program)
+            [sys.executable, "-m", "benchmarks.harness", "--worker", name, what, str(messages)],
+            check=True,
+            capture_output=True,
+            env=os.environ | {"THALWEG_HOME": folder, "PYTHONWARNINGS": "ignore"},
+            cwd=Path(__file__).parents[1],
+        )
+    measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return measured
+
+
+def beside(runs: int, messages: int) -> bool:
+    """Measure all in turns and print a table; tell whether every ratio is reached."""
+    kinds = {"import": (BARE, DEEP, OURS), "nothing": (BARE, DEEP, OURS)}
+    kinds |= {"warm": (BARE, DEEP, OURS), "step": (BARE, DEEP, OURS)}
+    rows: dict[str, dict[str, list[float]]] = {}
+    for _ in range(runs):
+        for what, names in kinds.items():
+            for name in names:
+                for row, figure in _in_process(name, what, messages).items():
+                    rows.setdefault(row, {}).setdefault(name, []).append(figure)
+    print(f"{'CPU ms':14}{BARE:>18}{DEEP:>13}{OURS:>10}  ours / deepagents")
+    reached = True
+    for row, measured in rows.items():
+        bare, deep, ours = (median(measured[name]) for name in (BARE, DEEP, OURS))
+        most = f" (at most {MOST[row]:.2f})" if row in MOST else ""
+        print(f"{row:14}{bare:18.1f}{deep:13.1f}{ours:10.1f}  {ours / deep:.2f}{most}")
+        reached &= ours / deep <= MOST.get(row, 1) and (row != "import" or ours <= bare)
+    return reached
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=5, help="processes of each kind")
+    parser.add_argument("--messages", type=int, default=2_000, help="of the thread of `step`")
+    parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.worker:
+        name, what, messages = asked.worker
+        if what == "step":
+            print(json.dumps(_step(name, int(messages))))
+        else:
+            act = {"import": _import, "nothing": _nothing, "warm": _warm}[what]
+            print(json.dumps(act(name)))
+        return 0
+    return 0 if beside(asked.runs, asked.messages) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,190 @@
+"""Who changed which file, and who has seen it since.
+
+Nothing here knows contents or where they lie. Agents are told apart, and so are the calls of
+one turn of an agent: a model that asks for two calls at once wrote each without the other.
+"""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from threading import Lock
+
+MAIN = "the main agent"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of one agent."""
+
+    turn: Hashable = None
+    """What the calls have in common that a model asked for at once."""
+    uid: str = ""
+
+
+@dataclass(eq=False, slots=True)
+class Author:
+    """An agent that changes files."""
+
+    label: str
+    """How others are told of it."""
+    of: "Author | None" = None
+    """Who it works for; who hears what it no longer can."""
+    uid: str = ""
+    """Known by it across processes."""
+    ended: bool = False
+    knows: dict[str, int] = field(default_factory=dict)
+    """The last change of a path that it has seen."""
+    knew: dict[str, int] = field(default_factory=dict)
+    """The same as its turn began: what whoever it sends in this turn knows, too."""
+    turn: Hashable = None
+    unheard: list[str] = field(default_factory=list)
+    is_known: bool = False
+    """Whether what its state remembers was read."""
+
+    def under(self, other: "Author") -> bool:
+        """Whether it is another, or works for it, be it through others."""
+        return self is other or (self.of is not None and self.of.under(other))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The last thing that an author did to a path."""
+
+    n: int
+    author: Author
+    call: Call
+    digest: str = ""
+    """Known for a whole file that was written; of a file that is gone it is `GONE`."""
+
+
+GONE = "gone"
+
+
+class Ledger:
+    """The changes of a run, and what its agents know of them."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._n = 0
+        self._changes: dict[str, tuple[Change, Change | None]] = {}
+
+    @property
+    def now(self) -> int:
+        """The number of the last change; what was read after is no older."""
+        return self._n
+
+    def acts(self, author: Author, call: Call) -> None:
+        """Note the turn that an author is in, before it does anything in it."""
+        with self._lock:
+            if author.turn != call.turn:
+                author.turn, author.knew = call.turn, dict(author.knows)
+
+    def saw(self, author: Author, path: str, *, up_to: int) -> None:
+        """Note that an author saw a path as it was after a change."""
+        with self._lock:
+            author.knows[path] = max(up_to, author.knows.get(path, 0))
+
+    def changed(
+        self, author: Author, call: Call, path: str, *, digest: str = "", whole: bool = False
+    ) -> None:
+        """Note that an author changed a path.
+
+        Args:
+            author: Who.
+            call: In which of its calls.
+            path: What.
+            digest: Of the whole content if it is known, or `GONE`.
+            whole: Nothing that was there before is left, so the author knows what is there.
+        """
+        with self._lock:
+            informed = whole or self._unseen(author, path) is None
+            self._n += 1
+            last, other = self._changes.get(path, (None, None))
+            if last is not None and last.author is not author:
+                other = last
+            self._changes[path] = Change(self._n, author, call, digest), other
+            if informed:
+                author.knows[path] = self._n
+
+    def unseen(self, author: Author, path: str) -> Change | None:
+        """Find the last change of another that an author has not seen."""
+        with self._lock:
+            return self._unseen(author, path)
+
+    def rival(self, author: Author, call: Call, path: str) -> Change | None:
+        """Find a change that the same agent made in another call of the same turn."""
+        last, _ = self._changes.get(path, (None, None))
+        if last is None or last.author is not author or last.call == call:
+            return None
+        return last if last.call.turn == call.turn else None
+
+    def under(self, path: str) -> list[str]:
+        """List the changed paths that are a path or lie under it."""
+        folder = path.rstrip("/") + "/"
+        with self._lock:
+            return [p for p in self._changes if p == path or p.startswith(folder)]
+
+    def by(self, author: Author) -> Iterator[tuple[str, Change]]:
+        """List what an author, or one who works for it, was the last to change."""
+        with self._lock:
+            pairs = list(self._changes.items())
+        for path, (last, other) in pairs:
+            for change in (last, other):
+                if change is not None and change.author.under(author):
+                    yield path, change
+                    break
+
+    def tell(self, author: Author, told: str, *, by: Author) -> None:
+        """Leave word for an author, or for whom it worked if it has ended.
+
+        Nothing is left for the agent that the word is about: it has the error.
+        """
+        with self._lock:
+            to: Author | None = author
+            while to is not None and to.ended:
+                to = to.of
+            if to is not None and to is not by and told not in to.unheard:
+                to.unheard.append(told)
+
+    def heard(self, author: Author) -> list[str]:
+        """Take what was left for an author."""
+        with self._lock:
+            told, author.unheard = author.unheard, []
+        return told
+
+    def ends(self, author: Author) -> list[str]:
+        """Note that an author does nothing any more; take what was left for it."""
+        with self._lock:
+            author.ended = True
+            told, author.unheard = author.unheard, []
+        return told
+
+    def _unseen(self, author: Author, path: str) -> Change | None:
+        change = self._by_another(author, path)
+        if change is not None and change.n > author.knows.get(path, 0):
+            return change
+        known = author.knows.get(path, 0)
+        for folder in _folders(path):
+            gone = self._by_another(author, folder)
+            if gone is not None and gone.digest == GONE and self._is_newer(gone, path):
+                known = max(known, author.knows.get(folder, 0))
+                if gone.n > known:
+                    return gone
+        return None
+
+    def _by_another(self, author: Author, path: str) -> Change | None:
+        last, other = self._changes.get(path, (None, None))
+        return other if last is not None and last.author is author else last
+
+    def _is_newer(self, gone: Change, path: str) -> bool:
+        last, _ = self._changes.get(path, (None, None))
+        return last is None or gone.n > last.n
+
+
+def _folders(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
+def sends(author: Author, label: str, uid: str) -> Author:
+    """Make an author that works for another, and knows what that one knew as its turn began."""
+    return Author(label, of=author, uid=uid, knows=dict(author.knew))

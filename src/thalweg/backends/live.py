@@ -1,0 +1,90 @@
+"""The files of a run as they are now, between two steps of its graph."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import RLock
+from uuid import uuid4
+
+from thalweg.backends.ledger import MAIN, Author, Ledger
+from thalweg.backends.protocol import FileData
+from thalweg.backends.turnstile import Turnstile
+
+Stamp = tuple[str, int]
+"""A stretch of changes, and the place of one in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What a path became by one change; `data` is `None` if it is gone."""
+
+    data: FileData | None
+    stamp: Stamp
+    authors: frozenset[Author]
+    """All that had a part in it during this step."""
+
+
+class Live:
+    """The files of a run: those of its last step, and over them what the running step changed.
+
+    One of them serves an agent and all its subagents. Hold `lock` from a look at a file to the
+    change that is made of it.
+    """
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self.ledger = Ledger()
+        self.turnstile = Turnstile()
+        self.main = Author(MAIN)
+        self.is_resumed = False
+        """Whether what an interrupted step left behind was looked for."""
+        self._base: Mapping[str, FileData] = {}
+        self._changed: dict[str, Version] = {}
+        self._stretch = ""
+        self._n = 0
+
+    def settle(self, base: Mapping[str, FileData]) -> None:
+        """Begin a step on the files that the last one left."""
+        with self.lock:
+            self._base = base
+            self._changed.clear()
+            self._stretch, self._n = "", 0
+
+    def files(self) -> dict[str, FileData]:
+        """Copy the files as they are now."""
+        with self.lock:
+            merged: dict[str, FileData] = dict(self._base)
+            for path, version in self._changed.items():
+                if version.data is None:
+                    merged.pop(path, None)
+                else:
+                    merged[path] = version.data
+            return merged
+
+    def get(self, path: str) -> FileData | None:
+        """Look at one file."""
+        with self.lock:
+            version = self._changed.get(path)
+            return self._base.get(path) if version is None else version.data
+
+    def put(self, author: Author, path: str, data: FileData | None) -> Stamp:
+        """Change one file, or delete it with `None`."""
+        with self.lock:
+            self._stretch = self._stretch or uuid4().hex
+            self._n += 1
+            stamp = (self._stretch, self._n)
+            held = self._changed.get(path)
+            authors = {author} if held is None else {author, *held.authors}
+            self._changed[path] = Version(data, stamp, frozenset(authors))
+            return stamp
+
+    def changes(self, by: Author) -> dict[str, Version]:
+        """Find what the running step changed where an author, or one under it, had a part."""
+        with self.lock:
+            changed = list(self._changed.items())
+        return {p: v for p, v in changed if any(author.under(by) for author in v.authors)}
+
+    def authors(self, path: str) -> frozenset[Author]:
+        """Name all that had a part in a path during the running step."""
+        with self.lock:
+            version = self._changed.get(path)
+            return frozenset() if version is None else version.authors

@@ -1,0 +1,243 @@
+"""Any backend, worked on by several agents of a run at once: nobody overwrites unseen changes.
+
+Two rules: a change over what another agent changed, and this one has not seen since, is refused
+and told to both; a change that is not refused applies to what is there at that moment.
+"""
+
+from functools import partial
+from typing import Any
+
+from thalweg.backends.acts import Act, Look, digest
+from thalweg.backends.child import Child, child_of, with_notices
+from thalweg.backends.ledger import GONE
+from thalweg.backends.protocol import (
+    BackendProtocol,
+    DeleteResult,
+    EditResult,
+    ExecuteResponse,
+    FileDownloadResponse,
+    FileUploadResponse,
+    GlobResult,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    SandboxBackendProtocol,
+    WriteResult,
+    accepts_max_count,
+    execute_accepts_timeout,
+)
+
+__all__ = ["Child", "SharedBackend", "SharedSandbox", "child_of", "shared", "with_notices"]
+
+
+def shared(backend: BackendProtocol) -> "SharedBackend":
+    """Make the view of a backend that the tools of an agent work through.
+
+    A sandbox stays one. What is no act of the model goes to the backend itself.
+    """
+    if isinstance(backend, SharedBackend):
+        return backend
+    if isinstance(backend, SandboxBackendProtocol):
+        return SharedSandbox(backend)
+    return SharedBackend(backend)
+
+
+class SharedBackend(BackendProtocol):
+    """A backend that knows which agent saw and changed what, and lets nobody undo it unseen.
+
+    Outside of an agent, and in a graph whose state does not keep our channel, it is the backend
+    itself. Changes by commands of a shell, and by whoever else has the files, are not known.
+    """
+
+    def __init__(self, backend: BackendProtocol) -> None:
+        self.backend = backend
+        """What keeps the files."""
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever the backend has)
+        return getattr(self.backend, name)
+
+    def ls(self, path: str) -> LsResult:
+        """See `BackendProtocol.ls`."""
+        return self.backend.ls(path)
+
+    async def als(self, path: str) -> LsResult:
+        """See `ls`."""
+        return await self.backend.als(path)
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """See `BackendProtocol.read`; the agent has seen the file now, or that it is gone."""
+        look = Look(file_path)
+        result = self.backend.read(file_path, offset, limit)
+        look.done(result.error)
+        return result
+
+    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """See `read`."""
+        look = Look(file_path)
+        result = await self.backend.aread(file_path, offset, limit)
+        look.done(result.error)
+        return result
+
+    def grep(
+        self,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+    ) -> GrepResult:
+        """See `BackendProtocol.grep`."""
+        search = partial(self.backend.grep, pattern, path, glob)
+        if accepts_max_count(type(self.backend), "grep"):
+            search = partial(search, max_count=max_count)
+        return search()
+
+    async def agrep(
+        self,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+    ) -> GrepResult:
+        """See `grep`."""
+        search = partial(self.backend.agrep, pattern, path, glob)
+        if accepts_max_count(type(self.backend), "agrep"):
+            search = partial(search, max_count=max_count)
+        return await search()
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """See `BackendProtocol.glob`."""
+        return self.backend.glob(pattern, path)
+
+    async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """See `glob`."""
+        return await self.backend.aglob(pattern, path)
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        """See `BackendProtocol.write`; an error if it would undo a change not seen."""
+        act = Act(file_path, "written", digest=digest(content))
+        with act.alone():
+            if (problem := act.problem()) is not None:
+                return WriteResult(error=problem)
+            result = self.backend.write(file_path, content)
+            act.done(result.error)
+        return result
+
+    async def awrite(self, file_path: str, content: str) -> WriteResult:
+        """See `write`."""
+        act = Act(file_path, "written", digest=digest(content))
+        async with act.alone():
+            if (problem := act.problem()) is not None:
+                return WriteResult(error=problem)
+            result = await self.backend.awrite(file_path, content)
+            act.done(result.error)
+        return result
+
+    def edit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
+    ) -> EditResult:
+        """See `BackendProtocol.edit`; what no longer matches names who changed it."""
+        act = Act(file_path, "edited")
+        with act.alone():
+            if (problem := act.problem()) is not None:
+                return EditResult(error=problem)
+            result = self.backend.edit(file_path, old_string, new_string, replace_all)
+            act.done(result.error)
+            if result.error is not None:
+                result.error = act.reason(result.error)
+        return result
+
+    async def aedit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
+    ) -> EditResult:
+        """See `edit`."""
+        act = Act(file_path, "edited")
+        async with act.alone():
+            if (problem := act.problem()) is not None:
+                return EditResult(error=problem)
+            result = await self.backend.aedit(file_path, old_string, new_string, replace_all)
+            act.done(result.error)
+            if result.error is not None:
+                result.error = act.reason(result.error)
+        return result
+
+    def delete(self, file_path: str) -> DeleteResult:
+        """See `BackendProtocol.delete`; an error if a change not seen is in what would go."""
+        act = Act(file_path, "deleted", digest=GONE)
+        with act.alone():
+            if (problem := act.problem()) is not None:
+                return DeleteResult(error=problem)
+            result = self.backend.delete(file_path)
+            act.done(result.error)
+        return result
+
+    async def adelete(self, file_path: str) -> DeleteResult:
+        """See `delete`."""
+        act = Act(file_path, "deleted", digest=GONE)
+        async with act.alone():
+            if (problem := act.problem()) is not None:
+                return DeleteResult(error=problem)
+            result = await self.backend.adelete(file_path)
+            act.done(result.error)
+        return result
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """See `BackendProtocol.upload_files`; never refused."""
+        return self.backend.upload_files(files)
+
+    async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """See `upload_files`."""
+        return await self.backend.aupload_files(files)
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """See `BackendProtocol.download_files`; the agent has seen them now."""
+        looks = [Look(path) for path in paths]
+        found = self.backend.download_files(paths)
+        for look, response in zip(looks, found, strict=True):
+            look.done(response.error)
+        return found
+
+    async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """See `download_files`."""
+        looks = [Look(path) for path in paths]
+        found = await self.backend.adownload_files(paths)
+        for look, response in zip(looks, found, strict=True):
+            look.done(response.error)
+        return found
+
+
+class SharedSandbox(SharedBackend, SandboxBackendProtocol):
+    """A shared backend that also runs commands."""
+
+    backend: SandboxBackendProtocol
+
+    @property
+    def id(self) -> str:
+        """See `SandboxBackendProtocol.id`."""
+        return self.backend.id
+
+    def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
+        """See `SandboxBackendProtocol.execute`."""
+        if timeout is not None and execute_accepts_timeout(type(self.backend)):
+            return self.backend.execute(command, timeout=timeout)
+        return self.backend.execute(command)
+
+    async def aexecute(
+        self,
+        command: str,
+        *,
+        timeout: int | None = None,  # noqa: ASYNC109  # handed on
+    ) -> ExecuteResponse:
+        """See `execute`."""
+        if timeout is not None:
+            return await self.backend.aexecute(command, timeout=timeout)
+        return await self.backend.aexecute(command)

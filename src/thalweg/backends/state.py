@@ -1,0 +1,227 @@
+"""Files in the state of an agent: they live and are checkpointed with its thread."""
+
+from base64 import standard_b64decode
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+
+from langgraph._internal._constants import CONFIG_KEY_READ
+from langgraph.config import get_config
+
+from thalweg.backends.files import (
+    create_file_data,
+    file_data_from_bytes,
+    file_data_to_string,
+    read_file_type,
+    update_file_data,
+    with_content,
+)
+from thalweg.backends.here import Here, here
+from thalweg.backends.matches import glob_matches_from_files, grep_matches_from_files
+from thalweg.backends.protocol import (
+    BackendProtocol,
+    DeleteResult,
+    EditResult,
+    FileData,
+    FileDownloadResponse,
+    FileInfo,
+    FileUploadResponse,
+    GlobResult,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    WriteResult,
+)
+from thalweg.backends.text import edit_text, slice_read_response
+from thalweg.prompts import prompt
+
+
+class StateBackend(BackendProtocol):
+    """Keeps files in the state of the agent that runs, in its channel `files`.
+
+    They are there as long as the agent's thread, and go where its checkpoints go. In an agent
+    whose state has our channel, all that run in one step, and all their subagents, work on the
+    same live files: a change is seen at once, an edit applies to what is there now, and what is
+    checkpointed is the change. In any other graph a change shows in its own task at once and
+    elsewhere after the step.
+
+    Raises:
+        RuntimeError: By every method that is called outside of a step of a graph.
+    """
+
+    def __init__(self) -> None: ...
+
+    def ls(self, path: str) -> LsResult:
+        """See `BackendProtocol.ls`."""
+        folder = path if path.endswith("/") else f"{path}/"
+        files = {p: data for p, data in _files().items() if p.startswith(folder)}
+        inside = {p: p[len(folder) :] for p in files}
+        folders = {f"{folder}{rest.split('/')[0]}/" for rest in inside.values() if "/" in rest}
+        entries = [_info(p, files[p]) for p, rest in inside.items() if "/" not in rest]
+        entries += [FileInfo(path=p, is_dir=True, size=0, modified_at="") for p in folders]
+        return LsResult(entries=sorted(entries, key=lambda entry: entry["path"]))
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """See `BackendProtocol.read`."""
+        data = _get(_here(), file_path)
+        if data is None:
+            return ReadResult(error=f"File '{file_path}' not found")
+        if read_file_type(file_path) != "text":
+            return ReadResult(file_data=with_content(data, file_data_to_string(data)))
+        return slice_read_response(data, offset, limit)
+
+    def grep(
+        self,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+    ) -> GrepResult:
+        """See `BackendProtocol.grep`."""
+        return grep_matches_from_files(_files(), pattern, path, glob, max_count=max_count)
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """See `BackendProtocol.glob`."""
+        files = _files()
+        found = glob_matches_from_files(files, pattern, path)
+        if found.matches is None:
+            return found
+        infos = [_info(match["path"], files[match["path"]]) for match in found.matches]
+        return GlobResult(matches=infos)
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        """See `BackendProtocol.write`."""
+        at = _here()
+        with _held(at):
+            if (problem := _ended(at, file_path)) is not None:
+                return WriteResult(error=problem)
+            held = _get(at, file_path)
+            made = create_file_data(content) if held is None else update_file_data(held, content)
+            made["encoding"] = "utf-8"
+            _put(at, {file_path: made})
+        return WriteResult(path=file_path)
+
+    def edit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
+    ) -> EditResult:
+        """See `BackendProtocol.edit`; applies to what the file is at this moment."""
+        at = _here()
+        with _held(at):
+            if (problem := _ended(at, file_path)) is not None:
+                return EditResult(error=problem)
+            held = _get(at, file_path)
+            if held is None:
+                return EditResult(error=f"Error: File '{file_path}' not found")
+            if held.get("encoding") == "base64":
+                return EditResult(error="Error: Cannot edit binary files with text replacements.")
+            content = file_data_to_string(held)
+            edited = edit_text(content, old_string, new_string, replace_all=replace_all)
+            if isinstance(edited, str):
+                return EditResult(error=edited)
+            _put(at, {file_path: update_file_data(held, edited[0])})
+        return EditResult(path=file_path, occurrences=edited[1])
+
+    def delete(self, file_path: str) -> DeleteResult:
+        """See `BackendProtocol.delete`."""
+        at = _here()
+        path = file_path.rstrip("/")
+        with _held(at):
+            if (problem := _ended(at, file_path)) is not None:
+                return DeleteResult(error=problem)
+            gone = [p for p in _all(at) if p == path or p.startswith(f"{path}/")]
+            if not gone:
+                return DeleteResult(error=f"Error: File '{file_path}' not found")
+            _put(at, dict.fromkeys(gone))
+        return DeleteResult(path=file_path)
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """See `BackendProtocol.upload_files`."""
+        at = _here()
+        with _held(at):
+            if (problem := _ended(at, "")) is not None:
+                return [FileUploadResponse(path=path, error=problem) for path, _ in files]
+            made: dict[str, FileData | None] = {}
+            for path, content in files:
+                held = made.get(path) or _get(at, path)
+                made[path] = file_data_from_bytes(content, held.get("created_at") if held else None)
+            _put(at, made)
+        return [FileUploadResponse(path=path) for path, _ in files]
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """See `BackendProtocol.download_files`."""
+        at = _here()
+        return [_download(path, _get(at, path)) for path in paths]
+
+
+def _here() -> Here:
+    at = here()
+    if at is not None:
+        return at
+    try:
+        get_config()
+    except RuntimeError:
+        raise RuntimeError(_OUTSIDE) from None
+    raise RuntimeError(_NO_STEP)
+
+
+_PREPARE = (
+    'To pre-populate files, pass them on invoke: agent.invoke({"messages": [...], "files": {...}})'
+)
+_OUTSIDE = (
+    "StateBackend must be used inside a LangGraph graph execution (e.g. via create_deep_agent). "
+    f"It cannot read or write state outside of a graph context. {_PREPARE}"
+)
+_NO_STEP = (
+    f"StateBackend requires {CONFIG_KEY_READ} in the LangGraph config. Make sure the backend is "
+    f"used inside a graph node or tool, not called directly. {_PREPARE}"
+)
+
+
+def _files() -> Mapping[str, FileData]:
+    return _all(_here())
+
+
+def _all(at: Here) -> Mapping[str, FileData]:
+    return at.live.files() if at.live is not None else at.channel or {}
+
+
+def _get(at: Here, path: str) -> FileData | None:
+    return at.live.get(path) if at.live is not None else (at.channel or {}).get(path)
+
+
+def _held(at: Here) -> AbstractContextManager[object]:
+    return at.live.lock if at.live is not None else nullcontext()
+
+
+def _ended(at: Here, path: str) -> str | None:
+    """Refuse whoever was stopped and does not know it yet: a thread goes on for a while."""
+    if at.author is None or not at.author.ended:
+        return None
+    return prompt("files_ended").render(path=path)
+
+
+def _put(at: Here, changes: Mapping[str, FileData | None]) -> None:
+    for path, data in changes.items():
+        if at.live is None or at.author is None:
+            at.send_file(path, data, None)
+        else:
+            at.send_file(path, data, at.live.put(at.author, path, data))
+
+
+def _info(path: str, data: FileData) -> FileInfo:
+    size = len(file_data_to_string(data).encode())
+    return FileInfo(path=path, is_dir=False, size=size, modified_at=data.get("modified_at", ""))
+
+
+def _download(path: str, data: FileData | None) -> FileDownloadResponse:
+    if data is None:
+        return FileDownloadResponse(path=path, content=None, error="file_not_found")
+    text = file_data_to_string(data)
+    is_text = data.get("encoding", "utf-8") == "utf-8"
+    return FileDownloadResponse(
+        path=path, content=text.encode() if is_text else standard_b64decode(text)
+    )

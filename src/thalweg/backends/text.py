@@ -1,0 +1,224 @@
+r"""Lines of a text: a window of them, numbers beside them, and an exact replacement.
+
+A line ends in `\n`, `\r\n` or `\r` and in nothing else, here and in every search, so that
+the number of a line is the same wherever it is said.
+"""
+
+import re
+from bisect import bisect_left
+from io import StringIO
+from itertools import accumulate
+from typing import Final, overload
+
+from thalweg.backends.files import file_data_to_string, with_content
+from thalweg.backends.protocol import FileData, ReadResult
+
+EMPTY_CONTENT_WARNING: Final = "System reminder: File exists but has empty contents"
+EMPTY_OLD_STRING_ERROR: Final = (
+    "Error: old_string cannot be empty. Provide the exact text to replace."
+)
+MAX_LINE_LENGTH: Final = 5000
+"""Characters of a row; a longer line goes on in rows of its own."""
+TOOL_RESULT_TOKEN_LIMIT: Final = 20000
+TRUNCATION_GUIDANCE: Final = "... [results truncated, try being more specific with your parameters]"
+TRUNCATION_MARKER_TEMPLATE: Final = "... [{omitted_lines} lines truncated] ..."
+"""The line that stands for those left out of a preview."""
+
+_CHARS_PER_TOKEN = 4
+
+
+def lines_of(text: str) -> list[str]:
+    r"""Cut a text into lines, each with the end it has.
+
+    Example:
+        >>> lines_of("one\r\ntwo\x0cstill two\nlast")
+        ['one\r\n', 'two\x0cstill two\n', 'last']
+    """
+    return list(StringIO(text, newline=""))
+
+
+def with_plain_ends(text: str) -> str:
+    r"""End every line in `\n`."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def normalize_read_bounds(offset: int, limit: int) -> tuple[int, int]:
+    """Raise a window that begins before the first line, or has less than none, to zero.
+
+    The results are integers whatever came in: they may stand in a script.
+    """
+    return max(int(offset), 0), max(int(limit), 0)
+
+
+def slice_read_response(file_data: FileData, offset: int, limit: int) -> ReadResult:
+    r"""Cut a window of lines from a file, their ends made `\n`, and say where it stands.
+
+    A file of blanks comes whole and says nothing of lines. A window past the end is an error.
+    """
+    content = file_data_to_string(file_data)
+    offset, limit = normalize_read_bounds(offset, limit)
+    if not content.strip():
+        return ReadResult(file_data=with_content(file_data, content))
+    if limit == 0:
+        return ReadResult(file_data=with_content(file_data, ""), no_lines_requested=True)
+    lines = lines_of(content)
+    if offset >= len(lines):
+        return ReadResult(error=f"Line offset {offset} exceeds file length ({len(lines)} lines)")
+    end = min(offset + limit, len(lines))
+    window = with_plain_ends("".join(lines[offset:end]))
+    return ReadResult(
+        file_data=with_content(file_data, window),
+        total_lines=len(lines),
+        start_line=offset + 1,
+        end_line=end,
+        next_offset=end if end < len(lines) else None,
+    )
+
+
+def check_empty_content(content: str) -> str | None:
+    """Give the words to show for a file of nothing but blanks, else `None`."""
+    return None if content.strip() else EMPTY_CONTENT_WARNING
+
+
+def format_content_with_line_numbers(content: str | list[str], start_line: int = 1) -> str:
+    r"""Put its number before each line, two spaces apart.
+
+    A line of more than `MAX_LINE_LENGTH` characters goes on in rows `5.1`, `5.2`, …
+
+    Example:
+        >>> print(format_content_with_line_numbers("a\nb\nc", start_line=9))
+         9  a
+        10  b
+        11  c
+    """
+    rows = [
+        (
+            f"{number}.{part}" if part else str(number),
+            line[part * MAX_LINE_LENGTH :][:MAX_LINE_LENGTH],
+        )
+        for number, line in enumerate(_rows(content), start_line)
+        for part in range(max(1, -(-len(line) // MAX_LINE_LENGTH)))
+    ]
+    width = max((len(marker) for marker, _ in rows), default=0)
+    return "\n".join(f"{marker:>{width}}  {line}" for marker, line in rows)
+
+
+def format_source_block(content: str | list[str]) -> str:
+    r"""Join lines without a `\n` after the last."""
+    return "\n".join(_rows(content))
+
+
+def _rows(content: str | list[str]) -> list[str]:
+    if not isinstance(content, str):
+        return content
+    *rows, last = content.split("\n")
+    return [*rows, last] if last else rows
+
+
+@overload
+def truncate_if_too_long(result: list[str]) -> list[str]: ...
+@overload
+def truncate_if_too_long(result: str) -> str: ...
+def truncate_if_too_long(result: list[str] | str) -> list[str] | str:
+    """Cut a result of a tool to about `TOOL_RESULT_TOKEN_LIMIT` tokens, and say so at its end.
+
+    A list counts as it looks printed.
+    """
+    limit = TOOL_RESULT_TOKEN_LIMIT * _CHARS_PER_TOKEN
+    if isinstance(result, str):
+        if len(result) <= limit:
+            return result
+        return f"{result[: limit - len(TRUNCATION_GUIDANCE) - 1]}\n{TRUNCATION_GUIDANCE}"
+    room = limit - len(repr(TRUNCATION_GUIDANCE)) - 2
+    sizes = accumulate(len(repr(item)) + 2 for item in result)
+    kept = sum(1 for size in sizes if size <= room)
+    return result if kept == len(result) else [*result[:kept], TRUNCATION_GUIDANCE]
+
+
+def perform_string_replacement(
+    content: str,
+    old_string: str,
+    new_string: str,
+    replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
+) -> tuple[str, int] | str:
+    """Replace an exact text, which must be there once unless all are meant.
+
+    Returns:
+        The new content and the number of places, or else the words of an error.
+
+    Example:
+        >>> perform_string_replacement("a b a", "b", "c")
+        ('a c a', 1)
+    """
+    if problem := _unmatched(content, old_string, replace_all=replace_all):
+        return problem
+    return content.replace(old_string, new_string), content.count(old_string)
+
+
+def _unmatched(content: str, old_string: str, *, replace_all: bool) -> str | None:
+    if not old_string:
+        return EMPTY_OLD_STRING_ERROR
+    found = content.count(old_string)
+    if found == 0:
+        return _absent(content, old_string)
+    if found > 1 and not replace_all:
+        return (
+            f"Error: String '{old_string}' appears {found} times in file. "
+            "Use replace_all=True to replace all instances, or provide a more specific string "
+            "with surrounding context."
+        )
+    return None
+
+
+def _absent(content: str, old_string: str) -> str:
+    # Models end a last line that has no end; to guess for them could change the wrong place.
+    bare = old_string.removesuffix("\n")
+    if bare in {"", old_string} or not content.endswith(bare):
+        return f"Error: String not found in file: '{old_string}'"
+    found = content.count(bare)
+    if found == 1:
+        return (
+            "Error: old_string ends with a newline, but the file does not end with a newline. "
+            "Retry with the trailing newline removed from old_string (and from new_string if it "
+            "also ends with a newline)."
+        )
+    return (
+        "Error: old_string ends with a newline, but the file does not end with a newline. "
+        f"With the trailing newline removed, old_string would appear {found} times in the file. "
+        "Retry with the trailing newline removed and add surrounding context so the match is "
+        "unique."
+    )
+
+
+def edit_text(
+    content: str, old_string: str, new_string: str, *, replace_all: bool = False
+) -> tuple[str, int] | str:
+    r"""Replace as `perform_string_replacement`, whatever the lines end in.
+
+    A model is shown every line with `\n` at its end. Its `\n` matches any end of a line here,
+    what it puts in gets the ends that the file has, and the rest stays to the byte.
+
+    Example:
+        >>> edit_text("one\r\ntwo\r\nthree\r\n", "one\ntwo", "1\n2")
+        ('1\r\n2\r\nthree\r\n', 1)
+    """
+    plain, old, new = (with_plain_ends(text) for text in (content, old_string, new_string))
+    if plain == content:
+        return perform_string_replacement(plain, old, new, replace_all)
+    if problem := _unmatched(plain, old, replace_all=replace_all):
+        return problem
+    new = new.replace("\n", _END.findall(content)[0])
+    kept = plain.split(old)
+    starts = accumulate((len(piece) + len(old) for piece in kept), initial=0)
+    # Where a `\r\n` was made `\n`: everything after it stands one place later in the file.
+    made = [found.start() - n for n, found in enumerate(re.finditer("\r\n", content))]
+    pieces = [
+        content[start + bisect_left(made, start) : end + bisect_left(made, end)]
+        for start, end in (
+            (start, start + len(piece)) for start, piece in zip(starts, kept, strict=False)
+        )
+    ]
+    return new.join(pieces), len(kept) - 1
+
+
+_END = re.compile(r"\r\n|\r|\n")

@@ -1,0 +1,88 @@
+"""One at a time through the same path; threads and tasks of event loops alike."""
+
+import asyncio
+from concurrent.futures import Future
+from threading import Lock
+from types import TracebackType
+from typing import Self
+
+
+class Turnstile:
+    """Lets whoever changes a path wait for others who change it, or a folder it is in."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._queue: list[Pass] = []
+
+    def at(self, path: str) -> "Pass":
+        """Ask to change a path: enter the result with `with` or `async with`."""
+        return Pass(self, path)
+
+    def line_up(self, waiting: "Pass") -> None:
+        """Stand in the queue; the pass is let through at once if nobody is before it."""
+        with self._lock:
+            self._queue.append(waiting)
+            self._let_through()
+
+    def leave(self, done: "Pass") -> None:
+        """Make room for those behind."""
+        with self._lock:
+            self._queue.remove(done)
+            self._let_through()
+
+    def _let_through(self) -> None:
+        for k, waiting in enumerate(self._queue):
+            if waiting.let_through.done():
+                continue
+            if not any(before.meets(waiting) for before in self._queue[:k]):
+                waiting.let_through.set_result(None)
+
+
+class Pass:
+    """Leave to change one path, and everything under it."""
+
+    def __init__(self, turnstile: Turnstile, path: str) -> None:
+        self.let_through: Future[None] = Future()
+        self._turnstile = turnstile
+        self.path = path.rstrip("/") + "/"
+        """What is changed, with a `/` at its end."""
+
+    def meets(self, other: "Pass") -> bool:
+        """Whether two paths are the same or one lies in the other."""
+        return self.path.startswith(other.path) or other.path.startswith(self.path)
+
+    def __enter__(self) -> Self:
+        self._turnstile.line_up(self)
+        try:
+            self.let_through.result()
+        except BaseException:
+            self._turnstile.leave(self)
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._turnstile.leave(self)
+
+    async def __aenter__(self) -> Self:
+        self._turnstile.line_up(self)
+        try:
+            if not self.let_through.done():
+                # Shielded: a waiter that is cancelled must not cancel the pass itself.
+                await asyncio.shield(asyncio.wrap_future(self.let_through))
+        except BaseException:
+            self._turnstile.leave(self)
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._turnstile.leave(self)

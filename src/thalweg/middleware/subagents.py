@@ -1,0 +1,343 @@
+"""`SubAgentMiddleware`: an agent hands work to agents of its own, with the tool `task`."""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from threading import Lock, RLock
+from typing import Annotated, Any, NotRequired, cast
+from uuid import UUID
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+)
+from langchain.agents.structured_output import ResponseFormat
+from langchain.chat_models import init_chat_model
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from langgraph.types import Command
+
+from thalweg.backends.protocol import BackendProtocol
+from thalweg.errors import SpecError
+from thalweg.middleware.effects import UNSEEN, listening
+from thalweg.middleware.task_tool import (
+    SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY,
+    TASK,
+    TaskToolSchema,
+    task_tool,
+)
+from thalweg.prompts import prompt
+from thalweg.subagents.joining import merge_artifacts
+from thalweg.subagents.ledger import Task, abandoned_tasks, asked_tasks, merge_tasks, plain
+from thalweg.subagents.limits import Limits
+from thalweg.subagents.specs import CompiledSubAgent, Spec, SubAgent, read_specs
+
+__all__ = [
+    "DEFAULT_GENERAL_PURPOSE_DESCRIPTION",
+    "DEFAULT_SUBAGENT_PROMPT",
+    "GENERAL_PURPOSE_SUBAGENT",
+    "SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY",
+    "TASK_TOOL_DESCRIPTION",
+    "CompiledSubAgent",
+    "Limits",
+    "SubAgent",
+    "SubAgentMiddleware",
+    "TaskToolSchema",
+    "create_sub_agent",
+]
+
+TASK_TOOL_DESCRIPTION = prompt("task_tool").text
+"""What a model is told of the tool; `{available_agents}` stands for the list of them."""
+DEFAULT_SUBAGENT_PROMPT = prompt("subagent_prompt").render()
+"""Instructions of a subagent that works for another agent."""
+DEFAULT_GENERAL_PURPOSE_DESCRIPTION = prompt("general_purpose").render()
+"""What the general-purpose subagent is good for."""
+GENERAL_PURPOSE_SUBAGENT: SubAgent = {
+    "name": "general-purpose",
+    "description": DEFAULT_GENERAL_PURPOSE_DESCRIPTION,
+    "system_prompt": DEFAULT_SUBAGENT_PROMPT,
+}
+"""The subagent that every agent has; model, tools and middleware are its parent's."""
+_FORKS_KEPT = 64
+"""Most calls whose request is remembered for a fork that has not begun yet."""
+Create = Callable[[SubAgent], Runnable[Any, Any]]
+
+
+class SubAgentState(AgentState[Any]):
+    """What the middleware keeps in an agent's state."""
+
+    tasks: NotRequired[Annotated[dict[str, Task], merge_tasks]]
+    """The ledger: every task by the id of the call that handed it out."""
+    artifacts: NotRequired[Annotated[list[str], merge_artifacts]]
+    """Paths of what was made for the user, the children's too."""
+
+
+def create_sub_agent(
+    spec: SubAgent,
+    *,
+    state_schema: type | None = None,
+    response_format: ResponseFormat[Any] | type | dict[str, Any] | None = None,
+) -> Runnable[Any, Any]:
+    """Make a subagent from its spec with `create_agent`, and nothing that the spec does not name.
+
+    Raises:
+        SpecError: The spec has no model or no tools.
+    """
+    for key in ("model", "tools"):
+        if key not in spec:
+            problem = f"SubAgent '{spec['name']}' must specify '{key}'"
+            raise SpecError("subagents", problem, "add it")
+    model, stack = spec["model"], list(spec.get("middleware", []))
+    if interrupt_on := spec.get("interrupt_on"):
+        stack.append(HumanInTheLoopMiddleware(interrupt_on=interrupt_on))
+    schema: dict[str, Any] = {} if state_schema is None else {"state_schema": state_schema}
+    form = response_format if response_format is not None else spec.get("response_format")
+    agent: Runnable[Any, Any] = create_agent(
+        init_chat_model(model) if isinstance(model, str) else model,
+        system_prompt=spec.get("system_prompt", ""),
+        tools=spec["tools"],
+        middleware=stack,
+        name=spec["name"],
+        response_format=form,
+        **schema,
+    )
+    return agent
+
+
+class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
+    """Give an agent the tool `task`, with which it hands work to subagents.
+
+    A subagent works in a thread of its own: of the conversation it knows its task, of the state
+    what is shared, and its parent gets one report. Several calls in one message run at the same
+    time. Whatever stops a child (a limit, an error), a report comes back; how each task stands is
+    in the ledger, the state's `tasks`.
+
+    Args:
+        backend: Where a report is put that is too long to be handed over whole. An agent with a
+            `ContextMiddleware` is handed the whole: it is in the archive, and `recall` reads it.
+        subagents: What there is: specs, and agents that are made already.
+        system_prompt: Said in the parent's system prompt, with the list of subagents behind it.
+        task_description: The tool's description; `{available_agents}` in it is the list.
+        private_state_keys: Keys of the state that no child gets and none gives back.
+        state_schema: Base of a child's state, where a child is made here.
+        create: Makes an agent from a spec, when it is first called for. The default is
+            `create_sub_agent`, and then each spec needs `model` and `tools`.
+        limits: What goes where a spec names no limits, as a mapping or `Limits`.
+
+    Raises:
+        SpecError: A spec cannot be used; a `ConfigError` and a `ValueError`.
+
+    Example:
+        >>> from langchain_core.messages import AIMessage
+        >>> from thalweg.testing.model import ScriptedModel
+        >>> call = {"name": "task", "id": "t1", "args": {"description": "add 2 and 3"}}
+        >>> def parent(messages):
+        ...     last = messages[-1]
+        ...     return last.text if last.type == "tool" else AIMessage("", tool_calls=[call])
+        >>> adder = {
+        ...     **GENERAL_PURPOSE_SUBAGENT,
+        ...     "model": ScriptedModel(script=lambda messages: "It is 5."),
+        ...     "tools": [],
+        ... }
+        >>> tasks = SubAgentMiddleware(backend=None, subagents=[adder])
+        >>> agent = create_agent(ScriptedModel(script=parent), middleware=[tasks])
+        >>> agent.invoke({"messages": [("user", "2 + 3?")]})["messages"][-1].text
+        'It is 5.'
+    """
+
+    state_schema = SubAgentState
+
+    def __init__(
+        self,
+        *,
+        backend: BackendProtocol | Callable[..., BackendProtocol] | None,
+        subagents: Sequence[SubAgent | CompiledSubAgent],
+        system_prompt: str | None = None,
+        task_description: str | None = None,
+        private_state_keys: frozenset[str] | None = None,
+        state_schema: type | None = None,
+        create: Create | None = None,
+        limits: Mapping[str, float | None] | Limits | None = None,
+    ) -> None:
+        super().__init__()
+        needs = () if create else ("model", "tools")
+        self.specs = read_specs(subagents, Limits.of(limits, Limits()), needs)
+        self.private_state_keys = private_state_keys or frozenset()
+        self.subagent_names = frozenset(self.specs)
+        """Names of the subagents."""
+        self._create = create or self._create_here
+        self._schema = state_schema
+        self._backend = backend
+        self._made: dict[str, Runnable[Any, Any]] = {
+            spec.name: _named(spec.runnable, spec.name)
+            for spec in self.specs.values()
+            if spec.runnable is not None
+        }
+        self._making = RLock()
+        self._forks = frozenset(spec.name for spec in self.specs.values() if spec.is_fork)
+        self._sent: OrderedDict[str, list[AnyMessage]] = OrderedDict()
+        self._sending = Lock()
+        listed = "\n".join(map(_line, self.specs.values()))
+        self.system_prompt = (
+            f"{system_prompt}\n\nAvailable subagent types:\n\n{listed}" if system_prompt else None
+        )
+        described = TASK_TOOL_DESCRIPTION if task_description is None else task_description
+        self.tools: list[BaseTool] = [
+            task_tool(self, described.replace("{available_agents}", listed))
+        ]
+
+    @property
+    def writable(self) -> BackendProtocol | None:
+        """Where a long report can be kept."""
+        return self._backend if isinstance(self._backend, BackendProtocol) else None
+
+    def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
+        """Give what is to be run for a subagent: made at its first use, once.
+
+        Raises:
+            ValueError: A form of the answer is asked of an agent that was made elsewhere.
+        """
+        if response_format is not None:
+            if spec.runnable is not None:
+                msg = (
+                    f'response_schema cannot be used with compiled subagent "{spec.name}"; '
+                    "dynamic schemas require a raw SubAgent spec."
+                )
+                raise ValueError(msg)
+            return self._create(
+                cast("SubAgent", {**spec.given, "response_format": response_format})
+            )
+        if (made := self._made.get(spec.name)) is None:
+            with self._making:
+                if (made := self._made.get(spec.name)) is None:
+                    made = self._create(self._spec(spec))
+                    self._made[spec.name] = made
+        return made
+
+    def _spec(self, spec: Spec) -> SubAgent:
+        """Give the spec of an agent to be made; a fork has this tool, too, which refuses there.
+
+        So its requests begin as its parent's do, and a provider's cache knows them.
+        """
+        given = cast("SubAgent", spec.given)
+        stack = given.get("middleware", [])
+        if not spec.is_fork or any(one.name == self.name for one in stack):
+            return given
+        return {**given, "middleware": [self, *stack]}
+
+    def _create_here(self, spec: SubAgent) -> Runnable[Any, Any]:
+        return create_sub_agent(spec, state_schema=self._schema)
+
+    def sent_before(self, call_id: str) -> list[AnyMessage] | None:
+        """Give what the model was sent before it made a call, if it was this process."""
+        with self._sending:
+            return self._sent.pop(call_id, None)
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """Say what subagents there are, and enter the tasks that are asked for in the ledger."""
+        with self._overhear() as overheard:
+            response = handler(self._introduced(request))
+        return self._entered(request, response, overheard)
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """See `wrap_model_call`."""
+        with self._overhear() as overheard:
+            response = await handler(self._introduced(request))
+        return self._entered(request, response, overheard)
+
+    @contextmanager
+    def _overhear(self) -> Iterator["_Overheard | None"]:
+        """Listen to what a model is sent, where a fork may have to go on from it."""
+        if not self._forks:
+            yield None
+            return
+        overheard = _Overheard()
+        with listening([overheard]):
+            yield overheard
+
+    def _introduced(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        if self.system_prompt is None:
+            return request
+        before = list(request.system_message.content_blocks) if request.system_message else []
+        text = f"\n\n{self.system_prompt}" if before else self.system_prompt
+        blocks = [*before, {"type": "text", "text": text}]
+        return request.override(system_message=SystemMessage(content_blocks=cast("Any", blocks)))
+
+    def _entered(
+        self,
+        request: ModelRequest[Any],
+        response: ModelResponse[Any],
+        overheard: "_Overheard | None",
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        now, state = datetime.now(UTC), request.state
+        known = plain(state.get("tasks"))
+        tasks = abandoned_tasks(known, state["messages"], now) if known else {}
+        asked = asked_tasks(cast("list[AnyMessage]", response.result), TASK, now)
+        if overheard is not None and overheard.messages is not None:
+            self._remember(response, overheard.messages)
+        tasks |= asked
+        if not tasks:
+            return response
+        return ExtendedModelResponse(response, Command(update={"tasks": tasks}))
+
+    def _remember(self, response: ModelResponse[Any], sent: list[AnyMessage]) -> None:
+        answers = [m for m in response.result if isinstance(m, AIMessage)]
+        calls = [call for answer in answers for call in answer.tool_calls]
+        forks = [
+            c for c in calls if c["name"] == TASK and c["args"].get("subagent_type") in self._forks
+        ]
+        with self._sending:
+            for call in forks:
+                self._sent[str(call["id"])] = sent
+            while len(self._sent) > _FORKS_KEPT:
+                self._sent.popitem(last=False)
+
+
+class _Overheard(BaseCallbackHandler):
+    """What a chat model was last sent, without the system prompt."""
+
+    run_inline = True
+
+    def __init__(self) -> None:
+        self.messages: list[AnyMessage] | None = None
+
+    def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],  # noqa: ARG002 (LangChain's signature)
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,  # noqa: ARG002
+        tags: list[str] | None = None,
+        **kwargs: Any,  # noqa: ANN401, ARG002
+    ) -> None:
+        """Keep it; a summary that is asked for on the way is no part of the conversation."""
+        if messages and not set(UNSEEN) & set(tags or ()):
+            told = cast("list[AnyMessage]", messages[0])
+            self.messages = [message for message in told if message.type != "system"]
+
+
+def _named(runnable: Runnable[Any, Any], name: str) -> Runnable[Any, Any]:
+    """Let a runnable be known by its subagent's name in streams and traces."""
+    return runnable.with_config({"metadata": {"lc_agent_name": name}, "run_name": name})
+
+
+def _line(spec: Spec) -> str:
+    """Write a subagent's line of the tool's description."""
+    note = f" {prompt('task_forked_note').render()}" if spec.is_fork else ""
+    return f"- {spec.name}: {spec.description}{note}"

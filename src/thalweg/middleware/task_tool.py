@@ -1,0 +1,398 @@
+"""The tool `task`: a call of a parent's model, from its arguments to the child's report."""
+
+import logging
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Protocol
+
+from langchain.tools import ToolRuntime
+from langchain_core.messages import AnyMessage, ToolMessage
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool, StructuredTool
+from langgraph.errors import GraphBubbleUp, GraphRecursionError
+from langgraph.types import Command
+from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic_core import InitErrorDetails
+
+from thalweg.backends.protocol import BackendProtocol, WriteResult
+from thalweg.middleware.names import child_name
+from thalweg.prompts import prompt
+from thalweg.subagents.events import Kind, tell
+from thalweg.subagents.joining import (
+    brought_back,
+    changed_files,
+    fork_task,
+    forked,
+    handed_down,
+    new_artifacts,
+)
+from thalweg.subagents.ledger import Status, Task, brief, iso
+from thalweg.subagents.progress import ACTIVE, Progress
+from thalweg.subagents.report import ANSWER_CHARS, Report, account, answer_of, footer
+from thalweg.subagents.running import arun_child, run_child
+from thalweg.subagents.specs import Spec
+
+_log = logging.getLogger("thalweg.subagents")
+TASK = "task"
+FOLDER = "/subagents"
+"""Where a report goes that is too long for its parent, in the parent's backend."""
+SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY = "__deepagents_subagent_response_format"
+"""Key of a config's `configurable` that asks for an answer in a form of its own."""
+_FINISHED: dict[Status, Kind] = {
+    "completed": "task_completed",
+    "partial": "task_completed",
+    "timed_out": "task_timed_out",
+    "failed": "task_failed",
+    "cancelled": "task_cancelled",
+}
+_NO_MESSAGES = (
+    "CompiledSubAgent must return a state containing a 'messages' key. Custom StateGraphs used "
+    "with CompiledSubAgent should include 'messages' in their state schema to communicate results "
+    "back to the main agent."
+)
+
+
+_ASKS = {
+    name: prompt(f"task_{name}").render() for name in ("description", "prompt", "type", "turns")
+}
+
+
+class TaskToolSchema(BaseModel):
+    """What a model may say when it hands out a task."""
+
+    description: str = Field(description=_ASKS["description"])
+    prompt: str = Field(default="", description=_ASKS["prompt"])
+    subagent_type: str = Field(default="general-purpose", description=_ASKS["type"])
+    max_turns: int = Field(default=0, ge=0, description=_ASKS["turns"])
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_other_key(cls, given: object) -> object:
+        # `extra="forbid"` would refuse what LangGraph puts beside the model's arguments, and its
+        # words would not say where the instructions belong.
+        if isinstance(given, Mapping):
+            errors = [
+                InitErrorDetails(type="value_error", loc=(key,), input=value, ctx={"error": why})
+                for key, value in given.items()
+                if key not in {*cls.model_fields, "runtime"}
+                for why in [ValueError(prompt("task_unknown_argument").render(name=repr(key)))]
+            ]
+            if errors:
+                raise ValidationError.from_exception_data(cls.__name__, errors)
+        return given
+
+
+class House(Protocol):
+    """What the tool has to know of the middleware that it belongs to."""
+
+    @property
+    def specs(self) -> Mapping[str, Spec]:
+        """The subagents, by name."""
+
+    @property
+    def private_state_keys(self) -> frozenset[str]:
+        """Keys of the parent's state that no child gets."""
+
+    @property
+    def writable(self) -> BackendProtocol | None:
+        """Where a long report can be kept; `None` where there is no such place."""
+
+    def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
+        """Give what is to be run, made when it is first needed."""
+
+    def sent_before(self, call_id: str) -> list[AnyMessage] | None:
+        """Give what the parent's model was sent before it made a call, where that is known."""
+
+
+def task_tool(house: House, description: str) -> BaseTool:
+    """Make the tool, sync and async, in both shapes of the call.
+
+    A call is `task(description, subagent_type)`, or `task(description, prompt, subagent_type,
+    max_turns)`, where the description only names the task.
+    """
+
+    def task(
+        description: str,
+        runtime: ToolRuntime[Any, Any],
+        subagent_type: str = "general-purpose",
+        prompt: str = "",
+        max_turns: int = 0,
+    ) -> Command[Any] | ToolMessage:
+        run = _prepare(house, runtime, description, prompt, subagent_type, max_turns)
+        if isinstance(run, ToolMessage):
+            return run
+        try:
+            run_child(run.child, run.inputs, run.progress, run.tell_turn)
+        except BaseException as error:  # noqa: BLE001 (a run's edge; what is no failure goes on)
+            return run.died(error)
+        report = run.report()
+        if place := run.place(report):
+            backend, path = place
+            report = run.cut(report, path, backend.write(path, report.answer))
+        return run.ended(report)
+
+    async def atask(
+        description: str,
+        runtime: ToolRuntime[Any, Any],
+        subagent_type: str = "general-purpose",
+        prompt: str = "",
+        max_turns: int = 0,
+    ) -> Command[Any] | ToolMessage:
+        run = _prepare(house, runtime, description, prompt, subagent_type, max_turns)
+        if isinstance(run, ToolMessage):
+            return run
+        try:
+            await arun_child(run.child, run.inputs, run.progress, run.tell_turn)
+        except BaseException as error:  # noqa: BLE001 (as above)
+            return run.died(error)
+        report = run.report()
+        if place := run.place(report):
+            backend, path = place
+            report = run.cut(report, path, await backend.awrite(path, report.answer))
+        return run.ended(report)
+
+    return StructuredTool(
+        name=TASK,
+        description=description,
+        func=task,
+        coroutine=atask,
+        args_schema=TaskToolSchema,
+    )
+
+
+def _prepare(
+    house: House,
+    runtime: ToolRuntime[Any, Any],
+    description: str,
+    instructions: str,
+    wanted: str,
+    max_turns: int,
+) -> "Delegation | ToolMessage":
+    """Make a child ready to run, or say why there is none.
+
+    Raises:
+        ValueError: The call has no id, or asks a compiled subagent for a form it does not know.
+    """
+    outer = ACTIVE.get()
+    refuse = partial(_refusal, runtime.tool_call_id)
+    if outer is not None and outer.is_fork:
+        return refuse(prompt("task_fork_refused").render())
+    spec = house.specs.get(wanted)
+    if spec is None:
+        names = ", ".join(f"`{name}`" for name in house.specs)
+        return refuse(prompt("task_unknown_type").render(wanted=wanted, names=names))
+    if not (description.strip() or instructions.strip()):
+        return refuse(prompt("task_bare").render(name="description"))
+    if not runtime.tool_call_id:
+        msg = "Tool call ID is required for subagent invocation"
+        raise ValueError(msg)
+    progress = Progress(spec.limits.lowered(turns=max_turns), outer, is_fork=spec.is_fork)
+    depths = [run.limits.depth for run in progress.chain() if run.limits.depth is not None]
+    if depths and progress.depth > min(depths):
+        return refuse(prompt("task_too_deep").render(depth=min(depths)))
+    given = (runtime.config or {}).get("configurable", {})
+    child = house.runnable(spec, given.get(SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY))
+    run = Delegation(house, spec, runtime, progress, child, description, instructions)
+    run.begin()
+    return run
+
+
+def _refusal(call_id: str | None, text: str) -> ToolMessage:
+    return ToolMessage(text, tool_call_id=call_id or "", name=TASK, status="error")
+
+
+@dataclass(slots=True)
+class Delegation:
+    """One call of the tool: the child's run and what is made of it."""
+
+    house: House
+    spec: Spec
+    runtime: ToolRuntime[Any, Any]
+    progress: Progress
+    child: Runnable[Any, Any]
+    description: str
+    instructions: str
+    inputs: dict[str, Any] = field(init=False)
+    thread: str | None = field(init=False)
+    _began: float = field(default_factory=time.monotonic)
+    _began_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def __post_init__(self) -> None:
+        state, private = self.runtime.state, self.house.private_state_keys
+        task = self.instructions or self.description
+        if not self.spec.is_fork:
+            self.inputs = handed_down(state, task, private)
+        else:
+            sent = self.house.sent_before(self.call_id)
+            is_ours = self.spec.runnable is None
+            self.inputs = forked(state, sent, task, None if is_ours else private)
+        self.progress.knows(self.inputs["messages"])
+        self.thread = child_name(self.runtime.config or {})
+
+    @property
+    def call_id(self) -> str:
+        """The id of the call, which names the task."""
+        return self.runtime.tool_call_id or ""
+
+    @property
+    def task(self) -> str:
+        """The last message that the child was given."""
+        task = self.instructions or self.description
+        return fork_task(task) if self.spec.is_fork else task
+
+    def begin(self) -> None:
+        """Tell that it begins; after a crash or an interrupt, that it goes on."""
+        given = (self.runtime.config or {}).get("configurable", {})
+        self._tell("task_started", resumed=bool(given.get("__pregel_resuming")))
+
+    def tell_turn(self) -> None:
+        """Tell that the child has taken a turn."""
+        self._tell("task_running", tool=self.progress.last_tool, **self._figures())
+
+    def _figures(self) -> dict[str, Any]:
+        return {
+            "turn": self.progress.turns,
+            "tokens": self.progress.tokens,
+            "seconds": self._seconds(),
+        }
+
+    def _seconds(self) -> float:
+        return round(time.monotonic() - self._began, 3)
+
+    def _tell(self, kind: Kind, **more: Any) -> None:  # noqa: ANN401 (plain values)
+        write = self.runtime.stream_writer
+        tell(write, kind, self.call_id, self.spec.name, thread=self.thread, **more)
+
+    def report(self) -> Report:
+        """Make the report of a run that came to its end, or to a limit.
+
+        Raises:
+            ValueError: A runnable gave back something else than a state with messages.
+        """
+        limit, values = self.progress.stopped, self.progress.values
+        if limit is None and (not isinstance(values, Mapping) or "messages" not in values):
+            raise ValueError(_NO_MESSAGES)
+        values = values or {}
+        files, artifacts = self._files(values), self._artifacts(values)
+        status: Status = "completed"
+        if limit is not None:
+            status = "timed_out" if limit == "seconds" else "partial"
+            body = account(self.progress, files)
+            told = {"subagent": self.spec.name, "limit": self._limit(limit), "body": body}
+            answer = prompt("task_partial").render(**told)
+        else:
+            answer, is_json = answer_of(values, self.task)
+            if not answer:
+                body = account(self.progress, files)
+                answer = prompt("task_silent").render(subagent=self.spec.name, body=body)
+            elif not is_json:
+                answer += footer(self.progress, files)
+        return self._made(status, answer, files=files, artifacts=artifacts, limit=limit)
+
+    def _made(self, status: Status, answer: str, **more: Any) -> Report:  # noqa: ANN401
+        return Report(
+            self.spec.name,
+            self.call_id,
+            status,
+            answer,
+            turns=self.progress.turns,
+            tokens=self.progress.tokens,
+            seconds=self._seconds(),
+            thread=self.thread,
+            **more,
+        )
+
+    def _limit(self, name: str) -> str:
+        most = getattr(self.progress.limits, name, None)
+        return name if most is None else f"{most:g} {name[:-1] if most == 1 else name}"
+
+    def _gist(self, report: Report) -> str:
+        """Say what came of it, for the ledger: of a run that was stopped, where and with what."""
+        if report.limit is None:
+            return report.answer
+        said = self.progress.texts[-1] if self.progress.texts else f"{report.turns} turns taken"
+        return f"stopped at {self._limit(report.limit)}: {said}"
+
+    def _files(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """Name the files that it changed: those of its state, and those of its tools."""
+        after = values.get("files")
+        changed = changed_files(self.inputs.get("files"), after) if after else {}
+        return tuple(dict.fromkeys([*self.progress.files, *changed]))
+
+    def _artifacts(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(new_artifacts(values, self.runtime.state.get("artifacts")))
+
+    def place(self, report: Report) -> tuple[BackendProtocol, str] | None:
+        """Say where an answer goes that is too long to be handed over whole.
+
+        A parent with a context engine gets the whole: the archive has it, and shows a part.
+        """
+        backend = self.house.writable
+        has_engine = self.runtime.state.get("thalweg_turn") is not None
+        if backend is None or has_engine or len(report.answer) <= ANSWER_CHARS:
+            return None
+        name = "".join(c if c.isalnum() or c in "-_" else "_" for c in self.call_id)
+        return backend, f"{FOLDER}/{name}-{self._began_at:%Y%m%dT%H%M%S%f}.md"
+
+    def cut(self, report: Report, path: str, written: WriteResult) -> Report:
+        """Hand over the beginning of an answer whose whole is in a file; all of it if it is not."""
+        if written.error is not None:
+            return report
+        where = prompt("task_cut").render(path=path)
+        return replace(report, answer=f"{report.answer[:ANSWER_CHARS]}\n\n{where}")
+
+    def ended(self, report: Report) -> Command[Any]:
+        """Give the parent the report, and what the child changed of its state."""
+        values = self.progress.values or {}
+        update = brought_back(values, self.inputs, self.house.private_state_keys)
+        if report.artifacts:
+            update["artifacts"] = [*report.artifacts]
+        return self._command(report, update)
+
+    def died(self, error: BaseException) -> Command[Any]:
+        """Make a report of what a child raised, if it is the child's own failure.
+
+        Raises:
+            BaseException: It is LangGraph's way out of a step, or the run's cancellation.
+        """
+        if isinstance(error, GraphRecursionError):
+            self.progress.stopped = "steps (recursion_limit)"
+            return self.ended(self.report())
+        if isinstance(error, GraphBubbleUp) or not isinstance(error, Exception):
+            if not isinstance(error, GraphBubbleUp):
+                with suppress(RuntimeError):  # the loop that streams may be closed
+                    self._tell("task_cancelled", **self._figures())
+            raise error
+        _log.warning("subagent %s, task %s failed", self.spec.name, self.call_id, exc_info=error)
+        kind = type(error).__name__
+        answer = prompt("task_failed").render(subagent=self.spec.name, kind=kind)
+        files = self._files(self.progress.values or {})
+        answer += footer(self.progress, files)
+        report = self._made("failed", answer, files=files, error=f"{kind}: {error}"[:500])
+        return self.ended(report)
+
+    def _command(self, report: Report, update: Mapping[str, Any]) -> Command[Any]:
+        self._tell(_FINISHED[report.status], status=report.status, **self._figures())
+        message = ToolMessage(
+            report.answer,
+            tool_call_id=self.call_id,
+            name=TASK,
+            artifact=report.plain(),
+            status="error" if report.status == "failed" else "success",
+        )
+        entry: Task = {
+            "status": report.status,
+            "subagent": self.spec.name,
+            "description": brief(self.description or self.instructions),
+            "started_at": iso(self._began_at),
+            "ended_at": iso(datetime.now(UTC)),
+            "report": brief(self._gist(report)),
+        }
+        if self.thread is not None:
+            entry["thread"] = self.thread
+        tasks = {self.call_id: entry}
+        return Command(update={**update, "messages": [message], "tasks": tasks})

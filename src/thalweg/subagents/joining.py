@@ -1,0 +1,115 @@
+"""What of a state goes down to a child, and what of the child's comes back: changes alone."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+
+from thalweg.prompts import prompt
+
+OURS = "thalweg_"
+"""What the keys of a state begin with that describe one agent's own thread."""
+FORK_EXCLUDED = frozenset(
+    {"messages", "structured_response", "jump_to", "tasks", "artifacts", "pinned_skills", "rubric"}
+)
+"""Keys that not even a fork is given: they are about its parent's own run."""
+EXCLUDED = FORK_EXCLUDED | {"todos", "skills_metadata"}
+"""Keys of a state that are one agent's own: they go neither down nor up."""
+
+
+def handed_down(
+    state: Mapping[str, Any], task: str, private: Collection[str] = ()
+) -> dict[str, Any]:
+    """Make the state that an isolated child begins with: its task, and what is shared."""
+    return {**_without(state, EXCLUDED | set(private)), "messages": [HumanMessage(task)]}
+
+
+def forked(
+    state: Mapping[str, Any],
+    sent: list[AnyMessage] | None,
+    task: str,
+    private: Collection[str] | None = None,
+) -> dict[str, Any]:
+    """Make the state that a fork begins with: the conversation, then its task.
+
+    Args:
+        state: The parent's state, whose newest message is the call that made the fork.
+        sent: What the parent's model was sent before that call, where it is known.
+        task: What the fork is to do.
+        private: Keys that it may not have, where it is not of its parent's make; then nor does
+            it get what is one agent's own.
+    """
+    history = sent if sent is not None else _before_call(state.get("messages", []))
+    keys = FORK_EXCLUDED if private is None else EXCLUDED | set(private)
+    return {**_without(state, keys), "messages": [*history, HumanMessage(fork_task(task))]}
+
+
+def fork_task(task: str) -> str:
+    """Write a fork's task: it must not take the conversation's end for a request to delegate."""
+    return f"{prompt('task_fork').render()}\n\n{task}"
+
+
+def _before_call(messages: list[AnyMessage]) -> list[AnyMessage]:
+    if messages and isinstance(messages[-1], AIMessage) and messages[-1].tool_calls:
+        return messages[:-1]
+    return list(messages)
+
+
+def _without(state: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
+    return {k: v for k, v in state.items() if k not in keys and not k.startswith(OURS)}
+
+
+def brought_back(
+    result: Mapping[str, Any], inputs: Mapping[str, Any], private: Collection[str] = ()
+) -> dict[str, Any]:
+    """Tell what a child changed of the state it was given.
+
+    `files` come back path by path, a deleted one as `None`; other keys as they are, where they
+    are not what they were.
+    """
+    changed: dict[str, Any] = {}
+    for key, value in _without(result, EXCLUDED | set(private)).items():
+        if key == "__interrupt__":
+            continue
+        if key == "files" and isinstance(value, Mapping):
+            if paths := changed_files(inputs.get("files"), value):
+                changed[key] = paths
+        elif key not in inputs or not _is_same(value, inputs[key]):
+            changed[key] = value
+    return changed
+
+
+def changed_files(before: object, after: Mapping[str, Any]) -> dict[str, Any]:
+    """Tell which files are others than before, by path; a deleted one is `None`.
+
+    Example:
+        >>> changed_files({"/a": 1, "/b": 2}, {"/a": 1, "/c": 3})
+        {'/c': 3, '/b': None}
+    """
+    had = before if isinstance(before, Mapping) else {}
+    changed = {p: f for p, f in after.items() if p not in had or not _is_same(f, had[p])}
+    return {**changed, **{path: None for path in had if path not in after}}
+
+
+def new_artifacts(result: Mapping[str, Any], had: object) -> list[str]:
+    """Tell which artifacts of a child its parent does not have yet."""
+    given = result.get("artifacts")
+    if not isinstance(given, (list, tuple)):
+        return []
+    known = set(had) if isinstance(had, (list, tuple)) else set()
+    return [path for path in dict.fromkeys(given) if path not in known]
+
+
+def merge_artifacts(before: list[str] | None, after: list[str] | None) -> list[str]:
+    """Append artifacts that are not there yet.
+
+    Example:
+        >>> merge_artifacts(["/a"], ["/b", "/a"])
+        ['/a', '/b']
+    """
+    return list(dict.fromkeys([*(before or []), *(after or [])]))
+
+
+def _is_same(value: object, before: object) -> bool:
+    # An array compares to an array: what is not plainly the same counts as changed.
+    return value is before or (value == before) is True

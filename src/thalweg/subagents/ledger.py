@@ -1,0 +1,107 @@
+"""Tasks that were handed out, by the id of the call that did: who has them, and what came of it.
+
+The ledger is a channel of the parent's state: it is in every checkpoint, and no compaction of
+messages touches it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal, NotRequired, TypedDict
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+
+Status = Literal["running", "completed", "partial", "timed_out", "failed", "cancelled", "refused"]
+"""How a task stands. `partial` was stopped at its turns or tokens; `refused` never began: a person
+or the tool itself said no."""
+KEPT = 500
+"""Most tasks that are remembered; of those that ended, the oldest are forgotten first."""
+BRIEF_CHARS = 200
+"""Most characters of a task's description and of its report's first line."""
+
+
+class Task(TypedDict):
+    """One task of the ledger: plain values."""
+
+    status: Status
+    subagent: str
+    description: str
+    started_at: str
+    """Aware UTC, ISO 8601."""
+    ended_at: NotRequired[str]
+    report: NotRequired[str]
+    """The first line of what came of it."""
+    thread: NotRequired[str]
+    """The child's thread, as an archive names it."""
+
+
+def merge_tasks(
+    before: Mapping[str, Task] | None, after: Mapping[str, Task] | None
+) -> dict[str, Task]:
+    """Put tasks into a ledger: an id that is there already is replaced, the others stay.
+
+    Example:
+        >>> one: Task = {"status": "running", "subagent": "s", "description": "d", "started_at": ""}
+        >>> list(merge_tasks({"a": one}, {"b": one}))
+        ['a', 'b']
+    """
+    merged = {**(before or {}), **(after or {})}
+    over = len(merged) - KEPT
+    if over > 0:
+        ended = [name for name, task in merged.items() if task["status"] != "running"]
+        for name in ended[:over]:
+            del merged[name]
+    return merged
+
+
+def asked_tasks(messages: Iterable[AnyMessage], tool: str, at: datetime) -> dict[str, Task]:
+    """Read the tasks that a model's answer hands out, before any of them begins."""
+    asked: dict[str, Task] = {}
+    for message in messages:
+        for call in message.tool_calls if isinstance(message, AIMessage) else ():
+            if call["name"] != tool or not call["id"]:
+                continue
+            told = call["args"].get("description") or call["args"].get("prompt") or ""
+            subagent = call["args"].get("subagent_type") or "general-purpose"
+            asked[call["id"]] = {
+                "status": "running",
+                "subagent": str(subagent),
+                "description": brief(str(told)),
+                "started_at": iso(at),
+            }
+    return asked
+
+
+def abandoned_tasks(
+    tasks: Mapping[str, Task], messages: Sequence[AnyMessage], at: datetime
+) -> dict[str, Task]:
+    """End the tasks that still run on paper, though the parent's model is asked again.
+
+    Their calls were answered by someone else (a person who said no, the tool that could not read
+    its arguments), or the parent was cancelled together with them.
+    """
+    running = {name: task for name, task in tasks.items() if task["status"] == "running"}
+    if not running:
+        return {}
+    said = {m.tool_call_id: m.text for m in messages if isinstance(m, ToolMessage)}
+    ended: dict[str, Task] = {}
+    for name, task in running.items():
+        status: Status = "refused" if name in said else "cancelled"
+        done: Task = {**task, "status": status, "ended_at": iso(at)}
+        ended[name] = {**done, "report": brief(said[name])} if name in said else done
+    return ended
+
+
+def brief(text: str) -> str:
+    """Take the first line of a text that says something, cut to a ledger's measure."""
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return first if len(first) <= BRIEF_CHARS else first[: BRIEF_CHARS - 1] + "…"
+
+
+def iso(at: datetime) -> str:
+    """Write a time as the ledger does."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+def plain(tasks: Any) -> Mapping[str, Task]:  # noqa: ANN401 (any agent's state)
+    """Read the ledger of a state, which may have none."""
+    return tasks if isinstance(tasks, Mapping) else {}

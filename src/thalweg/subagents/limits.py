@@ -1,0 +1,66 @@
+"""How far one run of a subagent may go."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+from typing import Self
+
+from thalweg.errors import SpecError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How far one run of a subagent may go; `None` is without end.
+
+    What is reached first ends the run in a partial report.
+
+    Example:
+        >>> Limits(turns=20).lowered(turns=5).turns
+        5
+    """
+
+    turns: int | None = 100
+    """Model calls; the tools of the last one still run."""
+    tokens: int | None = None
+    """Tokens as its models report them, input and output, those of its own subagents too. Looked
+    at when a turn is over."""
+    seconds: float | None = 3_600.0
+    """Seconds from start to end. Async, what is at work then is cancelled."""
+    depth: int | None = 3
+    """How many subagents may stand one inside the other."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            given = getattr(self, field.name)
+            kinds = (int, float) if field.name == "seconds" else (int,)
+            is_number = isinstance(given, kinds) and not isinstance(given, bool)
+            if given is not None and not (is_number and given > 0):
+                problem = f"{field.name} is {given!r}"
+                raise SpecError("limits", problem, "give a number above 0, or None for no limit")
+
+    @classmethod
+    def of(cls, given: object, default: Self) -> Self:
+        """Read limits: none, a mapping of some, or all of them.
+
+        Raises:
+            SpecError: It is something else, or names a limit that there is not.
+        """
+        if given is None:
+            return default
+        if isinstance(given, cls):
+            return given
+        names = [field.name for field in fields(cls)]
+        if not isinstance(given, Mapping):
+            mend = f"give a mapping with some of {', '.join(names)}"
+            raise SpecError("limits", f"it is of type {type(given).__name__}", mend)
+        for name in given:
+            if name not in names:
+                near = get_close_matches(str(name), names, n=1, cutoff=0.0)
+                raise SpecError("limits", f"there is no {name!r}", f"did you mean {near[0]!r}?")
+        return replace(default, **given)
+
+    def lowered(self, *, turns: int = 0) -> Self:
+        """Lower the turns to what one call wants; nothing can be raised, and 0 wants nothing."""
+        if turns <= 0:
+            return self
+        return replace(self, turns=turns if self.turns is None else min(turns, self.turns))
