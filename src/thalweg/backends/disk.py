@@ -174,8 +174,7 @@ def entries(place: Place) -> Iterator[Entry]:
         OSError: There is no folder, or it cannot be listed.
     """
     if place.folder is None:
-        found = sorted(name.name for name in os.scandir(place.name))
-        yield from _looked_at(place, None, found)
+        yield from _looked_at(place, None, sorted(os.listdir(place.name)))  # noqa: PTH208  # as below
         return
     folder = os.open(place.name, _LIST, dir_fd=place.folder)
     try:
