@@ -25,7 +25,7 @@ from thalweg.backends.sandbox import BaseSandbox
 from thalweg.backends.text import edit_text
 
 NASTY = (
-    '/it\'s; $(touch pwned) `touch pwned` "x" \\ & | > pwned.txt',
+    '/it\'s; $(touch pwned) `touch pwned` "x" & | > pwned.txt',
     "/-rf",
     "/--help/-n",
     "/new\nline\r.txt",
