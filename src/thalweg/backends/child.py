@@ -170,11 +170,10 @@ def with_notices(result: ToolMessage | Command[Any]) -> ToolMessage | Command[An
     if isinstance(result, ToolMessage):
         return _noting(result, at.live.ledger.heard(at.author))
     update = result.update
-    messages = update.get("messages") if isinstance(update, Mapping) else None
-    match messages:
-        case [*before, ToolMessage() as last]:
+    match update:
+        case {"messages": [*before, ToolMessage() as last], **others}:
             noted = _noting(last, at.live.ledger.heard(at.author))
-            return replace(result, update={**update, "messages": [*before, noted]})
+            return replace(result, update={**others, "messages": [*before, noted]})
         case _:
             return result
 

@@ -123,3 +123,16 @@ def file_data_to_bytes(file_data: FileData) -> bytes:
     if file_data.get("encoding") == "base64":
         return b64decode(content, validate=True)
     return content.encode()
+
+
+def file_size(file_data: FileData) -> int:
+    r"""Count the bytes of a file.
+
+    Example:
+        >>> file_size(file_data_from_bytes(b"\xff\xfe")), file_size(create_file_data("grün"))
+        (2, 5)
+    """
+    content = file_data_to_string(file_data)
+    if file_data.get("encoding") == "base64":
+        return len(content) // 4 * 3 - content[-2:].count("=")
+    return len(content.encode(errors="surrogatepass"))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import Literal
 
-from thalweg.backends.files import file_data_to_string
+from thalweg.backends.files import file_data_to_string, file_size
 from thalweg.backends.globs import compile_grep_include_glob
 from thalweg.backends.paths import files_under, normalize_path, relative_to
 from thalweg.backends.protocol import (
@@ -42,7 +42,7 @@ def grep_matches_from_files(
         [{'path': '/a.md', 'line': 2, 'text': 'two'}]
     """
     try:
-        chosen = _chosen(files, path, glob)
+        chosen = _chosen(files, path, glob or None)
     except PathError:
         return GrepResult(matches=[])
     except InvalidGlobPatternError as refused:
@@ -74,11 +74,11 @@ def glob_matches_from_files(
 
 
 def file_info(path: str, file_data: FileData) -> FileInfo:
-    """Describe a file; its size is that of its content as it is kept."""
+    """Describe a file as a listing does."""
     return FileInfo(
         path=path,
         is_dir=False,
-        size=len(file_data_to_string(file_data)),
+        size=file_size(file_data),
         modified_at=file_data.get("modified_at", ""),
     )
 
@@ -101,7 +101,7 @@ def _chosen(
     files: Mapping[str, FileData], path: str | None, glob: str | None
 ) -> dict[str, FileData]:
     folder = normalize_path(path)
-    included = compile_grep_include_glob(glob) if glob else None
+    included = None if glob is None else compile_grep_include_glob(glob)
     return {
         name: file_data
         for name, file_data in files_under(files, folder).items()

@@ -42,7 +42,7 @@ class FileInfo(TypedDict):
     """Absolute; a folder's ends in `/`."""
     is_dir: NotRequired[bool]
     size: NotRequired[int]
-    """Bytes, or characters where a backend keeps text."""
+    """Bytes."""
     modified_at: NotRequired[str]
     """ISO 8601."""
 

@@ -1,0 +1,231 @@
+"""Commands of the local shell: run to their end, with bounded output, and killed as a tree.
+
+Two rules: memory holds at most the beginning of each stream, however much is printed; a
+command that is stopped, by its time or by a cancelled task, leaves no process of its group.
+"""
+
+import asyncio
+import codecs
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final, Self
+
+_GRACE_S: Final = 1.0
+"""How long a command that has ended may be survived by writers to its output: a process left
+in the background holds the streams open, and nobody waits for a server to end."""
+_CHUNK: Final = 65_536
+
+
+@dataclass(slots=True)
+class Stream:
+    """The beginning of what a process prints to one stream."""
+
+    room: int
+    """Bytes kept at most."""
+    kept: bytearray = field(default_factory=bytearray)
+    is_cut: bool = False
+    """There was more."""
+
+    def take(self, chunk: bytes) -> None:
+        """Keep what there is room for, and forget the rest."""
+        room = self.room - len(self.kept)
+        self.kept += chunk[:room]
+        self.is_cut = self.is_cut or len(chunk) > room
+
+    def text(self) -> str:
+        r"""Decode it; bytes that are no text become marks, `\r` and `\r\n` become `\n`."""
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        text = decoder.decode(bytes(self.kept), final=not self.is_cut)
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@dataclass(slots=True)
+class Printed:
+    """Both streams of a command, and how it ended."""
+
+    out: Stream
+    err: Stream
+    exit_code: int | None = None
+    """`None` when its time was over; below zero for the signal that killed it."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Some of the output was forgotten."""
+        return self.out.is_cut or self.err.is_cut
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shell:
+    """Where and how commands run."""
+
+    folder: str
+    environment: Mapping[str, str]
+    room: int
+    """Bytes kept of each stream."""
+
+    def run(self, command: str, timeout_s: float) -> Printed:
+        """Run a command to its end, or to the end of its time.
+
+        Raises:
+            OSError: It cannot be started.
+            ValueError: There is a NUL in it.
+        """
+        printed = Printed(Stream(self.room), Stream(self.room))
+        with subprocess.Popen(  # noqa: S602  # to run what a model wrote is what a shell is for
+            command,
+            shell=True,
+            cwd=self.folder,
+            env=dict(self.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        ) as process:
+            ended = False
+            try:
+                ended = _listen(process, printed, time.monotonic() + timeout_s)
+            finally:
+                if not ended:
+                    _kill(process.pid)
+            code = process.wait()
+        printed.exit_code = code if ended else None
+        return printed
+
+    async def arun(self, command: str, timeout_s: float) -> Printed:
+        """See `run`; a cancelled task kills the command, too."""
+        printed = Printed(Stream(self.room), Stream(self.room))
+        starting = asyncio.ensure_future(
+            asyncio.get_running_loop().subprocess_shell(
+                lambda: _Listener(printed),
+                command,
+                cwd=self.folder,
+                env=dict(self.environment),
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        )
+        try:
+            transport, listener = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            starting.add_done_callback(_kill_started)
+            raise
+        try:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(listener.exited.wait(), timeout_s)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(listener.closed.wait(), _GRACE_S)
+        finally:
+            code = transport.get_returncode()
+            if code is None:
+                _kill(transport.get_pid())
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(listener.exited.wait(), _GRACE_S)
+            transport.close()
+        printed.exit_code = code
+        return printed
+
+
+def _listen(process: subprocess.Popen[bytes], printed: Printed, deadline: float) -> bool:
+    """Read both streams until the process has ended; `False` when its time was over first."""
+    streams = {process.stdout: printed.out, process.stderr: printed.err}
+    with _Exit(process.pid) as ended, selectors.DefaultSelector() as selector:
+        for pipe in streams:
+            if pipe is not None:
+                selector.register(pipe, selectors.EVENT_READ, pipe)
+        ended.watch(selector)
+        has_ended = False
+        while not has_ended or len(selector.get_map()) > 0:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                return has_ended
+            for key, _ in selector.select(ended.patience(remaining)):
+                if key.data is not None and not _read(key.fd, streams[key.data]):
+                    selector.unregister(key.fileobj)
+            if not has_ended and ended.came():
+                has_ended = True
+                ended.forget(selector)
+                deadline = time.monotonic() + _GRACE_S
+    return True
+
+
+def _read(descriptor: int, stream: Stream) -> bool:
+    """Take what is there; `False` at the end."""
+    chunk = os.read(descriptor, _CHUNK)
+    stream.take(chunk)
+    return bool(chunk)
+
+
+class _Exit:
+    """The end of a process, without reaping it: its group keeps its number until then."""
+
+    _POLL_S: Final = 0.05
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        # Not every system has descriptors of processes; there one looks now and then.
+        with suppress(AttributeError, OSError):
+            self._descriptor = os.pidfd_open(self._pid)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+    def watch(self, selector: selectors.BaseSelector) -> None:
+        if self._descriptor >= 0:
+            selector.register(self._descriptor, selectors.EVENT_READ, None)
+
+    def forget(self, selector: selectors.BaseSelector) -> None:
+        if self._descriptor >= 0:
+            selector.unregister(self._descriptor)
+
+    def patience(self, remaining: float) -> float:
+        return remaining if self._descriptor >= 0 else min(remaining, self._POLL_S)
+
+    def came(self) -> bool:
+        return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+class _Listener(asyncio.SubprocessProtocol):
+    """Takes what a process prints, and knows when it is over."""
+
+    def __init__(self, printed: Printed) -> None:
+        self._streams = {1: printed.out, 2: printed.err}
+        self._open = set(self._streams)
+        self.exited = asyncio.Event()
+        self.closed = asyncio.Event()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self._streams[fd].take(data)
+
+    def pipe_connection_lost(self, fd: int, _exc: Exception | None) -> None:
+        self._open.discard(fd)
+        if not self._open:
+            self.closed.set()
+
+    def process_exited(self) -> None:
+        self.exited.set()
+
+
+def _kill_started(
+    starting: asyncio.Future[tuple[asyncio.SubprocessTransport, _Listener]],
+) -> None:
+    if not starting.cancelled() and starting.exception() is None:
+        transport, _ = starting.result()
+        if transport.get_returncode() is None:
+            _kill(transport.get_pid())
+        transport.close()
+
+
+def _kill(group: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)

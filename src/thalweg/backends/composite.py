@@ -1,0 +1,496 @@
+"""Several backends as one: each below its prefix, and a default for every other path."""
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeVar
+
+from thalweg.backends.protocol import (
+    BackendProtocol,
+    DeleteResult,
+    EditResult,
+    ExecuteResponse,
+    FileDownloadResponse,
+    FileInfo,
+    FileUploadResponse,
+    GlobResult,
+    GlobTruncationReason,
+    GrepMatch,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    SandboxBackendProtocol,
+    WriteResult,
+    accepts_max_count,
+    cap_matches,
+    execute_accepts_timeout,
+)
+from thalweg.backends.routes import Place, Routes, inner_globs
+from thalweg.errors import InvalidGlobPatternError
+
+Result = TypeVar("Result")
+Found = TypeVar("Found", FileInfo, GrepMatch)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A call of a backend's method, to be made the blocking or the awaited way."""
+
+    backend: BackendProtocol
+    method: str
+    arguments: tuple[object, ...]
+    options: dict[str, object] = field(default_factory=dict[str, object])
+
+
+Flow = Generator[Ask, object, Result]
+"""What to ask, one after the other, and what comes of it: written once for both ways."""
+
+
+class CompositeBackend(BackendProtocol):
+    """Backends below prefixes of a path, and a default for the rest.
+
+    Who uses it sees one tree. A listing, a search or a glob of a folder covers the backends
+    below it, too; what the default keeps below a prefix is hidden. Commands run in the
+    default. A prefix itself, and what has one below it, cannot be deleted.
+
+    Args:
+        default: Answers for every path that is below no prefix.
+        routes: Backends by prefix, as in `{"/memories/": StoreBackend()}`; the longest wins.
+        artifacts_root: Folder for what middleware writes for its own sake.
+
+    Raises:
+        ConfigError: A prefix cannot be one.
+    """
+
+    def __init__(
+        self,
+        default: BackendProtocol,
+        routes: dict[str, BackendProtocol],
+        *,
+        artifacts_root: str = "/",
+    ) -> None:
+        self.default = default
+        self.routes = routes
+        self.sorted_routes = sorted(routes.items(), key=lambda item: len(item[0]), reverse=True)
+        self.artifacts_root = artifacts_root
+        self._routes = Routes(default, routes)
+
+    def place(self, path: str) -> Place:
+        """Find the backend that answers for a path, and what it calls that path."""
+        return self._routes.place(path)
+
+    def _get_backend_and_key(self, key: str) -> tuple[BackendProtocol, str]:
+        place = self.place(key)
+        return place.backend, place.path
+
+    def ls(self, path: str) -> LsResult:
+        """See `BackendProtocol.ls`; folders that lead to a backend are among the entries."""
+        return _now(self._ls(path))
+
+    async def als(self, path: str) -> LsResult:
+        """See `ls`."""
+        return await _later(self._ls(path))
+
+    def _ls(self, path: str) -> Flow[LsResult]:
+        place = self.place(path)
+        listed = _as_ls((yield Ask(place.backend, "ls", (place.path,))))
+        mounted = self._routes.folders_in(path)
+        if listed.entries is None:
+            # A folder may be there only because a backend is below it.
+            if not mounted or place.path == "/":
+                return replace(listed, error=place.outer_words(listed.error))
+            listed = LsResult(entries=[])
+        entries = {folder: _folder(folder) for folder in mounted}
+        for info in self._own(place, listed.entries or (), place.outer_info):
+            is_folder = info.get("is_dir", False)
+            key = f"{info['path'].rstrip('/')}/" if is_folder else info["path"]
+            entries.setdefault(key, info)
+        return LsResult(
+            error=place.outer_words(listed.error),
+            entries=sorted(entries.values(), key=lambda info: info["path"]),
+        )
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """See `BackendProtocol.read`."""
+        return _now(self._read(file_path, offset, limit))
+
+    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """See `read`."""
+        return await _later(self._read(file_path, offset, limit))
+
+    def _read(self, file_path: str, offset: int, limit: int) -> Flow[ReadResult]:
+        place = self.place(file_path)
+        options: dict[str, object] = {"offset": offset, "limit": limit}
+        result = yield Ask(place.backend, "read", (place.path,), options)
+        read = _expect(ReadResult, result)
+        return replace(read, error=place.outer_words(read.error)) if read.error else read
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        """See `BackendProtocol.write`."""
+        return _now(self._write(file_path, content))
+
+    async def awrite(self, file_path: str, content: str) -> WriteResult:
+        """See `write`."""
+        return await _later(self._write(file_path, content))
+
+    def _write(self, file_path: str, content: str) -> Flow[WriteResult]:
+        place = self.place(file_path)
+        result = yield Ask(place.backend, "write", (place.path, content))
+        return _outer(_expect(WriteResult, result), place, file_path)
+
+    def edit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
+    ) -> EditResult:
+        """See `BackendProtocol.edit`."""
+        return _now(self._edit(file_path, old_string, new_string, replace_all=replace_all))
+
+    async def aedit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
+    ) -> EditResult:
+        """See `edit`."""
+        return await _later(self._edit(file_path, old_string, new_string, replace_all=replace_all))
+
+    def _edit(self, file_path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]:
+        place = self.place(file_path)
+        options: dict[str, object] = {"replace_all": replace_all}
+        result = yield Ask(place.backend, "edit", (place.path, old, new), options)
+        return _outer(_expect(EditResult, result), place, file_path)
+
+    def delete(self, file_path: str) -> DeleteResult:
+        """See `BackendProtocol.delete`; not of a prefix, nor of what has one below it."""
+        return _now(self._delete(file_path))
+
+    async def adelete(self, file_path: str) -> DeleteResult:
+        """See `delete`."""
+        return await _later(self._delete(file_path))
+
+    def _delete(self, file_path: str) -> Flow[DeleteResult]:
+        place = self.place(file_path)
+        below = self._routes.under(file_path)
+        if below or (place.prefix is not None and place.path == "/"):
+            mounts = ", ".join(below or [str(place.prefix)])
+            return DeleteResult(
+                error=f"Error: '{file_path}' cannot be deleted as a whole: a backend of its own "
+                f"is mounted at {mounts}. Delete the files in it one by one."
+            )
+        try:
+            result = yield Ask(place.backend, "delete", (place.path,))
+        except NotImplementedError:
+            return DeleteResult(error=f"Error: deletion is not supported for '{file_path}'.")
+        return _outer(_expect(DeleteResult, result), place, file_path)
+
+    def grep(
+        self,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+    ) -> GrepResult:
+        """See `BackendProtocol.grep`; `max_count` is for all backends together."""
+        return _now(self._grep(pattern, path, glob, max_count))
+
+    async def agrep(
+        self,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+    ) -> GrepResult:
+        """See `grep`."""
+        return await _later(self._grep(pattern, path, glob, max_count))
+
+    def _grep(
+        self, pattern: str, path: str | None, glob: str | None, max_count: int | None
+    ) -> Flow[GrepResult]:
+        found: dict[tuple[str, int], GrepMatch] = {}
+        errors: list[str] = []
+        truncated = False
+        try:
+            searches = self._searches(path, glob)
+        except InvalidGlobPatternError as refused:
+            return GrepResult(error=str(refused))
+        for search in searches:
+            left = None if max_count is None else max_count - len(found)
+            result = yield from self._search(pattern, search, left)
+            if result.error:
+                errors.append(result.error)
+            if result.matches is None:
+                return result
+            truncated = truncated or result.truncated
+            if left == 0 and result.matches:
+                truncated = True
+                break
+            found.update({(match["path"], match["line"]): match for match in result.matches})
+        merged = GrepResult("\n".join(errors) or None, list(found.values()), truncated)
+        return cap_matches(merged, max_count)
+
+    def _search(self, pattern: str, search: "_Search", left: int | None) -> Flow[GrepResult]:
+        """Search one backend for as many matches as there is room for.
+
+        When there is none, for one: what is full to the brim is complete only if nothing else
+        has any.
+        """
+        place = search.place
+        wanted = None if left is None else max(left, 1)
+        enough = wanted
+        while True:
+            raw = _as_grep((yield _ask_grep(pattern, search, wanted)))
+            if raw.matches is None:
+                return replace(raw, error=place.outer_words(raw.error))
+            raw = cap_matches(raw, wanted)
+            own = self._own(place, raw.matches or (), place.outer_match)
+            hidden = len(raw.matches or ()) - len(own)
+            # What is hidden took the room of what is not.
+            if wanted is None or enough is None or not (raw.truncated and hidden):
+                break
+            if len(own) >= enough:
+                break
+            wanted += hidden
+        return GrepResult(place.outer_words(raw.error), own, raw.truncated)
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """See `BackendProtocol.glob`."""
+        return _now(self._glob(pattern, path))
+
+    async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """See `glob`."""
+        return await _later(self._glob(pattern, path))
+
+    def _glob(self, pattern: str, path: str | None) -> Flow[GlobResult]:
+        found: dict[str, FileInfo] = {}
+        errors: list[str] = []
+        reasons: list[GlobTruncationReason | None] = []
+        try:
+            searches = self._searches(path, pattern)
+        except InvalidGlobPatternError as refused:
+            return GlobResult(error=str(refused))
+        for search in searches:
+            place = search.place
+            result = _as_glob((yield Ask(place.backend, "glob", (search.glob, search.path))))
+            error = place.outer_words(result.error)
+            if result.matches is None:
+                return replace(result, error=error)
+            if error:
+                errors.append(error)
+            if result.truncated:
+                reasons.append(result.truncation_reason)
+            own = self._own(place, result.matches, place.outer_info)
+            found.update({info["path"]: info for info in own})
+        return GlobResult(
+            error="\n".join(errors) or None,
+            matches=sorted(found.values(), key=lambda info: info["path"]),
+            truncated=bool(reasons),
+            truncation_reason=_worst(reasons),
+        )
+
+    def _searches(self, path: str | None, glob: str | None) -> list["_Search"]:
+        """Say where to search for what is in a folder: there, and in the backends below it."""
+        place = self.place(path or "/")
+        # Without a path a backend chooses, and what it chooses may not be `/`.
+        searches = [_Search(place, path if place.prefix is None else place.path, glob)]
+        above = [name for name in (path or "/").split("/") if name not in {"", "."}]
+        for prefix in self._routes.under(path or "/"):
+            names = [name for name in prefix.split("/") if name][len(above) :]
+            inner: Sequence[str | None] = [None] if glob is None else inner_globs(glob, names)
+            searches += [_Search(self._routes.root(prefix), "/", each) for each in inner]
+        return searches
+
+    def _own(
+        self, place: Place, items: Iterable[Found], outer: Callable[[Found], Found]
+    ) -> list[Found]:
+        """Name what a backend gave as everybody does, without what longer prefixes hide."""
+        named = map(outer, items)
+        return [item for item in named if self._routes.owns(place, item["path"])]
+
+    def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
+        """Run a command in the default backend.
+
+        Raises:
+            NotImplementedError: It runs none.
+        """
+        return _now(self._execute(command, timeout))
+
+    async def aexecute(
+        self,
+        command: str,
+        *,
+        timeout: int | None = None,  # noqa: ASYNC109  # the protocol's
+    ) -> ExecuteResponse:
+        """See `execute`."""
+        return await _later(self._execute(command, timeout))
+
+    def _execute(self, command: str, timeout: int | None) -> Flow[ExecuteResponse]:
+        if not isinstance(self.default, SandboxBackendProtocol):
+            raise NotImplementedError(_NO_SHELL)
+        knows_timeout = timeout is not None and execute_accepts_timeout(type(self.default))
+        options: dict[str, object] = {"timeout": timeout} if knows_timeout else {}
+        result = yield Ask(self.default, "execute", (command,), options)
+        return _expect(ExecuteResponse, result)
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """See `BackendProtocol.upload_files`; each backend is called once."""
+        return _now(self._upload(files))
+
+    async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """See `upload_files`."""
+        return await _later(self._upload(files))
+
+    def _upload(self, files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
+        answers = [FileUploadResponse(path, error=_NO_ANSWER) for path, _ in files]
+        for batch in self._batches([path for path, _ in files]):
+            inner = [(place.path, files[at][1]) for at, place in batch.items]
+            told = _expect_list(
+                FileUploadResponse, (yield Ask(batch.backend, "upload_files", (inner,)))
+            )
+            for (at, _), answer in zip(batch.items, told, strict=False):
+                answers[at] = replace(answer, path=files[at][0])
+        return answers
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """See `BackendProtocol.download_files`; each backend is called once."""
+        return _now(self._download(paths))
+
+    async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """See `download_files`."""
+        return await _later(self._download(paths))
+
+    def _download(self, paths: list[str]) -> Flow[list[FileDownloadResponse]]:
+        answers = [FileDownloadResponse(path, error=_NO_ANSWER) for path in paths]
+        for batch in self._batches(paths):
+            inner = [place.path for _, place in batch.items]
+            told = _expect_list(
+                FileDownloadResponse, (yield Ask(batch.backend, "download_files", (inner,)))
+            )
+            for (at, _), answer in zip(batch.items, told, strict=False):
+                answers[at] = replace(answer, path=paths[at])
+        return answers
+
+    def _batches(self, paths: list[str]) -> list["_Batch"]:
+        batches: dict[int, _Batch] = {}
+        for at, path in enumerate(paths):
+            place = self.place(path)
+            batch = batches.setdefault(id(place.backend), _Batch(place.backend))
+            batch.items.append((at, place))
+        return list(batches.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One backend's part of a search."""
+
+    place: Place
+    path: str | None
+    glob: str | None
+
+
+def _ask_grep(pattern: str, search: _Search, wanted: int | None) -> Ask:
+    """Ask for a number of matches who knows of numbers, and the others for all."""
+    backend = search.place.backend
+    knows = accepts_max_count(type(backend), "grep") and accepts_max_count(type(backend), "agrep")
+    options: dict[str, object] = {"max_count": wanted} if knows else {}
+    return Ask(backend, "grep", (pattern, search.path, search.glob), options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """What goes to one backend, and where in the whole it stands."""
+
+    backend: BackendProtocol
+    items: list[tuple[int, Place]] = field(default_factory=list[tuple[int, Place]])
+
+
+_NO_ANSWER: Final = "the backend gave no answer for this file"
+_NO_SHELL: Final = (
+    "Default backend doesn't support command execution (SandboxBackendProtocol). "
+    "To enable execution, provide a default backend that implements SandboxBackendProtocol."
+)
+
+
+def _now(flow: Flow[Result]) -> Result:
+    """Go through a flow, call after call."""
+    try:
+        ask = next(flow)
+        while True:
+            method = getattr(ask.backend, ask.method)
+            try:
+                answer = method(*ask.arguments, **ask.options)
+            except NotImplementedError as missing:
+                ask = flow.throw(missing)
+            else:
+                ask = flow.send(answer)
+    except StopIteration as done:
+        result: Result = done.value
+        return result
+
+
+async def _later(flow: Flow[Result]) -> Result:
+    """Go through a flow with the awaited twin of each method."""
+    try:
+        ask = next(flow)
+        while True:
+            method = getattr(ask.backend, f"a{ask.method}")
+            try:
+                answer = await method(*ask.arguments, **ask.options)
+            except NotImplementedError as missing:
+                ask = flow.throw(missing)
+            else:
+                ask = flow.send(answer)
+    except StopIteration as done:
+        result: Result = done.value
+        return result
+
+
+def _expect(kind: type[Result], result: object) -> Result:
+    if not isinstance(result, kind):
+        message = f"a backend gave {type(result).__name__} where {kind.__name__} is due"
+        raise TypeError(message)
+    return result
+
+
+def _expect_list(kind: type[Result], result: object) -> list[Result]:
+    return [_expect(kind, item) for item in _expect(list, result)]
+
+
+# Backends written long ago give bare lists, and an error as a text.
+
+
+def _as_ls(result: object) -> LsResult:
+    return LsResult(entries=result) if isinstance(result, list) else _expect(LsResult, result)
+
+
+def _as_glob(result: object) -> GlobResult:
+    return GlobResult(matches=result) if isinstance(result, list) else _expect(GlobResult, result)
+
+
+def _as_grep(result: object) -> GrepResult:
+    if isinstance(result, str):
+        return GrepResult(error=result)
+    return GrepResult(matches=result) if isinstance(result, list) else _expect(GrepResult, result)
+
+
+Changed = TypeVar("Changed", WriteResult, EditResult, DeleteResult)
+
+
+def _outer(result: Changed, place: Place, path: str) -> Changed:
+    """Name the changed path as it was asked for."""
+    outer = None if result.path is None else path
+    return replace(result, path=outer, error=place.outer_words(result.error))
+
+
+def _folder(path: str) -> FileInfo:
+    return FileInfo(path=path, is_dir=True, size=0, modified_at="")
+
+
+def _worst(reasons: list[GlobTruncationReason | None]) -> GlobTruncationReason | None:
+    """Choose what to tell: what no narrower pattern mends, before all else."""
+    told = [reason for reason in reasons if reason is not None]
+    return "unreadable" if "unreadable" in told else next(iter(told), None)

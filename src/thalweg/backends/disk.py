@@ -1,0 +1,222 @@
+"""What is done at a place on a disk: whole files read and replaced, folders listed and emptied.
+
+A file is replaced by another that is written beside it first, so that whoever reads it sees
+the old one or the new one. Changes to one file take turns within this process.
+"""
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from secrets import token_hex
+from threading import Lock
+
+from thalweg.backends.places import Place
+
+Find = Callable[[str], AbstractContextManager[Place]]
+"""Opens the place of a path."""
+
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_BINARY = getattr(os, "O_BINARY", 0) | _NO_FOLLOW
+_LIST = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_FOLLOW
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY
+_OVER = os.O_WRONLY | os.O_TRUNC | _BINARY
+_MODE = 0o644
+_UNFINISHED = ".thalweg-write-"
+_LOCKS = tuple(Lock() for _ in range(256))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name in a folder."""
+
+    place: Place
+    status: os.stat_result
+    """Of a link itself, if it is one."""
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder."""
+        return stat.S_ISDIR(self.status.st_mode)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file that can be read as one."""
+        return stat.S_ISREG(self.status.st_mode)
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a symbolic link."""
+        return stat.S_ISLNK(self.status.st_mode)
+
+
+@contextmanager
+def turn(place: Place) -> Iterator[None]:
+    """Wait for the turn to change what is at a place, within this process."""
+    if place.folder is None:
+        key = hash(os.path.normcase(place.name))
+    else:
+        folder = os.fstat(place.folder)
+        key = hash((folder.st_dev, folder.st_ino, place.name.casefold()))
+    with _LOCKS[key % len(_LOCKS)]:
+        yield
+
+
+def look(place: Place) -> Entry:
+    """Look at what is at a place: at a link itself, if it is one.
+
+    Raises:
+        OSError: Nothing is there.
+    """
+    return Entry(place, os.stat(place.name, dir_fd=place.folder, follow_symlinks=False))
+
+
+def target(place: Place) -> Entry:
+    """Look at what is at a place to which links have led.
+
+    Raises:
+        OSError: Nothing is there, or yet another link: they go in a circle.
+    """
+    entry = look(place)
+    if entry.is_link:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return entry
+
+
+def read_bytes(place: Place, most: int | None = None) -> bytes:
+    """Read a whole file.
+
+    Args:
+        place: Of the file.
+        most: Bytes above which nothing is read.
+
+    Raises:
+        OSError: Nothing is there, or it is no file, or larger than `most` (`EFBIG`).
+    """
+    with os.fdopen(os.open(place.name, _READ, dir_fd=place.folder), "rb") as file:
+        status = os.fstat(file.fileno())
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not stat.S_ISREG(status.st_mode):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        if most is not None and status.st_size > most:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+        return file.read()
+
+
+def write_bytes(place: Place, content: bytes) -> None:
+    """Put a file at a place, over the one that is there, with the rights that one had.
+
+    Raises:
+        OSError: It cannot be written; what was there is unchanged.
+    """
+    mode = _mode(place)
+    beside = Place(place.folder, _beside(place.name), place.shown)
+    try:
+        made = os.open(beside.name, _NEW, _MODE, dir_fd=place.folder)
+    except PermissionError:
+        # A file may be open to us in a folder that is not.
+        _write_over(place, content)
+        return
+    try:
+        with os.fdopen(made, "wb") as file:
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(made, mode)
+            file.write(content)
+        os.replace(beside.name, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(beside.name, dir_fd=place.folder)
+        raise
+
+
+def _mode(place: Place) -> int | None:
+    try:
+        entry = look(place)
+    except FileNotFoundError:
+        return None
+    if entry.is_folder:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not entry.is_file:
+        raise OSError(errno.ELOOP if entry.is_link else errno.EINVAL, "Not a regular file")
+    return stat.S_IMODE(entry.status.st_mode)
+
+
+def _beside(name: str) -> str:
+    return os.path.join(os.path.dirname(name), f"{_UNFINISHED}{token_hex(8)}")  # noqa: PTH118, PTH120  # relative to a descriptor
+
+
+def _write_over(place: Place, content: bytes) -> None:
+    with os.fdopen(os.open(place.name, _OVER, dir_fd=place.folder), "wb") as file:
+        file.write(content)
+
+
+def remove(place: Place) -> None:
+    """Delete what is at a place: a file, a link and not what it leads to, or a whole folder.
+
+    Raises:
+        OSError: Nothing is there, or it cannot be deleted; part of a folder may be gone then.
+    """
+    if look(place).is_folder:
+        shutil.rmtree(place.name, dir_fd=place.folder)
+    else:
+        os.unlink(place.name, dir_fd=place.folder)
+
+
+def entries(place: Place) -> Iterator[Entry]:
+    """Yield the names in a folder in their order, each good until the next one is asked for.
+
+    Raises:
+        OSError: There is no folder, or it cannot be listed.
+    """
+    if place.folder is None:
+        found = sorted(name.name for name in os.scandir(place.name))
+        yield from _looked_at(place, None, found)
+        return
+    folder = os.open(place.name, _LIST, dir_fd=place.folder)
+    try:
+        yield from _looked_at(place, folder, sorted(os.listdir(folder)))  # noqa: PTH208  # of a descriptor
+    finally:
+        os.close(folder)
+
+
+def _looked_at(place: Place, folder: int | None, names: list[str]) -> Iterator[Entry]:
+    for name in names:
+        if name.startswith(_UNFINISHED):
+            continue
+        inside = name if folder is not None else os.path.join(place.name, name)  # noqa: PTH118  # relative to a descriptor
+        # What is gone by now was never there.
+        with suppress(FileNotFoundError):
+            yield look(Place(folder, inside, f"{place.shown.rstrip('/')}/{name}"))
+
+
+def walk(find: Find, path: str, unread: Callable[[str], None]) -> Iterator[Entry]:
+    """Yield everything beneath a folder but folders, its own files before those deeper in.
+
+    Links are not followed. One folder is open at a time, however deep they go.
+
+    Args:
+        find: How to open a folder by the path it is told by.
+        path: Of the folder to begin with.
+        unread: Told of every folder that cannot be listed.
+    """
+    todo = [path]
+    while todo:
+        at = todo.pop()
+        folders: list[str] = []
+        try:
+            with find(at) as place:
+                for entry in entries(place):
+                    if entry.is_folder:
+                        folders.append(entry.place.shown)
+                    else:
+                        yield entry
+        except FileNotFoundError:
+            continue
+        except OSError:
+            unread(at)
+        todo += reversed(folders)

@@ -1,0 +1,60 @@
+"""Commands that a sandbox runs for its host."""
+
+import json
+from base64 import b64encode
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final
+from zlib import compress
+
+from thalweg.backends.globs import compile_grep_include_glob
+
+_START: Final = (
+    "import os,sys;"
+    # A file of the project named as a module of Python's must not stand in for it.
+    'own=os.environ.get("PYTHONPATH","").split(":");'
+    "sys.path[:]=[p for p in sys.path if p and p not in own];"
+    "import base64,zlib;"
+    'g={"__name__":"inside"};'
+    "exec(zlib.decompress(base64.b64decode(sys.argv[1])),g);"
+    'g["main"](sys.argv[2:])'
+)
+
+
+def errand(python: str, task: str, *arguments: str) -> str:
+    r"""Write the command that does a task of `inside.py`.
+
+    Nothing in it needs quoting but its fixed beginning: the program and its arguments are
+    base64.
+
+    Example:
+        >>> errand("python3", "ls", "/o'clock\n").rsplit(maxsplit=3)[1:]
+        ['ls', '.L28nY2xvY2sK', '2>&1']
+    """
+    coded = [f".{_coded(argument)}" for argument in arguments]
+    return " ".join((python, "-c", f"'{_START}'", _program(), task, *coded, "2>&1"))
+
+
+def included(glob: str) -> str:
+    """Say in regular expressions which files a glob means, for who has no other means.
+
+    Raises:
+        InvalidGlobPatternError: See `compile_grep_include_glob`.
+    """
+    compile_grep_include_glob(glob)
+    # Slow to import, and most agents never search.
+    from wcmatch import glob as wcmatch  # noqa: PLC0415
+
+    regexes, _ = wcmatch.translate(glob.lstrip("/"), flags=wcmatch.BRACE | wcmatch.GLOBSTAR)
+    return json.dumps(["/" not in glob, *regexes])
+
+
+def _coded(text: str) -> str:
+    # A model may search for half a character; nothing holds it, and nothing breaks on it.
+    return b64encode(text.encode("utf-8", "surrogatepass")).decode()
+
+
+@lru_cache(maxsize=1)
+def _program() -> str:
+    source = (files("thalweg.backends") / "inside.py").read_bytes()
+    return b64encode(compress(source, 9)).decode()

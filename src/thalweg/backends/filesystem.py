@@ -1,0 +1,396 @@
+"""Files of a folder on disk."""
+
+import errno
+import os
+import time
+from base64 import b64encode
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from thalweg.backends.disk import (
+    Entry,
+    entries,
+    read_bytes,
+    remove,
+    target,
+    turn,
+    write_bytes,
+)
+from thalweg.backends.files import MAX_VIDEO_INPUT_BYTES, read_file_type
+from thalweg.backends.globs import compile_grep_include_glob
+from thalweg.backends.matches import capped
+from thalweg.backends.paths import refuse_unwritable, validate_path
+from thalweg.backends.places import CAN_WALK, OUTSIDE, Place, anywhere, beneath, resolved
+from thalweg.backends.protocol import (
+    DEFAULT_GREP_TIMEOUT,
+    FILE_NOT_FOUND,
+    INVALID_PATH,
+    IS_DIRECTORY,
+    PERMISSION_DENIED,
+    BackendProtocol,
+    DeleteResult,
+    EditResult,
+    FileData,
+    FileDownloadResponse,
+    FileInfo,
+    FileOperationError,
+    FileUploadResponse,
+    GlobResult,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    WriteResult,
+    in_time,
+)
+from thalweg.backends.searching import Search, said
+from thalweg.backends.text import check_empty_content, edit_text, slice_read_response
+from thalweg.errors import InvalidGlobPatternError, PathError
+
+_DEFAULT_GLOB_TIMEOUT: Final = 5
+"""Seconds that a walk for `glob` may take; then it tells what it has found."""
+
+_MIB = 1 << 20
+
+
+class FilesystemBackend(BackendProtocol):
+    """Files of a folder on disk.
+
+    In virtual mode the folder is `/`, and no path leads out of it: not by `..`, not by a link,
+    whatever else changes the disk meanwhile. That keeps the file tools inside; a shell on the
+    same machine (`LocalShellBackend`) is not kept by it.
+
+    Without virtual mode a path is a path of this machine, relative to the folder if it is
+    relative, and nothing is refused: for a developer's own machine alone.
+
+    An edit reads, replaces and writes in one turn, so that of two edits in one process none is
+    lost. A write puts a new file in the place of the old one at once.
+
+    Args:
+        root_dir: The folder; the current one when `None`.
+        virtual_mode: See above.
+        max_file_size_mb: Mebibytes of a file above which `grep` passes it over.
+    """
+
+    def __init__(
+        self,
+        root_dir: str | Path | None = None,
+        virtual_mode: bool = True,  # noqa: FBT001, FBT002  # the peers' signature
+        max_file_size_mb: int = 10,
+    ) -> None:
+        self.cwd = Path(root_dir).resolve() if root_dir else Path.cwd()
+        self.virtual_mode = virtual_mode
+        self.max_file_size_bytes = max_file_size_mb * _MIB
+
+    def real_path(self, path: str) -> str:
+        """Say where a path leads when links are followed, for rules that name paths.
+
+        Returns:
+            In virtual mode a virtual path, else one of this machine; always with `/`.
+
+        Raises:
+            PathError: In virtual mode, it leads out.
+        """
+        if not self.virtual_mode:
+            real = Path(os.path.realpath(self.cwd / path))
+            return "/" + "/".join(real.relative_to(real.anchor).parts)
+        real = Path(os.path.realpath(self.cwd / validate_path(path)[1:]))
+        if not real.is_relative_to(self.cwd):
+            raise PathError(path, OUTSIDE)
+        return "/" + "/".join(real.relative_to(self.cwd).parts)
+
+    _real_path = real_path  # the name by which the peers' permissions look for it
+
+    def ls(self, path: str) -> LsResult:
+        """See `BackendProtocol.ls`. Links are told with what they lead to, by their own names."""
+        problems: list[str] = []
+        try:
+            with self._at(path) as place:
+                if not target(place).is_folder:
+                    return LsResult(error=f"Path '{path}': not_a_directory")
+                found = [self._listed(entry, problems) for entry in entries(place)]
+        except (FileNotFoundError, NotADirectoryError):
+            return LsResult(error=f"Path '{path}': path_not_found")
+        except (PathError, OSError) as problem:
+            return LsResult(error=f"Cannot list '{path}': {said(problem)}")
+        infos = sorted((info for info in found if info), key=lambda info: info["path"])
+        return LsResult(error="\n".join(sorted(problems)) or None, entries=infos)
+
+    def _listed(self, entry: Entry, problems: list[str]) -> FileInfo | None:
+        try:
+            return _info(self._led(entry), entry.place.shown)
+        except (PathError, FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as problem:
+            problems.append(f"child error: cannot resolve '{entry.place.shown}': {said(problem)}")
+            return None
+
+    def _led(self, entry: Entry) -> Entry:
+        """What an entry is, or what it leads to."""
+        if not entry.is_link:
+            return entry
+        with self._at(entry.place.shown) as place:
+            return target(place)
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """See `BackendProtocol.read`."""
+        kind = read_file_type(file_path)
+        try:
+            with self._at(file_path) as place:
+                raw = read_bytes(place, MAX_VIDEO_INPUT_BYTES if kind == "video" else None)
+            content = raw.decode() if kind == "text" else b64encode(raw).decode()
+        except _NO_FILE:
+            return ReadResult(error=f"File '{file_path}' not found")
+        except (PathError, OSError, UnicodeDecodeError) as problem:
+            if isinstance(problem, OSError) and problem.errno == errno.EFBIG:
+                return ReadResult(
+                    error=f"Video file exceeds maximum input size of {MAX_VIDEO_INPUT_BYTES} bytes"
+                )
+            return ReadResult(error=f"Error reading file '{file_path}': {said(problem)}")
+        if kind != "text":
+            return ReadResult(file_data=FileData(content=content, encoding="base64"))
+        if warning := check_empty_content(content):
+            return ReadResult(file_data=FileData(content=warning, encoding="utf-8"))
+        return slice_read_response(FileData(content=content, encoding="utf-8"), offset, limit)
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        """See `BackendProtocol.write`. The file keeps the rights it had."""
+        try:
+            raw = content.encode()
+            with self._at(file_path, make=True) as place, turn(place):
+                write_bytes(place, raw)
+        except (PathError, OSError, UnicodeEncodeError) as problem:
+            return WriteResult(error=f"Error writing file '{file_path}': {said(problem)}")
+        return WriteResult(path=file_path)
+
+    def edit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
+    ) -> EditResult:
+        """See `BackendProtocol.edit`. Line ends stay as they are in the file."""
+        try:
+            with self._at(file_path) as place, turn(place):
+                edited = edit_text(
+                    read_bytes(place).decode(), old_string, new_string, replace_all=replace_all
+                )
+                if isinstance(edited, str):
+                    return EditResult(error=edited)
+                write_bytes(place, edited[0].encode())
+        except _NO_FILE:
+            return EditResult(error=f"Error: File '{file_path}' not found")
+        except (PathError, OSError, UnicodeError) as problem:
+            return EditResult(error=f"Error editing file '{file_path}': {said(problem)}")
+        return EditResult(path=file_path, occurrences=edited[1])
+
+    def delete(self, file_path: str) -> DeleteResult:
+        """See `BackendProtocol.delete`. Of a link, the link goes and not what it leads to."""
+        try:
+            with self._at(file_path, follow=False) as place:
+                if self._holds_root(place):
+                    return DeleteResult(
+                        error=f"Error deleting '{file_path}': the root directory cannot be "
+                        "deleted; delete what is in it"
+                    )
+                with turn(place):
+                    remove(place)
+        except (FileNotFoundError, NotADirectoryError):
+            return DeleteResult(error=f"Error: '{file_path}' not found")
+        except (PathError, OSError) as problem:
+            return DeleteResult(error=f"Error deleting '{file_path}': {said(problem)}")
+        return DeleteResult(path=file_path)
+
+    def _holds_root(self, place: Place) -> bool:
+        if self.virtual_mode:
+            return place.shown == "/"
+        return self.cwd.is_relative_to(os.path.normpath(place.name))
+
+    def grep(
+        self,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+        context_lines: int = 0,
+    ) -> GrepResult:
+        """See `BackendProtocol.grep`. Hidden and ignored files are searched like all others.
+
+        Binary files are passed over, and so are links: what they lead to is found where it is.
+
+        Args:
+            pattern: The text.
+            path: Folder or file.
+            glob: Which files.
+            max_count: Matches at most.
+            context_lines: Lines to give with each match, on each side.
+
+        Raises:
+            ValueError: `context_lines` is negative.
+        """
+        _refuse_negative(context_lines)
+        where = path or "."
+        search = self._search(DEFAULT_GREP_TIMEOUT)
+        try:
+            included = compile_grep_include_glob(glob) if glob else None
+            with self._at(where) as place:
+                found = search.lines(target(place), pattern, included, context_lines)
+                result = capped(found, max_count)
+        except InvalidGlobPatternError as refused:
+            return GrepResult(error=str(refused), matches=[])
+        except (FileNotFoundError, NotADirectoryError):
+            return GrepResult(matches=[])
+        except (PathError, OSError) as problem:
+            return GrepResult(error=f"Error searching path '{where}': {said(problem)}", matches=[])
+        return GrepResult(search.error, result.matches, result.truncated or search.is_late)
+
+    async def agrep(
+        self,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+        context_lines: int = 0,
+    ) -> GrepResult:
+        """See `grep`.
+
+        Raises:
+            ValueError: `context_lines` is negative.
+        """
+        _refuse_negative(context_lines)
+        search = partial(self.grep, pattern, path, glob, max_count=max_count)
+        return await in_time(
+            partial(search, context_lines=context_lines) if context_lines else search
+        )
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """See `BackendProtocol.glob`. Links to files are found, links to folders not entered."""
+        where = "." if path in {None, "/"} else str(path)
+        search = self._search(_DEFAULT_GLOB_TIMEOUT)
+        try:
+            matches = compile_grep_include_glob(pattern)
+            with self._at(where) as place:
+                infos = [
+                    _info(entry, shown) for entry, shown in search.files(target(place), matches)
+                ]
+        except InvalidGlobPatternError as refused:
+            return GlobResult(error=str(refused))
+        except (FileNotFoundError, NotADirectoryError):
+            return GlobResult(matches=[])
+        except (PathError, OSError) as problem:
+            shown = path if path is not None else "<default>"
+            return GlobResult(error=f"Error globbing path '{shown}': {said(problem)}", matches=[])
+        found = sorted((info for info in infos if info), key=lambda info: info["path"])
+        if search.is_late:
+            return GlobResult(matches=found, truncated=True, truncation_reason="budget")
+        if search.problems:
+            return GlobResult(matches=found, truncated=True, truncation_reason="unreadable")
+        return GlobResult(matches=found)
+
+    def _search(self, seconds: float) -> Search:
+        return Search(
+            find=self._exactly,
+            led=self._led,
+            most_bytes=self.max_file_size_bytes,
+            disk=str(self.cwd) if self.virtual_mode else "",
+            deadline=time.monotonic() + seconds,
+        )
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """See `BackendProtocol.upload_files`."""
+        return [FileUploadResponse(path, self._uploaded(path, raw)) for path, raw in files]
+
+    def _uploaded(self, path: str, raw: bytes) -> str | None:
+        try:
+            with self._at(path, make=True) as place, turn(place):
+                write_bytes(place, raw)
+        except (PathError, OSError) as problem:
+            return file_operation_error(problem) or said(problem)
+        return None
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """See `BackendProtocol.download_files`."""
+        return [self._downloaded(path) for path in paths]
+
+    def _downloaded(self, path: str) -> FileDownloadResponse:
+        try:
+            with self._at(path) as place:
+                return FileDownloadResponse(path, read_bytes(place))
+        except (PathError, OSError) as problem:
+            error = file_operation_error(problem) or said(problem)
+            return FileDownloadResponse(path, error=error)
+
+    def _at(
+        self, path: str, *, make: bool = False, follow: bool = True
+    ) -> AbstractContextManager[Place]:
+        """Open the place of a path as it was asked for."""
+        if make:
+            self.cwd.mkdir(parents=True, exist_ok=True)
+        if not self.virtual_mode:
+            refuse_unwritable(path)
+            return anywhere(str(self.cwd), path, make=make, follow=follow)
+        return self._beneath(validate_path(path), make=make, follow=follow)
+
+    def _exactly(self, shown: str) -> AbstractContextManager[Place]:
+        """Open the place of a path as a walk told it; it may be longer than a model may ask."""
+        if self.virtual_mode:
+            return self._beneath(shown, make=False, follow=False)
+        return anywhere(str(self.cwd), shown, follow=False)
+
+    def _beneath(self, path: str, *, make: bool, follow: bool) -> AbstractContextManager[Place]:
+        find = beneath if CAN_WALK else resolved
+        return find(str(self.cwd), path, make=make, follow=follow)
+
+
+_NO_FILE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+
+
+def _info(entry: Entry, shown: str) -> FileInfo | None:
+    if not (entry.is_folder or entry.is_file):
+        return None
+    changed = datetime.fromtimestamp(entry.status.st_mtime, UTC).isoformat()
+    size = 0 if entry.is_folder else entry.status.st_size
+    path = f"{shown}/" if entry.is_folder else shown
+    return FileInfo(path=path, is_dir=entry.is_folder, size=size, modified_at=changed)
+
+
+def _refuse_negative(context_lines: int) -> None:
+    if context_lines < 0:
+        problem = f"context_lines must be non-negative, not {context_lines}"
+        raise ValueError(problem)
+
+
+def file_operation_error(problem: Exception) -> FileOperationError | None:
+    """Name what went wrong with a file in the words that every backend has, if they have one.
+
+    Example:
+        >>> file_operation_error(FileNotFoundError())
+        'file_not_found'
+    """
+    if _names_no_file(problem):
+        return INVALID_PATH
+    for kinds, error in _ERRORS:
+        if isinstance(problem, kinds):
+            return error
+    return None
+
+
+_map_exception_to_standard_error = file_operation_error  # the name that the peers' tests know
+
+_ERRORS: tuple[tuple[tuple[type[Exception], ...], FileOperationError], ...] = (
+    ((FileNotFoundError,), FILE_NOT_FOUND),
+    ((PermissionError,), PERMISSION_DENIED),
+    ((IsADirectoryError,), IS_DIRECTORY),
+    ((NotADirectoryError, FileExistsError, ValueError), INVALID_PATH),
+)
+
+
+def _names_no_file(problem: BaseException | None) -> bool:
+    if isinstance(problem, RuntimeError):  # what Path.resolve makes of a circle before 3.13
+        return _names_no_file(problem.__cause__) or _names_no_file(problem.__context__)
+    return isinstance(problem, OSError) and problem.errno in {errno.ELOOP, errno.ENAMETOOLONG}

@@ -1,0 +1,344 @@
+"""What runs inside a sandbox for `BaseSandbox`: sent there as text, answers in lines of JSON.
+
+Two rules: it needs Python 3.8 and nothing that does not come with it; it prints records and
+nothing else, so many at most as it was told.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import io
+import json
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
+
+COUNTED_BYTES = 1 << 24
+"""Of a larger file nobody counts the lines after those that were asked for."""
+MAX_ENTRIES = 10_000
+SECONDS = {"glob": 5.0, "grep": 15.0}
+NOT_BELOW_THE_ROOT = ("proc", "sys", "dev")
+"""Folders of `/` that have no end and no files of anybody."""
+
+
+def main(arguments: list[str]) -> None:
+    """Do what is asked: the name of a task and what it needs, each after a dot as base64."""
+    name, *coded = arguments
+    given = [base64.b64decode(each[1:]).decode("utf-8", "surrogateescape") for each in coded]
+    tasks: dict[str, Callable[..., None]] = {
+        "ls": list_folder,
+        "read": read_file,
+        "edit": edit_file,
+        "edit_with": edit_with_files,
+        "glob": find_files,
+        "grep": find_lines,
+    }
+    try:
+        tasks[name](*given)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if name != "ls":
+            tell(error="file_not_found")
+        else:
+            is_there = isinstance(error, NotADirectoryError) and os.path.exists(given[0])
+            tell(error="not_a_directory" if is_there else "path_not_found")
+    except PermissionError:
+        tell(error="permission_denied")
+    except OSError as error:
+        tell(error=f"{type(error).__name__}: {error.strerror}")
+
+
+def tell(**record: object) -> int:
+    """Print a record, and say how long it is."""
+    return sys.stdout.write(json.dumps(record) + "\n")
+
+
+def list_folder(path: str) -> None:
+    """Tell the entries of a folder."""
+    count = 0
+    for count, name in enumerate(sorted(os.listdir(path)), 1):
+        if count > MAX_ENTRIES:
+            tell(warning="truncated")
+            return
+        tell_entry(os.path.join(path, name))
+
+
+def tell_entry(path: str) -> int:
+    """Tell of a file or a folder; of what is gone meanwhile, nothing."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0
+    changed = datetime.fromtimestamp(found.st_mtime, timezone.utc).isoformat()
+    is_dir = stat.S_ISDIR(found.st_mode)
+    size = 0 if is_dir else found.st_size
+    end = "/" if is_dir else ""
+    return tell(path=path + end, is_dir=is_dir, size=size, modified_at=changed)
+
+
+def read_file(path: str, kind: str, offset: str, limit: str, room: str) -> None:
+    """Tell a window of a text, or the bytes of something else."""
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode):
+        tell(error="not_a_file")
+    elif kind != "text":
+        tell_bytes(path, found.st_size, int(room))
+    else:
+        try:
+            tell_window(path, found.st_size, int(offset), int(limit), int(room))
+        except UnicodeDecodeError:
+            tell_bytes(path, found.st_size, int(room))
+
+
+def tell_bytes(path: str, size: int, room: int) -> None:
+    """Tell a whole file as base64, if there is room for it."""
+    if size > room:
+        tell(error=f"Binary file exceeds maximum preview size of {room} bytes")
+        return
+    with open(path, "rb") as file:
+        tell(encoding="base64", content=base64.b64encode(file.read()).decode())
+
+
+def tell_window(path: str, size: int, offset: int, limit: int, room: int) -> None:
+    """Tell some lines, where they stand, and how many there are if that is soon known."""
+    window: list[str] = []
+    number = 0
+    is_blank = True
+    is_counted = True
+    with open(path, encoding="utf-8", newline="") as file:
+        for number, line in enumerate(file, 1):
+            is_blank = is_blank and not line.strip()
+            if offset < number <= offset + limit and room > 0:
+                room -= len(line.encode())
+                if room >= 0 or not window:
+                    window.append(line)
+            if number > offset + max(limit, 0) and size > COUNTED_BYTES:
+                is_counted = False
+                break
+    if is_blank and is_counted:
+        tell(encoding="utf-8", content=whole(path) if size <= COUNTED_BYTES else "")
+    elif limit <= 0:
+        tell(encoding="utf-8", content="", no_lines_requested=True)
+    elif not window:
+        tell(error=f"Line offset {offset} exceeds file length ({number} lines)")
+    else:
+        content = "".join(window)
+        is_cut = room < 0 and len(window) == 1
+        if is_cut:
+            content = content.encode()[:room].decode("utf-8", "ignore")
+        end = offset + len(window)
+        tell(
+            encoding="utf-8",
+            content=content.replace("\r\n", "\n").replace("\r", "\n"),
+            is_cut=is_cut,
+            total_lines=number if is_counted else None,
+            start_line=offset + 1,
+            end_line=end,
+            next_offset=end if not is_counted or end < number else None,
+        )
+
+
+def whole(path: str) -> str:
+    """Read a text to the byte."""
+    with open(path, encoding="utf-8", newline="") as file:
+        return file.read()
+
+
+def edit_with_files(path: str, old_path: str, new_path: str, everywhere: str) -> None:
+    """Edit with texts that were too long to say; what brought them is removed."""
+    try:
+        old, new = whole(old_path), whole(new_path)
+    finally:
+        for brought in (old_path, new_path):
+            with contextlib.suppress(OSError):
+                os.remove(brought)
+        folder = os.path.dirname(old_path)
+        if os.path.basename(folder) == ".thalweg":
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+    edit_file(path, old, new, everywhere)
+
+
+def edit_file(path: str, old: str, new: str, everywhere: str) -> None:
+    """Replace a text in a file, and nobody else meanwhile."""
+    path = os.path.realpath(path)
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        tell(error="not_a_file")
+        return
+    with alone():
+        try:
+            edited, count = edit(whole(path), old, new, everywhere=everywhere == "all")
+        except UnicodeDecodeError:
+            tell(error="not_a_text_file")
+            return
+        if edited is None:
+            tell(error=refusal(path, old, count), count=count)
+            return
+        put(path, edited)
+    tell(count=count)
+
+
+def edit(text: str, old: str, new: str, *, everywhere: bool) -> tuple[str | None, int]:
+    r"""Replace where every `\n` stands for any end of a line, and put in the ends of the file."""
+    ends = re.compile(r"\r\n|\r|\n")
+    parts = [re.escape(part) for part in ends.split(old)]
+    searched = re.compile(r"(?:\r\n|\r|\n)".join(parts))
+    count = sum(1 for _ in searched.finditer(text))
+    if count == 0 or (count > 1 and not everywhere):
+        return None, count
+    first = ends.search(text)
+    put_in = ends.sub(lambda _: first.group() if first else "\n", new)
+    return searched.sub(lambda _: put_in, text), count
+
+
+def refusal(path: str, old: str, count: int) -> str:
+    """Say why a text was not replaced."""
+    if count:
+        return "multiple_occurrences"
+    if old.endswith("\n") and old != "\n" and whole(path).endswith(old[:-1]):
+        return "no_newline_at_end"
+    return "string_not_found"
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Have no other edit at work: two that read the same text would undo each other."""
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(ImportError, OSError):
+            import fcntl  # noqa: PLC0415  # not everywhere
+
+            place = os.path.join(tempfile.gettempdir(), ".thalweg-edits")
+            flags = os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
+            lock = os.open(place, flags, 0o666)
+            held.callback(os.close, lock)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def put(path: str, text: str) -> None:
+    """Write a file at once, so that nobody reads half of it."""
+    try:
+        descriptor, beside = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".thalweg-")
+    except OSError:
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        return
+    try:
+        with open(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        shutil.copymode(path, beside)
+        os.replace(beside, path)
+    except BaseException:
+        os.remove(beside)
+        raise
+
+
+def find_files(path: str, included: str) -> None:
+    """Tell the files below a folder whose paths are meant."""
+    if path and os.path.isfile(path):
+        return
+    search = Search(path or os.getcwd(), included, "", SECONDS["glob"])
+    found: list[str] = []
+    for file in search.files():
+        if len(found) == MAX_ENTRIES:
+            search.is_cut = True
+            break
+        found.append(file)
+    for file in sorted(found):
+        tell_entry(file)
+    search.tell_warnings()
+
+
+def find_lines(
+    path: str, pattern: str, included: str, excluded: str, max_count: str, room: str
+) -> None:
+    """Tell the lines that hold a text, of files that are text."""
+    search = Search(path or os.getcwd(), included, excluded, SECONDS["grep"])
+    left = int(max_count) if max_count else -1
+    free = int(room)
+    for file in search.files():
+        for number, line in lines_with(file, pattern):
+            if left == 0 or free <= 0:
+                search.is_cut = True
+                break
+            left -= 1
+            free -= tell(path=file, line=number, text=line[:free])
+        if search.is_cut:
+            break
+    search.tell_warnings()
+
+
+def lines_with(path: str, pattern: str) -> Iterator[tuple[int, str]]:
+    """Find lines in a file; in one that is no text, none."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError:
+        return
+    if pattern.encode("utf-8", "surrogateescape") not in content or b"\0" in content:
+        return
+    text = content.decode("utf-8", "replace")
+    for number, line in enumerate(io.StringIO(text, newline=""), 1):
+        if pattern in line.rstrip("\r\n"):
+            yield number, line.rstrip("\r\n")
+
+
+class Search:
+    """A walk through a folder, in order, within its time."""
+
+    def __init__(self, path: str, included: str, excluded: str, seconds: float) -> None:
+        self.path = path
+        self.real = os.path.realpath(path)
+        self.excluded = set(excluded.split("\0")) - {""}
+        self.deadline = time.monotonic() + seconds
+        self.is_cut = False
+        self.unreadable: list[str] = []
+        asked = json.loads(included or '[false, ".*"]')
+        self.names: bool = asked[0]
+        self.regexes = [re.compile(regex, re.DOTALL) for regex in asked[1:]]
+
+    def files(self) -> Iterator[str]:
+        """Yield the regular files that are meant; links lead no further than the folder."""
+        if not os.path.isdir(self.path):
+            name = os.path.basename(self.path)
+            if self.means(name) and os.path.isfile(self.path):
+                yield self.path
+            return
+        for folder, folders, names in os.walk(self.path, onerror=self.note):
+            if self.real == os.sep and folder == self.path:
+                folders[:] = [name for name in folders if name not in NOT_BELOW_THE_ROOT]
+            folders[:] = sorted(name for name in folders if name not in self.excluded)
+            for name in sorted(names):
+                if time.monotonic() > self.deadline:
+                    self.is_cut = True
+                    return
+                file = os.path.join(folder, name)
+                if self.means(os.path.relpath(file, self.path)) and self.is_inside(file):
+                    yield file
+
+    def means(self, relative: str) -> bool:
+        """Whether a path is asked for."""
+        tested = relative.rsplit("/", 1)[-1] if self.names else relative
+        return any(regex.fullmatch(tested) for regex in self.regexes)
+
+    def is_inside(self, file: str) -> bool:
+        """Whether it is a regular file of this folder, also behind a link."""
+        real = os.path.realpath(file)
+        return real.startswith(self.real.rstrip("/") + "/") and os.path.isfile(real)
+
+    def note(self, error: OSError) -> None:
+        """Remember a folder that cannot be read."""
+        self.unreadable.append(str(error.filename))
+
+    def tell_warnings(self) -> None:
+        """Tell why there may be more."""
+        if self.unreadable:
+            tell(warning="walk_errors", count=len(self.unreadable), sample=self.unreadable[:5])
+        if self.is_cut:
+            tell(warning="truncated")

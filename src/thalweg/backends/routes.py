@@ -1,0 +1,159 @@
+"""Which backend a path belongs to, and what a path or a glob is over there."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from thalweg.backends.globs import compile_grep_include_glob
+from thalweg.backends.protocol import BackendProtocol, FileInfo, GrepMatch
+from thalweg.errors import ConfigError
+
+_MAX_ALTERNATIVES: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path and the backend that answers for it."""
+
+    backend: BackendProtocol
+    path: str
+    """The path as that backend knows it."""
+    prefix: str | None
+    """What a path of that backend is below, with a `/` at its end; `None` for the default."""
+
+    def outer(self, path: str) -> str:
+        """Name a path of that backend as everybody else does."""
+        return path if self.prefix is None else self.prefix + path.lstrip("/")
+
+    def outer_info(self, info: FileInfo) -> FileInfo:
+        """See `outer`."""
+        return {**info, "path": self.outer(info["path"])}
+
+    def outer_match(self, match: GrepMatch) -> GrepMatch:
+        """See `outer`."""
+        return {**match, "path": self.outer(match["path"])}
+
+    def outer_words(self, error: str | None) -> str | None:
+        """Name the path in an error as it was asked for; a model knows no other."""
+        if error is None or self.prefix is None:
+            return error
+        return error.replace(f"'{self.path}'", f"'{self.outer(self.path)}'")
+
+
+class Routes:
+    """The backends below their prefixes, and the default for every other path.
+
+    The longest prefix wins, and a prefix ends where a name ends: `/memories-old` is not below
+    `/memories/`.
+
+    Raises:
+        ConfigError: A prefix does not begin with `/`, climbs, or is there twice.
+    """
+
+    def __init__(self, default: BackendProtocol, routes: Mapping[str, BackendProtocol]) -> None:
+        self._default = default
+        self._by_prefix: dict[str, BackendProtocol] = {}
+        for given, backend in routes.items():
+            prefix = _as_prefix(given)
+            if prefix in self._by_prefix:
+                raise ConfigError("routes", f"{prefix!r} is there twice", "keep one of them")
+            self._by_prefix[prefix] = backend
+        self._longest_first = sorted(self._by_prefix, key=len, reverse=True)
+
+    def place(self, path: str) -> Place:
+        """Find who answers for a path."""
+        tidy = _tidy(path)
+        for prefix in self._longest_first:
+            if tidy == prefix[:-1] or tidy.startswith(prefix):
+                return Place(self._by_prefix[prefix], "/" + tidy[len(prefix) :], prefix)
+        return Place(self._default, path, None)
+
+    def under(self, folder: str) -> list[str]:
+        """The prefixes below a folder, and not the folder itself, in the order of routes."""
+        above = _tidy(folder).rstrip("/") + "/"
+        return [p for p in self._by_prefix if p.startswith(above) and p != above]
+
+    def root(self, prefix: str) -> Place:
+        """The whole of the backend at a prefix."""
+        return Place(self._by_prefix[prefix], "/", prefix)
+
+    def folders_in(self, folder: str) -> list[str]:
+        """The folders of a folder that are there because a backend is below them."""
+        above = _tidy(folder).rstrip("/") + "/"
+        names = {prefix[len(above) :].split("/", 1)[0] for prefix in self.under(folder)}
+        return [f"{above}{name}/" for name in sorted(names)]
+
+    def owns(self, place: Place, path: str) -> bool:
+        """Whether a place answers for a path, and not a longer prefix that hides it there."""
+        return self.place(path).prefix == place.prefix
+
+
+def _as_prefix(given: str) -> str:
+    if not given.startswith("/") or ".." in given.split("/"):
+        raise ConfigError("routes", f"{given!r} is no absolute path", "write it as '/memories/'")
+    return _tidy(given).rstrip("/") + "/"
+
+
+def _tidy(path: str) -> str:
+    """Drop empty names and dots, which would lead around a prefix; keep a `/` at the end."""
+    if not path.startswith("/") or not ("//" in path or "/." in path):
+        return path
+    names = [name for name in path.split("/") if name not in {"", "."}]
+    is_folder = path.endswith(("/", "/.")) and bool(names)
+    return "/" + "/".join(names) + ("/" if is_folder else "")
+
+
+def inner_globs(pattern: str, names: list[str]) -> list[str]:
+    """Say what a glob means to who sees only what is below some folders.
+
+    Args:
+        pattern: Relative to the folder of a search; without a `/` it is of names alone.
+        names: The folders from there down to the root of the other backend.
+
+    Returns:
+        Globs for the other backend; a file is meant if any of them matches. Empty when
+        nothing there can match.
+
+    Raises:
+        InvalidGlobPatternError: See `compile_grep_include_glob`.
+
+    Example:
+        >>> inner_globs("*.md", ["memories"])
+        ['*.md']
+        >>> inner_globs("/memories/**/*.md", ["memories"])
+        ['/**/*.md']
+        >>> inner_globs("**/work/*.md", ["memories"]), inner_globs("*.md/x", ["memories"])
+        (['/**/work/*.md'], [])
+    """
+    compile_grep_include_glob(pattern)
+    if "/" not in pattern:
+        return [pattern]
+    rests: dict[str, None] = {}
+    for alternative in _alternatives(pattern):
+        segments = [segment for segment in alternative.split("/") if segment]
+        rests.update({f"/{'/'.join(rest)}": None for rest in _after(segments, names) if rest})
+    return list(rests)
+
+
+def _alternatives(pattern: str) -> list[str]:
+    if "{" not in pattern:
+        return [pattern]
+    # Comes with wcmatch, which is slow to import and rarely needed.
+    import bracex  # noqa: PLC0415
+
+    return bracex.expand(pattern, keep_escapes=True, limit=_MAX_ALTERNATIVES)
+
+
+def _after(segments: list[str], names: list[str]) -> Iterator[list[str]]:
+    """What is left to match of a glob when some folders are behind one."""
+    if not names:
+        yield segments
+        return
+    if not segments:
+        return
+    if segments[0] == "**":
+        yield from _after(segments[1:], names)
+        if not names[0].startswith("."):
+            yield from _after(segments, names[1:])
+    elif compile_grep_include_glob(segments[0])(names[0]):
+        yield from _after(segments[1:], names[1:])

@@ -1,0 +1,498 @@
+"""Files of a container, a virtual machine, a remote host: of whatever can run a command."""
+
+import asyncio
+import posixpath
+import secrets
+import shlex
+from abc import ABC, abstractmethod
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from thalweg.backends.answers import (
+    MAX_BINARY_BYTES,
+    MAX_OUTPUT_BYTES,
+    TRUNCATION_MSG,
+    as_edit,
+    as_glob,
+    as_grep,
+    as_ls,
+    as_read,
+    is_answer,
+)
+from thalweg.backends.capture import captured, capturing
+from thalweg.backends.errands import errand, included
+from thalweg.backends.files import read_file_type
+from thalweg.backends.paths import validate_path
+from thalweg.backends.protocol import (
+    ASYNC_GLOB_TIMEOUT,
+    ASYNC_GREP_TIMEOUT,
+    DeleteResult,
+    EditResult,
+    ExecuteOffloadResult,
+    ExecuteResponse,
+    FileDownloadResponse,
+    FileUploadResponse,
+    GlobResult,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    SandboxBackendProtocol,
+    WriteResult,
+    cap_matches,
+    execute_accepts_timeout,
+)
+from thalweg.backends.text import EMPTY_OLD_STRING_ERROR, normalize_read_bounds
+from thalweg.errors import InvalidGlobPatternError, PathError
+
+__all__ = ["MAX_BINARY_BYTES", "MAX_OUTPUT_BYTES", "TRUNCATION_MSG", "BaseSandbox"]
+
+Result = TypeVar("Result")
+
+_EDIT_INLINE_MAX_BYTES: Final = 50_000
+"""Bytes of both texts of an edit that go into a command; longer ones are uploaded."""
+_MAX_COMMAND: Final = 120_000
+"""Characters of a command; Linux takes no argument of 131,072 bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A command, to be run the blocking or the awaited way."""
+
+    command: str
+    timeout: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Put:
+    """Files, to be uploaded the one way or the other."""
+
+    files: list[tuple[str, bytes]]
+
+
+_Flow = Generator[_Run | _Put, ExecuteResponse | list[FileUploadResponse], Result]
+"""What to do over there, step after step: written once for both ways."""
+
+
+class BaseSandbox(SandboxBackendProtocol, ABC):
+    """A place that runs commands, made a backend.
+
+    A subclass has `execute`, `upload_files`, `download_files` and `id`, and `aexecute` and
+    `aupload_files` if it is asynchronous; everything else is done with them. Each file method
+    is one command: `python3` runs a small program over there, whose arguments are base64 and
+    whose answers are JSON, so that no name and no content is ever read by a shell.
+
+    What a command may reach, the files may: a sandbox confines, not this class. Python 3.8 or
+    newer and a POSIX shell must be there.
+
+    Example:
+        ```python
+        class Container(BaseSandbox):
+            @property
+            def id(self) -> str:
+                return self._container.id
+
+            def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
+                code, output = self._container.exec_run(["sh", "-c", command])
+                return ExecuteResponse(output.decode(errors="replace"), code)
+
+            ...
+        ```
+    """
+
+    root: str = "/"
+    """Folder over there that is `/` in paths. `upload_files` and `download_files` are given
+    paths as everybody else, and ask `inside` what they are over there."""
+
+    python: str = "python3"
+    """The command that is Python over there."""
+
+    max_output_bytes: int = MAX_OUTPUT_BYTES
+    """How much a command may print before the way back cuts it; answers stay below it."""
+
+    grep_exclude_dirs: tuple[str, ...] = (".git",)
+    """Names of folders that `grep` passes over, unless it is asked to search one of them."""
+
+    enable_capture_offload: bool = False
+    """Large output of commands stays over there in a file; needs `head`, `tail` and `wc`."""
+
+    @property
+    @abstractmethod
+    def id(self) -> str:
+        """See `SandboxBackendProtocol.id`."""
+
+    @abstractmethod
+    def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
+        """See `SandboxBackendProtocol.execute`."""
+
+    @abstractmethod
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """See `BackendProtocol.upload_files`; makes the folders that are missing."""
+
+    @abstractmethod
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """See `BackendProtocol.download_files`."""
+
+    def inside(self, path: str) -> str:
+        """Say what a path is over there.
+
+        Raises:
+            PathError: It climbs, has a NUL in it, or cannot be a path.
+        """
+        return posixpath.join(self.root, validate_path(path)[1:])
+
+    def _outside(self, path: str) -> str:
+        """Say what a path over there is to everybody else."""
+        root = self.root.rstrip("/")
+        path = path[len(root) :] if path.startswith(f"{root}/") else path
+        # Bytes of a name that are no UTF-8 came as surrogates, which nobody can send on.
+        return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+    def ls(self, path: str) -> LsResult:
+        """See `BackendProtocol.ls`."""
+        return self._now(self._ls(path))
+
+    async def als(self, path: str) -> LsResult:
+        """See `ls`."""
+        return await self._later(self._ls(path))
+
+    def _ls(self, path: str) -> _Flow[LsResult]:
+        try:
+            there = self.inside(path)
+        except PathError as refused:
+            return LsResult(error=f"Cannot list '{path}': {refused}")
+        answer = yield from _run(errand(self.python, "ls", there))
+        return as_ls(answer, path, self._outside)
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """See `BackendProtocol.read`; a text that is no UTF-8 comes as base64."""
+        return self._now(self._read(file_path, offset, limit))
+
+    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """See `read`."""
+        return await self._later(self._read(file_path, offset, limit))
+
+    def _read(self, path: str, offset: int, limit: int) -> _Flow[ReadResult]:
+        try:
+            there = self.inside(path)
+        except PathError as refused:
+            return ReadResult(error=f"Error reading file '{path}': {refused}")
+        kind = "text" if read_file_type(path) == "text" else "bytes"
+        offset, limit = normalize_read_bounds(offset, limit)
+        # JSON and base64 need room, too.
+        room = min(MAX_BINARY_BYTES, self.max_output_bytes * 3 // 5)
+        window = (str(offset), str(limit), str(room))
+        answer = yield from _run(errand(self.python, "read", there, kind, *window))
+        return as_read(answer, path)
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        """See `BackendProtocol.write`; the content goes by `upload_files`."""
+        return self._now(self._write(file_path, content))
+
+    async def awrite(self, file_path: str, content: str) -> WriteResult:
+        """See `write`."""
+        return await self._later(self._write(file_path, content))
+
+    def _write(self, path: str, content: str) -> _Flow[WriteResult]:
+        try:
+            there, raw = self.inside(path), content.encode()
+        except (PathError, UnicodeEncodeError) as refused:
+            return WriteResult(error=f"Error writing file '{path}': {refused}")
+        made = yield from _run(_make_room(there))
+        if made.exit_code != 0 or "Error:" in made.output:
+            return WriteResult(error=made.output.strip() or f"Failed to write file '{path}'")
+        answers = yield from _put([(path, raw)])
+        error = answers[0].error if answers else "upload returned no response"
+        if error:
+            return WriteResult(error=f"Failed to write file '{path}': {error}")
+        return WriteResult(path=path)
+
+    def edit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
+    ) -> EditResult:
+        """See `BackendProtocol.edit`; the file itself never leaves the sandbox.
+
+        Edits take turns over there, also those of other processes, so that none is lost.
+        """
+        return self._now(self._edit(file_path, old_string, new_string, replace_all=replace_all))
+
+    async def aedit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
+    ) -> EditResult:
+        """See `edit`."""
+        return await self._later(
+            self._edit(file_path, old_string, new_string, replace_all=replace_all)
+        )
+
+    def _edit(self, path: str, old: str, new: str, *, replace_all: bool) -> _Flow[EditResult]:
+        if not old:
+            return EditResult(error=EMPTY_OLD_STRING_ERROR)
+        try:
+            there, raw_old, raw_new = self.inside(path), old.encode(), new.encode()
+        except (PathError, UnicodeEncodeError) as refused:
+            return EditResult(error=f"Error editing file '{path}': {refused}")
+        scope = "all" if replace_all else "one"
+        if len(raw_old) + len(raw_new) <= _EDIT_INLINE_MAX_BYTES:
+            answer = yield from _run(errand(self.python, "edit", there, old, new, scope))
+            return as_edit(answer, path, old)
+        brought = [(f"{self._scratch()}_{name}", raw) for name, raw in _named(raw_old, raw_new)]
+        answers = yield from _put(brought)
+        if problem := _problem(answers, len(brought)):
+            return EditResult(error=f"Error editing file '{path}': {problem}")
+        places = [self.inside(name) for name, _ in brought]
+        answer = yield from _run(errand(self.python, "edit_with", there, *places, scope))
+        if not is_answer(answer):
+            # The program removes them itself, if it gets that far.
+            yield from _run(f"rm -f {shlex.join(places)}")
+        return as_edit(answer, path, old)
+
+    def _scratch(self) -> str:
+        folder = "/tmp" if self.root == "/" else "/.thalweg"  # noqa: S108  # a name of 64 bits
+        return f"{folder}/.thalweg_edit_{secrets.token_hex(8)}"
+
+    def delete(self, file_path: str) -> DeleteResult:
+        """See `BackendProtocol.delete`; of a link, the link goes and not what it leads to."""
+        return self._now(self._delete(file_path))
+
+    async def adelete(self, file_path: str) -> DeleteResult:
+        """See `delete`."""
+        return await self._later(self._delete(file_path))
+
+    def _delete(self, path: str) -> _Flow[DeleteResult]:
+        try:
+            there = self.inside(path)
+        except PathError as refused:
+            return DeleteResult(error=f"Error deleting '{path}': {refused}")
+        if validate_path(path) == "/":
+            return DeleteResult(
+                error=f"Error deleting '{path}': the root directory cannot be deleted; "
+                "delete what is in it"
+            )
+        name = shlex.quote(there)
+        gone = yield from _run(f"[ -e {name} ] || [ -L {name} ] || exit 1; rm -rf -- {name} 2>&1")
+        problem = gone.output.strip()
+        if gone.exit_code == 0:
+            return DeleteResult(path=path)
+        if gone.exit_code == 1 and not problem:
+            return DeleteResult(error=f"Error: '{path}' not found")
+        return DeleteResult(error=f"Error deleting file '{path}': {problem or 'unknown error'}")
+
+    def grep(
+        self,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+    ) -> GrepResult:
+        """See `BackendProtocol.grep`; without a path, the folder in which commands start."""
+        return self._now(self._grep(pattern, path, glob, max_count))
+
+    async def agrep(
+        self,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+    ) -> GrepResult:
+        """See `grep`; waits `ASYNC_GREP_TIMEOUT` seconds at most."""
+        flow = self._later(self._grep(pattern, path, glob, max_count))
+        try:
+            return await asyncio.wait_for(flow, ASYNC_GREP_TIMEOUT)
+        except TimeoutError:
+            return GrepResult(error=_too_slow("grep", ASYNC_GREP_TIMEOUT))
+
+    def _grep(
+        self, pattern: str, path: str | None, glob: str | None, max_count: int | None
+    ) -> _Flow[GrepResult]:
+        where = path or "."
+        try:
+            there = self._searched(path)
+            names = included(glob) if glob else ""
+        except InvalidGlobPatternError as refused:
+            return GrepResult(error=str(refused))
+        except PathError as refused:
+            return GrepResult(error=f"Path '{where}': {refused}")
+        base = posixpath.basename(there.rstrip("/"))
+        excluded = "\0".join(name for name in self.grep_exclude_dirs if name != base)
+        room = str(self.max_output_bytes // 2)
+        count = "" if max_count is None else str(max(max_count, 0))
+        command = errand(self.python, "grep", there, pattern, names, excluded, count, room)
+        if len(command) > _MAX_COMMAND:
+            return GrepResult(error=f"Path '{where}': the pattern is too long to search for")
+        answer = yield from _run(command)
+        return cap_matches(as_grep(answer, where, self._outside), max_count)
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """See `BackendProtocol.glob`; without a path, the folder in which commands start."""
+        return self._now(self._glob(pattern, path))
+
+    async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """See `glob`; waits `ASYNC_GLOB_TIMEOUT` seconds at most."""
+        try:
+            return await asyncio.wait_for(
+                self._later(self._glob(pattern, path)), ASYNC_GLOB_TIMEOUT
+            )
+        except TimeoutError:
+            return GlobResult(error=_too_slow("glob", ASYNC_GLOB_TIMEOUT))
+
+    def _glob(self, pattern: str, path: str | None) -> _Flow[GlobResult]:
+        where = path or "/"
+        try:
+            command = errand(self.python, "glob", self._searched(path), included(pattern))
+        except InvalidGlobPatternError as refused:
+            return GlobResult(error=str(refused))
+        except PathError as refused:
+            return GlobResult(error=f"Path '{where}': {refused}")
+        if len(command) > _MAX_COMMAND:
+            return GlobResult(error=f"Path '{where}': pattern_too_broad")
+        answer = yield from _run(command)
+        return as_glob(answer, where, self._outside)
+
+    def _searched(self, path: str | None) -> str:
+        """Say where to search; an empty text is the folder in which commands start."""
+        if path is None and self.root == "/":
+            return ""
+        return self.inside(path or "/")
+
+    def execute_with_offload(
+        self,
+        command: str,
+        capture_path: str,
+        *,
+        max_inline_bytes: int,
+        max_capture_bytes: int | None = None,
+        timeout: int | None = None,
+    ) -> ExecuteOffloadResult:
+        """Run a command and leave its output over there if it is large.
+
+        The file holds both streams, `max_capture_bytes` of them at most; what is more is
+        lost, and the command ends as it would have. If nothing comes back as it should, the
+        command is not run again.
+
+        Args:
+            command: A line for the shell.
+            capture_path: Where to leave the output.
+            max_inline_bytes: How much comes back as it is.
+            max_capture_bytes: How much is kept; 10 MiB when `None`.
+            timeout: Seconds, as of `execute`.
+        """
+        return self._now(
+            self._offload(command, capture_path, max_inline_bytes, max_capture_bytes, timeout)
+        )
+
+    async def aexecute_with_offload(
+        self,
+        command: str,
+        capture_path: str,
+        *,
+        max_inline_bytes: int,
+        max_capture_bytes: int | None = None,
+        timeout: int | None = None,  # noqa: ASYNC109  # the protocol's
+    ) -> ExecuteOffloadResult:
+        """See `execute_with_offload`."""
+        return await self._later(
+            self._offload(command, capture_path, max_inline_bytes, max_capture_bytes, timeout)
+        )
+
+    def _offload(
+        self,
+        command: str,
+        path: str,
+        max_inline_bytes: int,
+        max_capture_bytes: int | None,
+        timeout_s: int | None,
+    ) -> _Flow[ExecuteOffloadResult]:
+        if not self.enable_capture_offload:
+            response = yield from _run(command, timeout_s)
+            return ExecuteOffloadResult(offloaded=False, response=response)
+        script = capturing(
+            command,
+            self.inside(path),
+            max_inline_bytes=max_inline_bytes,
+            max_capture_bytes=max_capture_bytes,
+        )
+        return captured((yield from _run(script, timeout_s)))
+
+    def _now(self, flow: _Flow[Result]) -> Result:
+        try:
+            step = next(flow)
+            while True:
+                match step:
+                    case _Run(command, None):
+                        step = flow.send(self.execute(command))
+                    case _Run(command, timeout):
+                        step = flow.send(self.execute(command, **self._timed(timeout)))
+                    case _Put(files):
+                        step = flow.send(self.upload_files(files))
+        except StopIteration as done:
+            result: Result = done.value
+            return result
+
+    async def _later(self, flow: _Flow[Result]) -> Result:
+        try:
+            step = next(flow)
+            while True:
+                match step:
+                    case _Run(command, None):
+                        step = flow.send(await self.aexecute(command))
+                    case _Run(command, timeout):
+                        step = flow.send(await self.aexecute(command, **self._timed(timeout)))
+                    case _Put(files):
+                        step = flow.send(await self.aupload_files(files))
+        except StopIteration as done:
+            result: Result = done.value
+            return result
+
+    def _timed(self, timeout_s: int | None) -> dict[str, int | None]:
+        return {"timeout": timeout_s} if execute_accepts_timeout(type(self)) else {}
+
+
+def _run(command: str, timeout_s: int | None = None) -> _Flow[ExecuteResponse]:
+    response = yield _Run(command, timeout_s)
+    if not isinstance(response, ExecuteResponse):
+        message = f"execute gave {type(response).__name__}, not ExecuteResponse"
+        raise TypeError(message)
+    return response
+
+
+def _put(files: list[tuple[str, bytes]]) -> _Flow[list[FileUploadResponse]]:
+    responses = yield _Put(files)
+    if isinstance(responses, ExecuteResponse):
+        message = "upload_files gave ExecuteResponse, not a list"
+        raise TypeError(message)
+    return responses
+
+
+def _make_room(path: str) -> str:
+    """Make the folders of a file; small whatever the file will hold."""
+    name, folder = shlex.quote(path), shlex.quote(posixpath.dirname(path) or "/")
+    return (
+        f"if [ -d {name} ]; then echo 'Error: it is a directory'; exit 1; fi; "
+        f"mkdir -p -- {folder} 2>&1"
+    )
+
+
+def _named(old: bytes, new: bytes) -> list[tuple[str, bytes]]:
+    return [("old", old), ("new", new)]
+
+
+def _problem(answers: list[FileUploadResponse], expected: int) -> str | None:
+    if len(answers) < expected:
+        return "upload returned no response"
+    return next((answer.error for answer in answers if answer.error), None)
+
+
+def _too_slow(tool: str, seconds: int) -> str:
+    return (
+        f"Error: {tool} timed out after {seconds}s. Try a more specific pattern or a narrower path."
+    )

@@ -1,0 +1,446 @@
+"""`FilesystemMiddleware`: tools for files and a shell, over any backend."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
+from threading import BoundedSemaphore
+from typing import Annotated, Any, Literal, NotRequired, TypeVar
+from uuid import uuid4
+
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    PrivateStateAttr,
+)
+from langchain.tools.tool_node import ToolCallRequest
+from langchain_core.exceptions import ModelInvalidRequestError
+from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.tools import BaseTool
+from langgraph.types import Command
+
+from thalweg.backends.channel import FilesChannel, FilesystemState, merge_notes
+from thalweg.backends.paths import sanitize_tool_call_id
+from thalweg.backends.protocol import BackendProtocol, FileData
+from thalweg.backends.shared import shared, with_notices
+from thalweg.backends.state import StateBackend
+from thalweg.backends.text import EMPTY_CONTENT_WARNING
+from thalweg.errors import ConfigError
+from thalweg.middleware.instructions import instructed
+from thalweg.middleware.rejected import clash, without_media
+from thalweg.middleware.showing import retold, servable, shell_paths, tool_name
+from thalweg.prompts import prompt
+from thalweg.tools.access import Access
+from thalweg.tools.asking import Steps, arun, run
+from thalweg.tools.files import (
+    GLOB_PATHLESS_DENIED_HINT,
+    GLOB_TRUNCATION_NOTE,
+    GLOB_UNREADABLE_NOTE,
+    GREP_TRUNCATION_NOTE,
+    Desk,
+)
+from thalweg.tools.filing import FILED, Result, as_stub, file_message, file_result, text_of
+from thalweg.tools.kit import FILE_TOOLS, FsToolName, described, file_tool
+from thalweg.tools.places import (
+    artifacts_root,
+    below_routes,
+    keeps_in_state,
+    supports_execution,
+)
+from thalweg.tools.reading import READ_FILE_TRUNCATION_MSG
+from thalweg.tools.rights import (
+    FilesystemOperation,
+    FilesystemPermission,
+    Permissions,
+    Rights,
+    UnsupportedRuleError,
+    rights,
+)
+from thalweg.tools.schemas import (
+    DEFAULT_READ_LIMIT,
+    DEFAULT_READ_OFFSET,
+    DeleteSchema,
+    EditFileSchema,
+    ExecuteSchema,
+    GlobSchema,
+    GrepSchema,
+    LsSchema,
+    ReadFileSchema,
+    WriteFileSchema,
+)
+from thalweg.tools.viewing import NO_LINES_REQUESTED_WARNING
+
+__all__ = [
+    "DEFAULT_READ_LIMIT",
+    "DEFAULT_READ_OFFSET",
+    "DELETE_TOOL_DESCRIPTION",
+    "EDIT_FILE_TOOL_DESCRIPTION",
+    "EMPTY_CONTENT_WARNING",
+    "EXECUTE_TOOL_DESCRIPTION",
+    "GLOB_PATHLESS_DENIED_HINT",
+    "GLOB_TIMEOUT",
+    "GLOB_TOOL_DESCRIPTION",
+    "GLOB_TRUNCATION_NOTE",
+    "GLOB_UNREADABLE_NOTE",
+    "GREP_TOOL_DESCRIPTION",
+    "GREP_TRUNCATION_NOTE",
+    "LIST_FILES_TOOL_DESCRIPTION",
+    "NO_LINES_REQUESTED_WARNING",
+    "NUM_CHARS_PER_TOKEN",
+    "READ_FILE_TOOL_DESCRIPTION",
+    "READ_FILE_TRUNCATION_MSG",
+    "TOOLS_EXCLUDED_FROM_EVICTION",
+    "TOO_LARGE_HUMAN_MSG",
+    "TOO_LARGE_TOOL_MSG",
+    "WRITE_FILE_TOOL_DESCRIPTION",
+    "ArgumentError",
+    "BackendKindError",
+    "DeleteSchema",
+    "EditFileSchema",
+    "ExecuteSchema",
+    "FileData",
+    "FilesystemMiddleware",
+    "FilesystemOperation",
+    "FilesystemPermission",
+    "FilesystemState",
+    "FsToolName",
+    "GlobSchema",
+    "GrepSchema",
+    "LsSchema",
+    "ReadFileSchema",
+    "SharedState",
+    "WriteFileSchema",
+    "supports_execution",
+]
+
+NUM_CHARS_PER_TOKEN = 4
+"""Characters that are counted as a token where nobody counts tokens."""
+GLOB_TIMEOUT = 10.0
+"""Seconds that one `glob` may take."""
+GLOBS_AT_ONCE = 4
+"""Blocking searches that may go on although they ran out of time."""
+DEFAULT_READ_TOKENS = 20_000
+"""Bound on one `read_file` where results are not evicted."""
+
+TOOLS_EXCLUDED_FROM_EVICTION = tuple(name for name in FILE_TOOLS if name != "execute")
+"""Tools whose results have bounds of their own."""
+
+LIST_FILES_TOOL_DESCRIPTION = prompt("tool_ls").text
+READ_FILE_TOOL_DESCRIPTION = prompt("tool_read_file").text
+WRITE_FILE_TOOL_DESCRIPTION = prompt("tool_write_file").text
+EDIT_FILE_TOOL_DESCRIPTION = prompt("tool_edit_file").text
+DELETE_TOOL_DESCRIPTION = prompt("tool_delete").text
+GLOB_TOOL_DESCRIPTION = prompt("tool_glob").text
+GREP_TOOL_DESCRIPTION = described("grep", frozenset(FILE_TOOLS))
+EXECUTE_TOOL_DESCRIPTION = described("execute", frozenset(FILE_TOOLS))
+TOO_LARGE_TOOL_MSG = prompt("too_large_result").text
+TOO_LARGE_HUMAN_MSG = prompt("too_large_message").text
+
+Done = TypeVar("Done")
+Messages = list[AnyMessage]
+Response = ModelResponse[Any] | ExtendedModelResponse[Any]
+
+
+def __getattr__(name: str) -> object:
+    """See `filesystem_names`."""
+    from thalweg.middleware import filesystem_names  # noqa: PLC0415  # hardly anybody asks
+
+    try:
+        return vars(filesystem_names)[name]
+    except KeyError:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg) from None
+
+
+class ArgumentError(ConfigError, ValueError):
+    """An argument is of the right kind and cannot be used."""
+
+
+class BackendKindError(ConfigError, TypeError):
+    """What was given as a backend is none."""
+
+
+class SharedState(AgentState[Any]):
+    """The state of an agent whose files are elsewhere: who changed what, and no files.
+
+    It has the channels of `FilesystemState`, by which the agents of a run know of each other's
+    changes; nobody sees them from outside.
+    """
+
+    files: NotRequired[Annotated[dict[str, FileData], PrivateStateAttr, FilesChannel()]]
+    files_unseen: NotRequired[Annotated[dict[str, str], PrivateStateAttr, merge_notes]]
+
+
+class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
+    """Give an agent tools for files, and for a shell where its backend has one.
+
+    The tools are `ls`, `read_file`, `write_file`, `edit_file`, `delete`, `glob`, `grep` and
+    `execute`; the model sees those that the backend can serve. What it changes is shared, while
+    a run goes on, with its subagents.
+
+    Results of other tools, and messages of humans, that are too long for a context are filed in
+    the backend; what stays in the context is where, and how they begin and end.
+
+    Args:
+        backend: Where files are; in the agent's state by default.
+        system_prompt: What the model is told of files in general, in place of our own words;
+            an empty text tells nothing.
+        custom_tool_descriptions: What the model is told of a tool, by the tool's name.
+        tool_token_limit_before_evict: Tokens of a result that may stay; `None` leaves all.
+        human_message_token_limit_before_evict: The same for messages of humans.
+        max_execute_timeout: Seconds that a call may ask for its command at most.
+        grep_max_count: Matches of one `grep` when the call says nothing; `None` for all.
+        tools: Names of the tools to have; all by default.
+        offload_binary_content: Accepted for compatibility: an archive keeps media once.
+        permissions: Rules about paths; see `FilesystemPermission`. Rules that make calls wait
+            for a human need `HumanInTheLoopMiddleware` beside this one: see `interrupts`.
+
+    Raises:
+        ConfigError: An argument cannot be used; also a `ValueError`, `TypeError` or
+            `NotImplementedError`.
+
+    Example:
+        >>> from langchain.agents import create_agent
+        >>> from thalweg.testing.model import ScriptedModel
+        >>> model = ScriptedModel(script=lambda messages: "Hello!")
+        >>> agent = create_agent(model, middleware=[FilesystemMiddleware()])
+        >>> agent.invoke({"messages": [("user", "hi")]})["messages"][-1].content
+        'Hello!'
+    """
+
+    state_schema: type[Any]
+
+    def __init__(
+        self,
+        *,
+        backend: BackendProtocol | None = None,
+        system_prompt: str | None = None,
+        custom_tool_descriptions: Mapping[str, str] | None = None,
+        tool_token_limit_before_evict: int | None = 20_000,
+        human_message_token_limit_before_evict: int | None = 50_000,
+        max_execute_timeout: int = 3600,
+        grep_max_count: int | None = 1000,
+        tools: Sequence[FsToolName] | Literal["all"] | None = None,
+        offload_binary_content: bool = False,
+        permissions: Permissions = None,
+        _permissions: Permissions = None,
+    ) -> None:
+        del offload_binary_content
+        self.backend: BackendProtocol = StateBackend() if backend is None else backend
+        _check(self.backend, tools, max_execute_timeout, grep_max_count)
+        in_state = keeps_in_state(self.backend)
+        self.state_schema = FilesystemState if in_state else SharedState
+        self._custom_system_prompt = system_prompt
+        self._descriptions = dict(custom_tool_descriptions or {})
+        self._result_chars = _chars(tool_token_limit_before_evict)
+        self._message_chars = _chars(human_message_token_limit_before_evict)
+        self._max_execute_timeout = max_execute_timeout
+        self._grep_max_count = grep_max_count
+        chosen = FILE_TOOLS if tools is None or tools == "all" else tools
+        self._enabled = frozenset(chosen)
+        root = artifacts_root(self.backend)
+        self._results_folder = f"{root}/large_tool_results"
+        self._messages_folder = f"{root}/conversation_history"
+        self._slots = BoundedSemaphore(GLOBS_AT_ONCE)
+        self._variants: dict[tuple[str, str], BaseTool] = {}
+        self._set_rights(rights(permissions or _permissions))
+
+    @property
+    def _permissions(self) -> list[FilesystemPermission]:
+        return list(self._access.rights)
+
+    @property
+    def rights(self) -> Rights:
+        """What the agent may touch."""
+        return self._access.rights
+
+    def with_permissions(self, permissions: Permissions) -> "FilesystemMiddleware":
+        """Copy the middleware, with other rules about paths.
+
+        Args:
+            permissions: In place of those it has; for a child, `both` of hers and its own.
+
+        Raises:
+            ConfigError: See the class.
+        """
+        copied = copy(self)
+        copied._set_rights(rights(permissions))  # noqa: SLF001  # of the same class
+        return copied
+
+    def _set_rights(self, given: Rights) -> None:
+        _check_rights(given, self.backend)
+        self._access = Access(given, self.backend)
+        desk = Desk(
+            backend=shared(self.backend),
+            access=self._access,
+            slots=self._slots,
+            read_chars=self._result_chars or DEFAULT_READ_TOKENS * NUM_CHARS_PER_TOKEN,
+            grep_max_count=self._grep_max_count,
+            glob_within_s=lambda: GLOB_TIMEOUT,
+            max_execute_timeout_s=self._max_execute_timeout,
+            output_path=self._output_path if self._result_chars else None,
+        )
+        self.tools = [
+            file_tool(desk, name, self._descriptions.get(name) or described(name, self._enabled))
+            for name in FILE_TOOLS
+            if name in self._enabled
+        ]
+
+    def _output_path(self, tool_call_id: str) -> str:
+        return f"{self._results_folder}/{sanitize_tool_call_id(tool_call_id)}"
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> Response:
+        """Show the tools that can be served, and long messages by where they are filed."""
+        request, tagged = self._run(self._prepared(request))
+        try:
+            return _told(handler(request), tagged)
+        except ModelInvalidRequestError:
+            said = without_media(request.messages)
+            if not said:
+                raise
+        smaller = request.override(messages=[said.get(n, m) for n, m in _numbered(request)])
+        return _told(handler(smaller), [*tagged, *said.values()])
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> Response:
+        """See `wrap_model_call`."""
+        request, tagged = await arun(self._prepared(request), self.backend)
+        try:
+            return _told(await handler(request), tagged)
+        except ModelInvalidRequestError:
+            said = without_media(request.messages)
+            if not said:
+                raise
+        smaller = request.override(messages=[said.get(n, m) for n, m in _numbered(request)])
+        return _told(await handler(smaller), [*tagged, *said.values()])
+
+    def _prepared(self, request: ModelRequest[Any]) -> Steps[tuple[ModelRequest[Any], Messages]]:
+        """Make a request ready; beside it, the messages that are marked in the state."""
+        request = self._filter_unsupported_tools_and_apply_prompt(request)
+        messages = list(request.messages)
+        tagged: Messages = []
+        last = messages[-1] if messages else None
+        if isinstance(last, HumanMessage) and self._is_long(last):
+            path = f"{self._messages_folder}/{uuid4()}.md"
+            if marked := (yield from file_message(last, path)):
+                messages[-1] = marked
+                tagged = [marked]
+        shown = [_shown(message) for message in messages]
+        if [*map(id, shown)] != [*map(id, request.messages)]:
+            request = request.override(messages=shown)
+        return request, tagged
+
+    def _is_long(self, message: HumanMessage) -> bool:
+        most = self._message_chars
+        return most is not None and not _is_filed(message) and len(text_of(message)) > most
+
+    def _filter_unsupported_tools_and_apply_prompt(
+        self, request: ModelRequest[Any]
+    ) -> ModelRequest[Any]:
+        given = list(request.tools)
+        tools = retold(servable(given, self.backend), self._variants)
+        if [*map(id, tools)] != [*map(id, given)]:
+            request = request.override(tools=tools)
+        own = self._custom_system_prompt
+        parts = [prompt("files").text if own is None else own]
+        if any(tool_name(tool) == "execute" for tool in tools):
+            parts.append(shell_paths(self.backend))
+        told = "\n\n".join(filter(None, parts)).strip()
+        return instructed(request, told) if told else request
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]
+    ) -> Result:
+        """File what is too long, and tell what other agents did meanwhile."""
+        if refused := clash(request):
+            return refused
+        result = with_notices(handler(request))
+        if request.tool_call["name"] in TOOLS_EXCLUDED_FROM_EVICTION:
+            return result
+        return self._intercept_large_tool_result(result)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]
+    ) -> Result:
+        """See `wrap_tool_call`."""
+        if refused := clash(request):
+            return refused
+        result = with_notices(await handler(request))
+        if request.tool_call["name"] in TOOLS_EXCLUDED_FROM_EVICTION:
+            return result
+        return await self._aintercept_large_tool_result(result)
+
+    def _intercept_large_tool_result(self, result: Result) -> Result:
+        if self._result_chars is None:
+            return result
+        return self._run(file_result(result, self._results_folder, self._result_chars))
+
+    async def _aintercept_large_tool_result(self, result: Result) -> Result:
+        if self._result_chars is None:
+            return result
+        steps = file_result(result, self._results_folder, self._result_chars)
+        return await arun(steps, self.backend)
+
+    def _run(self, steps: Steps[Done]) -> Done:
+        return run(steps, self.backend, self._slots)
+
+
+def _is_filed(message: HumanMessage) -> bool:
+    return FILED in message.additional_kwargs
+
+
+def _shown(message: AnyMessage) -> AnyMessage:
+    if isinstance(message, HumanMessage) and _is_filed(message):
+        return as_stub(message)
+    return message
+
+
+def _numbered(request: ModelRequest[Any]) -> list[tuple[int, AnyMessage]]:
+    return list(enumerate(request.messages))
+
+
+def _told(response: ModelResponse[Any], changed: Sequence[AnyMessage]) -> Response:
+    """Put what changes in the state beside a model's answer."""
+    if not changed:
+        return response
+    command: Command[Any] = Command(update={"messages": list(changed)})
+    return ExtendedModelResponse(model_response=response, command=command)
+
+
+def _chars(tokens: int | None) -> int | None:
+    return tokens * NUM_CHARS_PER_TOKEN if tokens else None
+
+
+def _check(
+    backend: object,
+    tools: Sequence[FsToolName] | Literal["all"] | None,
+    max_execute_timeout: int,
+    grep_max_count: int | None,
+) -> None:
+    if not isinstance(backend, BackendProtocol):
+        what = "backend must be an initialized backend instance"
+        problem = "Backend factories were removed in deepagents 0.7, and there are none here"
+        raise BackendKindError(what, problem, "pass StateBackend() or another BackendProtocol")
+    if tools is not None and tools != "all" and "read_file" not in tools:
+        what = "read_file must be included in tools"
+        raise ArgumentError(what, f"{list(tools)} has no way to read", "add 'read_file'")
+    if max_execute_timeout <= 0:
+        what = f"max_execute_timeout must be positive, got {max_execute_timeout}"
+        raise ArgumentError(what, "no command could run", "give seconds")
+    if grep_max_count is not None and grep_max_count <= 0:
+        what = f"grep_max_count must be positive or None, got {grep_max_count}"
+        raise ArgumentError(what, "no search could answer", "give a number of matches")
+
+
+def _check_rights(given: Rights, backend: BackendProtocol) -> None:
+    if given and supports_execution(backend) and not below_routes(given, backend):
+        what = "FilesystemMiddleware does not yet support permissions with backends that execute"
+        problem = "a command of the execute tool could touch what the rules deny"
+        mend = "drop the rules, use a backend without a shell, or limit them to routes"
+        raise UnsupportedRuleError(what, problem, mend)

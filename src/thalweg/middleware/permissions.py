@@ -1,0 +1,130 @@
+"""What an agent may touch, and which calls wait for a human because of it."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from langchain.agents.middleware import InterruptOnConfig
+from langchain.tools.tool_node import ToolCallRequest
+
+from thalweg.backends.paths import glob_anchor, to_posix_path, validate_path
+from thalweg.backends.protocol import BackendProtocol
+from thalweg.tools.access import Access, RefusedError
+from thalweg.tools.rights import (
+    FilesystemOperation,
+    FilesystemPermission,
+    Mode,
+    Permissions,
+    Rights,
+    both,
+    reaches,
+    rights,
+)
+
+__all__ = [
+    "FilesystemOperation",
+    "FilesystemPermission",
+    "Mode",
+    "Permissions",
+    "Rights",
+    "both",
+    "interrupts",
+    "rights",
+]
+
+_DECISIONS: list[Literal["approve", "edit", "reject", "respond"]] = [
+    "approve",
+    "edit",
+    "reject",
+    "respond",
+]
+
+_ANY = BackendProtocol()
+"""Stands for a backend in which no path is a link."""
+
+When = Callable[[ToolCallRequest], bool]
+"""Whether a call waits."""
+
+
+def interrupts(
+    permissions: Permissions, backend: BackendProtocol | None = None
+) -> dict[str, InterruptOnConfig]:
+    """Say which calls of file tools must wait for a human: `interrupt_on`, ready for use.
+
+    A call waits when a rule says so of its path, or of something in the folder it looks
+    through or deletes. A call that is denied does not wait: its tool refuses it.
+
+    Args:
+        permissions: The rules.
+        backend: Follows links, so that another name for a path waits, too.
+    """
+    access = Access(rights(permissions), _ANY if backend is None else backend)
+    asks: dict[str, tuple[FilesystemOperation, When]] = {
+        "ls": ("read", when_looked_in(access, "read", "path")),
+        "read_file": ("read", when_touched(access, "read")),
+        "write_file": ("write", when_touched(access, "write")),
+        "edit_file": ("write", when_touched(access, "write")),
+        "delete": ("write", when_looked_in(access, "write", "file_path")),
+        "glob": ("read", when_looked_in(access, "read", "path", "pattern")),
+        "grep": ("read", when_looked_in(access, "read", "path")),
+    }
+    return {
+        tool: InterruptOnConfig(allowed_decisions=list(_DECISIONS), when=when)
+        for tool, (operation, when) in asks.items()
+        if access.rights.patterns("interrupt", operation)
+    }
+
+
+def when_touched(
+    access: Access, operation: FilesystemOperation, argument: str = "file_path"
+) -> When:
+    """Wait when a rule says so of the very path."""
+
+    def when(request: ToolCallRequest) -> bool:
+        path = _given(request, argument)
+        try:
+            return isinstance(path, str) and (
+                access.verdict(operation, validate_path(path)) == "interrupt"
+            )
+        except ValueError:
+            return False
+
+    return when
+
+
+def when_looked_in(
+    access: Access,
+    operation: FilesystemOperation,
+    argument: str,
+    pattern_argument: str | None = None,
+) -> When:
+    """Wait when a rule says so of anything in a folder, and when nobody says which folder.
+
+    Args:
+        access: The rules.
+        operation: What is done there.
+        argument: Names the folder.
+        pattern_argument: Names files in it; one that is absolute, or climbs, could mean others.
+    """
+    patterns = access.rights.patterns("interrupt", operation)
+
+    def when(request: ToolCallRequest) -> bool:
+        folder = _given(request, argument)
+        if folder is None:
+            return bool(patterns)
+        try:
+            names = access.names(validate_path(str(folder)))
+        except (ValueError, RefusedError):
+            names = ()
+        return any(reaches(p, name) for p in patterns for name in names) or leads_there(request)
+
+    def leads_there(request: ToolCallRequest) -> bool:
+        pattern = to_posix_path(str((pattern_argument and _given(request, pattern_argument)) or ""))
+        if pattern.startswith("/"):
+            return any(reaches(p, glob_anchor(pattern)) for p in patterns)
+        return bool(patterns) and ".." in pattern.split("/")
+
+    return when
+
+
+def _given(request: ToolCallRequest, argument: str) -> object:
+    return request.tool_call.get("args", {}).get(argument)

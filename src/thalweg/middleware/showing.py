@@ -1,0 +1,98 @@
+"""Which file tools a model is shown, and what it is told of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.tools import BaseTool
+
+from thalweg.backends.composite import CompositeBackend
+from thalweg.backends.filesystem import FilesystemBackend
+from thalweg.backends.local_shell import LocalShellBackend
+from thalweg.backends.protocol import BackendProtocol, supports_delete
+from thalweg.prompts import prompt
+from thalweg.tools.kit import FsToolName, described
+from thalweg.tools.places import supports_execution
+
+Tool = BaseTool | dict[str, Any]
+
+_OF_OTHERS: tuple[FsToolName, ...] = ("grep", "execute")
+"""Tools whose descriptions speak of other tools, which may not be there."""
+_FINDS = ("glob", "grep")
+_VARIANTS = {
+    described(name, frozenset(visible))
+    for name in _OF_OTHERS
+    for visible in ((), ("execute",), ("glob",), ("grep",), _FINDS)
+}
+"""What may be told of them, when nobody tells something else."""
+
+
+def tool_name(tool: Tool) -> str | None:
+    """Name a tool of a request, if it has a name."""
+    return tool.get("name") if isinstance(tool, dict) else tool.name
+
+
+def servable(tools: Sequence[Tool], backend: BackendProtocol) -> list[Tool]:
+    """Leave out the tools that a backend cannot serve."""
+    missing = set() if supports_execution(backend) else {"execute"}
+    missing |= set() if supports_delete(backend) else {"delete"}
+    return [tool for tool in tools if tool_name(tool) not in missing]
+
+
+def retold(tools: Sequence[Tool], made: dict[tuple[str, str], BaseTool]) -> list[Tool]:
+    """Tell of other tools only if they are there; a description of the user's own stays.
+
+    Args:
+        tools: What the model is shown.
+        made: The copies that were made before, by name and description: the same request
+            has the same tools.
+    """
+    visible = frozenset(name for name in map(tool_name, tools) if name)
+    return [_retold(tool, visible, made) for tool in tools]
+
+
+def _retold(tool: Tool, visible: frozenset[str], made: dict[tuple[str, str], BaseTool]) -> Tool:
+    name = tool_name(tool)
+    if name not in _OF_OTHERS:
+        return tool
+    told = tool.get("description") if isinstance(tool, dict) else tool.description
+    wanted = described(name, visible)
+    if told == wanted or told not in _VARIANTS:
+        return tool
+    if isinstance(tool, dict):
+        return {**tool, "description": wanted}
+    key = (name, wanted)
+    if key not in made:
+        made[key] = tool.model_copy(update={"description": wanted})
+    return made[key]
+
+
+def shell_paths(backend: BackendProtocol) -> str:
+    """Tell which folders of the file tools a command finds elsewhere, and which it never does."""
+    if not isinstance(backend, CompositeBackend):
+        return ""
+    mapped = {prefix: _host(backend.default, at) for prefix, at in backend.sorted_routes}
+    pairs = [f"- `{_folder(p)}` -> `{_folder(host)}`" for p, host in mapped.items() if host]
+    others = [f"- `{_folder(p)}`" for p, host in mapped.items() if not host]
+    if not mapped:
+        return ""
+    return prompt("shell_paths").render(
+        mapped=_section("shell_paths_mapped", pairs),
+        unmapped=_section("shell_paths_unmapped", others),
+    )
+
+
+def _host(default: BackendProtocol, at: BackendProtocol) -> str | None:
+    """Find where the files of a backend are for the shell of another."""
+    if not (isinstance(default, LocalShellBackend) and isinstance(at, FilesystemBackend)):
+        return None
+    return str(at.cwd) if at.virtual_mode else "/"
+
+
+def _folder(path: str) -> str:
+    # A line break in a folder's name would make its rest look like words of ours.
+    return path.rstrip("/").encode("unicode_escape").decode() + "/"
+
+
+def _section(name: str, lines: Sequence[str]) -> str:
+    shown = "\n".join(lines)
+    return f"\n\n{prompt(name).render(lines=shown)}" if lines else ""

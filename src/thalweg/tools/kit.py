@@ -1,0 +1,129 @@
+"""The tools as LangChain takes them; making one infers nothing and costs microseconds."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from typing import Any, Literal, get_args
+
+from langchain.tools import ToolRuntime
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.tools.base import ArgsSchema
+from pydantic import BaseModel
+
+from thalweg.prompts import prompt
+from thalweg.tools import schemas
+from thalweg.tools.answers import Answer, answered
+from thalweg.tools.asking import Steps, arun, run
+from thalweg.tools.files import Desk, delete, edit_file, glob, grep, ls, write_file
+from thalweg.tools.shell import execute
+from thalweg.tools.viewing import read_file
+
+FsToolName = Literal[
+    "ls", "read_file", "write_file", "edit_file", "delete", "glob", "grep", "execute"
+]
+"""Names of the file tools, in the order in which a model is shown them."""
+
+FILE_TOOLS: tuple[FsToolName, ...] = get_args(FsToolName)
+
+_SCHEMAS: Mapping[FsToolName, type[BaseModel]] = {
+    "ls": schemas.LsSchema,
+    "read_file": schemas.ReadFileSchema,
+    "write_file": schemas.WriteFileSchema,
+    "edit_file": schemas.EditFileSchema,
+    "delete": schemas.DeleteSchema,
+    "glob": schemas.GlobSchema,
+    "grep": schemas.GrepSchema,
+    "execute": schemas.ExecuteSchema,
+}
+
+_STEPS: Mapping[FsToolName, Callable[..., Steps[Answer]]] = {
+    "ls": ls,
+    "read_file": read_file,
+    "write_file": write_file,
+    "edit_file": edit_file,
+    "delete": delete,
+    "glob": glob,
+    "grep": grep,
+}
+
+
+class FileTool(StructuredTool):
+    """A tool whose schema for the model is worked out once per process, not per agent."""
+
+    @property
+    def tool_call_schema(self) -> ArgsSchema:
+        """See `BaseTool.tool_call_schema`."""
+        if isinstance(self.args_schema, dict):
+            return super().tool_call_schema
+        return _call_schema(self.name, self.description, self.args_schema)
+
+
+@lru_cache(maxsize=256)
+def _call_schema(name: str, description: str, args_schema: type[BaseModel]) -> ArgsSchema:
+    plain = StructuredTool(name=name, description=description, args_schema=args_schema)
+    return plain.tool_call_schema
+
+
+def file_tool(desk: Desk, name: FsToolName, description: str) -> BaseTool:
+    """Make one of the tools.
+
+    Args:
+        desk: What it works with.
+        name: Which.
+        description: What the model is told of it.
+    """
+
+    def blocking(runtime: ToolRuntime[Any, Any], **asked: Any) -> ToolMessage:  # noqa: ANN401
+        call_id = runtime.tool_call_id
+        steps = answered(name, _steps(desk, name, call_id)(**asked))
+        return run(steps, desk.backend, desk.slots).message(name, call_id)
+
+    async def awaited(runtime: ToolRuntime[Any, Any], **asked: Any) -> ToolMessage:  # noqa: ANN401
+        call_id = runtime.tool_call_id
+        steps = answered(name, _steps(desk, name, call_id)(**asked))
+        return (await arun(steps, desk.backend)).message(name, call_id)
+
+    return FileTool(
+        name=name,
+        description=description,
+        args_schema=_SCHEMAS[name],
+        func=blocking,
+        coroutine=awaited,
+    )
+
+
+def _steps(desk: Desk, name: FsToolName, call_id: str | None) -> Callable[..., Steps[Answer]]:
+    if name == "execute":
+        return partial(execute, desk, call_id or "")
+    return partial(_STEPS[name], desk)
+
+
+def described(name: FsToolName, visible: frozenset[str]) -> str:
+    """Tell the model of a tool, and of others only if it has them.
+
+    Args:
+        name: The tool.
+        visible: The tools that the model sees.
+    """
+    if name == "grep":
+        return _grep(with_shell="execute" in visible)
+    if name == "execute":
+        return _execute(finds="glob" in visible, greps="grep" in visible)
+    return prompt(f"tool_{name}").text
+
+
+@lru_cache(maxsize=2)
+def _grep(*, with_shell: bool) -> str:
+    shell = f" {prompt('tool_grep_shell').text}" if with_shell else ""
+    return prompt("tool_grep").render(shell=shell)
+
+
+@lru_cache(maxsize=4)
+def _execute(*, finds: bool, greps: bool) -> str:
+    chosen = {(True, True): "both", (False, True): "grep", (True, False): "glob"}.get(
+        (finds, greps)
+    )
+    searching = f"{prompt(f'tool_execute_{chosen}').text} " if chosen else ""
+    bad = [("tool_execute_no_find", finds), ("tool_execute_no_grep", greps)]
+    examples = "".join(f"\n{prompt(name).text}" for name, shown in bad if shown)
+    return prompt("tool_execute").render(searching=searching, examples=examples)

@@ -1,0 +1,80 @@
+"""What a backend is made of: which one answers for a path, and where that path really leads."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from thalweg.backends.composite import CompositeBackend
+from thalweg.backends.filesystem import FilesystemBackend
+from thalweg.backends.paths import validate_path
+from thalweg.backends.protocol import BackendProtocol, SandboxBackendProtocol
+from thalweg.backends.state import StateBackend
+from thalweg.tools.rights import FilesystemPermission
+
+
+def real_path(backend: BackendProtocol, path: str) -> str:
+    """Say where a path leads when links are followed.
+
+    Raises:
+        ValueError: It leads out of what the backend may touch.
+        OSError: It leads in a circle.
+    """
+    if isinstance(backend, CompositeBackend):
+        place = backend.place(path)
+        return validate_path(place.outer(real_path(place.backend, place.path)))
+    if isinstance(backend, FilesystemBackend):
+        return validate_path(backend.real_path(path))
+    return path
+
+
+def folds_case(backend: BackendProtocol) -> bool:
+    """Whether `/A` and `/a` may be the same file somewhere in a backend."""
+    disks = (part for part in parts(backend) if isinstance(part, FilesystemBackend))
+    return any(_folds(str(disk.cwd)) for disk in disks)
+
+
+@lru_cache(maxsize=64)
+def _folds(folder: str) -> bool:
+    other = folder.swapcase()
+    try:
+        return other != folder and os.path.samefile(folder, other)  # noqa: PTH121  # a text
+    except OSError:
+        return False
+
+
+def supports_execution(backend: BackendProtocol) -> bool:
+    """Whether commands can be run where the files are; of many backends, the default counts."""
+    at = backend.default if isinstance(backend, CompositeBackend) else backend
+    return isinstance(at, SandboxBackendProtocol)
+
+
+def keeps_in_state(backend: BackendProtocol) -> bool:
+    """Whether any of the files are in the agent's state."""
+    return any(isinstance(part, StateBackend) for part in parts(backend))
+
+
+def below_routes(rules: Iterable[FilesystemPermission], backend: BackendProtocol) -> bool:
+    """Whether rules speak only of backends that the shell of the default does not reach."""
+    routes = [prefix for prefix, _ in _routes(backend)]
+    return bool(routes) and all(
+        any(path.startswith(prefix) for prefix in routes) for rule in rules for path in rule.paths
+    )
+
+
+def parts(backend: BackendProtocol) -> Iterator[BackendProtocol]:
+    """Yield the backends that a backend is made of; itself if it is of one piece."""
+    if not isinstance(backend, CompositeBackend):
+        yield backend
+        return
+    yield from parts(backend.default)
+    for _, routed in _routes(backend):
+        yield from parts(routed)
+
+
+def _routes(backend: BackendProtocol) -> Sequence[tuple[str, BackendProtocol]]:
+    return backend.sorted_routes if isinstance(backend, CompositeBackend) else ()
+
+
+def artifacts_root(backend: BackendProtocol) -> str:
+    """Return the folder for what is filed on the way, without a `/` at its end."""
+    return str(getattr(backend, "artifacts_root", "/")).rstrip("/")

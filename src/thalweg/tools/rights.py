@@ -1,0 +1,238 @@
+"""What an agent may touch: rules about paths, and what they say of a path.
+
+Two rules: the first rule that matches decides; of several layers of rules the strictest does,
+so a layer can take away and never give.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import Literal, get_args
+
+from thalweg.errors import ConfigError
+
+FilesystemOperation = Literal["read", "write"]
+"""What a tool does to a path: look at it or change it."""
+
+Mode = Literal["allow", "deny", "interrupt"]
+"""What becomes of a call: it goes on, is refused, or waits for a human."""
+
+
+class RuleError(ConfigError, ValueError):
+    """A rule about paths that cannot mean anything."""
+
+    code = "config.rule"
+
+
+class UnsupportedRuleError(ConfigError, NotImplementedError):
+    """A rule that cannot be kept: of a home folder, or beside a shell that knows no rules."""
+
+    code = "config.rule_unsupported"
+
+
+@dataclass(frozen=True)
+class FilesystemPermission:
+    """A rule: what becomes of calls that read or write certain paths.
+
+    Rules hold for the path that is asked for and for what it is a link to. A pattern that
+    begins with names and not with wildcards (`/secrets/**`) is better: listing, searching and
+    deleting a folder is judged by whether the pattern could match something in it.
+
+    Raises:
+        RuleError: A path is not absolute, climbs with `..`, or a word is not one of ours.
+        UnsupportedRuleError: A path names a home folder with `~`.
+    """
+
+    operations: list[FilesystemOperation]
+    paths: list[str]
+    """Patterns: `*` and `?` within a name, `**` for folders, `[abc]`, `{a,b}`. They match names
+    that begin with a dot, too."""
+    mode: Mode = "allow"
+
+    def __post_init__(self) -> None:
+        for operation in self.operations:
+            if operation not in get_args(FilesystemOperation):
+                what = f"Permission operation {operation!r}"
+                raise RuleError(what, "there is no such operation", "use 'read' and 'write'")
+        if self.mode not in get_args(Mode):
+            what = f"Permission mode {self.mode!r}"
+            raise RuleError(what, "there is no such mode", "use 'allow', 'deny' or 'interrupt'")
+        for path in self.paths:
+            _check_pattern(path)
+
+
+def _check_pattern(path: str) -> None:
+    parts = PurePosixPath(_slashes(path)).parts
+    if not path.startswith("/"):
+        what = f"Permission path must start with '/': {path!r}"
+        raise RuleError(what, "tools take absolute paths", "write it from the root")
+    if ".." in parts:
+        what = f"Permission path must not contain '..': {path!r}"
+        raise RuleError(what, "where it leads depends on links", "write it without climbing")
+    if "~" in parts:
+        what = f"Permission path must not contain '~': {path!r}"
+        raise UnsupportedRuleError(what, "backends have no home folders", "write it from the root")
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """Layers of rules; a path is treated as the strictest layer says.
+
+    Example:
+        >>> parent = [FilesystemPermission(["write"], ["/etc/**"], "deny")]
+        >>> child = [FilesystemPermission(["write"], ["/**"], "allow")]
+        >>> both(parent, child).verdict("write", "/etc/hosts")
+        'deny'
+    """
+
+    layers: tuple[tuple[FilesystemPermission, ...], ...] = ()
+
+    def __bool__(self) -> bool:
+        return any(self.layers)
+
+    def __iter__(self) -> Iterator[FilesystemPermission]:
+        """Every rule, of all layers."""
+        return (rule for layer in self.layers for rule in layer)
+
+    def verdict(
+        self, operation: FilesystemOperation, path: str, *, folds_case: bool = False
+    ) -> Mode:
+        """Say what becomes of a call.
+
+        Args:
+            operation: What it does.
+            path: To which path, absolute and normalized.
+            folds_case: `/A` and `/a` are the same file.
+        """
+        return strictest(_verdict(layer, operation, path, folds_case) for layer in self.layers)
+
+    def forbidding(
+        self, path: str, *, is_folder: bool = True, folds_case: bool = False
+    ) -> list[str]:
+        """List the patterns because of which a path may not be deleted.
+
+        With a folder goes everything in it, so a pattern that could match something there
+        forbids it, whatever rules stand before; and so does one that matches a folder above.
+        """
+        deciding = _forbidding_folder if is_folder else _forbidding_file
+        found = (p for layer in self.layers for p in deciding(layer, path, folds_case))
+        return list(dict.fromkeys(found))
+
+    def patterns(self, mode: Mode, operation: FilesystemOperation) -> list[str]:
+        """List the patterns of the rules that say this of this operation."""
+        rules = (rule for rule in self if rule.mode == mode and operation in rule.operations)
+        return [pattern for rule in rules for pattern in rule.paths]
+
+
+Permissions = Sequence[FilesystemPermission] | Rights | None
+"""Rules as they are given: one layer, several, or none."""
+
+
+def rights(given: Permissions) -> Rights:
+    """Bring rules into layers; what has them already stays as it is."""
+    if isinstance(given, Rights):
+        return given
+    return Rights((tuple(given),)) if given else Rights()
+
+
+def both(parent: Permissions, child: Permissions) -> Rights:
+    """Put a child's rules on top of its parent's: the child may do what both allow."""
+    return Rights((*rights(parent).layers, *rights(child).layers))
+
+
+def strictest(modes: Iterable[Mode]) -> Mode:
+    """Of what several rules say, take what lets the least happen."""
+    said = set(modes)
+    return "deny" if "deny" in said else "interrupt" if "interrupt" in said else "allow"
+
+
+def reaches(pattern: str, folder: str, *, folds_case: bool = False) -> bool:
+    """Whether a pattern matches a folder or one above it, or could match something in it.
+
+    Example:
+        >>> reaches("/work/*/secrets", "/work/app"), reaches("/work/*.log", "/work/notes")
+        (True, False)
+    """
+    parts = _parts(folder)
+    return any(_walks(_parts(p), parts, folds_case) for p in _alternatives(pattern))
+
+
+def _walks(segments: Sequence[str], parts: Sequence[str], folds_case: bool) -> bool:  # noqa: FBT001
+    for segment, part in zip(segments, parts, strict=False):
+        if segment == "**":
+            return True
+        if not _matcher(segment, folds_case)(part):
+            return False
+    return True
+
+
+def _verdict(
+    layer: Iterable[FilesystemPermission],
+    operation: FilesystemOperation,
+    path: str,
+    folds_case: bool,  # noqa: FBT001
+) -> Mode:
+    for rule in layer:
+        if operation in rule.operations and any(
+            _matcher(pattern, folds_case)(path) for pattern in rule.paths
+        ):
+            return rule.mode
+    return "allow"
+
+
+def _forbidding_folder(
+    layer: Iterable[FilesystemPermission],
+    path: str,
+    folds_case: bool,  # noqa: FBT001
+) -> Iterator[str]:
+    for rule in layer:
+        if rule.mode == "deny" and "write" in rule.operations:
+            for pattern in rule.paths:
+                if reaches(pattern, path, folds_case=folds_case):
+                    yield pattern
+
+
+def _forbidding_file(
+    layer: Iterable[FilesystemPermission],
+    path: str,
+    folds_case: bool,  # noqa: FBT001
+) -> list[str]:
+    for rule in layer:
+        if "write" in rule.operations:
+            matched = [p for p in rule.paths if _matcher(p, folds_case)(path)]
+            if matched:
+                return matched if rule.mode == "deny" else []
+    return []
+
+
+@lru_cache(maxsize=1024)
+def _matcher(pattern: str, folds_case: bool) -> Callable[[str], bool]:  # noqa: FBT001
+    from wcmatch import glob  # noqa: PLC0415  # only agents that have rules pay for it
+
+    flags = glob.BRACE | glob.GLOBSTAR | glob.DOTGLOB | glob.FORCEUNIX
+    flags |= glob.IGNORECASE if folds_case else glob.CASE
+    if not folds_case:
+        return glob.compile(_slashes(pattern), flags=flags).match
+    match = glob.compile(_folded(pattern), flags=flags).match
+    return lambda path: match(_folded(path))
+
+
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFC", _slashes(path))
+
+
+@lru_cache(maxsize=1024)
+def _alternatives(pattern: str) -> tuple[str, ...]:
+    from bracex import expand  # noqa: PLC0415  # see `_matcher`
+
+    return tuple(expand(_slashes(pattern)))
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(part for part in _slashes(path).split("/") if part not in {"", "."})
+
+
+def _slashes(path: str) -> str:
+    return path.replace("\\", "/")

@@ -1,0 +1,92 @@
+"""The tool that reads a file: text by pages, images and documents as what they are."""
+
+import mimetypes
+from pathlib import PurePosixPath
+
+from thalweg.backends.files import file_type
+from thalweg.backends.protocol import ReadResult
+from thalweg.backends.text import EMPTY_CONTENT_WARNING, check_empty_content
+from thalweg.prompts import prompt
+from thalweg.tools.answers import Answer, refuse
+from thalweg.tools.asking import Steps, ask
+from thalweg.tools.files import Desk
+from thalweg.tools.reading import Page, from_char, page_of, rendered, within
+from thalweg.tools.schemas import DEFAULT_READ_LIMIT, DEFAULT_READ_OFFSET
+
+MAX_MEDIA_BYTES = 32 * 1024 * 1024
+"""Bytes of an image or a document that are shown: no provider takes more in one message."""
+
+NO_LINES_REQUESTED_WARNING = prompt("no_lines").text
+
+_UNDECODABLE = "codec can't decode"
+"""What backends say of a file that is not text, in Python's words."""
+_UNKNOWN = "application/octet-stream"
+
+
+def read_file(
+    desk: Desk,
+    file_path: str,
+    offset: int = DEFAULT_READ_OFFSET,
+    limit: int = DEFAULT_READ_LIMIT,
+    char_offset: int = 0,
+    char_limit: int | None = None,
+) -> Steps[Answer]:
+    """Read a page of a file."""
+    path = desk.access.checked("read", file_path)
+    if char_limit is not None and char_limit < 1:
+        return refuse(prompt("too_few_chars").render(char_limit=char_limit))
+    read = yield from ask(ReadResult, "read", path, offset=offset, limit=limit)
+    if read.error:
+        is_text = _UNDECODABLE not in read.error
+        told = f"Error: {read.error}" if is_text else prompt("not_text").render(problem=read.error)
+        return refuse(told)
+    if read.file_data is None:
+        return refuse(f"Error: no data returned for '{path}'")
+    content = read.file_data["content"]
+    if _is_whole(read) and (check_empty_content(content) or content == EMPTY_CONTENT_WARNING):
+        return Answer(_blank(read, content, limit))
+    kind = file_type(path)
+    if kind != "text" or read.file_data.get("encoding", "utf-8") == "base64":
+        return _medium(path, kind if kind != "text" else "file", content)
+    return _text(desk, path, page_of(read, content, offset), offset, char_offset, char_limit)
+
+
+def _text(
+    desk: Desk, path: str, page: Page, offset: int, char_offset: int, char_limit: int | None
+) -> Answer:
+    chars = len(page.lines[0])
+    if char_offset > chars:
+        past = prompt("past_line")
+        return refuse(past.render(char_offset=char_offset, line=page.first, chars=chars))
+    if char_offset > 0:
+        page = from_char(page, char_offset)
+    if char_limit is not None:
+        page = within(page, char_limit)
+    notices = [prompt("before_start").render(offset=offset)] if offset < 0 else []
+    return Answer(rendered(page, path, desk.read_chars, notices))
+
+
+def _is_whole(read: ReadResult) -> bool:
+    """Whether a window is the whole file; when nobody knows how long that is, it is not."""
+    return read.start_line is None or (read.start_line == 1 and read.total_lines == read.end_line)
+
+
+def _blank(read: ReadResult, content: str, limit: int) -> str:
+    # Some backends answer with the reminder itself, which has no place under a status line.
+    if read.no_lines_requested and not content:
+        return prompt("no_lines").render(limit=limit)
+    return EMPTY_CONTENT_WARNING
+
+
+def _medium(path: str, kind: str, content: str) -> Answer:
+    mime_type = mimetypes.guess_type(f"file{PurePosixPath(path).suffix}")[0] or _UNKNOWN
+    size = len(content) * 3 // 4
+    if size > MAX_MEDIA_BYTES:
+        told = prompt("media_too_large")
+        return refuse(told.render(path=path, size=size, most=MAX_MEDIA_BYTES))
+    if mime_type == _UNKNOWN:
+        return Answer(prompt("binary_file").render(path=path, size=size))
+    return Answer(
+        [{"type": kind, "base64": content, "mime_type": mime_type}],
+        notes={"read_file_path": path, "read_file_media_type": mime_type},
+    )

@@ -1,0 +1,30 @@
+"""A place that only runs commands keeps every promise of a backend."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.sandboxes import FolderSandbox
+from thalweg.backends.protocol import BackendProtocol
+from thalweg.testing.backends import BackendContract
+
+
+class TestSandbox(BackendContract):
+    """Its `/` is a folder of the machine that it runs on."""
+
+    @pytest.fixture
+    def backend(self, tmp_path: Path) -> BackendProtocol:
+        """Return an empty backend."""
+        return FolderSandbox(tmp_path)
+
+
+class TestWholeSandbox(BackendContract):
+    """Its `/` is that of the machine, as in a container of its own."""
+
+    @pytest.fixture
+    def backend(self, tmp_path: Path) -> BackendProtocol:
+        """Return a backend of everything, and take an empty folder as home."""
+        self.home = str(tmp_path)
+        sandbox = FolderSandbox(tmp_path)
+        sandbox.root = "/"
+        return sandbox
