@@ -94,20 +94,25 @@ class House(Protocol):
     @property
     def specs(self) -> Mapping[str, Spec]:
         """The subagents, by name."""
+        ...
 
     @property
     def private_state_keys(self) -> frozenset[str]:
         """Keys of the parent's state that no child gets."""
+        ...
 
     @property
     def writable(self) -> BackendProtocol | None:
         """Where a long report can be kept; `None` where there is no such place."""
+        ...
 
     def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
         """Give what is to be run, made when it is first needed."""
+        ...
 
     def sent_before(self, call_id: str) -> list[AnyMessage] | None:
         """Give what the parent's model was sent before it made a call, where that is known."""
+        ...
 
 
 def task_tool(house: House, description: str) -> BaseTool:
