@@ -135,8 +135,8 @@ def test_a_large_file_keeps_its_head_and_says_how_to_read_on() -> None:
     assert 700 < COUNT(text) <= 1_000
     shown = text.count("- note") + 3
     assert (
-        f'[{shown} of 40003 lines are shown whole; to read on: read_file(file_path="/a", offset={shown})]'
-        in text
+        f"[{shown} of 40003 lines are shown whole; "
+        f'to read on: read_file(file_path="/a", offset={shown})]' in text
     )
     assert text.endswith("/b\n\nsmall")
 
@@ -322,7 +322,7 @@ def test_the_mark_for_the_cache_is_anthropic_s_alone(backend: Watched, tmp_path:
     claude = anthropic.ChatAnthropic(model="claude-sonnet-4-5", api_key="x")
     marks = [
         middleware.modify_request(
-            ModelRequest(model=model, messages=[], state={"messages": [], "memory_contents": {}})  # type: ignore[typeddict-unknown-key]
+            ModelRequest(model=model, messages=[], state={"messages": [], "memory_contents": {}})  # type: ignore[arg-type]
         ).system_message
         for model in (claude, ScriptedModel(script=lambda _: "x"))
     ]
