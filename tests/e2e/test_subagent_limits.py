@@ -16,6 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tests.e2e.scripted import Agent, RuledModel, calls, says
 from tests.e2e.test_subagents import (
     AT,
+    GO,
     agent_of,
     asked,
     batch,
@@ -33,7 +34,7 @@ Ask = Callable[[Agent], dict[str, Any]]
 
 def aasked(agent: Agent) -> dict[str, Any]:
     """Ask an agent on an event loop of its own."""
-    return asyncio.run(agent.ainvoke({"messages": [("user", "go")]}, AT))
+    return asyncio.run(agent.ainvoke(GO, AT))
 
 
 def endless(messages: Sequence[BaseMessage]) -> AIMessage:
@@ -156,8 +157,7 @@ def atold(agent: Agent) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Ask on an event loop, and give what was told on the way."""
 
     async def ask() -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        said: Any = {"messages": [("user", "go")]}
-        stream = agent.astream(said, AT, stream_mode=["custom", "values"])
+        stream = agent.astream(GO, AT, stream_mode=["custom", "values"])
         came = [(kind, one) async for kind, one in stream]
         values: Any = [one for kind, one in came if kind == "values"]
         return [one for kind, one in came if kind == "custom"], values[-1]  # type: ignore[misc]
@@ -290,7 +290,7 @@ def test_who_cancels_the_parent_cancels_its_children_and_their_tools() -> None:
     agent = agent_of(parent, spec)
 
     async def run() -> dict[str, Any]:
-        running = asyncio.create_task(agent.ainvoke({"messages": [("user", "go")]}, AT))
+        running = asyncio.create_task(agent.ainvoke(GO, AT))
         await started.wait()
         await asyncio.sleep(0.2)
         running.cancel()
@@ -342,8 +342,8 @@ def test_children_of_one_message_work_at_the_same_time() -> None:
 
     many = batch(*(task(f"t{n}") for n in range(12)))
     agent = agent_of(hands_out(many), worker(rule))
-    config = {**AT, "max_concurrency": 12}
-    result = agent.invoke({"messages": [("user", "go")]}, config)
+    config: Any = {**AT, "max_concurrency": 12}
+    result = agent.invoke(GO, config)
 
     assert most == 12
     assert len(result["tasks"]) == 12

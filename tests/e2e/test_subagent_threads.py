@@ -21,6 +21,7 @@ from langgraph.types import Command
 from tests.e2e.scripted import Agent, RuledModel, calls, says
 from tests.e2e.test_subagents import (
     AT,
+    GO,
     agent_of,
     asked,
     batch,
@@ -119,9 +120,9 @@ def test_a_person_is_asked_inside_a_child_and_the_child_goes_on(
     person = HumanInTheLoopMiddleware(interrupt_on={"deploy": True})
     spec = worker(rule, tools=[look, deploy], middleware=[person, context])
     two = batch(task("t1", description="deploy"), task("t2", description="quick"))
-    tasks = SubAgentMiddleware(backend=None, subagents=[spec])
+    stack: list[Any] = [SubAgentMiddleware(backend=None, subagents=[spec]), context]
     with saver(kind, tmp_path) as kept:
-        agent = create_agent(hands_out(two), middleware=[tasks, context], checkpointer=kept)
+        agent: Any = create_agent(hands_out(two), middleware=stack, checkpointer=kept)
         first = asked(agent)
         (interrupt,) = first["__interrupt__"]
         assert interrupt.value["action_requests"][0]["args"] == {"where": "prod"}
@@ -231,7 +232,7 @@ def test_async_children_share_the_archive_with_their_parent() -> None:
 
     many = batch(*(task(f"t{n}", description=f"task {n}") for n in range(30)))
     agent = agent_of(hands_out(many), worker(rule, middleware=[context]), middleware=[context])
-    result = asyncio.run(agent.ainvoke({"messages": [("user", "go")]}, AT))
+    result = asyncio.run(agent.ainvoke(GO, AT))
 
     for n in range(30):
         got = report(result, f"t{n}")

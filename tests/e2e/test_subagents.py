@@ -23,6 +23,7 @@ from thalweg.backends.protocol import BackendProtocol, WriteResult
 from thalweg.middleware.subagents import CompiledSubAgent, SubAgent, SubAgentMiddleware
 from thalweg.subagents.joining import merge_artifacts
 
+GO: Any = {"messages": [("user", "go")]}
 AT: Any = {"configurable": {"thread_id": "t"}}
 
 
@@ -39,8 +40,9 @@ def told(messages: Sequence[BaseMessage]) -> str:
 
 def worker(rule: Rule, **more: Any) -> SubAgent:  # noqa: ANN401
     """Make a spec."""
-    spec: Any = {"name": "worker", "description": "works", "model": RuledModel(rule=rule)}
-    return {"tools": [look], **spec, **more}
+    given: Any = {"name": "worker", "description": "works", "model": RuledModel(rule=rule)}
+    spec: SubAgent = given | {"tools": [look]} | more
+    return spec
 
 
 def hands_out(*tasks: AIMessage) -> RuledModel:
@@ -76,8 +78,8 @@ def asked(agent: Agent, **state: Any) -> dict[str, Any]:  # noqa: ANN401
 
 def report(result: dict[str, Any], call_id: str = "t1") -> ToolMessage:
     """Find the result of a call."""
-    messages = result["messages"]
-    return next(m for m in messages if m.type == "tool" and m.tool_call_id == call_id)
+    answers = [m for m in result["messages"] if isinstance(m, ToolMessage)]
+    return next(m for m in answers if m.tool_call_id == call_id)
 
 
 def test_the_report_is_the_last_words_of_the_child_as_they_are() -> None:
@@ -347,8 +349,8 @@ def test_what_the_runtime_carries_reaches_the_tools_of_a_child_unchanged() -> No
 
     spec = worker(says(calls("peek", "c1"), "fine"), tools=[peek])
     agent = agent_of(hands_out(task()), spec)
-    config = {**AT, "metadata": {"customer": "c-7"}}
-    agent.invoke({"messages": [("user", "go")]}, config, context={"user": "ada"})
+    config: Any = {**AT, "metadata": {"customer": "c-7"}}
+    agent.invoke(GO, config, context={"user": "ada"})
 
     assert seen == [({"user": "ada"}, "c-7")]
 
@@ -497,7 +499,7 @@ def test_a_long_report_is_cut_and_its_whole_is_in_a_file() -> None:
     tasks = SubAgentMiddleware(backend=backend, subagents=[worker(says(long))])
     agent = create_agent(hands_out(task("t/1")), middleware=[tasks])
 
-    got = report(agent.invoke({"messages": [("user", "go")]}), "t/1")
+    got = report(agent.invoke(GO), "t/1")
 
     ((path, kept),) = backend.files.items()
     assert kept == long
@@ -514,7 +516,7 @@ def test_a_long_report_stays_whole_where_no_file_takes_it() -> None:
     tasks = SubAgentMiddleware(backend=backend, subagents=[worker(says(long))])
     agent = create_agent(hands_out(task()), middleware=[tasks])
 
-    assert report(agent.invoke({"messages": [("user", "go")]})).text == long.rstrip()
+    assert report(agent.invoke(GO)).text == long.rstrip()
 
 
 def test_async_and_sync_give_the_same() -> None:
@@ -528,6 +530,6 @@ def test_async_and_sync_give_the_same() -> None:
         return got.content, got.artifact
 
     def arun(agent: Agent) -> dict[str, Any]:
-        return asyncio.run(agent.ainvoke({"messages": [("user", "go")]}, AT))
+        return asyncio.run(agent.ainvoke(GO, AT))
 
     assert result(arun)[0] == result(asked)[0] == "fine"

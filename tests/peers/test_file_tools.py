@@ -1,6 +1,6 @@
 """The file tools answer as those of the installed Deep Agents do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,19 +12,21 @@ from hypothesis import strategies as st
 from tests.unit.tools.calls import WAYS, Way, call
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.local_shell import LocalShellBackend
-from thalweg.middleware.filesystem import FilesystemMiddleware, FilesystemPermission
+from thalweg.middleware.filesystem import FilesystemMiddleware
+from thalweg.middleware.permissions import FilesystemPermission
 
 pytest.importorskip("deepagents")
 
-from deepagents.backends import FilesystemBackend as PeerDisk  # noqa: E402
-from deepagents.backends import LocalShellBackend as PeerShell  # noqa: E402
-from deepagents.middleware.filesystem import (  # noqa: E402
+from deepagents.backends import FilesystemBackend as PeerDisk
+from deepagents.backends import LocalShellBackend as PeerShell
+from deepagents.middleware.filesystem import (
     FilesystemMiddleware as PeerMiddleware,
 )
-from deepagents.middleware.filesystem import (  # noqa: E402
+from deepagents.middleware.filesystem import (
     FilesystemPermission as PeerPermission,
 )
 
+Rule = tuple[Any, Any, Any]
 Call = tuple[str, dict[str, Any]]
 Told = tuple[object, str, object]
 
@@ -41,7 +43,7 @@ FILES = {
     "long.txt": "y" * 1200 + "\nshort\n",
     "dot.png": "not really\n",
 }
-RULES: list[tuple[list[str], list[str], str]] = [
+RULES: list[Rule] = [
     (["read", "write"], ["/src/deep/**"], "deny"),
     (["write"], ["/a.txt"], "deny"),
     (["read"], ["/b.md"], "interrupt"),
@@ -123,8 +125,8 @@ def told(middleware: Any, name: str, args: dict[str, Any], way: Way = "invoke") 
 
 def sides(
     folder: Path,
-    rules: list[tuple[list[str], list[str], str]] = [],
-    **options: Any,  # noqa: ANN401, B006
+    rules: Sequence[Rule] = (),
+    **options: Any,  # noqa: ANN401
 ) -> tuple[FilesystemMiddleware, Any]:
     """Make both, each over files of its own."""
     make: Callable[..., Any] = FilesystemPermission
@@ -149,7 +151,7 @@ def test_a_call_is_answered_alike(
     tmp_path: Path,
     name: str,
     args: dict[str, Any],
-    rules: list[tuple[list[str], list[str], str]],
+    rules: list[Rule],
     way: Way,
 ) -> None:
     """With and without rules, blocking and awaited, to the letter."""

@@ -79,6 +79,17 @@ def test_a_child_asks_where_its_parent_or_its_own_spec_asks_and_nowhere_else(
     assert asks(merge_approvals(parent, child), name, size) == either
 
 
+@given(st.integers(-1, 4), st.integers(-1, 4), sizes)
+def test_two_predicates_on_one_tool_are_both_heard(one: int, other: int, size: int) -> None:
+    """A call that only one of them wants to be seen is seen."""
+    mine, theirs = (
+        {"task": InterruptOnConfig(allowed_decisions=["approve"], when=when(n))}
+        for n in (one, other)
+    )
+
+    assert asks(merge_approvals(mine, theirs), "task", size) == (size > one or size > other)
+
+
 @given(approvals, approvals, st.sampled_from(TOOLS))
 def test_nobody_may_decide_more_than_the_parent_allows(
     parent: Approvals, child: Approvals, name: str

@@ -1,6 +1,7 @@
 """Pages of `read_file` are the file."""
 
 import re
+from typing import Any
 
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -23,7 +24,7 @@ lines = st.tuples(odd | long, ends).map("".join)
 texts = st.tuples(st.lists(lines, max_size=12).map("".join), odd).map("".join)
 
 
-def pages(tool: FilesystemMiddleware, **asked: int) -> tuple[str, int]:
+def pages(tool: FilesystemMiddleware, **asked: Any) -> tuple[str, int]:  # noqa: ANN401
     """Read on as each page says, until one says that there is no more."""
     told = call(tool, "read_file", file_path="/f", **asked)
     assert told.status == "success", told.content
@@ -78,7 +79,9 @@ def test_a_line_of_a_quarter_of_a_million_characters_is_read_to_its_end() -> Non
 
     assert whole == text
     assert str(part.content).splitlines() == [
-        "@@ lines 1-1 of 1 | truncated mid-line | 8 of 264000 chars | next offset 0 "
-        "| next char_offset 200008 | from char 200000 @@",
+        (
+            "@@ lines 1-1 of 1 | truncated mid-line | 8 of 264000 chars | next offset 0 "
+            "| next char_offset 200008 | from char 200000 @@"
+        ),
         "0025000,",
     ]

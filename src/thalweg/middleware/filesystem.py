@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from threading import BoundedSemaphore
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NotRequired, TypeVar
 from uuid import uuid4
 
 from langchain.agents.middleware.types import (
@@ -12,6 +12,7 @@ from langchain.agents.middleware.types import (
     ExtendedModelResponse,
     ModelRequest,
     ModelResponse,
+    PrivateStateAttr,
 )
 from langchain.tools.tool_node import ToolCallRequest
 from langchain_core.exceptions import ModelInvalidRequestError
@@ -19,7 +20,7 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
-from thalweg.backends.channel import FilesystemState
+from thalweg.backends.channel import FilesChannel, FilesystemState, merge_notes
 from thalweg.backends.paths import sanitize_tool_call_id
 from thalweg.backends.protocol import BackendProtocol, FileData
 from thalweg.backends.shared import shared, with_notices
@@ -108,6 +109,7 @@ __all__ = [
     "GrepSchema",
     "LsSchema",
     "ReadFileSchema",
+    "SharedState",
     "WriteFileSchema",
     "supports_execution",
 ]
@@ -157,6 +159,17 @@ class ArgumentError(ConfigError, ValueError):
 
 class BackendKindError(ConfigError, TypeError):
     """What was given as a backend is none."""
+
+
+class SharedState(AgentState[Any]):
+    """The state of an agent whose files are elsewhere: who changed what, and no files.
+
+    It has the channels of `FilesystemState`, by which the agents of a run know of each other's
+    changes; nobody sees them from outside.
+    """
+
+    files: NotRequired[Annotated[dict[str, FileData], PrivateStateAttr, FilesChannel()]]
+    files_unseen: NotRequired[Annotated[dict[str, str], PrivateStateAttr, merge_notes]]
 
 
 class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
@@ -217,7 +230,7 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
         self.backend: BackendProtocol = StateBackend() if backend is None else backend
         _check(self.backend, tools, max_execute_timeout, grep_max_count)
         in_state = keeps_in_state(self.backend)
-        self.state_schema = FilesystemState if in_state else AgentState
+        self.state_schema = FilesystemState if in_state else SharedState
         self._custom_system_prompt = system_prompt
         self._descriptions = dict(custom_tool_descriptions or {})
         self._result_chars = _chars(tool_token_limit_before_evict)
@@ -396,7 +409,7 @@ def _told(response: ModelResponse[Any], changed: Sequence[AnyMessage]) -> Respon
     """Put what changes in the state beside a model's answer."""
     if not changed:
         return response
-    command = Command[Any](update={"messages": list(changed)})
+    command: Command[Any] = Command(update={"messages": list(changed)})
     return ExtendedModelResponse(model_response=response, command=command)
 
 

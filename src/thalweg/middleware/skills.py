@@ -130,7 +130,8 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     described that share words with the request which the thread began with; the others are named
     or counted, and the tool `find_skills` finds them. What is described is chosen once: to choose
     anew with every request would rewrite the prompt, and with it everything that a provider has
-    cached. It is chosen again, keeping what was there, when the skills themselves change.
+    cached. It is chosen again when the skills themselves change, for the request of then, keeping
+    what else was described as far as there is room.
 
     That is looked at when a run begins, never inside one: files whose size or date is another one
     are read again, where the backend tells these. Where it does not, a thread keeps what it began
@@ -217,7 +218,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         listing = self._listing(found.skills, before)
         if not listing.is_complete:
             wanted = wanted_first(found.skills, state.get("messages") or ())
-            listing = self._listing(found.skills, [*before, *wanted])
+            listing = self._listing(found.skills, [*wanted, *before])
         if before or not listing.is_complete:
             update["_skills_described"] = list(listing.described)
         return update

@@ -18,13 +18,14 @@ from langgraph.types import Command
 from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
+from thalweg.backends.channel import GONE
+from thalweg.backends.child import Child, child_of
 from thalweg.backends.protocol import BackendProtocol, WriteResult
 from thalweg.middleware.names import child_name
 from thalweg.prompts import prompt
 from thalweg.subagents.events import Kind, tell
 from thalweg.subagents.joining import (
     brought_back,
-    changed_files,
     fork_task,
     forked,
     handed_down,
@@ -33,7 +34,7 @@ from thalweg.subagents.joining import (
 from thalweg.subagents.ledger import Status, Task, brief, iso
 from thalweg.subagents.progress import ACTIVE, Progress
 from thalweg.subagents.report import ANSWER_CHARS, Report, account, answer_of, footer
-from thalweg.subagents.running import arun_child, run_child
+from thalweg.subagents.running import CONFIG, arun_child, run_child
 from thalweg.subagents.specs import Spec
 
 _log = logging.getLogger("thalweg.subagents")
@@ -126,7 +127,9 @@ def task_tool(house: House, description: str) -> BaseTool:
         if isinstance(run, ToolMessage):
             return run
         try:
-            run_child(run.child, run.inputs, run.progress, run.tell_turn)
+            with run.files as files:
+                config = files.config(CONFIG)
+                run_child(run.child, run.inputs, config, run.progress, run.tell_turn)
         except BaseException as error:  # noqa: BLE001 (a run's edge; what is no failure goes on)
             return run.died(error)
         report = run.report()
@@ -146,7 +149,9 @@ def task_tool(house: House, description: str) -> BaseTool:
         if isinstance(run, ToolMessage):
             return run
         try:
-            await arun_child(run.child, run.inputs, run.progress, run.tell_turn)
+            with run.files as files:
+                config = files.config(CONFIG)
+                await arun_child(run.child, run.inputs, config, run.progress, run.tell_turn)
         except BaseException as error:  # noqa: BLE001 (as above)
             return run.died(error)
         report = run.report()
@@ -218,6 +223,10 @@ class Delegation:
     instructions: str
     inputs: dict[str, Any] = field(init=False)
     thread: str | None = field(init=False)
+    files: Child = field(init=False)
+    """Its part in the files of its parent's run."""
+    changes: dict[str, Any] = field(init=False)
+    """What the parent's state has to learn of them."""
     _began: float = field(default_factory=time.monotonic)
     _began_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -232,6 +241,7 @@ class Delegation:
             self.inputs = forked(state, sent, task, None if is_ours else private)
         self.progress.knows(self.inputs["messages"])
         self.thread = child_name(self.runtime.config or {})
+        self.files = child_of(name=self.spec.name, call_id=self.call_id)
 
     @property
     def call_id(self) -> str:
@@ -277,7 +287,7 @@ class Delegation:
         if limit is None and (not isinstance(values, Mapping) or "messages" not in values):
             raise ValueError(_NO_MESSAGES)
         values = values or {}
-        files, artifacts = self._files(values), self._artifacts(values)
+        files = self._files(None if limit == "seconds" else values.get("files"))
         status: Status = "completed"
         if limit is not None:
             status = "timed_out" if limit == "seconds" else "partial"
@@ -291,14 +301,15 @@ class Delegation:
                 answer = prompt("task_silent").render(subagent=self.spec.name, body=body)
             elif not is_json:
                 answer += footer(self.progress, files)
-        return self._made(status, answer, files=files, artifacts=artifacts, limit=limit)
+        return self._made(status, answer, files=files, limit=limit)
 
     def _made(self, status: Status, answer: str, **more: Any) -> Report:  # noqa: ANN401
         return Report(
             self.spec.name,
             self.call_id,
             status,
-            answer,
+            answer + self.files.notices(),
+            artifacts=self._artifacts(),
             turns=self.progress.turns,
             tokens=self.progress.tokens,
             seconds=self._seconds(),
@@ -317,14 +328,22 @@ class Delegation:
         said = self.progress.texts[-1] if self.progress.texts else f"{report.turns} turns taken"
         return f"stopped at {self._limit(report.limit)}: {said}"
 
-    def _files(self, values: Mapping[str, Any]) -> tuple[str, ...]:
-        """Name the files that it changed: those of its state, and those of its tools."""
-        after = values.get("files")
-        changed = changed_files(self.inputs.get("files"), after) if after else {}
-        return tuple(dict.fromkeys([*self.progress.files, *changed]))
+    def _files(self, files: object) -> tuple[str, ...]:
+        """Take over what it changed in the files, and name them: its tools may know of more.
 
-    def _artifacts(self, values: Mapping[str, Any]) -> tuple[str, ...]:
-        return tuple(new_artifacts(values, self.runtime.state.get("artifacts")))
+        Args:
+            files: Those of its last state, where it came to one.
+        """
+        given = self.inputs.get("files")
+        after = files if isinstance(files, Mapping) else None
+        self.changes = self.files.update(after, given=given)
+        changed = dict(self.changes.get("files", {}))
+        gone = changed.pop(GONE, {})
+        return tuple(dict.fromkeys([*self.progress.files, *changed, *gone]))
+
+    def _artifacts(self) -> tuple[str, ...]:
+        values, had = self.progress.values or {}, self.runtime.state.get("artifacts")
+        return tuple(new_artifacts(values, had))
 
     def place(self, report: Report) -> tuple[BackendProtocol, str] | None:
         """Say where an answer goes that is too long to be handed over whole.
@@ -348,7 +367,7 @@ class Delegation:
     def ended(self, report: Report) -> Command[Any]:
         """Give the parent the report, and what the child changed of its state."""
         values = self.progress.values or {}
-        update = brought_back(values, self.inputs, self.house.private_state_keys)
+        update = brought_back(values, self.inputs, self.house.private_state_keys) | self.changes
         if report.artifacts:
             update["artifacts"] = [*report.artifacts]
         return self._command(report, update)
@@ -370,7 +389,7 @@ class Delegation:
         _log.warning("subagent %s, task %s failed", self.spec.name, self.call_id, exc_info=error)
         kind = type(error).__name__
         answer = prompt("task_failed").render(subagent=self.spec.name, kind=kind)
-        files = self._files(self.progress.values or {})
+        files = self._files(None)
         answer += footer(self.progress, files)
         report = self._made("failed", answer, files=files, error=f"{kind}: {error}"[:500])
         return self.ended(report)

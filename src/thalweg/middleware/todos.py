@@ -27,7 +27,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
-from thalweg.middleware.instructions import instructed
+from thalweg.middleware.system_prompt import with_text
 from thalweg.prompts import prompt
 from thalweg.tools.ready import ReadyTool
 
@@ -64,7 +64,7 @@ class TodoListMiddleware(LangChainTodoList):
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
         """Say in the system prompt how the list is kept."""
-        return handler(instructed(request, self.system_prompt))
+        return handler(with_text(request, self.system_prompt))
 
     async def awrap_model_call(
         self,
@@ -72,7 +72,7 @@ class TodoListMiddleware(LangChainTodoList):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """See `wrap_model_call`."""
-        return await handler(instructed(request, self.system_prompt))
+        return await handler(with_text(request, self.system_prompt))
 
     def wrap_tool_call(
         self,

@@ -10,11 +10,24 @@ from thalweg.prompts import prompt
 OURS = "thalweg_"
 """What the keys of a state begin with that describe one agent's own thread."""
 FORK_EXCLUDED = frozenset(
-    {"messages", "structured_response", "jump_to", "tasks", "artifacts", "pinned_skills", "rubric"}
+    {
+        "messages",
+        "structured_response",
+        "jump_to",
+        "tasks",
+        "artifacts",
+        "files_unseen",
+        "pinned_skills",
+        "rubric",
+    }
 )
 """Keys that not even a fork is given: they are about its parent's own run."""
 EXCLUDED = FORK_EXCLUDED | {"todos", "skills_metadata"}
 """Keys of a state that are one agent's own: they go neither down nor up."""
+
+
+FILES = ("files", "files_unseen")
+"""Keys of the files that agents of a run share; see `thalweg.backends.child`."""
 
 
 def handed_down(
@@ -62,33 +75,14 @@ def _without(state: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
 def brought_back(
     result: Mapping[str, Any], inputs: Mapping[str, Any], private: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Tell what a child changed of the state it was given.
-
-    `files` come back path by path, a deleted one as `None`; other keys as they are, where they
-    are not what they were.
-    """
+    """Tell which keys of the state a child changed; its files come back another way, by path."""
     changed: dict[str, Any] = {}
     for key, value in _without(result, EXCLUDED | set(private)).items():
-        if key == "__interrupt__":
+        if key in {*FILES, "__interrupt__"}:
             continue
-        if key == "files" and isinstance(value, Mapping):
-            if paths := changed_files(inputs.get("files"), value):
-                changed[key] = paths
-        elif key not in inputs or not _is_same(value, inputs[key]):
+        if key not in inputs or not _is_same(value, inputs[key]):
             changed[key] = value
     return changed
-
-
-def changed_files(before: object, after: Mapping[str, Any]) -> dict[str, Any]:
-    """Tell which files are others than before, by path; a deleted one is `None`.
-
-    Example:
-        >>> changed_files({"/a": 1, "/b": 2}, {"/a": 1, "/c": 3})
-        {'/c': 3, '/b': None}
-    """
-    had = before if isinstance(before, Mapping) else {}
-    changed = {p: f for p, f in after.items() if p not in had or not _is_same(f, had[p])}
-    return {**changed, **{path: None for path in had if path not in after}}
 
 
 def new_artifacts(result: Mapping[str, Any], had: object) -> list[str]:

@@ -20,8 +20,8 @@ from thalweg.subagents.progress import ACTIVE, Progress
 _MODES = ["updates", "values"]
 _KIND = {"ls_agent_type": "subagent"}
 """How LangSmith tells the runs of subagents from others."""
-_CONFIG: RunnableConfig = {"configurable": _KIND}
-"""The rest of the config is that of the tool call around the child: LangGraph merges it in."""
+CONFIG: RunnableConfig = {"configurable": {**_KIND}}
+"""What a child is run with; the rest is that of the tool call around it: LangGraph merges it."""
 
 OnTurn = Callable[[], None]
 
@@ -40,7 +40,11 @@ def inside(progress: Progress) -> Iterator[None]:
 
 
 def run_child(
-    child: Runnable[Any, Any], inputs: Mapping[str, Any], progress: Progress, on_turn: OnTurn
+    child: Runnable[Any, Any],
+    inputs: Mapping[str, Any],
+    config: RunnableConfig,
+    progress: Progress,
+    on_turn: OnTurn,
 ) -> None:
     """Run a child to its end or to a limit, here.
 
@@ -52,13 +56,13 @@ def run_child(
     with inside(progress):
         seconds = progress.limits.seconds
         if seconds is None:
-            _read(child, inputs, progress, on_turn)
+            _read(child, inputs, config, progress, on_turn)
             return
         ended, failure = Event(), list[BaseException]()
 
         def work() -> None:
             try:
-                _read(child, inputs, progress, on_turn)
+                _read(child, inputs, config, progress, on_turn)
             except BaseException as error:  # noqa: BLE001 (raised again where it is waited for)
                 failure.append(error)
             finally:
@@ -73,25 +77,33 @@ def run_child(
 
 
 def _read(
-    child: Runnable[Any, Any], inputs: Mapping[str, Any], progress: Progress, on_turn: OnTurn
+    child: Runnable[Any, Any],
+    inputs: Mapping[str, Any],
+    config: RunnableConfig,
+    progress: Progress,
+    on_turn: OnTurn,
 ) -> None:
     if not is_graph(child):
-        progress.values = child.invoke(inputs, _CONFIG)
+        progress.values = child.invoke(inputs, config)
         return
-    with closing(child.stream(inputs, _CONFIG, stream_mode=_MODES)) as steps:  # type: ignore[type-var]  # a generator
+    with closing(child.stream(inputs, config, stream_mode=_MODES)) as steps:  # type: ignore[type-var]  # a generator
         for kind, told in steps:
             if _ends(progress, kind, told, on_turn):
                 return
 
 
 async def arun_child(
-    child: Runnable[Any, Any], inputs: Mapping[str, Any], progress: Progress, on_turn: OnTurn
+    child: Runnable[Any, Any],
+    inputs: Mapping[str, Any],
+    config: RunnableConfig,
+    progress: Progress,
+    on_turn: OnTurn,
 ) -> None:
     """See `run_child`; at the limit of seconds whatever the child has at work is cancelled."""
     with inside(progress):
         try:
             async with asyncio.timeout(progress.limits.seconds) as limit:
-                await _aread(child, inputs, progress, on_turn)
+                await _aread(child, inputs, config, progress, on_turn)
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -99,12 +111,16 @@ async def arun_child(
 
 
 async def _aread(
-    child: Runnable[Any, Any], inputs: Mapping[str, Any], progress: Progress, on_turn: OnTurn
+    child: Runnable[Any, Any],
+    inputs: Mapping[str, Any],
+    config: RunnableConfig,
+    progress: Progress,
+    on_turn: OnTurn,
 ) -> None:
     if not is_graph(child):
-        progress.values = await child.ainvoke(inputs, _CONFIG)
+        progress.values = await child.ainvoke(inputs, config)
         return
-    async with aclosing(child.astream(inputs, _CONFIG, stream_mode=_MODES)) as steps:  # type: ignore[type-var]  # a generator
+    async with aclosing(child.astream(inputs, config, stream_mode=_MODES)) as steps:  # type: ignore[type-var]  # a generator
         async for kind, told in steps:
             if _ends(progress, kind, told, on_turn):
                 return

@@ -132,9 +132,6 @@ def _read(given: SubAgent | CompiledSubAgent, limits: Limits, needs: Sequence[st
             problem = f"SubAgent '{name}' has the unknown key {key!r}"
             near = {"prompt": "system_prompt", "graph": "runnable"}.get(key, near)
             raise SpecError("subagents", problem, f"did you mean {near!r}?")
-    for key in needs if "runnable" not in given else ():
-        if key not in given:
-            raise SpecError("subagents", f"SubAgent '{name}' must specify '{key}'", "add it")
     mode = given.get("mode")
     if mode not in _MODES:
         problem = f"SubAgent '{name}' has invalid mode '{mode}'"
@@ -142,5 +139,8 @@ def _read(given: SubAgent | CompiledSubAgent, limits: Limits, needs: Sequence[st
     if mode == "fork" and given.get("skills"):
         problem = f"SubAgent '{name}' cannot set skills under mode='fork'"
         raise SpecError("subagents", problem, "the parent's skills are inherited instead")
+    for key in needs if "runnable" not in given else ():
+        if key not in given:
+            raise SpecError("subagents", f"SubAgent '{name}' must specify '{key}'", "add it")
     own = Limits.of(given.get("limits"), limits)
     return Spec(name, given["description"], given, own, is_fork=mode == "fork")

@@ -10,7 +10,7 @@ from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import BackendProtocol, LsResult
 from thalweg.tools.asking import Steps, ask
 from thalweg.tools.places import folds_case, real_path
-from thalweg.tools.rights import FilesystemOperation, Mode, Rights
+from thalweg.tools.rights import FilesystemOperation, Mode, Rights, strictest
 
 
 class RefusedError(Exception):
@@ -73,12 +73,10 @@ class Access:
         """
         folds = folds_case(self.backend)
         try:
-            told = {
-                self.rights.verdict(operation, name, folds_case=folds) for name in self.names(path)
-            }
+            names = self.names(path)
         except RefusedError:
             return "deny"
-        return "deny" if "deny" in told else "interrupt" if "interrupt" in told else "allow"
+        return strictest(self.rights.verdict(operation, n, folds_case=folds) for n in names)
 
     def names(self, path: str) -> tuple[str, ...]:
         """Name a path as it was asked for and as what it leads to.

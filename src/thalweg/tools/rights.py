@@ -19,8 +19,6 @@ FilesystemOperation = Literal["read", "write"]
 Mode = Literal["allow", "deny", "interrupt"]
 """What becomes of a call: it goes on, is refused, or waits for a human."""
 
-_STRICTNESS: dict[Mode, int] = {"allow": 0, "interrupt": 1, "deny": 2}
-
 
 class RuleError(ConfigError, ValueError):
     """A rule about paths that cannot mean anything."""
@@ -58,7 +56,7 @@ class FilesystemPermission:
             if operation not in get_args(FilesystemOperation):
                 what = f"Permission operation {operation!r}"
                 raise RuleError(what, "there is no such operation", "use 'read' and 'write'")
-        if self.mode not in _STRICTNESS:
+        if self.mode not in get_args(Mode):
             what = f"Permission mode {self.mode!r}"
             raise RuleError(what, "there is no such mode", "use 'allow', 'deny' or 'interrupt'")
         for path in self.paths:
@@ -108,8 +106,7 @@ class Rights:
             path: To which path, absolute and normalized.
             folds_case: `/A` and `/a` are the same file.
         """
-        found = (_verdict(layer, operation, path, folds_case) for layer in self.layers)
-        return max(found, key=_STRICTNESS.__getitem__, default="allow")
+        return strictest(_verdict(layer, operation, path, folds_case) for layer in self.layers)
 
     def forbidding(
         self, path: str, *, is_folder: bool = True, folds_case: bool = False
@@ -143,6 +140,12 @@ def rights(given: Permissions) -> Rights:
 def both(parent: Permissions, child: Permissions) -> Rights:
     """Put a child's rules on top of its parent's: the child may do what both allow."""
     return Rights((*rights(parent).layers, *rights(child).layers))
+
+
+def strictest(modes: Iterable[Mode]) -> Mode:
+    """Of what several rules say, take what lets the least happen."""
+    said = set(modes)
+    return "deny" if "deny" in said else "interrupt" if "interrupt" in said else "allow"
 
 
 def reaches(pattern: str, folder: str, *, folds_case: bool = False) -> bool:

@@ -9,6 +9,7 @@ from threading import Event
 
 import pytest
 
+from thalweg.backends import places
 from thalweg.backends.filesystem import FilesystemBackend, file_operation_error
 from thalweg.backends.text import EMPTY_CONTENT_WARNING
 from thalweg.errors import PathError
@@ -54,6 +55,9 @@ def test_links_are_listed_as_what_they_lead_to(backend: FilesystemBackend, root:
     (root / "out").symlink_to(root.parent / "outside")
     (root / "up").symlink_to("../outside/nest.txt")
 
+    for path in ("/up", "/out", "/out/nest.txt"):
+        assert "outside the root" in (backend.read(path).error or "")
+        assert backend.download_files([path])[0].error == "invalid_path"
     listed = backend.ls("/")
     assert listed.error is None
     assert [(i["path"], i.get("size")) for i in listed.entries or []] == [
@@ -118,11 +122,11 @@ def test_no_folder_swapped_for_a_link_leads_out(backend: FilesystemBackend, root
     with ThreadPoolExecutor(1) as pool:
         swapping = pool.submit(swap)
         seen = set()
-        for n in range(1_500):
+        for n in range(200):
             (got,) = backend.download_files(["/door/nest.txt"])
             seen.add(got.content)
             backend.write(f"/door/{n % 7}.txt", "written")
-            backend.delete("/door/nest.txt" if n % 100 == 99 else "/door/none.txt")
+            backend.delete("/door/nest.txt" if n % 20 == 19 else "/door/none.txt")
             (root / "real" / "nest.txt").write_text("mine")
         done.set()
         swapping.result()
@@ -130,6 +134,44 @@ def test_no_folder_swapped_for_a_link_leads_out(backend: FilesystemBackend, root
     assert seen <= {b"mine", b"", None}
     assert [path.name for path in (root.parent / "outside").iterdir()] == ["nest.txt"]
     assert (root.parent / "outside" / "nest.txt").read_text() == "heron"
+
+
+@pytest.mark.parametrize("swapped", ["door", "nest.txt"])
+def test_what_becomes_a_link_after_it_was_looked_at_is_not_followed(
+    backend: FilesystemBackend, root: Path, monkeypatch: pytest.MonkeyPatch, swapped: str
+) -> None:
+    """A folder or a file, between the look and the step."""
+    outside = root.parent / "outside"
+
+    def look_and_swap(name: str, folder: int) -> str | None:
+        target = look(name, folder)
+        if name == swapped:
+            at = root / "door" if name == "door" else root / "door" / "nest.txt"
+            if not at.is_symlink():
+                at.rename(root / f"was-{len(list(root.iterdir()))}")
+                at.symlink_to(outside if name == "door" else outside / "nest.txt")
+        return target
+
+    look = places._link  # noqa: SLF001  # the moment between two system calls
+    monkeypatch.setattr(places, "_link", look_and_swap)
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: backend.read("/door/nest.txt"),
+        lambda: backend.download_files(["/door/nest.txt"]),
+        lambda: backend.grep("her", "/door/nest.txt"),
+        lambda: backend.write("/door/nest.txt", "written"),
+        lambda: backend.edit("/door/nest.txt", "her", "written"),
+        lambda: backend.delete("/door/nest.txt"),
+        lambda: backend.ls("/door/below"),
+    )
+    for call in calls:
+        if (root / "door").is_symlink():
+            (root / "door").unlink()
+        (root / "door").mkdir(exist_ok=True)
+        (root / "door" / "nest.txt").unlink(missing_ok=True)
+        (root / "door" / "nest.txt").write_text("mine")
+        assert "heron" not in repr(call())
+    assert [path.name for path in outside.iterdir()] == ["nest.txt"]
+    assert (outside / "nest.txt").read_text() == "heron"
 
 
 def test_a_file_keeps_its_rights_when_it_is_written(backend: FilesystemBackend, root: Path) -> None:

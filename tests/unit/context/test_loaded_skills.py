@@ -110,8 +110,8 @@ def test_what_is_more_than_a_tenth_is_named_with_the_way_to_read_it_again() -> N
     assert BODY in shown(driven)
     assert large not in shown(driven)
     assert (
-        f'skill csv: not shown any more; before you rely on it, read it again with read_file("{csv}")'
-        in shown(driven)
+        "skill csv: not shown any more; before you rely on it, "
+        f'read it again with read_file("{csv}")' in shown(driven)
     )
     assert f'read_file("{PATH}")' not in shown(driven)
 
@@ -167,7 +167,7 @@ def test_a_fold_without_room_for_skills_names_them() -> None:
 
 def test_clearing_old_results_leaves_loaded_skills_alone() -> None:
     """A preview of a skill is no skill."""
-    s = scene(user("Go"), reads("a"), result("a", BODY * 3), *steps(12), window=20_000)
+    s = scene(user("Go"), reads("a"), result("a", BODY * 6), *steps(12), window=20_000)
     costs = Costs.of(s, TARIFFS["anthropic"], cold=True)
 
     cleared = [e.position for batch in clear(s, costs, 500).edits(s) for e in batch]  # type: ignore[union-attr]

@@ -267,9 +267,9 @@ def test_matches_are_bounded_by_the_call_or_else_by_the_agent(
     """A backend of the time before there was a bound is cut, too."""
 
     class Old(Shelf):
-        def grep(
+        def grep(  # type: ignore[override]
             self, pattern: str, path: str | None = None, glob: str | None = None
-        ) -> GrepResult:  # type: ignore[override]
+        ) -> GrepResult:
             del pattern, path, glob
             return GrepResult(matches=[{"path": f"/{n}", "line": 1, "text": "x"} for n in range(9)])
 
