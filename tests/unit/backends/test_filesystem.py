@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 
-from thalweg.backends import places
+from thalweg.backends import disk, places
 from thalweg.backends.filesystem import FilesystemBackend, file_operation_error
 from thalweg.backends.text import EMPTY_CONTENT_WARNING
 from thalweg.errors import PathError
@@ -454,6 +454,28 @@ def test_deep_folders_are_walked_to_their_end(backend: FilesystemBackend, root: 
     assert (found.error, found.truncated) == (None, False)
     assert [i["path"] for i in found.matches or []] == ["/" + "/".join([*names, "end.txt"])]
     assert backend.delete("/" + names[0]).error is None
+
+
+def test_a_folder_moved_while_it_is_deleted_takes_nothing_with_it(
+    backend: FilesystemBackend, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it is moved to is not deleted, though the way up leads there."""
+    outside = root.parent / "outside"
+    for path in ("a/b/c", "a/kept"):
+        (root / path).mkdir(parents=True)
+    (outside / "kept").mkdir()
+
+    def unlink_and_move(folder: int) -> list[str]:
+        names = unlink(folder)
+        if names == ["c"]:
+            (root / "a" / "b").rename(outside / "b")
+        return sorted(names, reverse=True)
+
+    unlink = disk._files_unlinked  # noqa: SLF001  # the moment between two system calls
+    monkeypatch.setattr(disk, "_files_unlinked", unlink_and_move)
+
+    assert "busy" in (backend.delete("/a").error or "")
+    assert sorted(path.name for path in outside.iterdir()) == ["b", "kept", "nest.txt"]
 
 
 def test_folders_deeper_than_calls_may_be_nested_are_made_and_deleted(
