@@ -4,9 +4,7 @@ import errno
 import os
 import time
 from base64 import b64encode
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,18 +13,16 @@ from typing import Final
 from thalweg.backends.disk import (
     Entry,
     entries,
-    look,
     read_bytes,
     remove,
     target,
     turn,
-    walk,
     write_bytes,
 )
 from thalweg.backends.files import MAX_VIDEO_INPUT_BYTES, read_file_type
-from thalweg.backends.globs import Matcher, compile_grep_include_glob
-from thalweg.backends.matches import capped, matching_lines
-from thalweg.backends.paths import refuse_unwritable, relative_to, validate_path
+from thalweg.backends.globs import compile_grep_include_glob
+from thalweg.backends.matches import capped
+from thalweg.backends.paths import refuse_unwritable, validate_path
 from thalweg.backends.places import CAN_WALK, OUTSIDE, Place, anywhere, beneath, resolved
 from thalweg.backends.protocol import (
     DEFAULT_GREP_TIMEOUT,
@@ -43,14 +39,13 @@ from thalweg.backends.protocol import (
     FileOperationError,
     FileUploadResponse,
     GlobResult,
-    GrepMatch,
     GrepResult,
     LsResult,
     ReadResult,
     WriteResult,
     in_time,
 )
-from thalweg.backends.ripgrep import files_with
+from thalweg.backends.searching import Search, said
 from thalweg.backends.text import check_empty_content, edit_text, slice_read_response
 from thalweg.errors import InvalidGlobPatternError, PathError
 
@@ -119,7 +114,7 @@ class FilesystemBackend(BackendProtocol):
         except (FileNotFoundError, NotADirectoryError):
             return LsResult(error=f"Path '{path}': path_not_found")
         except (PathError, OSError) as problem:
-            return LsResult(error=f"Cannot list '{path}': {_said(problem)}")
+            return LsResult(error=f"Cannot list '{path}': {said(problem)}")
         infos = sorted((info for info in found if info), key=lambda info: info["path"])
         return LsResult(error="\n".join(sorted(problems)) or None, entries=infos)
 
@@ -129,7 +124,7 @@ class FilesystemBackend(BackendProtocol):
         except (PathError, FileNotFoundError, NotADirectoryError):
             return None
         except OSError as problem:
-            problems.append(f"child error: cannot resolve '{entry.place.shown}': {_said(problem)}")
+            problems.append(f"child error: cannot resolve '{entry.place.shown}': {said(problem)}")
             return None
 
     def _led(self, entry: Entry) -> Entry:
@@ -153,7 +148,7 @@ class FilesystemBackend(BackendProtocol):
                 return ReadResult(
                     error=f"Video file exceeds maximum input size of {MAX_VIDEO_INPUT_BYTES} bytes"
                 )
-            return ReadResult(error=f"Error reading file '{file_path}': {_said(problem)}")
+            return ReadResult(error=f"Error reading file '{file_path}': {said(problem)}")
         if kind != "text":
             return ReadResult(file_data=FileData(content=content, encoding="base64"))
         if warning := check_empty_content(content):
@@ -167,7 +162,7 @@ class FilesystemBackend(BackendProtocol):
             with self._at(file_path, make=True) as place, turn(place):
                 write_bytes(place, raw)
         except (PathError, OSError, UnicodeEncodeError) as problem:
-            return WriteResult(error=f"Error writing file '{file_path}': {_said(problem)}")
+            return WriteResult(error=f"Error writing file '{file_path}': {said(problem)}")
         return WriteResult(path=file_path)
 
     def edit(
@@ -189,7 +184,7 @@ class FilesystemBackend(BackendProtocol):
         except _NO_FILE:
             return EditResult(error=f"Error: File '{file_path}' not found")
         except (PathError, OSError, UnicodeError) as problem:
-            return EditResult(error=f"Error editing file '{file_path}': {_said(problem)}")
+            return EditResult(error=f"Error editing file '{file_path}': {said(problem)}")
         return EditResult(path=file_path, occurrences=edited[1])
 
     def delete(self, file_path: str) -> DeleteResult:
@@ -206,7 +201,7 @@ class FilesystemBackend(BackendProtocol):
         except (FileNotFoundError, NotADirectoryError):
             return DeleteResult(error=f"Error: '{file_path}' not found")
         except (PathError, OSError) as problem:
-            return DeleteResult(error=f"Error deleting '{file_path}': {_said(problem)}")
+            return DeleteResult(error=f"Error deleting '{file_path}': {said(problem)}")
         return DeleteResult(path=file_path)
 
     def _holds_root(self, place: Place) -> bool:
@@ -239,61 +234,19 @@ class FilesystemBackend(BackendProtocol):
         """
         _refuse_negative(context_lines)
         where = path or "."
-        effort = _Effort(time.monotonic() + DEFAULT_GREP_TIMEOUT)
+        search = self._search(DEFAULT_GREP_TIMEOUT)
         try:
             included = compile_grep_include_glob(glob) if glob else None
             with self._at(where) as place:
-                found = self._searched(target(place), pattern, included, effort, context_lines)
+                found = search.lines(target(place), pattern, included, context_lines)
                 result = capped(found, max_count)
         except InvalidGlobPatternError as refused:
             return GrepResult(error=str(refused), matches=[])
         except (FileNotFoundError, NotADirectoryError):
             return GrepResult(matches=[])
         except (PathError, OSError) as problem:
-            return GrepResult(error=f"Error searching path '{where}': {_said(problem)}", matches=[])
-        return GrepResult(effort.error, result.matches, result.truncated or effort.is_late)
-
-    def _searched(
-        self,
-        base: Entry,
-        pattern: str,
-        included: Matcher | None,
-        effort: "_Effort",
-        context_lines: int,
-    ) -> Iterator[GrepMatch]:
-        needle = pattern.encode(errors="surrogatepass")
-        for entry in self._candidates(base, pattern, effort):
-            if effort.out_of_time():
-                return
-            shown = entry.place.shown
-            if not entry.is_file or (
-                included and not included(relative_to(shown, base.place.shown))
-            ):
-                continue
-            if entry.status.st_size > self.max_file_size_bytes:
-                continue
-            try:
-                raw = read_bytes(entry.place)
-            except OSError as problem:
-                effort.failed(shown, problem)
-                continue
-            if needle in raw and b"\0" not in raw:
-                content = raw.decode(errors="replace")
-                yield from matching_lines(shown, content, pattern, context_lines)
-
-    def _candidates(self, base: Entry, pattern: str, effort: "_Effort") -> Iterator[Entry]:
-        if not base.is_folder:
-            yield base
-            return
-        shown = base.place.shown
-        folder = f"{self.cwd}{shown}" if self.virtual_mode else shown
-        names = files_with(pattern, folder, timeout_s=effort.left())
-        if names is None:
-            yield from walk(self._exactly, shown, effort.unread)
-            return
-        for name in names:
-            with suppress(OSError, PathError), self._exactly(f"{shown}/{name}") as place:
-                yield look(place)
+            return GrepResult(error=f"Error searching path '{where}': {said(problem)}", matches=[])
+        return GrepResult(search.error, result.matches, result.truncated or search.is_late)
 
     async def agrep(
         self,
@@ -318,37 +271,35 @@ class FilesystemBackend(BackendProtocol):
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         """See `BackendProtocol.glob`. Links to files are found, links to folders not entered."""
         where = "." if path in {None, "/"} else str(path)
-        effort = _Effort(time.monotonic() + _DEFAULT_GLOB_TIMEOUT)
+        search = self._search(_DEFAULT_GLOB_TIMEOUT)
         try:
             matches = compile_grep_include_glob(pattern)
             with self._at(where) as place:
-                base = target(place)
-                found = list(self._matched(base, matches, effort) if base.is_folder else ())
+                infos = [
+                    _info(entry, shown) for entry, shown in search.files(target(place), matches)
+                ]
         except InvalidGlobPatternError as refused:
             return GlobResult(error=str(refused))
         except (FileNotFoundError, NotADirectoryError):
             return GlobResult(matches=[])
         except (PathError, OSError) as problem:
             shown = path if path is not None else "<default>"
-            return GlobResult(error=f"Error globbing path '{shown}': {_said(problem)}", matches=[])
-        found.sort(key=lambda info: info["path"])
-        if effort.is_late:
+            return GlobResult(error=f"Error globbing path '{shown}': {said(problem)}", matches=[])
+        found = sorted((info for info in infos if info), key=lambda info: info["path"])
+        if search.is_late:
             return GlobResult(matches=found, truncated=True, truncation_reason="budget")
-        if effort.problems:
+        if search.problems:
             return GlobResult(matches=found, truncated=True, truncation_reason="unreadable")
         return GlobResult(matches=found)
 
-    def _matched(self, base: Entry, matches: Matcher, effort: "_Effort") -> Iterator[FileInfo]:
-        for entry in walk(self._exactly, base.place.shown, effort.unread):
-            if effort.out_of_time():
-                return
-            shown = entry.place.shown
-            if not matches(relative_to(shown, base.place.shown)):
-                continue
-            with suppress(OSError, PathError):
-                info = _info(self._led(entry), shown)
-                if info and not info["path"].endswith("/"):
-                    yield info
+    def _search(self, seconds: float) -> Search:
+        return Search(
+            find=self._exactly,
+            led=self._led,
+            most_bytes=self.max_file_size_bytes,
+            disk=str(self.cwd) if self.virtual_mode else "",
+            deadline=time.monotonic() + seconds,
+        )
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
         """See `BackendProtocol.upload_files`."""
@@ -359,7 +310,7 @@ class FilesystemBackend(BackendProtocol):
             with self._at(path, make=True) as place, turn(place):
                 write_bytes(place, raw)
         except (PathError, OSError) as problem:
-            return file_operation_error(problem) or _said(problem)
+            return file_operation_error(problem) or said(problem)
         return None
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
@@ -371,7 +322,7 @@ class FilesystemBackend(BackendProtocol):
             with self._at(path) as place:
                 return FileDownloadResponse(path, read_bytes(place))
         except (PathError, OSError) as problem:
-            error = file_operation_error(problem) or _said(problem)
+            error = file_operation_error(problem) or said(problem)
             return FileDownloadResponse(path, error=error)
 
     def _at(
@@ -396,46 +347,7 @@ class FilesystemBackend(BackendProtocol):
         return find(str(self.cwd), path, make=make, follow=follow)
 
 
-@dataclass(slots=True)
-class _Effort:
-    """What one search may cost, and what went wrong on its way."""
-
-    deadline: float
-    is_late: bool = False
-    problems: list[str] = field(default_factory=list)
-
-    def out_of_time(self) -> bool:
-        self.is_late = self.is_late or time.monotonic() > self.deadline
-        return self.is_late
-
-    def left(self) -> float:
-        return max(0.0, self.deadline - time.monotonic())
-
-    def failed(self, path: str, problem: OSError) -> None:
-        self.problems.append(f"- {path}: {type(problem).__name__}: {_said(problem)}")
-
-    def unread(self, path: str) -> None:
-        self.problems.append(f"- {path}: folder could not be read")
-
-    @property
-    def error(self) -> str | None:
-        if not self.problems:
-            return None
-        return "\n".join(["One or more files could not be fully searched:", *sorted(self.problems)])
-
-
 _NO_FILE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
-
-
-def _said(problem: Exception) -> str:
-    """What went wrong, without the paths of this machine that the system puts into it."""
-    match problem:
-        case OSError():
-            return problem.strerror or type(problem).__name__
-        case PathError():
-            return f"{problem.problem}. {problem.mend}" if problem.mend else problem.problem
-        case _:
-            return str(problem)
 
 
 def _info(entry: Entry, shown: str) -> FileInfo | None:

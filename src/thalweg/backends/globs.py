@@ -2,10 +2,16 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from thalweg.backends.paths import to_posix_path
 from thalweg.errors import InvalidGlobPatternError
+
+MAX_GLOBSTARS: Final = 4
+"""Stretches of `**` in one pattern. Each multiplies the work by the depth of a path: with eight,
+one path of thirty folders takes seconds, and nothing can stop it."""
 
 Matcher = Callable[[str], bool]
 """Whether a path, relative to the folder of a search, is meant."""
@@ -20,8 +26,9 @@ def compile_grep_include_glob(pattern: str) -> Matcher:
     meaning.
 
     Raises:
-        InvalidGlobPatternError: The pattern climbs with `..`, or its braces make more than
-            1,000 patterns. One that is merely odd (`*.{py`, `[a-`) matches nothing.
+        InvalidGlobPatternError: The pattern climbs with `..`, its braces make more than 1,000
+            patterns, or it has more than `MAX_GLOBSTARS` times `**`. One that is merely odd
+            (`*.{py`, `[a-`) matches nothing.
 
     Example:
         >>> anywhere = compile_grep_include_glob("*.py")
@@ -33,10 +40,39 @@ def compile_grep_include_glob(pattern: str) -> Matcher:
     if ".." in to_posix_path(pattern).split("/"):
         problem = f"Path traversal not allowed in glob pattern {pattern!r}"
         raise InvalidGlobPatternError(problem)
+    if (most := _globstars(pattern)) > MAX_GLOBSTARS:
+        problem = (
+            f"Invalid glob pattern {pattern!r}: it has {most} times `**`; "
+            f"use at most {MAX_GLOBSTARS}"
+        )
+        raise InvalidGlobPatternError(problem)
     matches = _compile(pattern)
     if "/" in pattern:
         return matches
     return lambda path: matches(path.rsplit("/", 1)[-1])
+
+
+def _globstars(pattern: str) -> int:
+    """Count the stretches of `**` in that of a pattern's alternatives which has the most."""
+    open_braces = [_Alternatives()]
+    for sign in re.findall(r"\*\*+(?:/\*\*+)*|[{},]", pattern):
+        inner = open_braces[-1]
+        if sign == "{":
+            open_braces.append(_Alternatives())
+        elif sign == ",":
+            inner.most, inner.this = max(inner.most, inner.this), 0
+        elif sign == "}" and len(open_braces) > 1:
+            open_braces.pop()
+            open_braces[-1].this += max(inner.most, inner.this)
+        elif sign != "}":
+            inner.this += 1
+    return sum(max(inner.most, inner.this) for inner in open_braces)
+
+
+@dataclass(slots=True)
+class _Alternatives:
+    most: int = 0
+    this: int = 0
 
 
 def _compile(pattern: str) -> Matcher:

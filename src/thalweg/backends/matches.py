@@ -42,7 +42,7 @@ def grep_matches_from_files(
         [{'path': '/a.md', 'line': 2, 'text': 'two'}]
     """
     try:
-        chosen = _chosen(files, path, glob)
+        chosen = _chosen(files, path, glob or None)
     except PathError:
         return GrepResult(matches=[])
     except InvalidGlobPatternError as refused:
@@ -101,7 +101,7 @@ def _chosen(
     files: Mapping[str, FileData], path: str | None, glob: str | None
 ) -> dict[str, FileData]:
     folder = normalize_path(path)
-    included = compile_grep_include_glob(glob) if glob else None
+    included = None if glob is None else compile_grep_include_glob(glob)
     return {
         name: file_data
         for name, file_data in files_under(files, folder).items()

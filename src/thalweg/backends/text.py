@@ -109,7 +109,10 @@ def format_source_block(content: str | list[str]) -> str:
 
 
 def _rows(content: str | list[str]) -> list[str]:
-    return content.removesuffix("\n").split("\n") if isinstance(content, str) else content
+    if not isinstance(content, str):
+        return content
+    *rows, last = content.split("\n")
+    return [*rows, last] if last else rows
 
 
 @overload

@@ -1,0 +1,1 @@
+"""Ours and the installed peers, asked the same."""
