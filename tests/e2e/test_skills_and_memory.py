@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
@@ -70,15 +71,17 @@ class Talk:
             return left.pop(0) if left else "done"
 
         backend = FilesystemBackend(root_dir=root, virtual_mode=True)
+        policy = ContextPolicy(window=window, summarize=False)
+        middleware: list[AgentMiddleware[Any, Any, Any]] = [
+            MemoryMiddleware(backend=backend, sources=["/AGENTS.md"]),
+            SkillsMiddleware(backend=backend, sources=["/skills"]),
+            FilesystemMiddleware(backend=backend),
+            ContextMiddleware(policy, archive=archive),
+        ]
         self.agent: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
             ScriptedModel(script=script),
             [build],
-            middleware=[
-                MemoryMiddleware(backend=backend, sources=["/AGENTS.md"]),
-                SkillsMiddleware(backend=backend, sources=["/skills"]),
-                FilesystemMiddleware(backend=backend),
-                ContextMiddleware(ContextPolicy(window=window, summarize=False), archive=archive),
-            ],
+            middleware=middleware,
             checkpointer=InMemorySaver(),
         )
 
@@ -195,14 +198,18 @@ def test_a_skill_is_read_whole_or_says_that_lines_follow(root: Path, archive: Ar
 def test_skills_and_memory_in_the_files_of_a_state() -> None:
     """They come with the input and are read there."""
     sent: list[str] = []
+    middleware: list[AgentMiddleware[Any, Any, Any]] = [
+        MemoryMiddleware(backend=StateBackend(), sources=["/AGENTS.md"]),
+        SkillsMiddleware(backend=StateBackend(), sources=["/skills"]),
+        FilesystemMiddleware(backend=StateBackend()),
+    ]
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        sent.append(str(messages[0].text))
+        return "ok"
+
     agent = create_agent(
-        ScriptedModel(script=lambda messages: sent.append(str(messages[0].text)) or "ok"),
-        middleware=[
-            MemoryMiddleware(backend=StateBackend(), sources=["/AGENTS.md"]),
-            SkillsMiddleware(backend=StateBackend(), sources=["/skills"]),
-            FilesystemMiddleware(backend=StateBackend()),
-        ],
-        checkpointer=InMemorySaver(),
+        ScriptedModel(script=script), middleware=middleware, checkpointer=InMemorySaver()
     )
 
     def said(**files: str) -> None:
