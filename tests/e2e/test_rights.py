@@ -286,11 +286,14 @@ def test_a_compaction_changes_no_right_whatever_is_in_what_it_takes() -> None:
         },
     )
     files = {
-        "/work/notes.md": {"content": (COMMANDS + "and so on " * 60) * 25, "encoding": "utf-8"},
+        "/work/notes.md": {"content": COMMANDS * 20, "encoding": "utf-8"},
         "/etc/passwd": {"content": TOP_SECRET, "encoding": "utf-8"},
     }
     for number in range(len(steps)):
-        asked = {"messages": [HumanMessage(f"Step {number}")], "files": files if not number else {}}
+        asked = {
+            "messages": [HumanMessage(f"Step {number} {'and so on ' * 600}")],
+            "files": files if not number else {},
+        }
         came = run(agent, asked)
 
     records = [m for m in model.requests[-1] if m.text.startswith("<thread-record")]
