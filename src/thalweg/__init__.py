@@ -3,29 +3,61 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from thalweg.lazy import lazily
+
 if TYPE_CHECKING:
+    from thalweg.agent import create_deep_agent
+    from thalweg.agent.state import DeepAgentState
     from thalweg.context.settings import ContextPolicy
     from thalweg.middleware.context import ContextMiddleware
+    from thalweg.middleware.filesystem import FilesystemMiddleware
+    from thalweg.middleware.memory import MemoryMiddleware
+    from thalweg.middleware.skills import SkillsMiddleware
+    from thalweg.middleware.subagents import CompiledSubAgent, SubAgent, SubAgentMiddleware
+    from thalweg.tools.kit import FsToolName
+    from thalweg.tools.rights import FilesystemPermission
 
     __version__: str
 
-__all__ = ["ContextMiddleware", "ContextPolicy"]
+__all__ = [
+    "CompiledSubAgent",
+    "ContextMiddleware",
+    "ContextPolicy",
+    "DeepAgentState",
+    "FilesystemMiddleware",
+    "FilesystemPermission",
+    "FsToolName",
+    "MemoryMiddleware",
+    "SkillsMiddleware",
+    "SubAgent",
+    "SubAgentMiddleware",
+    "create_deep_agent",
+]
 
-_HOMES = {
-    "ContextMiddleware": "thalweg.middleware.context",
-    "ContextPolicy": "thalweg.context.settings",
-}
+_find, _names = lazily(
+    __name__,
+    {
+        "CompiledSubAgent": "thalweg.middleware.subagents",
+        "ContextMiddleware": "thalweg.middleware.context",
+        "ContextPolicy": "thalweg.context.settings",
+        "DeepAgentState": "thalweg.agent.state",
+        "FilesystemMiddleware": "thalweg.middleware.filesystem",
+        "FilesystemPermission": "thalweg.tools.rights",
+        "FsToolName": "thalweg.tools.kit",
+        "MemoryMiddleware": "thalweg.middleware.memory",
+        "SkillsMiddleware": "thalweg.middleware.skills",
+        "SubAgent": "thalweg.middleware.subagents",
+        "SubAgentMiddleware": "thalweg.middleware.subagents",
+        "create_deep_agent": "thalweg.agent",
+    },
+)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever is asked for)
-    # Nothing is imported before it is used: LangChain alone takes more than a second.
     if name == "__version__":
         return import_module("importlib.metadata").version("thalweg")
-    if name not in _HOMES:
-        msg = f"module 'thalweg' has no attribute {name!r}"
-        raise AttributeError(msg)
-    return getattr(import_module(_HOMES[name]), name)
+    return _find(name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "__version__"})
+    return sorted({*globals(), *_names(), "__version__"})

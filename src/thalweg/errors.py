@@ -8,6 +8,7 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 ├── PeerError                   another system died of a recorded thread
 ├── PathError                   a path no backend may touch; also a ValueError
 ├── InvalidGlobPatternError     a glob that cannot be matched; also a ValueError
+├── MemoryFileError             a memory file is there and cannot be read; also a ValueError
 ├── ContextError
 │   ├── PinError                words to pin are not where they were said to be
 │   ├── SummaryError            what a model wrote cannot stand for what it was to summarise
@@ -124,6 +125,25 @@ class InvalidGlobPatternError(ThalwegError, ValueError):
     """A glob that cannot be matched: it climbs, or its braces make too many patterns."""
 
     code = "glob"
+
+
+class MemoryFileError(ThalwegError, ValueError):
+    """A memory file is there and cannot be read.
+
+    Attributes:
+        path: The file.
+        problem: What its backend said.
+    """
+
+    code = "memory_file"
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(path, problem)
+        self.path = path
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"Failed to download {self.path}: {self.problem}"
 
 
 class ContextError(ThalwegError):

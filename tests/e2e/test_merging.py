@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from tests.e2e.family import Family, Plan, contents, data, do, task
 
+Way = Literal["sync", "async"]
 TWO = "first line\nsecond line\n"
 
 
@@ -18,47 +19,47 @@ def run(family: Family, files: Mapping[str, Any] | None = None) -> dict[str, Any
     return family.run(files)
 
 
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def is_async(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
+@pytest.fixture(params=["sync", "async"])
+def way(request: pytest.FixtureRequest) -> Way:
+    return "async" if request.param == "async" else "sync"
 
 
-def test_parallel_subagents_that_edit_two_files_keep_both_edits(is_async: bool) -> None:
+def test_parallel_subagents_that_edit_two_files_keep_both_edits(way: Way) -> None:
     """The edits that one of two agents was known to lose."""
     plans: dict[str, Plan] = {
         "main": [[task("one"), task("two")]],
         "one": [[do("edit", path="/a", old="x", new="1")]],
         "two": [[do("edit", path="/b", old="x", new="2")]],
     }
-    result = run(Family(plans, is_async=is_async), {"/a": data("x"), "/b": data("x")})
+    result = run(Family(plans, is_async=way == "async"), {"/a": data("x"), "/b": data("x")})
 
     assert contents(result) == {"/a": "1", "/b": "2"}
 
 
-def test_parallel_subagents_that_edit_two_places_of_one_file_keep_both(is_async: bool) -> None:
+def test_parallel_subagents_that_edit_two_places_of_one_file_keep_both(way: Way) -> None:
     """An edit applies to what the file is at that moment."""
     plans: dict[str, Plan] = {
         "main": [[task("one"), task("two")]],
         "one": [[do("edit", path="/a", old="first", new="1st")]],
         "two": [[do("edit", path="/a", old="second", new="2nd")]],
     }
-    result = run(Family(plans, is_async=is_async), {"/a": data(TWO)})
+    result = run(Family(plans, is_async=way == "async"), {"/a": data(TWO)})
 
     assert contents(result) == {"/a": "1st line\n2nd line\n"}
 
 
-def test_an_edit_beside_a_task_is_kept_with_what_the_subagent_did(is_async: bool) -> None:
+def test_an_edit_beside_a_task_is_kept_with_what_the_subagent_did(way: Way) -> None:
     """One turn asks for an edit and for a subagent."""
     plans: dict[str, Plan] = {
         "main": [[do("edit", path="/a", old="first", new="1st"), task("one")]],
         "one": [[do("edit", path="/a", old="second", new="2nd")]],
     }
-    result = run(Family(plans, is_async=is_async), {"/a": data(TWO)})
+    result = run(Family(plans, is_async=way == "async"), {"/a": data(TWO)})
 
     assert contents(result) == {"/a": "1st line\n2nd line\n"}
 
 
-def test_a_mixed_turn_keeps_what_every_call_of_it_did(is_async: bool) -> None:
+def test_a_mixed_turn_keeps_what_every_call_of_it_did(way: Way) -> None:
     """Writes, a delete and subagents that write, edit and delete."""
     plans: dict[str, Plan] = {
         "main": [
@@ -74,12 +75,12 @@ def test_a_mixed_turn_keeps_what_every_call_of_it_did(is_async: bool) -> None:
         "two": [[do("edit", path="/a", old="x", new="2")], [do("read", path="/a")]],
     }
     given = {"/old": data("o"), "/kept/by/none": data("k"), "/a": data("x")}
-    result = run(Family(plans, is_async=is_async), given)
+    result = run(Family(plans, is_async=way == "async"), given)
 
     assert contents(result) == {"/w1": "w1", "/w2": "w2", "/one": "1", "/a": "2"}
 
 
-def test_a_subagent_sees_files_of_its_parent_and_of_others_at_once(is_async: bool) -> None:
+def test_a_subagent_sees_files_of_its_parent_and_of_others_at_once(way: Way) -> None:
     """Neither waits for the other to end."""
     plans: dict[str, Plan] = {
         "main": [[do("write", path="/p", content="of the parent"), task("one"), task("two")]],
@@ -94,20 +95,20 @@ def test_a_subagent_sees_files_of_its_parent_and_of_others_at_once(is_async: boo
             [do("open_gate", name="two has seen")],
         ],
     }
-    family = Family(plans, is_async=is_async)
+    family = Family(plans, is_async=way == "async")
     run(family)
 
     assert family.results["two"][1:3] == ["of one", "of the parent"]
 
 
-def test_what_a_subagent_deletes_is_gone_for_its_parent(is_async: bool) -> None:
+def test_what_a_subagent_deletes_is_gone_for_its_parent(way: Way) -> None:
     """Deletes travel like any change, also out of a subagent of a subagent."""
     plans: dict[str, Plan] = {
         "main": [[task("one")], [do("read", path="/a")]],
         "one": [[task("two")], [do("delete", path="/b")]],
         "two": [[do("delete", path="/a")]],
     }
-    family = Family(plans, is_async=is_async)
+    family = Family(plans, is_async=way == "async")
     result = run(family, {"/a": data("x"), "/b": data("x"), "/c": data("x")})
 
     assert contents(result) == {"/c": "x"}
@@ -145,10 +146,10 @@ def conflict_plans(second: Plan) -> dict[str, Plan]:
     ],
 )
 def test_a_change_over_one_not_seen_is_an_error_that_both_see(
-    is_async: bool, verb: str, call: Any
+    way: Way, verb: str, call: Any
 ) -> None:
     """The second is told who was first and to read again; the first, that it was tried."""
-    family = Family(conflict_plans([[call]]), is_async=is_async)
+    family = Family(conflict_plans([[call]]), is_async=way == "async")
     result = run(family, {"/a": data(TWO)})
 
     assert contents(result) == {"/a": "of one"}
@@ -160,21 +161,21 @@ def test_a_change_over_one_not_seen_is_an_error_that_both_see(
     assert verb in told[0]
 
 
-def test_after_reading_again_the_second_change_is_made(is_async: bool) -> None:
+def test_after_reading_again_the_second_change_is_made(way: Way) -> None:
     """The way out that the error names is one."""
     again = [
         [do("write", path="/a", content="of two")],
         [do("read", path="/a")],
         [do("write", path="/a", content="of both")],
     ]
-    family = Family(conflict_plans(again), is_async=is_async)
+    family = Family(conflict_plans(again), is_async=way == "async")
     result = run(family, {"/a": data(TWO)})
 
     assert contents(result) == {"/a": "of both"}
     assert family.results["two"][4:6] == ["of one", "written"]
 
 
-def test_a_conflict_with_a_subagent_that_has_ended_is_told_to_its_parent(is_async: bool) -> None:
+def test_a_conflict_with_a_subagent_that_has_ended_is_told_to_its_parent(way: Way) -> None:
     """Whoever asked for the work hears of it, with its next result."""
     plans: dict[str, Plan] = {
         "main": [[task("one"), task("two")]],
@@ -184,7 +185,7 @@ def test_a_conflict_with_a_subagent_that_has_ended_is_told_to_its_parent(is_asyn
             [do("write", path="/a", content="of two")],
         ],
     }
-    family = Family(plans, is_async=is_async)
+    family = Family(plans, is_async=way == "async")
     send, asend = family.send, family.asend
 
     def opening(who: str, runtime: Any) -> Any:
@@ -207,7 +208,7 @@ def test_a_conflict_with_a_subagent_that_has_ended_is_told_to_its_parent(is_asyn
 
 
 def test_what_a_subagent_changed_must_be_read_before_its_parent_overwrites_it(
-    is_async: bool,
+    way: Way,
 ) -> None:
     """Turns later, and in a run that begins anew from the checkpoint, too."""
     plans: dict[str, Plan] = {
@@ -221,7 +222,7 @@ def test_what_a_subagent_changed_must_be_read_before_its_parent_overwrites_it(
         ],
         "one": [[do("edit", path="/a", old="x", new="1")]],
     }
-    family = Family(plans, is_async=is_async)
+    family = Family(plans, is_async=way == "async")
     result = run(family, {"/a": data("x")})
 
     assert contents(result) == {"/a": "of main", "/other": ""}
@@ -229,17 +230,17 @@ def test_what_a_subagent_changed_must_be_read_before_its_parent_overwrites_it(
     assert family.results["main"][4:] == ["1", "written"]
 
 
-def test_two_edits_of_one_file_in_one_turn_both_land(is_async: bool) -> None:
+def test_two_edits_of_one_file_in_one_turn_both_land(way: Way) -> None:
     """Of the same agent, side by side."""
     edits = [do("edit", path="/a", old=str(k), new=f"<{k}>") for k in range(10, 40)]
     plans: dict[str, Plan] = {"main": [edits]}
     given = {"/a": data(" ".join(str(k) for k in range(10, 40)))}
-    result = run(Family(plans, is_async=is_async), given)
+    result = run(Family(plans, is_async=way == "async"), given)
 
     assert contents(result) == {"/a": " ".join(f"<{k}>" for k in range(10, 40))}
 
 
-def test_two_contents_for_one_path_in_one_turn_are_a_conflict(is_async: bool) -> None:
+def test_two_contents_for_one_path_in_one_turn_are_a_conflict(way: Way) -> None:
     """One is written, the other is told so; the same content twice is none."""
     plans: dict[str, Plan] = {
         "main": [
@@ -248,7 +249,7 @@ def test_two_contents_for_one_path_in_one_turn_are_a_conflict(is_async: bool) ->
             [do("write", path="/a", content="3")],
         ]
     }
-    family = Family(plans, is_async=is_async)
+    family = Family(plans, is_async=way == "async")
     result = run(family)
 
     first, second, *others = family.results["main"]

@@ -1,1 +1,1 @@
-"""Ours and the installed peers, asked the same."""
+"""The same calls on ours and on the installed peer; skipped where it is not installed."""

@@ -3,17 +3,12 @@
 from collections.abc import Iterable
 from contextlib import nullcontext
 from hashlib import blake2b
-from typing import TypeVar
 
 from thalweg.backends.here import Here, here
 from thalweg.backends.ledger import GONE, Author, Call, Change, Ledger
+from thalweg.backends.resume import UNSEEN
 from thalweg.backends.turnstile import Pass
 from thalweg.prompts import prompt
-
-Result = TypeVar("Result")
-
-UNSEEN = "files_unseen"
-"""Channel that keeps, by path, who changed what its agent has not seen since."""
 
 
 def digest(content: str) -> str:

@@ -62,17 +62,17 @@ def merge_files(left: Mapping[str, FileData] | None, writes: Sequence[Delta]) ->
         for path, data in delta.items():
             if path == GONE:
                 continue
-            stamp, clean = _stamp(delta, path), _clean(data)
+            stamp, kept = _stamp(delta, path), clean(data)
             if stamp is None:
                 merged.stamps.pop(path, None)
             elif _is_behind(stamp, merged.stamps.get(path)):
                 continue
             else:
                 merged.stamps[path] = stamp
-            if clean is None:
+            if kept is None:
                 merged.pop(path, None)
             else:
-                merged[path] = clean
+                merged[path] = kept
     return merged
 
 
@@ -95,7 +95,8 @@ def _stamp(delta: Mapping[str, Any], path: str) -> Stamp | None:
     return None if stamp is None else (stamp[0], stamp[1])
 
 
-def _clean(data: Any) -> FileData | None:  # noqa: ANN401 (whatever was written)
+def clean(data: Any) -> FileData | None:  # noqa: ANN401 (whatever was written)
+    """Take a file out of a delta, without its stamp."""
     if data is None or STAMP not in data:
         return data
     return {key: value for key, value in data.items() if key != STAMP}  # type: ignore[return-value]

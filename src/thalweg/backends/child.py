@@ -7,14 +7,16 @@ from typing import Any, Self
 
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
-from thalweg.backends.acts import UNSEEN, known
+from thalweg.backends.acts import known
 from thalweg.backends.channel import GONE, Files, stamped
 from thalweg.backends.here import MEMBER, Here, Member, here
 from thalweg.backends.ledger import Author, Call, sends
 from thalweg.backends.live import Live, Version
 from thalweg.backends.protocol import FileData
+from thalweg.backends.resume import UNSEEN, contribute, leave_note
 from thalweg.prompts import prompt
 
 
@@ -48,7 +50,8 @@ class Child:
         if at is not None and at.live is not None and at.author is not None:
             known(at, at.author, at.live.ledger)
             label = prompt("files_subagent").render(name=name, call=call_id)
-            self._member = Member(at.live, sends(at.author, label, call_id), at.inside)
+            before = at.live.awaited.pop(call_id, None)
+            self._member = Member(at.live, sends(at.author, label, call_id, before), at.inside)
 
     def __enter__(self) -> Self:
         return self
@@ -59,8 +62,13 @@ class Child:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._member is not None:
-            self._left += self._member.live.ledger.ends(self._member.author)
+        if self._member is None or self._at is None:
+            return
+        live, author = self._member.live, self._member.author
+        if isinstance(error, GraphBubbleUp) and self._at.author is live.main:
+            delta = _delta(live.changes(author), is_stamped=True)
+            leave_note(live, author, self._at.configurable, delta)
+        self._left += live.ledger.ends(author)
 
     def config(self, config: RunnableConfig | None = None) -> RunnableConfig:
         """Make the configuration to run the subagent with."""
@@ -90,6 +98,8 @@ class Child:
             return {"files": direct} if direct else {}
         live, author = self._member.live, self._member.author
         with live.lock:
+            if isinstance(files, Files) and not author.is_taken_up and live.is_taken_up:
+                contribute(live, author, files)
             for path, data in direct.items():
                 self._take(live, author, path, data, (given or {}).get(path))
             changed = live.changes(author)

@@ -16,6 +16,8 @@ from thalweg.backends.channel import Files, stamped
 from thalweg.backends.ledger import Author, Call
 from thalweg.backends.live import Live, Stamp
 from thalweg.backends.protocol import FileData
+from thalweg.backends.resume import contribute, is_resumed, take_up
+from thalweg.prompts import prompt
 
 MEMBER = "__thalweg_files"
 """Key of the configuration under which a subagent finds what it shares with its parent."""
@@ -91,9 +93,31 @@ def here() -> Here | None:
     member = configurable.get(MEMBER)
     graph = _steps(configurable.get(CONFIG_KEY_CHECKPOINT_NS, ""))[:-1]
     if isinstance(member, Member) and member.inside == graph:
-        return Here(configurable, channel, member.live, member.author)
+        at = Here(configurable, channel, member.live, member.author)
+        if is_resumed(configurable) and isinstance(channel, Files):
+            _go_on(member, channel)
+        return at
     live = channel.live if isinstance(channel, Files) else None
-    return Here(configurable, channel, live, live.main if live else None)
+    at = Here(configurable, channel, live, live.main if live else None)
+    if live is not None and is_resumed(configurable):
+        with live.lock:
+            if not live.is_taken_up:
+                live.is_taken_up = True
+                take_up(live, configurable, at.call)
+    return at
+
+
+def _go_on(member: Member, channel: Files) -> None:
+    author = member.author
+    with member.live.lock:
+        if author.is_taken_up:
+            return
+        author.is_taken_up = True
+        for path in contribute(member.live, author, channel):
+            told = prompt("files_set_aside").render(who=author.label, path=path)
+            author.unheard.append(told)
+            for other in member.live.authors(path):
+                member.live.ledger.tell(other, told, by=author)
 
 
 def _read(configurable: Mapping[str, Any], channel: str) -> Any:  # noqa: ANN401 (any channel)

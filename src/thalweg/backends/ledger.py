@@ -39,6 +39,8 @@ class Author:
     unheard: list[str] = field(default_factory=list)
     is_known: bool = False
     """Whether what its state remembers was read."""
+    is_taken_up: bool = False
+    """Whether what it had written before it was interrupted was put back."""
 
     def under(self, other: "Author") -> bool:
         """Whether it is another, or works for it, be it through others."""
@@ -185,6 +187,16 @@ def _folders(path: str) -> Iterator[str]:
         yield path
 
 
-def sends(author: Author, label: str, uid: str) -> Author:
-    """Make an author that works for another, and knows what that one knew as its turn began."""
-    return Author(label, of=author, uid=uid, knows=dict(author.knew))
+def sends(author: Author, label: str, uid: str, before: Author | None = None) -> Author:
+    """Make an author that works for another, and knows what that one knew as its turn began.
+
+    Args:
+        author: Who sends it.
+        label: How others are told of it.
+        uid: Known by it across processes.
+        before: The same before it was interrupted; it goes on.
+    """
+    sent = before or Author(label, uid=uid)
+    sent.of, sent.ended = author, False
+    sent.knows = {**author.knew, **sent.knows}
+    return sent

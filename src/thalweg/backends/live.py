@@ -35,18 +35,22 @@ class Live:
         self.ledger = Ledger()
         self.turnstile = Turnstile()
         self.main = Author(MAIN)
-        self.is_resumed = False
-        """Whether what an interrupted step left behind was looked for."""
+        self.awaited: dict[str, Author] = {}
+        """Subagents that were interrupted, and what they had done; they may go on."""
+        self.is_taken_up = False
+        """Whether what an interrupted step had changed was put back."""
         self._base: Mapping[str, FileData] = {}
         self._changed: dict[str, Version] = {}
         self._stretch = ""
         self._n = 0
+        self._made_on: dict[str, int] = {}
 
     def settle(self, base: Mapping[str, FileData]) -> None:
         """Begin a step on the files that the last one left."""
         with self.lock:
             self._base = base
             self._changed.clear()
+            self._made_on.clear()
             self._stretch, self._n = "", 0
 
     def files(self) -> dict[str, FileData]:
@@ -73,9 +77,35 @@ class Live:
             self._n += 1
             stamp = (self._stretch, self._n)
             held = self._changed.get(path)
+            self._made_on.setdefault(path, 0 if held is None else held.stamp[1])
             authors = {author} if held is None else {author, *held.authors}
             self._changed[path] = Version(data, stamp, frozenset(authors))
             return stamp
+
+    def adopt(self, author: Author, path: str, data: FileData | None, stamp: Stamp) -> bool:
+        """Put back a change that was made before the step was interrupted.
+
+        Returns:
+            Whether it stands, or is in what stands: not if somebody has since changed the path
+            without it.
+        """
+        with self.lock:
+            self._stretch = self._stretch or stamp[0]
+            held = self._changed.get(path)
+            if held is None and stamp[0] != self._stretch:
+                self.put(author, path, data)
+                return True
+            if held is not None and held.data == data:
+                return True
+            if stamp[0] != self._stretch or stamp[1] > self._made_on.get(path, stamp[1]):
+                return False
+            self._n = max(self._n, stamp[1])
+            authors = frozenset({author, *(() if held is None else held.authors)})
+            if held is None or held.stamp[1] < stamp[1]:
+                self._changed[path] = Version(data, stamp, authors)
+            else:
+                self._changed[path] = Version(held.data, held.stamp, authors)
+            return True
 
     def changes(self, by: Author) -> dict[str, Version]:
         """Find what the running step changed where an author, or one under it, had a part."""

@@ -82,6 +82,10 @@ class Budget(BaseModel):
         most = min(3 * self.record_tokens, int((self.limit - fixed) * MOST_RECORD_SHARE))
         return max(most, self.record(fixed))
 
+    def skills(self, fixed: int) -> int:
+        """Tokens of loaded skills that a fold keeps word for word; `fixed` as in `tail`."""
+        return int((self.limit - fixed) * SKILLS_SHARE)
+
     @property
     def result(self) -> int:
         """Tokens above which a tool result leaves a preview when it arrives."""
@@ -127,5 +131,7 @@ class Budget(BaseModel):
 
 LEAST_RECORD, MOST_RECORD_SHARE = 2_500, 0.38
 """Tokens a record may fill even where that is more than its share, and the largest share."""
+SKILLS_SHARE = 0.1
+"""Share of the limit that loaded skills may keep through folds."""
 MIN_LIMIT = 1_000
 """The smallest request that can hold a goal, a record and one exchange."""

@@ -12,12 +12,15 @@ from dataclasses import dataclass, field, replace
 
 from thalweg.context.identifiers import identifiers
 from thalweg.context.pins import binding_lines
+from thalweg.context.skills import Loaded, loaded_skill
 from thalweg.entries import Entry, ToolUse
 from thalweg.summaries.summary import Summary
 from thalweg.transcript import as_text
 
 REQUESTS, FILES, RUNS, NOTES, NAMES = 500, 400, 200, 200, 1_500
 """How many of each are remembered between folds; the newest stay, and the goal."""
+SKILLS = 50
+"""How many skills are remembered that were loaded; the newest stay."""
 SPANS = 40
 """How many summaries by models are remembered; the newest stay."""
 INDEXED = 4_000
@@ -75,6 +78,8 @@ class Record:
     notes: tuple[Quote, ...] = ()
     todos: Quote | None = None
     names: tuple[Quote, ...] = ()
+    skills: tuple[Loaded, ...] = ()
+    """Skills that were loaded, each once, as of its last message that was folded."""
     summaries: tuple[tuple[int, int, Summary], ...] = ()
     """What models wrote, each with the first and last position of what it is of."""
 
@@ -90,10 +95,12 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
     runs, tasks = list(record.runs), list(record.tasks)
     files = dict(record.files)
     names = {quote.text: quote for quote in record.names}
+    skills = {skill.path: skill for skill in record.skills}
     todos, count, last = record.todos, record.messages, record.last
     for entry in entries:
         count += 1
         last = max(last, entry.position)
+        _absorb_skill(entry, skills)
         if entry.is_request:
             requests.append(Quote(entry.position, as_text(entry.message)))
         elif entry.message.role == "assistant":
@@ -122,7 +129,14 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
         notes=tuple(notes[-NOTES:]),
         todos=todos,
         names=tuple(list(names.values())[-NAMES:]),
+        skills=tuple(skills.values())[-SKILLS:],
     )
+
+
+def _absorb_skill(entry: Entry, skills: dict[str, Loaded]) -> None:
+    if skill := loaded_skill(entry):
+        skills.pop(skill.path, None)
+        skills[skill.path] = skill
 
 
 def _newest_requests(requests: list[Quote]) -> tuple[list[Quote], int]:

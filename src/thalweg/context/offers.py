@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from thalweg.context.edits import Edit, Reason
-from thalweg.context.plan import is_fetched, plan_clear, plan_fold, plan_tail
+from thalweg.context.plan import is_fetched, kept_skills, plan_clear, plan_fold, plan_tail
 from thalweg.context.pricing import Tariff
 from thalweg.context.rewrites import has_long_arguments, supersede
 from thalweg.context.scene import Scene
@@ -95,7 +95,10 @@ class Offer:
 def fold(scene: Scene, costs: Costs, tail: int, *, summarizes: bool) -> Offer:
     """Offer to put a record in place of all but the newest messages, at most `tail` tokens."""
     window, budget = scene.window, scene.budget
-    kept = window.tokens_from(window.cut_for_tail(tail))
+    cut = window.cut_for_tail(tail)
+    stay = kept_skills(scene, {item.position for item in window.items[cut:]})
+    kept = window.tokens_from(cut)
+    kept += sum(scene.shown_tokens(window.entries[position]) for position in stay)
     held = window.ledger.tokens["summary"]
     dropped = window.tokens - scene.fixed - kept
     record = min(
@@ -119,7 +122,12 @@ def clear(scene: Scene, costs: Costs, tail: int) -> Offer:
     """Offer to show previews in place of the large results and arguments before the tail."""
     window = scene.window
     cut = window.cut_for_tail(tail)
-    large = [k for k in range(window.head, cut) if _is_clearable(scene, window.items[k])]
+    loaded = kept_skills(scene, ())
+    large = [
+        k
+        for k in range(window.head, cut)
+        if window.items[k].position not in loaded and _is_clearable(scene, window.items[k])
+    ]
     freed = sum(window.items[k].tokens - scene.budget.card for k in large)
     behind = window.tokens_from(large[0]) - freed if large else 0
     positions = [window.items[k].position for k in large]

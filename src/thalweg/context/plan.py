@@ -8,6 +8,7 @@ from thalweg.context.fold import Record, absorb, summarized
 from thalweg.context.record import render
 from thalweg.context.rewrites import elide, evict, has_long_arguments, supersede, unthink
 from thalweg.context.scene import Scene
+from thalweg.context.skills import whole_skills
 from thalweg.context.window import record_message
 from thalweg.entries import Entry
 from thalweg.summaries.summary import Summary
@@ -44,7 +45,13 @@ def is_fetched(entry: Entry) -> bool:
 
 
 def plan_fold(
-    scene: Scene, *, tail: int, record: int, reason: Reason, widest: int | None = None
+    scene: Scene,
+    *,
+    tail: int,
+    record: int,
+    reason: Reason,
+    widest: int | None = None,
+    skills: int | None = None,
 ) -> Fold | None:
     """Plan to fold all but the newest `tail` tokens into a record of about `record` tokens.
 
@@ -58,6 +65,7 @@ def plan_fold(
         reason: Why it is folded.
         widest: Tokens the record may have where only so the user's constraints stay verbatim;
             when not given, what the budget says for a full record, nothing more for a smaller.
+        skills: Most tokens of loaded skills that stay, too; what the budget says when not given.
 
     Returns:
         `None` when there is nothing to fold.
@@ -67,6 +75,7 @@ def plan_fold(
     tail_positions = {item.position for item in window.items[cut:]}
     latest = scene.latest_request
     kept = _protected(scene, tail // 2, tail_positions)
+    kept |= kept_skills(scene, tail_positions, skills)
     if latest and latest.position not in tail_positions:
         kept |= {latest.position} if latest.tokens <= scene.budget.limit // 4 else set()
     folded = window.folded_by(cut, kept)
@@ -103,6 +112,31 @@ def _protected(scene: Scene, room: int, tail: Container[int]) -> set[int]:
         room -= sum(scene.shown_tokens(entry) for entry in exchange)
         if room >= 0 and not any(entry.position in tail for entry in exchange):
             kept |= {entry.position for entry in exchange}
+    return kept
+
+
+def kept_skills(scene: Scene, tail: Container[int], room: int | None = None) -> set[int]:
+    """Choose the loaded skills that stay word for word, however many folds there are.
+
+    Whole exchanges, the skill that was read last first, as many as fill `room` tokens. A skill
+    stays with all its pages or not at all.
+
+    Args:
+        scene: The window.
+        tail: Positions that stay anyway.
+        room: Tokens; what the budget says when not given.
+    """
+    entries = scene.window.entries
+    room = scene.budget.skills(scene.fixed) if room is None else room
+    kept: set[int] = set()
+    pages = whole_skills(entries.values(), scene.window.rewrites)
+    for own in reversed(pages.values()):
+        exchanges = (_exchange(entries.values(), entries[page.position]) for page in own)
+        more = {e.position: scene.shown_tokens(e) for exchange in exchanges for e in exchange}
+        more = {p: tokens for p, tokens in more.items() if p not in tail and p not in kept}
+        if sum(more.values()) <= room:
+            room -= sum(more.values())
+            kept |= set(more)
     return kept
 
 
@@ -163,8 +197,18 @@ def _written(
         budget=room,
         widest=widest,
         count=window.count,
+        loaded=_still_loaded(scene, record, gone),
         pins=[p for p in window.pins if p.position in gone or p.position not in window.entries],
     )
+
+
+def _still_loaded(scene: Scene, record: Record, gone: Container[int]) -> set[str]:
+    """List the paths of the skills that are shown whole when some messages are gone."""
+    window = scene.window
+    live = [entry for position, entry in window.entries.items() if position not in gone]
+    folded = {skill.path: skill.position for skill in record.skills}
+    whole = whole_skills(live, window.rewrites)
+    return {path for path, own in whole.items() if own[-1].position > folded.get(path, -1)}
 
 
 def plan_clear(scene: Scene, positions: Iterable[int], reason: Reason) -> list[Rewrite]:

@@ -1,7 +1,7 @@
 """The record of a fold as text: what was absorbed, written within a budget."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from thalweg.context.fold import FileState, Outcome, Quote, Record
@@ -19,6 +19,7 @@ def render(
     count: Counter,
     pins: Sequence[Quote] = (),
     widest: int = 0,
+    loaded: Container[str] = (),
 ) -> str:
     """Write the record of everything folded so far.
 
@@ -29,19 +30,26 @@ def render(
         count: Counter of tokens.
         pins: Quotes that must stay verbatim, each with the position of its request.
         widest: Tokens it may have where the constraints of the requests need more than `budget`.
+        loaded: Paths of skills that are still shown: of the others the record says that they
+            are not, and how to read them again.
 
     Returns:
-        A fenced text. Requests come first and verbatim as far as the budget goes, then todos,
-        open errors, files, delegated tasks, commands, notes and an index of identifiers.
+        A fenced text. Requests come first and verbatim as far as the budget goes, then skills,
+        todos, open errors, files, delegated tasks, commands, notes and an index of identifiers.
     """
     opening = prompt("record").render(last=record.last, handle=handle)
     frame = count(opening) + FRAME_TOKENS
     room = budget - frame
-    rooms = int(room * REQUESTS_SHARE), max(room, widest - frame)
+    skills = _newest(_skill_lines(record, loaded), int(room * SKILLS_SHARE), count)
+    named = sum(tokens for _, tokens in skills)
+    room -= named
+    rooms = int(room * REQUESTS_SHARE), max(room, widest - frame - named)
     requests = _requests(record, handle, rooms, count, pins)
     said = "\n".join(requests)
     pinned = [f"#{pin.position} {pin.text}" for pin in pins if pin.text not in said]
-    sections = [(k, v) for k, v in (("Requests", requests), ("Pinned", pinned)) if v]
+    gone = [line for line, _ in skills]
+    first = (("Requests", requests), ("Pinned", pinned), ("Skills", gone))
+    sections = [(title, lines) for title, lines in first if lines]
     if written := _summaries(record, budget, count):
         sections.append(("Summary", [written]))
     room -= sum(count(line) + 1 for line in (*requests, *pinned))
@@ -71,6 +79,8 @@ FRAME_TOKENS = 24
 """The fence and the headings."""
 REQUESTS_SHARE = 0.8
 """Share of a record that the requests may fill, before the rest is looked at."""
+SKILLS_SHARE = 0.2
+"""Share of a record that may name skills: they come before the requests, which can be short."""
 LEVELS = ((6_000, 400), (2_400, 300), (1_200, 200), (800, 100), (450, 0), (160, 0))
 """How much of each end of a long request is quoted, in characters, most generous first."""
 CONSTRAINTS = (1_600, 800, 400)
@@ -219,6 +229,15 @@ def _sections(record: Record) -> list[tuple[str, float, list[str]]]:
         ("Notes of the assistant", 0.5, [f"#{n.position} {n.text}" for n in record.notes]),
         ("Index", 1.0, _index_lines(record.names)),
     ]  # fmt: skip
+
+
+def _skill_lines(record: Record, loaded: Container[str]) -> list[str]:
+    again = prompt("skill_again")
+    return [
+        again.render(position=s.position, name=s.name, tool=s.tool, path=s.path)
+        for s in record.skills
+        if s.path not in loaded
+    ]
 
 
 def _told(done: Outcome) -> str:

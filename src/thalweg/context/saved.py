@@ -13,6 +13,7 @@ from typing import Any
 from thalweg.context.edits import Edit, Elide, Evict, Fold, Pin, Rewrite, Supersede, Unpin
 from thalweg.context.fold import FileState, Outcome, Quote, Record
 from thalweg.context.savings import Forecast
+from thalweg.context.skills import Loaded
 from thalweg.context.standing import Standing
 from thalweg.entries import ToolUse, parts_from_plain, parts_to_plain
 from thalweg.summaries.summary import summary_from_data, summary_to_data
@@ -132,6 +133,7 @@ def _record_from_plain(plain: Mapping[str, Any]) -> Record:
             "notes": _quotes(plain["notes"]),
             "todos": Quote(**todos) if todos else None,
             "names": _quotes(plain["names"]),
+            "skills": tuple(Loaded(**skill) for skill in plain.get("skills", ())),
             "summaries": tuple(
                 (first, last, summary_from_data(summary))
                 for first, last, summary in plain["summaries"]

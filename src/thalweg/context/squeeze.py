@@ -46,8 +46,11 @@ def squeeze(scene: Scene) -> Iterator[Sequence[Edit]]:
 def _folds(scene: Scene) -> Iterator[Sequence[Edit]]:
     """Fold, leaving a smaller and smaller tail."""
     tail, record = scene.budget.tail(scene.fixed), scene.budget.record(scene.fixed)
+    skills = scene.budget.skills(scene.fixed)
     for divisor in (1, 2, 4, max(1, tail)):
-        fold = plan_fold(scene, tail=tail // divisor, record=record, reason=WHY)
+        fold = plan_fold(
+            scene, tail=tail // divisor, record=record, reason=WHY, skills=skills // divisor
+        )
         if fold is not None and fold.freed > 0:
             yield (fold, *plan_tail(scene, fold.last))
 
@@ -76,7 +79,7 @@ def _batches(scene: Scene, edits: Iterator[Edit]) -> Iterator[Sequence[Edit]]:
 def _smaller_records(scene: Scene) -> Iterator[Sequence[Edit]]:
     record = scene.budget.record(scene.fixed)
     for divisor in (2, 4, 8):
-        fold = plan_fold(scene, tail=1, record=record // divisor, reason=WHY)
+        fold = plan_fold(scene, tail=1, record=record // divisor, reason=WHY, skills=0)
         if fold is not None and fold.freed > 0:
             yield (fold,)
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from langchain.tools import ToolRuntime
 from langchain_core.messages import AnyMessage, ToolMessage
 from langchain_core.runnables import Runnable
-from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
 from langgraph.types import Command
 from pydantic import BaseModel, Field, ValidationError, model_validator
@@ -36,6 +36,7 @@ from thalweg.subagents.progress import ACTIVE, Progress
 from thalweg.subagents.report import ANSWER_CHARS, Report, account, answer_of, footer
 from thalweg.subagents.running import CONFIG, arun_child, run_child
 from thalweg.subagents.specs import Spec
+from thalweg.tools.ready import ReadyTool
 
 _log = logging.getLogger("thalweg.subagents")
 TASK = "task"
@@ -165,7 +166,7 @@ def task_tool(house: House, description: str) -> BaseTool:
             report = run.cut(report, path, await backend.awrite(path, report.answer))
         return run.ended(report)
 
-    return StructuredTool(
+    return ReadyTool(
         name=TASK,
         description=description,
         func=task,

@@ -1,0 +1,256 @@
+"""From a recipe to a graph. A subagent's recipe is its parent's, with its own on top."""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Annotated, Any, NotRequired, Required, get_args, get_origin, get_type_hints
+
+from langchain.agents import AgentState, create_agent
+from langchain.agents.middleware.types import PrivateStateAttr
+from langchain.chat_models import init_chat_model
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import SystemMessage
+from langchain_core.tools import BaseTool
+from langgraph.graph.state import CompiledStateGraph
+
+from thalweg.agent.layers import Middleware, arrange, replacing
+from thalweg.agent.state import DeepAgentState
+from thalweg.backends.protocol import BackendProtocol
+from thalweg.errors import ConfigError
+from thalweg.middleware.answers import AnswerMiddleware
+from thalweg.middleware.approval import (
+    Approvals,
+    approvals_of,
+    merge_approvals,
+    with_approvals,
+)
+from thalweg.middleware.context import ContextMiddleware
+from thalweg.middleware.filesystem import FilesystemMiddleware
+from thalweg.middleware.loops import LoopMiddleware
+from thalweg.middleware.memory import MemoryMiddleware
+from thalweg.middleware.patch_tool_calls import PatchToolCallsMiddleware
+from thalweg.middleware.permissions import interrupts
+from thalweg.middleware.skills import SkillsMiddleware
+from thalweg.middleware.subagents import (
+    GENERAL_PURPOSE_SUBAGENT,
+    CompiledSubAgent,
+    SubAgent,
+    SubAgentMiddleware,
+)
+from thalweg.middleware.todos import TodoListMiddleware
+from thalweg.prompts import prompt
+from thalweg.tools.rights import Rights, both
+
+DEFAULT_MODEL = "anthropic:claude-sonnet-4-6"
+"""The model where none is named, as in `deepagents`."""
+_STEPS = 9_999
+"""LangGraph's limit of steps is no limit of ours: loops are found, and subagents have their own."""
+_AT_ONCE = 256
+"""Tool calls of one turn that run at once; LangGraph's own pool has a few threads a core."""
+
+Tool = BaseTool | Callable[..., Any] | dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """What an agent is made of; see `create_deep_agent` for what each is."""
+
+    model: BaseChatModel
+    tools: Sequence[Tool]
+    system_prompt: str | SystemMessage | None
+    middleware: Sequence[Middleware]
+    subagents: Sequence[SubAgent | CompiledSubAgent]
+    skills: list[str] | None
+    memory: list[str] | None
+    permissions: Rights
+    backend: BackendProtocol
+    interrupt_on: Approvals
+    state_schema: type[AgentState[Any]] | None
+    context: ContextMiddleware
+    """Shared with all subagents: their threads are told apart by where they run."""
+    has_base: bool = True
+    """Whether the prompt says how to work; that of a subagent is its own."""
+    addendum: str | None = None
+    """What a fork is told beside its parent's prompt."""
+
+
+def build(recipe: Recipe, **others: Any) -> CompiledStateGraph[Any, Any, Any, Any]:  # noqa: ANN401 (create_agent's own)
+    """Make the graph; `others` are for `create_agent`.
+
+    Raises:
+        ConfigError: Something in the recipe cannot be used as given.
+    """
+    graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
+        recipe.model,
+        recipe.tools,
+        system_prompt=_instructions(recipe),
+        middleware=stack(recipe),
+        state_schema=recipe.state_schema or DeepAgentState,
+        **others,
+    )
+    return graph.with_config({"recursion_limit": _STEPS, "max_concurrency": _AT_ONCE})
+
+
+def stack(recipe: Recipe) -> list[Middleware]:
+    """Make the middleware, outermost first; see `LAYERS`."""
+    backend = recipe.backend
+    ours: list[Middleware] = [
+        TodoListMiddleware(),
+        FilesystemMiddleware(
+            backend=backend,
+            permissions=recipe.permissions,
+            tool_token_limit_before_evict=None,  # the engine's ingestion loses nothing
+            human_message_token_limit_before_evict=None,
+        ),
+        PatchToolCallsMiddleware(),
+        LoopMiddleware(),
+        AnswerMiddleware(),
+        recipe.context,
+    ]
+    if recipe.memory is not None:
+        ours.append(MemoryMiddleware(backend=backend, sources=recipe.memory))
+    if recipe.skills is not None:
+        ours.append(SkillsMiddleware(backend=backend, sources=recipe.skills))
+    if recipe.subagents:
+        ours.append(_subagents(recipe))
+    asked = merge_approvals(recipe.interrupt_on, interrupts(recipe.permissions, backend))
+    arranged = arrange(ours, with_approvals(recipe.middleware, asked))
+    for one in arranged:
+        if isinstance(one, SubAgentMiddleware):
+            one.private_state_keys |= _private_keys(arranged, recipe.state_schema)
+    return arranged
+
+
+def _subagents(recipe: Recipe) -> SubAgentMiddleware:
+    def create(spec: SubAgent) -> CompiledStateGraph[Any, Any, Any, Any]:
+        own = {"name": spec["name"], "response_format": spec.get("response_format")}
+        return build(child(recipe, spec), **own)
+
+    return SubAgentMiddleware(
+        backend=recipe.backend,
+        subagents=recipe.subagents,
+        system_prompt=prompt("delegating").render(),
+        create=create,
+    )
+
+
+def _private_keys(
+    middleware: Iterable[Middleware], schema: type[AgentState[Any]] | None
+) -> frozenset[str]:
+    """Collect the keys of the state that are one agent's own."""
+    schemas = [one.state_schema for one in middleware] + ([schema] if schema else [])
+    return frozenset[str]().union(*map(_private_keys_of, schemas))
+
+
+@lru_cache(maxsize=256)
+def _private_keys_of(schema: type) -> frozenset[str]:
+    hints = get_type_hints(schema, include_extras=True)
+    return frozenset(key for key, kind in hints.items() if PrivateStateAttr in _marks(kind))
+
+
+def _marks(kind: Any) -> Iterator[object]:  # noqa: ANN401 (any annotation)
+    """Walk through what `Annotated`, `Required` and `NotRequired` say of a type."""
+    yield from getattr(kind, "__metadata__", ())
+    if get_origin(kind) in {Annotated, NotRequired, Required}:
+        yield from _marks(get_args(kind)[0])
+
+
+def child(parent: Recipe, spec: SubAgent) -> Recipe:
+    """Make the recipe of a subagent; it may do nothing that its parent may not.
+
+    Of the user's middleware it has what takes the place of ours, so that no limit is lifted; a
+    fork, which goes on with its parent's conversation, has all of it.
+    """
+    is_fork = spec.get("mode") == "fork"
+    theirs = parent.middleware if is_fork else replacing(parent.middleware).values()
+    prompt_of_its_own = spec.get("system_prompt")
+    asked = approvals_of(parent.interrupt_on, parent.middleware)
+    allowed = both(_rights_of(parent), spec.get("permissions", ()))
+    stack = {one.name: one for one in (*theirs, *spec.get("middleware", ()))}
+    return replace(
+        parent,
+        model=as_model(spec.get("model", parent.model)),
+        tools=spec.get("tools", parent.tools),
+        system_prompt=parent.system_prompt if is_fork else prompt_of_its_own,
+        addendum=prompt_of_its_own if is_fork else None,
+        has_base=is_fork,
+        middleware=[_limited(one, allowed) for one in stack.values()],
+        subagents=(),
+        skills=parent.skills if is_fork else spec.get("skills"),
+        memory=parent.memory if is_fork else None,
+        permissions=allowed,
+        interrupt_on=merge_approvals(asked, spec.get("interrupt_on", {})),
+    )
+
+
+def _rights_of(recipe: Recipe) -> Rights:
+    """Say what an agent may touch: by its argument, and by file tools of the user's."""
+    allowed = recipe.permissions
+    for one in recipe.middleware:
+        if isinstance(one, FilesystemMiddleware):
+            allowed = both(allowed, one.rights)
+    return allowed
+
+
+def _limited(one: Middleware, allowed: Rights) -> Middleware:
+    """Hold a child's own file tools to what it may touch, its own rules on top."""
+    if not isinstance(one, FilesystemMiddleware) or not allowed:
+        return one
+    return one.with_permissions(both(allowed, one.rights))
+
+
+def with_general_purpose(
+    subagents: Sequence[SubAgent | CompiledSubAgent], skills: list[str] | None
+) -> list[SubAgent | CompiledSubAgent]:
+    """Add the subagent that there always is, unless one of that name is given.
+
+    Raises:
+        ConfigError: One is the address of a remote graph.
+    """
+    for spec in subagents:
+        if "graph_id" in spec:
+            problem = f"{spec['name']!r} is the address of a remote graph ('graph_id')"
+            mend = "pass {'name', 'description', 'runnable': RemoteGraph(graph_id, url=...)}"
+            raise ConfigError("subagents", problem, mend)
+    if any(spec["name"] == GENERAL_PURPOSE_SUBAGENT["name"] for spec in subagents):
+        return list(subagents)
+    general: SubAgent = {**GENERAL_PURPOSE_SUBAGENT}
+    if skills is not None:
+        general["skills"] = skills
+    return [general, *subagents]
+
+
+def as_model(given: str | BaseChatModel | None) -> BaseChatModel:
+    """Take a model or its name.
+
+    Raises:
+        ConfigError: There is no such model, or the package of its provider is not installed.
+    """
+    if isinstance(given, BaseChatModel):
+        return given
+    if given is None:
+        said = f"no model is named: {DEFAULT_MODEL} is taken; name one"
+        warnings.warn(said, DeprecationWarning, stacklevel=3)
+    name = given or DEFAULT_MODEL
+    try:
+        model = init_chat_model(name)
+    except (ImportError, ValueError) as problem:
+        mend = "pass a chat model, or 'provider:model' with the provider's package installed"
+        raise ConfigError("model", f"{name!r} cannot be had: {problem}", mend) from problem
+    return model
+
+
+def _instructions(recipe: Recipe) -> str | SystemMessage | None:
+    base = prompt("base_agent").render() if recipe.has_base else None
+    own = recipe.system_prompt
+    behind = [text for text in (base, recipe.addendum) if text]
+    if isinstance(own, SystemMessage):
+        blocks = [{"type": "text", "text": f"\n\n{text}"} for text in behind]
+        return own.model_copy(update={"content": [*_blocks(own), *blocks]})
+    return "\n\n".join([text for text in (own, *behind) if text]) or None
+
+
+def _blocks(message: SystemMessage) -> list[str | dict[Any, Any]]:
+    content = message.content
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)

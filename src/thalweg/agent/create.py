@@ -1,0 +1,129 @@
+"""The call that people make; nothing of LangChain is imported before it is made."""
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from langchain.agents import AgentState
+    from langchain.agents.middleware import InterruptOnConfig
+    from langchain.agents.middleware.types import AgentMiddleware
+    from langchain.agents.structured_output import ResponseFormat
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import SystemMessage
+    from langchain_core.tools import BaseTool
+    from langgraph.cache.base import BaseCache
+    from langgraph.graph.state import CompiledStateGraph
+    from langgraph.store.base import BaseStore
+    from langgraph.types import Checkpointer
+
+    from thalweg.archive import Archive
+    from thalweg.backends.protocol import BackendProtocol
+    from thalweg.context.settings import ContextPolicy
+    from thalweg.middleware.subagents import CompiledSubAgent, SubAgent
+    from thalweg.tools.rights import FilesystemPermission
+
+
+def create_deep_agent(
+    model: "str | BaseChatModel | None" = None,
+    tools: "Sequence[BaseTool | Callable[..., Any] | dict[str, Any]] | None" = None,
+    *,
+    system_prompt: "str | SystemMessage | None" = None,
+    middleware: "Sequence[AgentMiddleware[Any, Any, Any]]" = (),
+    subagents: "Sequence[SubAgent | CompiledSubAgent] | None" = None,
+    skills: list[str] | None = None,
+    memory: list[str] | None = None,
+    permissions: "list[FilesystemPermission] | None" = None,
+    backend: "BackendProtocol | None" = None,
+    interrupt_on: "dict[str, bool | InterruptOnConfig] | None" = None,
+    response_format: "ResponseFormat[Any] | type | dict[str, Any] | None" = None,
+    state_schema: "type[AgentState[Any]] | None" = None,
+    context_schema: type | None = None,
+    checkpointer: "Checkpointer | None" = None,
+    store: "BaseStore | None" = None,
+    debug: bool = False,
+    name: str | None = None,
+    cache: "BaseCache[Any] | None" = None,
+    context: "ContextPolicy | Mapping[str, object] | None" = None,
+    archive: "Archive | str | PathLike[str] | None" = None,
+) -> "CompiledStateGraph[Any, Any, Any, Any]":
+    """Make an agent that plans, works on files, delegates, and never outgrows its window.
+
+    It has the tools `write_todos, ls, read_file, write_file, edit_file, delete, glob, grep`,
+    `execute` where the backend has a shell, `task` for subagents, and `recall` and
+    `compact_conversation` for its own context. The parameters are those of `deepagents` 0.7, so
+    that changing the import is enough; `context` and `archive` are ours.
+
+    Args:
+        model: A chat model, or its name for `init_chat_model` (`"anthropic:claude-sonnet-4-6"`,
+            which is also the default).
+        tools: The agent's own tools, beside those above. Subagents have them too.
+        system_prompt: Your instructions; they come first. Blocks of a `SystemMessage` stay as
+            they are, marks for a cache included.
+        middleware: Yours. One with the name of one of ours takes its place, in subagents, too;
+            others come after ours and before approval. See `thalweg.agent.layers.LAYERS`.
+        subagents: Whom `task` can ask. Where none is called `general-purpose`, there is one with
+            the agent's own model, tools and skills.
+        skills: Folders with skills, in the backend: `["/skills/user/", "/skills/project/"]`. Of
+            two with one name the later counts.
+        memory: `AGENTS.md` files, in the backend; always in the system prompt.
+        permissions: Rules for files, the first that matches decides. They hold in subagents,
+            whose own come on top.
+        backend: Where files are: the agent's state by default. One that can run commands
+            (`LocalShellBackend`, a sandbox) brings `execute`.
+        interrupt_on: Tools that a person has to approve, in subagents as well.
+        response_format: The structured answer to give at the end.
+        state_schema: More state; extends `AgentState`.
+        context_schema: What a run is given as `context`: for tools and middleware, never told to
+            the model by itself.
+        checkpointer: Keeps the state of threads between runs.
+        store: For `StoreBackend` and your tools.
+        debug: Let LangGraph print what it does.
+        name: The agent's name, as a node of other graphs and in traces.
+        cache: LangGraph's cache of nodes.
+        context: When to compact the context and how; see `ContextPolicy`.
+        archive: Where threads are kept whole: an archive or its address; see
+            `ContextMiddleware`.
+
+    Returns:
+        The compiled graph: `invoke`, `stream` and their async twins.
+
+    Raises:
+        ConfigError: An argument cannot be used as given.
+
+    Example:
+        >>> from thalweg.testing.model import ScriptedModel
+        >>> agent = create_deep_agent(ScriptedModel(script=lambda _: "Done."), archive=":memory:")
+        >>> agent.invoke({"messages": [("user", "Tidy up.")]})["messages"][-1].content
+        'Done.'
+    """
+    # LangChain takes seconds to import: not before an agent is made.
+    from thalweg.agent.build import Recipe, as_model, build, with_general_purpose  # noqa: PLC0415
+    from thalweg.backends.state import StateBackend  # noqa: PLC0415
+    from thalweg.middleware.context import ContextMiddleware  # noqa: PLC0415
+    from thalweg.tools.rights import rights  # noqa: PLC0415
+
+    recipe = Recipe(
+        model=as_model(model),
+        tools=tuple(tools or ()),
+        system_prompt=system_prompt,
+        middleware=tuple(middleware),
+        subagents=with_general_purpose(subagents or (), skills),
+        skills=skills,
+        memory=memory,
+        permissions=rights(permissions),
+        backend=backend if backend is not None else StateBackend(),
+        interrupt_on=interrupt_on or {},
+        state_schema=state_schema,
+        context=ContextMiddleware(context, archive=archive),
+    )
+    return build(
+        recipe,
+        response_format=response_format,
+        context_schema=context_schema,
+        checkpointer=checkpointer,
+        store=store,
+        debug=debug,
+        name=name,
+        cache=cache,
+    )

@@ -1,0 +1,59 @@
+"""The order of an agent's middleware, as data."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain.agents.middleware.types import AgentMiddleware
+
+Middleware = AgentMiddleware[Any, Any, Any]
+USERS = "(yours)"
+"""The place of middleware that takes the place of none of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One place in the stack."""
+
+    name: str
+    """`AgentMiddleware.name` of what stands there."""
+    why: str
+    """Why it stands there."""
+
+
+LAYERS = (
+    Layer("TodoListMiddleware", "the first part of ours in the system prompt: never changes"),
+    Layer("MemoryMiddleware", "memory files: change between runs at most"),
+    Layer("SkillsMiddleware", "skills: change between runs at most"),
+    Layer("FilesystemMiddleware", "files and the shell"),
+    Layer("SubAgentMiddleware", "whom to delegate to"),
+    Layer("PatchToolCallsMiddleware", "a call without a result gets one before anybody reads it"),
+    Layer("LoopMiddleware", "sees what the model asks for before it is run"),
+    Layer("AnswerMiddleware", "asks again where an answer is empty"),
+    Layer(USERS, "sees the agent's messages as the state has them"),
+    Layer("HumanInTheLoopMiddleware", "asks about the calls that are really going to be run"),
+    Layer("ContextMiddleware", "last: what it counts is what is sent"),
+)
+"""Outermost first. Parts of the system prompt come out in this order."""
+_NAMES = [layer.name for layer in LAYERS]
+
+
+def arrange(ours: Iterable[Middleware], users: Sequence[Middleware]) -> list[Middleware]:
+    """Put middleware into its places; a user's with the name of one of ours replaces it.
+
+    Returns:
+        Outermost first, as `create_agent` takes them.
+    """
+    named = {one.name: one for one in ours}
+    named |= replacing(users)
+    others = [one for one in users if one.name not in _NAMES]
+    return [
+        one
+        for name in _NAMES
+        for one in (others if name == USERS else [named[name]] if name in named else [])
+    ]
+
+
+def replacing(users: Iterable[Middleware]) -> dict[str, Middleware]:
+    """Find the middleware that takes the place of one of ours."""
+    return {one.name: one for one in users if one.name in _NAMES}

@@ -1,0 +1,29 @@
+"""What the harness itself says in a conversation: marked, so that nobody takes it for the user."""
+
+from uuid import uuid4
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+SOURCE = "lc_source"
+"""Where LangChain's own middleware says that a message is no user's."""
+_OURS = "thalweg"
+
+
+def note(text: str) -> HumanMessage:
+    """Make a message of the harness to the model."""
+    return HumanMessage(text, id=str(uuid4()), additional_kwargs={SOURCE: _OURS})
+
+
+def last_words(text: str, ended: str) -> AIMessage:
+    """Make the answer with which the harness ends a run in the model's stead.
+
+    Args:
+        text: What the caller reads.
+        ended: Why, in one word for programs: `response_metadata["thalweg_ended"]`.
+    """
+    return AIMessage(text, id=str(uuid4()), response_metadata={"thalweg_ended": ended})
+
+
+def is_note(message: BaseMessage) -> bool:
+    """Tell whether a message in the user's place was put there by a harness."""
+    return bool(message.additional_kwargs.get(SOURCE))

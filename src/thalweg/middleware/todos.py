@@ -1,0 +1,120 @@
+"""`TodoListMiddleware`: LangChain's, with shorter words and nothing to do between two steps.
+
+State, tool and arguments are LangChain's, and so is what is refused: of several `write_todos` in
+one turn none is done, since each replaces the whole list. Ours is refused where the tool is
+called, and not in a step of the graph of its own after every answer of the model; the schema of
+the tool is made once a process; and the result counts the items instead of repeating them, since
+the call beside it holds them.
+
+That a plan survives compaction is the engine's: `context.fold` keeps the newest.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from functools import cache
+from typing import Any
+
+from langchain.agents.middleware import TodoListMiddleware as LangChainTodoList
+from langchain.agents.middleware.todo import PlanningState, Todo, WriteTodosInput
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    ModelRequest,
+    ModelResponse,
+)
+from langchain.tools import ToolRuntime
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.types import Command
+
+from thalweg.middleware.system_prompt import with_text
+from thalweg.prompts import prompt
+from thalweg.tools.ready import ReadyTool
+
+WRITE_TODOS = "write_todos"
+
+
+class TodoListMiddleware(LangChainTodoList):
+    """Let an agent keep a todo list in the state `todos`, with the tool `write_todos`.
+
+    Args:
+        system_prompt: What the system prompt says of it, in the place of our words.
+        tool_description: What the tool says of itself, in the place of our words.
+
+    Example:
+        >>> [tool.name for tool in TodoListMiddleware().tools]
+        ['write_todos']
+    """
+
+    after_model = AgentMiddleware.after_model
+    aafter_model = AgentMiddleware.aafter_model
+
+    def __init__(
+        self, *, system_prompt: str | None = None, tool_description: str | None = None
+    ) -> None:
+        AgentMiddleware.__init__(self)
+        self.system_prompt = prompt("todos").render() if system_prompt is None else system_prompt
+        described = prompt("write_todos").render() if tool_description is None else tool_description
+        self.tool_description = described
+        self.tools = [_todo_tool(described)]
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> ModelResponse[Any]:
+        """Say in the system prompt how the list is kept."""
+        return handler(with_text(request, self.system_prompt))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """See `wrap_model_call`."""
+        return await handler(with_text(request, self.system_prompt))
+
+
+@cache
+def _todo_tool(description: str) -> BaseTool:
+    """Make the tool, once for each description."""
+    return ReadyTool(
+        name=WRITE_TODOS,
+        description=description,
+        args_schema=WriteTodosInput,
+        func=_write,
+        coroutine=_awrite,
+    )
+
+
+def _write(
+    runtime: ToolRuntime[Any, PlanningState[Any]], todos: list[Todo]
+) -> Command[Any] | ToolMessage:
+    if _is_one_of_several(runtime):
+        text, call_id = prompt("todos_in_parallel").render(), runtime.tool_call_id
+        return ToolMessage(text, name=WRITE_TODOS, tool_call_id=call_id, status="error")
+    states = Counter(todo["status"] for todo in todos)
+    said = ", ".join(
+        f"{states[state]} {state.replace('_', ' ')}"
+        for state in ("completed", "in_progress", "pending")
+        if states[state]
+    )
+    answer = ToolMessage(
+        prompt("todos_written").render(count=said or "it is empty"),
+        name=WRITE_TODOS,
+        tool_call_id=runtime.tool_call_id,
+    )
+    return Command(update={"todos": todos, "messages": [answer]})
+
+
+async def _awrite(
+    runtime: ToolRuntime[Any, PlanningState[Any]], todos: list[Todo]
+) -> Command[Any] | ToolMessage:
+    return _write(runtime, todos)
+
+
+def _is_one_of_several(runtime: ToolRuntime[Any, PlanningState[Any]]) -> bool:
+    """Tell whether the turn writes several lists: each would take the place of the others."""
+    messages = reversed(runtime.state["messages"])
+    said = next((m for m in messages if isinstance(m, AIMessage)), None)
+    calls = () if said is None else said.tool_calls
+    return sum(call["name"] == WRITE_TODOS for call in calls) > 1

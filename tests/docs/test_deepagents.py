@@ -1,0 +1,44 @@
+"""The page for those who come from deepagents says what is so."""
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.examples.running import EXAMPLES
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "deepagents.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
+def test_every_example_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it stands, its asserts included; what it keeps, it keeps where it is run."""
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "deepagents.md", "exec"), {})  # noqa: S102 (our own page)
+
+
+def test_every_link_leads_somewhere() -> None:
+    """No page or example is named that is not there."""
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", PAGE)
+
+    assert links
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
+
+
+def test_the_names_it_promises_are_where_they_are_promised() -> None:
+    """A table of names is checked, or it rots."""
+    backends = import_module("thalweg.backends")
+    protocol = import_module("thalweg.backends.protocol")
+    for name in re.findall(r"`(\w+Backend)`", PAGE.partition("## What is different")[0]):
+        assert hasattr(backends, name) or hasattr(protocol, name), name
+    for name in re.findall(r"`(\w+Middleware)`", PAGE.partition("## What is different")[0]):
+        homes = ("filesystem", "subagents", "skills", "memory", "patch_tool_calls")
+        modules = [import_module(f"thalweg.middleware.{home}") for home in homes]
+        assert any(hasattr(module, name) for module in modules), name
+
+
+def test_the_examples_link_back() -> None:
+    """Both lists of examples are one."""
+    assert "deepagents" in (EXAMPLES / "README.md").read_text(encoding="utf-8")

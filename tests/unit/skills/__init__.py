@@ -1,0 +1,1 @@
+"""Skills: the format, the list, what is relevant."""
