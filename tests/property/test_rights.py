@@ -9,7 +9,7 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.agents.middleware.types import AgentMiddleware
 
 from tests.property.test_approvals import TOOLS, approvals, asks, sizes
-from thalweg.agent.build import Recipe, child, stack
+from thalweg.graph.build import Recipe, child, stack
 from thalweg.backends.state import StateBackend
 from thalweg.middleware.approval import Approvals, approvals_of
 from thalweg.middleware.context import ContextMiddleware

@@ -14,10 +14,10 @@ from langchain_core.messages import SystemMessage
 from langchain_core.tools import BaseTool
 from langgraph.graph.state import CompiledStateGraph
 
-from thalweg.agent.layers import Middleware, arrange, replacing
-from thalweg.agent.state import DeepAgentState
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import ConfigError
+from thalweg.graph.layers import Middleware, arrange, replacing
+from thalweg.graph.state import DeepAgentState
 from thalweg.middleware.answers import AnswerMiddleware
 from thalweg.middleware.approval import (
     Approvals,
