@@ -232,7 +232,7 @@ def as_model(given: str | BaseChatModel | None) -> BaseChatModel:
     if given is None:
         said = f"no model is named: {DEFAULT_MODEL} is taken; name one"
         warnings.warn(said, DeprecationWarning, stacklevel=3)
-    name = given or DEFAULT_MODEL
+    name = DEFAULT_MODEL if given is None else given
     try:
         model = init_chat_model(name)
     except (ImportError, ValueError) as problem:

@@ -5,12 +5,20 @@ about: whatever its parent is, and what its own spec adds. A spec can make the a
 and never looser, however it says it: with `interrupt_on`, or with a middleware of its own.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, get_args
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware, InterruptOnConfig
 from langchain.agents.middleware.human_in_the_loop import DecisionType
-from langchain.agents.middleware.types import AgentMiddleware, ToolCallRequest
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    ModelRequest,
+    ModelResponse,
+    ToolCallRequest,
+)
+
+from thalweg.middleware.system_prompt import with_text
+from thalweg.prompts import prompt
 
 Approval = bool | InterruptOnConfig
 Approvals = Mapping[str, Approval]
@@ -19,6 +27,38 @@ Middleware = AgentMiddleware[Any, Any, Any]
 
 ALL: tuple[DecisionType, ...] = get_args(DecisionType)
 """Every decision a person can make; what `True` allows."""
+
+
+class ApprovalMiddleware(HumanInTheLoopMiddleware):
+    """LangChain's, and the model is told in the system prompt that a person decides.
+
+    It stands for LangChain's by its name, too.
+    """
+
+    @property
+    def name(self) -> str:
+        """See `AgentMiddleware.name`."""
+        return HumanInTheLoopMiddleware.__name__
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> ModelResponse[Any]:
+        """Say in the system prompt which calls a person decides about."""
+        return handler(self._told(request))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """See `wrap_model_call`."""
+        return await handler(self._told(request))
+
+    def _told(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        tools = ", ".join(f"`{name}`" for name in self.interrupt_on)
+        return with_text(request, prompt("approval").render(tools=tools))
 
 
 def merge_approvals(parent: Approvals, child: Approvals) -> dict[str, Approval]:
@@ -103,7 +143,7 @@ def with_approvals(middleware: Sequence[Middleware], approvals: Approvals) -> li
     made = [_asking(each, approvals) if each.name == name else each for each in middleware]
     if any(each.name == name for each in made) or not any(approvals.values()):
         return made
-    return [*made, HumanInTheLoopMiddleware(dict(approvals))]
+    return [*made, ApprovalMiddleware(dict(approvals))]
 
 
 def _asking(given: Middleware, approvals: Approvals) -> Middleware:

@@ -1,0 +1,1 @@
+"""The deep agent: its layers, its prompt, its subagents."""
