@@ -95,6 +95,18 @@ def test_of_a_link_the_link_is_deleted(backend: FilesystemBackend, root: Path) -
     assert (root.parent / "outside" / "nest.txt").exists()
 
 
+def test_links_in_a_folder_are_deleted_with_it(backend: FilesystemBackend, root: Path) -> None:
+    """And what they lead to stays."""
+    backend.write("/a/b/c.txt", "c")
+    backend.write("/kept/d.txt", "d")
+    for name, to in (("in", "../kept"), ("out", root.parent / "outside"), ("loop", "loop")):
+        (root / "a" / name).symlink_to(to)
+
+    assert backend.delete("/a").error is None
+    assert [path.name for path in root.rglob("*")] == ["kept", "d.txt"]
+    assert (root.parent / "outside" / "nest.txt").exists()
+
+
 def test_links_in_a_circle_are_told(root: Path) -> None:
     """By every call, in both modes."""
     (root / "loop").symlink_to("loop")
