@@ -147,7 +147,7 @@ class _Tools(AgentMiddleware[Any, Any, Any]):
 
     def __init__(self, family: Family) -> None:
         super().__init__()
-        self.tools = _tools(family)
+        self.tools = family_tools(family)
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]
@@ -160,7 +160,8 @@ class _Tools(AgentMiddleware[Any, Any, Any]):
         return with_notices(await handler(request))
 
 
-def _tools(family: Family) -> list[BaseTool]:
+def family_tools(family: Family) -> list[BaseTool]:
+    """Make the tools of every agent of a family."""
     backend = shared(family.backend)
 
     @tool
