@@ -1,5 +1,7 @@
 """Agents by a plan, with file tools and subagents: what each does in its turns is data."""
 
+# ruff: noqa: ANN401  # what LangGraph and tools hand on is anything
+
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
@@ -26,7 +28,7 @@ FOREVER_S = 60
 """Longer than anything here takes; a gate that nobody opens is a failed test."""
 
 
-def do(name: str, /, **args: Any) -> ToolCall:  # noqa: ANN401 (any tool's)
+def do(name: str, /, **args: Any) -> ToolCall:
     """Plan a call."""
     do.count += 1  # type: ignore[attr-defined]
     return tool_call(name=name, args=args, id=f"c{do.count}")  # type: ignore[attr-defined]
@@ -145,7 +147,7 @@ class _Tools(AgentMiddleware[Any, Any, Any]):
 
     def __init__(self, family: Family) -> None:
         super().__init__()
-        self.tools = _tools(family)
+        self.tools = family_tools(family)
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]
@@ -158,7 +160,8 @@ class _Tools(AgentMiddleware[Any, Any, Any]):
         return with_notices(await handler(request))
 
 
-def _tools(family: Family) -> list[BaseTool]:
+def family_tools(family: Family) -> list[BaseTool]:
+    """Make the tools of every agent of a family."""
     backend = shared(family.backend)
 
     @tool
@@ -180,7 +183,7 @@ def _tools(family: Family) -> list[BaseTool]:
     def read(path: str) -> str:
         """Read a file."""
         result = backend.read(path)
-        return result.error or str((result.file_data or {}).get("content"))
+        return result.error or str(result.file_data and result.file_data["content"])
 
     @tool
     def ask(question: str) -> str:

@@ -1,5 +1,7 @@
 """Files of agents that are interrupted, resumed elsewhere, taken back in time, or fail."""
 
+# ruff: noqa: ANN401  # what LangGraph and tools hand on is anything
+
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Files of agents that work side by side: no change is lost, and none undone unseen."""
 
+# ruff: noqa: ANN401  # what LangGraph and tools hand on is anything
+
 import asyncio
 from collections.abc import Mapping
 from typing import Any, Literal

@@ -1,5 +1,7 @@
 """The same calls on files in state, ours and the installed peer's: the same answers."""
 
+# ruff: noqa: ANN401  # what LangGraph and tools hand on is anything
+
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -108,7 +110,7 @@ def test_in_a_small_graph_a_node_writes_and_reads(state: Any, make: Callable[[],
         backend.delete("/old.txt")
         seen.append(backend.glob("*.txt").matches[0]["path"])
 
-    graph = StateGraph(state)
+    graph: Any = StateGraph(state)
     graph.add_node("node", node)
     graph.add_edge(START, "node")
     graph.add_edge("node", END)
@@ -125,10 +127,10 @@ def test_outside_of_a_graph_the_error_is_a_runtime_error_that_says_what_to_do(
     inside: bool,  # noqa: FBT001 (a parameter of a test)
 ) -> None:
     """With the words that users look for."""
-    token = var_child_runnable_config.set({"configurable": {}} if inside else None)  # type: ignore[arg-type]
+    token = var_child_runnable_config.set({"configurable": {}} if inside else None)
     try:
         for backend in (StateBackend(), TheirBackend()):
-            with pytest.raises(RuntimeError, match="StateBackend (must|requires)") as caught:
+            with pytest.raises(RuntimeError, match=r"StateBackend (must|requires)") as caught:
                 backend.write("/a", "x")
             assert "To pre-populate files, pass them on invoke" in str(caught.value)
     finally:

@@ -18,7 +18,6 @@ from thalweg.backends.channel import FilesChannel, merge_notes
 from thalweg.backends.child import Child, child_of
 from thalweg.backends.shared import SharedBackend
 
-
 Result = TypeVar("Result")
 
 
@@ -102,7 +101,7 @@ class Agent:
                 self.unseen = merge_notes(self.unseen, value)
         self.sent.clear()
 
-    def _read(self, name: str, fresh: bool) -> Any:
+    def _read(self, name: str, fresh: bool) -> Any:  # noqa: ANN401, FBT001 (LangGraph's signature)
         assert not fresh
         return self.channel.get() if name == "files" else self.unseen
 

@@ -9,13 +9,14 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from langchain_core.messages import ToolMessage
 from langgraph._internal._typing import MISSING
 
 from tests.property.authors import Agent
 from thalweg.backends.channel import FilesChannel, merge_files, stamped
 from thalweg.backends.ledger import MAIN
 from thalweg.backends.protocol import FileData
-from thalweg.backends.shared import shared
+from thalweg.backends.shared import shared, with_notices
 from thalweg.backends.state import StateBackend
 
 PATHS = ("/a", "/d/b", "/d/c")
@@ -74,13 +75,16 @@ class SharedFiles(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
+        """There is a file from before the run, of which nobody has heard."""
         self.backend = shared(StateBackend())
         self.main = Agent(self.backend)
         self.children: dict[str, Agent] = {}
-        self.model = Model()
+        old = FileData(content="old", encoding="utf-8")
+        self.main.channel.update([{"/d/b": old}])
+        self.model = Model(files={"/d/b": "old"})
         self.knew: dict[str, int] = {}
         self.numbers = count(1)
-        self.steps: list[list[object]] = []
+        self.steps: list[list[object]] = [[{"/d/b": old}]]
         self.expected: dict[str, set[tuple[str, str]]] = {}
         self.told: dict[str, list[str]] = {}
 
@@ -89,13 +93,13 @@ class SharedFiles(RuleBasedStateMachine):
         name = names[who % len(names)]
         return name, self.main if name == MAIN else self.children[name]
 
-    def _new_turn(self, name: str, anew: bool) -> bool:
+    def _new_turn(self, name: str, *, anew: bool) -> bool:
         """The main agent is in one turn as long as its subagents run."""
         return anew and not (name == MAIN and (self.children or self.main.sent))
 
-    def _turn(self, name: str, anew: bool) -> tuple[bool, int, int]:
+    def _turn(self, name: str, *, anew: bool) -> tuple[bool, int, int]:
         agent = self.main if name == MAIN else self.children[name]
-        anew = self._new_turn(name, anew)
+        anew = self._new_turn(name, anew=anew)
         if anew and name == MAIN:
             self._remember()
         return anew, agent.step + anew, agent.calls + 1
@@ -117,10 +121,10 @@ class SharedFiles(RuleBasedStateMachine):
             self.model.seen[label, path] = known
 
     @rule(who=WHO, path=PATH, anew=st.booleans())
-    def read(self, who: int, path: str, anew: bool) -> None:
+    def read(self, *, who: int, path: str, anew: bool) -> None:
         """What is read is what was last written, by whomever."""
         name, agent = self._agent(who)
-        anew, _, _ = self._turn(name, anew)
+        anew, _, _ = self._turn(name, anew=anew)
         result = agent.call(lambda: self.backend.read(path), anew=anew)
         if path in self.model.files:
             assert result.file_data is not None
@@ -130,10 +134,10 @@ class SharedFiles(RuleBasedStateMachine):
         self.model.seen[name, path] = len(self.model.did[path])
 
     @rule(who=WHO, path=PATH, content=CONTENT, anew=st.booleans())
-    def write(self, who: int, path: str, content: str, anew: bool) -> None:
+    def write(self, *, who: int, path: str, content: str, anew: bool) -> None:
         """A file is written, or the error names who changed it."""
         name, agent = self._agent(who)
-        anew, turn, call = self._turn(name, anew)
+        anew, turn, call = self._turn(name, anew=anew)
         first = self.model.refuses(name, turn, call, path, content)
         error = agent.call(lambda: self.backend.write(path, content).error, anew=anew)
         self._check_refusal(name, first, error, path, "written")
@@ -142,10 +146,10 @@ class SharedFiles(RuleBasedStateMachine):
             self.model.change(Did(name, turn, call, content), path, whole=True)
 
     @rule(who=WHO, path=PATH, anew=st.booleans())
-    def edit(self, who: int, path: str, anew: bool) -> None:
+    def edit(self, *, who: int, path: str, anew: bool) -> None:
         """An edit adds to what is there; every one shows, or its error says why not."""
         name, agent = self._agent(who)
-        anew, turn, call = self._turn(name, anew)
+        anew, turn, call = self._turn(name, anew=anew)
         mark = f"<{next(self.numbers)}>"
         change = self.model.unseen(name, path)
         old = self.model.files.get(path, "nothing")
@@ -161,10 +165,10 @@ class SharedFiles(RuleBasedStateMachine):
                 self._expect_notice(change.who, name, path, "edited")
 
     @rule(who=WHO, path=PATH, anew=st.booleans())
-    def edit_what_is_gone(self, who: int, path: str, anew: bool) -> None:
+    def edit_what_is_gone(self, *, who: int, path: str, anew: bool) -> None:
         """An edit that no longer matches changes nothing and names who changed the file."""
         name, agent = self._agent(who)
-        anew, _, _ = self._turn(name, anew)
+        anew, _, _ = self._turn(name, anew=anew)
         change = self.model.unseen(name, path)
         error = agent.call(lambda: self.backend.edit(path, "never there", "x").error, anew=anew)
         assert error is not None
@@ -173,10 +177,10 @@ class SharedFiles(RuleBasedStateMachine):
             self._expect_notice(change.who, name, path, "edited")
 
     @rule(who=WHO, path=st.sampled_from((*PATHS, "/d")), anew=st.booleans())
-    def delete(self, who: int, path: str, anew: bool) -> None:
+    def delete(self, *, who: int, path: str, anew: bool) -> None:
         """A file goes, or a folder with all in it, unless a change not seen would go with it."""
         name, agent = self._agent(who)
-        anew, turn, call = self._turn(name, anew)
+        anew, turn, call = self._turn(name, anew=anew)
         below = [p for p in PATHS if p == path or p.startswith(f"{path}/")]
         there = [p for p in below if p in self.model.files]
         refused = next(
@@ -226,13 +230,10 @@ class SharedFiles(RuleBasedStateMachine):
     def hear(self, who: int) -> None:
         """An agent's next result carries what was left for it."""
         name, agent = self._agent(who)
-        author = self.main.channel.get().live.main if name == MAIN else None
-        if author is None:
-            assert agent.child is not None
-            assert agent.child._member is not None
-            author = agent.child._member.author
-        told = "\n".join(self.main.channel.get().live.ledger.heard(author))
-        self._hear(name, told)
+        empty = ToolMessage("", tool_call_id="any")
+        told = agent.call(lambda: with_notices(empty), anew=False)
+        assert isinstance(told, ToolMessage)
+        self._hear(name, str(told.content))
 
     @precondition(lambda self: self.children)
     @rule(who=WHO)
@@ -272,7 +273,7 @@ class SharedFiles(RuleBasedStateMachine):
 
 
 TestSharedFiles = SharedFiles.TestCase
-TestSharedFiles.settings = settings(max_examples=400, stateful_step_count=25, deadline=None)
+TestSharedFiles.settings = settings(max_examples=1_000, stateful_step_count=20, deadline=None)
 
 
 DELTAS = st.lists(
