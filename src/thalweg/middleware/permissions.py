@@ -9,6 +9,7 @@ from langchain.tools.tool_node import ToolCallRequest
 from thalweg.backends.paths import glob_anchor, to_posix_path, validate_path
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.tools.access import Access, RefusedError
+from thalweg.tools.places import folds_case
 from thalweg.tools.rights import (
     FilesystemOperation,
     FilesystemPermission,
@@ -106,6 +107,10 @@ def when_looked_in(
         pattern_argument: Names files in it; one that is absolute, or climbs, could mean others.
     """
     patterns = access.rights.patterns("interrupt", operation)
+    folds = folds_case(access.backend)
+
+    def reached(folder: str) -> bool:
+        return any(reaches(pattern, folder, folds_case=folds) for pattern in patterns)
 
     def when(request: ToolCallRequest) -> bool:
         folder = _given(request, argument)
@@ -115,12 +120,12 @@ def when_looked_in(
             names = access.names(validate_path(str(folder)))
         except (ValueError, RefusedError):
             names = ()
-        return any(reaches(p, name) for p in patterns for name in names) or leads_there(request)
+        return any(map(reached, names)) or leads_there(request)
 
     def leads_there(request: ToolCallRequest) -> bool:
         pattern = to_posix_path(str((pattern_argument and _given(request, pattern_argument)) or ""))
         if pattern.startswith("/"):
-            return any(reaches(p, glob_anchor(pattern)) for p in patterns)
+            return reached(glob_anchor(pattern))
         return bool(patterns) and ".." in pattern.split("/")
 
     return when

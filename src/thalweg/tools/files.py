@@ -60,9 +60,12 @@ def ls(desk: Desk, path: str) -> Steps[Answer]:
     """List a folder."""
     path = desk.access.checked("read", path)
     found = yield from ask(LsResult, "ls", path)
+    shown = desk.access.shown(entry["path"] for entry in found.entries or [])
     if found.error:
-        return refuse(f"Error: {found.error}")
-    return Answer(_listed(desk.access.shown(entry["path"] for entry in found.entries or [])))
+        # What could be listed in spite of it is worth more than the error alone.
+        rest = f"\n\nThe rest of the folder:\n{_listed(shown)}" if shown else ""
+        return refuse(f"Error: {truncate_if_too_long(found.error)}{rest}")
+    return Answer(_listed(shown))
 
 
 def write_file(desk: Desk, file_path: str, content: str) -> Steps[Answer]:

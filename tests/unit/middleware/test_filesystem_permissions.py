@@ -185,6 +185,11 @@ def test_a_medium_that_takes_one_case_for_another_is_not_outwitted(
     monkeypatch.setattr(places, "_folds", lambda _folder: True)
     tools = guarded(folder, deny("/Secrets/**", "/caf\u00e9/**"))
 
+    backend = FilesystemBackend(folder, virtual_mode=True)
+    when = interrupts(ASK, backend)
+
+    assert when["ls"]["when"](request("ls", path="/SECRETS"))
+    assert when["read_file"]["when"](request("read_file", file_path="/Secrets/Key"))
     for path in ("/secrets/key.txt", "/SECRETS/KEY.TXT", "/cafe\u0301/menu"):
         told = call(tools, "read_file", file_path=path)
         assert "permission denied" in str(told.content)

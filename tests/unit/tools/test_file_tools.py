@@ -297,10 +297,17 @@ def test_what_was_found_before_an_error_is_shown(way: Way) -> None:
             found = GrepResult(matches=[{"path": "/a", "line": 1, "text": "x"}])
             return GrepResult(error="2 files could not be read", matches=found.matches)
 
-    told = call(FilesystemMiddleware(backend=Broken()), "grep", way=way, pattern="x")
+        def ls(self, path: str) -> LsResult:
+            del path
+            return LsResult(error="/b cannot be looked at", entries=[{"path": "/a"}])
 
-    assert told.status == "error"
+    tools = FilesystemMiddleware(backend=Broken())
+
+    told, listed = call(tools, "grep", way=way, pattern="x"), call(tools, "ls", way=way, path="/")
+
+    assert told.status == listed.status == "error"
     assert told.content == "2 files could not be read\n\nPartial matches:\n/a"
+    assert listed.content == ("Error: /b cannot be looked at\n\nThe rest of the folder:\n['/a']")
 
 
 def test_matches_are_bounded_by_the_call_or_else_by_the_agent(
