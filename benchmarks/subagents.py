@@ -1,11 +1,11 @@
 """Many subagents at once, in one process: wall time beside that of one, and CPU per child.
 
 A child takes three turns (two tool calls, then its report); its model answers after a pause, as
-a provider does. Run as `python benchmarks/subagents.py [CHILDREN] [PAUSE_S]`.
+a provider does. Run as `python -m benchmarks.subagents [CHILDREN] [PAUSE_S]`.
 """
 
+import argparse
 import asyncio
-import sys
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.subagents import SubAgentMiddleware
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing.model import Script, ScriptedModel
 
 TURNS = 3
 
@@ -28,13 +28,13 @@ class SlowModel(ScriptedModel):
 
     pause_s: float = 0.5
 
-    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:  # noqa: ANN401
         time.sleep(self.pause_s)
-        return self._said(args[0])
+        return self._said(messages)
 
-    async def _agenerate(self, *args: Any, **kwargs: Any) -> ChatResult:
+    async def _agenerate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:  # noqa: ANN401
         await asyncio.sleep(self.pause_s)
-        return self._said(args[0])
+        return self._said(messages)
 
     def _said(self, messages: Sequence[BaseMessage]) -> ChatResult:
         said = self.script(messages)
@@ -54,19 +54,25 @@ def child(messages: Sequence[BaseMessage]) -> AIMessage | str:
     """Look twice, then report what the task was."""
     done = sum(1 for m in messages if m.type == "tool")
     if done < TURNS - 1:
-        return AIMessage("", tool_calls=[{"name": "look", "id": f"c{done}", "args": {"number": done}}])
+        return AIMessage(
+            "", tool_calls=[{"name": "look", "id": f"c{done}", "args": {"number": done}}]
+        )
     task = next(m for m in messages if m.type == "human")
     return f"report on {task.text}"
 
 
-def parent(children: int) -> Any:
+def parent(children: int) -> Script:
     """Hand out the tasks, all at once."""
 
     def script(messages: Sequence[BaseMessage]) -> AIMessage | str:
         if messages[-1].type == "tool":
             return "done"
         calls = [
-            {"name": "task", "id": f"t{n}", "args": {"description": f"task {n}", "subagent_type": "w"}}
+            {
+                "name": "task",
+                "id": f"t{n}",
+                "args": {"description": f"task {n}", "subagent_type": "w"},
+            }
             for n in range(children)
         ]
         return AIMessage("", tool_calls=calls)
@@ -74,7 +80,7 @@ def parent(children: int) -> Any:
     return script
 
 
-def made(children: int, pause_s: float, *, archived: bool) -> Any:
+def made(children: int, pause_s: float, *, archived: bool) -> Any:  # noqa: ANN401 (LangChain's own)
     """Make an agent with a subagent; both keep their threads in one archive, or nobody does."""
     context = [ContextMiddleware(archive=":memory:")] if archived else []
     spec: Any = {
@@ -89,7 +95,9 @@ def made(children: int, pause_s: float, *, archived: bool) -> Any:
     return create_agent(model, middleware=[tasks, *context], checkpointer=InMemorySaver())
 
 
-def measured(children: int, pause_s: float, *, archived: bool, is_async: bool) -> tuple[float, float]:
+def measured(
+    children: int, pause_s: float, *, archived: bool, is_async: bool
+) -> tuple[float, float]:
     """Run once; give the wall time and the CPU time."""
     agent = made(children, pause_s, archived=archived)
     asked: Any = {"messages": [("user", "go")]}
@@ -109,8 +117,11 @@ def measured(children: int, pause_s: float, *, archived: bool, is_async: bool) -
 
 def main() -> None:
     """Print a table."""
-    children = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    pause_s = float(sys.argv[2]) if len(sys.argv) > 2 else 0.5
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("children", type=int, nargs="?", default=200)
+    asked.add_argument("pause_s", type=float, nargs="?", default=0.5)
+    given = asked.parse_args()
+    children, pause_s = given.children, given.pause_s
     measured(2, 0.0, archived=True, is_async=False)  # imports and first uses
     print(f"{children} children of {TURNS} turns, {pause_s} s a model call")
     print(f"{'':24} {'one':>7} {'all':>7} {'ratio':>6} {'CPU a child':>12}")
