@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from thalweg.lazy import lazily
 
 if TYPE_CHECKING:
-    from thalweg.agent import create_deep_agent
-    from thalweg.agent.state import DeepAgentState
     from thalweg.context.settings import ContextPolicy
+    from thalweg.graph import create_deep_agent
+    from thalweg.graph.state import DeepAgentState
     from thalweg.middleware.context import ContextMiddleware
     from thalweg.middleware.filesystem import FilesystemMiddleware
     from thalweg.middleware.memory import MemoryMiddleware
@@ -40,7 +40,7 @@ _find, _names = lazily(
         "CompiledSubAgent": "thalweg.middleware.subagents",
         "ContextMiddleware": "thalweg.middleware.context",
         "ContextPolicy": "thalweg.context.settings",
-        "DeepAgentState": "thalweg.agent.state",
+        "DeepAgentState": "thalweg.graph.state",
         "FilesystemMiddleware": "thalweg.middleware.filesystem",
         "FilesystemPermission": "thalweg.tools.rights",
         "FsToolName": "thalweg.tools.kit",
@@ -48,7 +48,7 @@ _find, _names = lazily(
         "SkillsMiddleware": "thalweg.middleware.skills",
         "SubAgent": "thalweg.middleware.subagents",
         "SubAgentMiddleware": "thalweg.middleware.subagents",
-        "create_deep_agent": "thalweg.agent",
+        "create_deep_agent": "thalweg.graph",
     },
 )
 

@@ -204,17 +204,16 @@ def kept(kind: str, folder: Path) -> Iterator[tuple[Archive, BaseCheckpointSaver
 def decide(chance: random.Random, asked: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """Decide by chance; also tell what the result must say."""
     where = asked["args"]["where"]
-    return chance.choice(
-        [
-            ({"type": "approve"}, f"deployed to {where} "),
-            (
-                {"type": "edit", "edited_action": {**asked, "args": {"where": "B", "words": 3}}},
-                "deployed to B and so on and so on and so on",
-            ),
-            ({"type": "reject", "message": f"not {where}"}, f"not {where}"),
-            ({"type": "respond", "message": f"{where} is done"}, f"{where} is done"),
-        ]
-    )
+    decisions: list[tuple[dict[str, Any], str]] = [
+        ({"type": "approve"}, f"deployed to {where} "),
+        (
+            {"type": "edit", "edited_action": {**asked, "args": {"where": "B", "words": 3}}},
+            "deployed to B and so on and so on and so on",
+        ),
+        ({"type": "reject", "message": f"not {where}"}, f"not {where}"),
+        ({"type": "respond", "message": f"{where} is done"}, f"{where} is done"),
+    ]
+    return chance.choice(decisions)
 
 
 Step = Callable[[dict[str, Any]], dict[str, Any]]
@@ -245,7 +244,7 @@ def check_decided(request: list[dict[str, Any]], decisions: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_compaction_takes_calls_that_wait_for_a_person(
     kind: str, seed: int, tmp_path: Path
 ) -> None:
@@ -269,7 +268,7 @@ def test_no_compaction_takes_calls_that_wait_for_a_person(
         def nothing() -> Iterator[tuple[Archive, BaseCheckpointSaver[Any]]]:
             yield opened
 
-        talk(random.Random(seed), 14, do)  # noqa: S311 (no secret)
+        talk(random.Random(seed), 12, do)  # noqa: S311 (no secret)
         taken = turns(opened[0], KEY)
 
     assert problems == []
@@ -372,7 +371,8 @@ def test_a_person_asked_in_a_child_may_be_passed_over_in_the_parent() -> None:
     messages = in_sync(agent, say("Stop!"))["messages"]
 
     assert messages[-1].text == "Well."
-    assert set(results(messages)) == {"north", "south"}
-    assert all("did not complete" in text for text in results(messages).values())
+    told = results(model.requests[-1])
+    assert set(told) == {"north", "south"}
+    assert all("did not complete" in text for text in told.values())
     assert "deployed" not in str(model.requests)
     assert model.problems == []

@@ -61,7 +61,7 @@ def create_deep_agent(
         system_prompt: Your instructions; they come first. Blocks of a `SystemMessage` stay as
             they are, marks for a cache included.
         middleware: Yours. One with the name of one of ours takes its place, in subagents, too;
-            others come after ours and before approval. See `thalweg.agent.layers.LAYERS`.
+            others come after ours and before approval. See `thalweg.graph.layers.LAYERS`.
         subagents: Whom `task` can ask. Where none is called `general-purpose`, there is one with
             the agent's own model, tools and skills.
         skills: Folders with skills, in the backend: `["/skills/user/", "/skills/project/"]`. Of
@@ -98,8 +98,8 @@ def create_deep_agent(
         'Done.'
     """
     # LangChain takes seconds to import: not before an agent is made.
-    from thalweg.agent.build import Recipe, as_model, build, with_general_purpose  # noqa: PLC0415
     from thalweg.backends.state import StateBackend  # noqa: PLC0415
+    from thalweg.graph.build import Recipe, as_model, build, with_general_purpose  # noqa: PLC0415
     from thalweg.middleware.context import ContextMiddleware  # noqa: PLC0415
     from thalweg.tools.rights import rights  # noqa: PLC0415
 
