@@ -141,6 +141,14 @@ def test_a_large_file_keeps_its_head_and_says_how_to_read_on() -> None:
     assert text.endswith("/b\n\nsmall")
 
 
+def test_a_file_whose_tokens_are_very_long_is_cut_as_well() -> None:
+    """A run of spaces is one token; what stands behind it must not slip through uncounted."""
+    text = write_memory({"/a": f"x{' ' * 40_000}{'word ' * 9_000}"}, ["/a"], 300, COUNT)
+
+    assert COUNT(text) <= 300
+    assert "[0 of 1 lines are shown whole" in text
+
+
 texts = st.one_of(
     st.text(max_size=3_000),
     st.integers(0, 8_000).map("word ".__mul__),
