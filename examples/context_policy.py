@@ -23,20 +23,12 @@ def measure(place: int) -> str:
 def surveyor(_: list) -> object:
     """Measure one place after the other."""
     if asks_for_summary():
-        return "## Goal\nMeasure the river."
-    if DONE == 12:
-        return "All twelve places are measured."
-    return next_place()
+        return "## Goal\nMeasure the river at twelve places."
+    place = next(PLACES, None)
+    return calls("measure", place=place) if place else "All twelve places are measured."
 
 
-def next_place() -> object:
-    """Go on."""
-    global DONE  # noqa: PLW0603 (the script's own memory)
-    DONE += 1
-    return calls("measure", place=DONE)
-
-
-DONE = 0
+PLACES = iter(range(1, 13))
 agent = create_deep_agent(model=model(surveyor, window=16_000), tools=[measure], context=policy)
 stream = agent.stream(
     {"messages": "Measure the river at twelve places."}, stream_mode=["custom", "values"]
@@ -44,6 +36,9 @@ stream = agent.stream(
 for mode, told in stream:
     if mode == "values":
         result = told
-    elif told.get("type") == "thalweg.context":
-        print({key: told[key] for key in ("turn", "before", "after") if key in told})
+    elif told["type"] == "thalweg.context":
+        print(f"Turn {told['turn']}: {told['tokens_before']} tokens become {told['tokens_after']}.")
+        for edit in told["edits"]:
+            print(f"  {edit['kind']}, because of {edit['reason']}")
+        print("  what is in the request now:", told["sections"])
 print("The answer:", result["messages"][-1].text)

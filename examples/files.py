@@ -3,10 +3,9 @@
 Nothing touches the disk. The files belong to the thread, as its messages do.
 """
 
-from thalweg.backends.utils import create_file_data
-
 from scripted import calls, model, show
 from thalweg import create_deep_agent
+from thalweg.backends.utils import create_file_data
 
 agent = create_deep_agent(
     model=model(

@@ -30,8 +30,9 @@ agent = create_deep_agent(
     model=model(calls("read_log"), search, "Request 4321 failed because the disk was full."),
     tools=[read_log],
 )
-result = agent.invoke({"messages": "What went wrong yesterday?"})
+agent.invoke({"messages": "What went wrong yesterday?"})
 
-show(result["messages"], lines=12)
+print("What the model was sent last:")
+show([m for m in REQUESTS[-1].messages if m.type != "system"], lines=14)
 print("\nThe log has", len(read_log()), "characters. What was sent, in tokens:")
 print(" ", *(request.tokens for request in REQUESTS))

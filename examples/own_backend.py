@@ -5,11 +5,10 @@ Here a backend writes down who changed what, and passes everything on to the one
 
 import tempfile
 
-from thalweg.backends.protocol import EditResult, WriteResult
-
 from scripted import calls, model, show
 from thalweg import create_deep_agent
 from thalweg.backends import FilesystemBackend
+from thalweg.backends.protocol import EditResult, WriteResult
 
 
 class Journaled(FilesystemBackend):

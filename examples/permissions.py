@@ -4,10 +4,9 @@ The first rule that fits decides; what no rule names is allowed. A search shows 
 not be read.
 """
 
-from thalweg.backends.utils import create_file_data
-
 from scripted import calls, model, show
 from thalweg import FilesystemPermission, create_deep_agent
+from thalweg.backends.utils import create_file_data
 
 agent = create_deep_agent(
     model=model(

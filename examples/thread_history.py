@@ -25,7 +25,7 @@ def guide(messages: list) -> object:
     """Talk a lot; look up what is out of sight."""
     asked = messages[-1]
     if asks_for_summary():
-        return "## Goal\nA trip through twelve cities."
+        return "## Goal\nTell something about each city."
     if asked.type == "tool":
         return "It is C01X00T47." if "C01X00T47" in asked.text else "I cannot find it."
     if "Which passport" in asked.text:
@@ -37,7 +37,12 @@ with tempfile.TemporaryDirectory() as folder:
     archive = open_archive(Path(folder) / "thalweg.db")
     agent = create_deep_agent(
         model=model(guide, window=16_000),
-        context=ContextPolicy.from_mapping({"trigger": {"type": "messages", "value": 8}}),
+        context=ContextPolicy.from_mapping(
+            {
+                "trigger": {"type": "messages", "value": 8},
+                "keep": {"type": "messages", "value": 4},
+            }
+        ),
         archive=archive,
         checkpointer=InMemorySaver(),
     )

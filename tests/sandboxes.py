@@ -16,10 +16,10 @@ from thalweg.errors import PathError
 class FolderSandbox(BaseSandbox):
     """Commands are real, and so are the files."""
 
-    grep_exclude_dirs = ()
+    grep_exclude_dirs: tuple[str, ...] = ()
 
     def __init__(self, folder: Path) -> None:
-        self.root = str(folder)
+        self.root = self.home = str(folder)
         self.commands: list[str] = []
 
     @property
@@ -32,8 +32,8 @@ class FolderSandbox(BaseSandbox):
         self.commands.append(command)
         ran = subprocess.run(
             ["/bin/sh", "-c", command],
-            cwd=self.root,
-            env={"PATH": os.environ["PATH"]},
+            cwd=self.home,
+            env={name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout,

@@ -16,15 +16,3 @@ class TestSandbox(BackendContract):
     def backend(self, tmp_path: Path) -> BackendProtocol:
         """Return an empty backend."""
         return FolderSandbox(tmp_path)
-
-
-class TestWholeSandbox(BackendContract):
-    """Its `/` is that of the machine, as in a container of its own."""
-
-    @pytest.fixture
-    def backend(self, tmp_path: Path) -> BackendProtocol:
-        """Return a backend of everything, and take an empty folder as home."""
-        self.home = str(tmp_path)
-        sandbox = FolderSandbox(tmp_path)
-        sandbox.root = "/"
-        return sandbox

@@ -94,6 +94,26 @@ PARTS: Mapping[str, Part] = {
         "    return 3 * LEVEL - n if n <= LEVEL else 0\n",
         slip=("if n < LEVEL", "if n <= LEVEL"),
     ),
+    "refunds": Part(
+        "SHARE",
+        "def answer(n):\n"
+        '    """Return what is paid back of n cents."""\n'
+        "    return n * SHARE // 100\n",
+    ),
+    "rounding": Part(
+        "STEP",
+        "def answer(n):\n"
+        '    """Return n cents, rounded to what coins there are."""\n'
+        "    return (n + STEP // 2) // STEP * STEP\n",
+        slip=("n // STEP * STEP", "(n + STEP // 2) // STEP * STEP"),
+    ),
+    "shelves": Part(
+        "PLACES",
+        "def answer(n):\n"
+        '    """Return where the n-th article stands."""\n'
+        "    return divmod(n, PLACES)\n",
+        slip=("divmod(PLACES, n + 1)", "divmod(n, PLACES)"),
+    ),
     "taxes": Part(
         "BASIS_POINTS",
         "def answer(n):\n"

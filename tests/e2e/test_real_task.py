@@ -68,16 +68,14 @@ class Task:
     messages: list[Any]
 
 
-@pytest.fixture(scope="module", params=["openai-chat", "anthropic"])
-def task(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Task]:
+@pytest.fixture(scope="module")
+def task(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Task]:
     """Let the agent do it, once for all tests."""
     shop = write_shop(tmp_path_factory.mktemp("shop"), SEED)
     untouchable, talk = shop.untouchable(), Talk()
     with (
         StrictProvider(window=WINDOW, answer=talk.answer) as provider,
-        chat_model(provider, request.param) as model,
+        chat_model(provider, "openai-chat") as model,
         open_archive(tmp_path_factory.mktemp("archive") / "thalweg.db") as archive,
     ):
         model.profile = {"max_input_tokens": WINDOW}

@@ -22,6 +22,7 @@ from tests.e2e.scripted import Agent, RuledModel, calls, says
 from tests.e2e.test_subagents import (
     AT,
     GO,
+    Kept,
     agent_of,
     asked,
     batch,
@@ -66,10 +67,13 @@ def test_the_whole_of_a_long_report_is_recalled_by_the_parent() -> None:
             return calls("recall", "r1", handle=handle[1], lines=[15_000, 15_001])
         return AIMessage(messages[-1].text)
 
-    spec = worker(says(long))
-    agent = agent_of(RuledModel(rule=rule), spec, middleware=[context])
+    kept = Kept()
+    tasks = SubAgentMiddleware(backend=kept, subagents=[worker(says(long))])
+    stack: list[Any] = [tasks, context]
+    agent = create_agent(RuledModel(rule=rule), middleware=stack, checkpointer=InMemorySaver())
 
-    assert "line 14999 of many" in asked(agent)["messages"][-1].text
+    assert "line 14999 of many" in agent.invoke(GO, AT)["messages"][-1].text
+    assert not kept.files
 
 
 WORDS = "more words " * 100
@@ -175,6 +179,7 @@ def test_a_fork_continues_the_whole_of_a_long_thread_and_not_what_the_state_has_
     texts = [m.text.split(" ")[0] for m in request if m.type != "system"]
     assert texts[:5] == ["first", "ok", "second", "ok", "third"]
     assert report(result).content == "fine"
+    assert report(result).artifact["turns"] == 1
 
 
 def test_a_fork_that_says_nothing_does_not_repeat_its_parents_words() -> None:

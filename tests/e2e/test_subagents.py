@@ -3,11 +3,13 @@
 import asyncio
 import dataclasses
 import json
+import time
 from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired
 
 import pytest
 from langchain.agents import AgentState, create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.agents.middleware.types import AgentMiddleware
 from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -16,10 +18,17 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import use_span
 from pydantic import BaseModel
 
 from tests.e2e.scripted import Agent, Rule, RuledModel, calls, says
 from thalweg.backends.protocol import BackendProtocol, WriteResult
+from thalweg.middleware.subagents import (
+    SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY as FORM,
+)
 from thalweg.middleware.subagents import CompiledSubAgent, SubAgent, SubAgentMiddleware
 from thalweg.subagents.joining import merge_artifacts
 
@@ -362,13 +371,9 @@ def test_a_compiled_child_is_known_by_its_subagents_name() -> None:
     compiled: CompiledSubAgent = {"name": "worker", "description": "works", "runnable": inner}
     agent = agent_of(hands_out(task()), compiled)
 
-    stream = agent.stream(
-        {"messages": [("user", "go")]}, AT, stream_mode="messages", subgraphs=True
-    )
+    stream: Any = agent.stream(GO, AT, stream_mode="messages", subgraphs=True)
 
-    names = {
-        metadata["lc_agent_name"] for _, (_, metadata) in stream if "lc_agent_name" in metadata
-    }
+    names = {metadata.get("lc_agent_name", "worker") for _, (_, metadata) in stream}
     assert names == {"worker"}
 
 
@@ -477,6 +482,7 @@ def test_a_child_is_made_once_when_it_is_first_called_for() -> None:
 
     def create(spec: SubAgent) -> Any:  # noqa: ANN401
         made.append(spec["name"])
+        time.sleep(0.1)  # the others come meanwhile
         return child
 
     specs: list[SubAgent] = [
@@ -533,3 +539,76 @@ def test_async_and_sync_give_the_same() -> None:
         return asyncio.run(agent.ainvoke(GO, AT))
 
     assert result(arun)[0] == result(asked)[0] == "fine"
+
+
+def test_events_are_logged_and_traced_without_a_word_of_the_task(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What a task says may be nobody's to read."""
+    spans = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    agent = agent_of(hands_out(task(description="secret")), worker(says("hidden")))
+    with (
+        use_span(provider.get_tracer("test").start_span("run"), end_on_exit=True),
+        caplog.at_level("DEBUG", "thalweg.subagents"),
+    ):
+        asked(agent)
+
+    (span,) = spans.get_finished_spans()
+    kinds = ["task_started", "task_running", "task_completed"]
+    assert [event.name for event in span.events if event.name in kinds] == kinds
+    said = [r.getMessage() for r in caplog.records if r.name == "thalweg.subagents"]
+    assert [line.partition(",")[0] for line in said] == ["subagent worker"] * 3
+    assert "completed, turn 1, 0 tokens" in said[-1]
+    assert not any("secret" in line or "hidden" in line for line in said)
+
+
+def test_a_person_can_refuse_a_task_and_the_ledger_says_so() -> None:
+    """It never began."""
+    person = HumanInTheLoopMiddleware(interrupt_on={"task": True})
+    agent: Any = agent_of(hands_out(task()), worker(says("never")), middleware=[person])
+    assert asked(agent)["tasks"]["t1"]["status"] == "running"
+
+    no = {"type": "reject", "message": "not now"}
+    result = agent.invoke(Command(resume={"decisions": [no]}), AT)
+
+    assert result["tasks"]["t1"]["status"] == "refused"
+    assert "not now" in result["tasks"]["t1"]["report"]
+
+
+def test_an_answer_in_a_form_of_its_own_can_be_asked_for_in_the_config() -> None:
+    """The spec's agent is made once more for it; what is made already refuses."""
+    spec = worker(says(calls("Finding", "f1", what="x", sure=1.0)))
+    config: Any = {"configurable": {**AT["configurable"], FORM: Finding}}
+
+    result = agent_of(hands_out(task()), spec).invoke(GO, config)
+
+    assert json.loads(report(result).text) == {"what": "x", "sure": 1.0}
+    made: CompiledSubAgent = {
+        "name": "worker",
+        "description": "works",
+        "runnable": create_agent(RuledModel(rule=says("fine"))),
+    }
+    with pytest.raises(ValueError, match="cannot be used with compiled subagent"):
+        agent_of(hands_out(task()), made).invoke(GO, config)
+
+
+def test_the_system_prompt_names_the_subagents_if_there_is_one() -> None:
+    """Without one, the tool's description is all that a model is told."""
+    parent = hands_out(task())
+    asked(agent_of(parent, worker(says("fine")), system_prompt="Delegate."))
+    assert parent.requests[0][0].text == (
+        "Delegate.\n\nAvailable subagent types:\n\n- worker: works"
+    )
+    silent = SubAgentMiddleware(backend=None, subagents=[worker(says("fine"))])
+    assert silent.system_prompt is None
+    assert "- worker: works" in silent.tools[0].description
+
+
+def test_a_description_of_ones_own_may_hold_braces() -> None:
+    """JSON, for example."""
+    told = SubAgentMiddleware(
+        backend=None, subagents=[worker(says("."))], task_description='{"x": 1} {available_agents}'
+    )
+    assert told.tools[0].description == '{"x": 1} - worker: works'

@@ -16,6 +16,8 @@ STAGE = "scripted"
 MARK = "Only in Thalweg."
 """What an example says of itself whose API is ours alone."""
 _IMPORT = re.compile(r"^from thalweg(?=[. ])", re.MULTILINE)
+_PASSING = re.compile(r"tmp\w{8}|\d+\.\d+s")
+"""What is another in every run: folders and times."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Run:
             [
                 (
                     m.type,
-                    str(m.text),
+                    _PASSING.sub("…", str(m.text)),
                     [(c["name"], c["args"]) for c in getattr(m, "tool_calls", [])],
                 )
                 for m in request.messages

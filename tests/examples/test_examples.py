@@ -26,17 +26,31 @@ def test_an_example_runs_and_says_something(
     assert shown.requests
 
 
+OTHERWISE = {
+    "long_term_memory": "an error of a routed backend names the path as the agent knows it",
+    "offloading": "large results are in the archive, not in a file",
+    "parallel_subagents": "no edit is lost; reports name the files that were changed",
+    "streaming": "reports name the files that were changed",
+    "summarization": "what is compacted when, and what is kept",
+}
+"""Examples in which the model is sent something else, and why; see docs/deepagents.md."""
+
+
 @pytest.mark.parametrize("name", examples(ours_alone=False))
 def test_an_example_runs_with_the_import_changed_back(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever comes from deepagents finds their own API here, and could go back."""
+    """Whoever comes from deepagents finds their own API, could go back, and sees no difference.
+
+    The model is sent the same words; only the system prompt and the tools are each one's own.
+    """
     pytest.importorskip("deepagents")
     monkeypatch.chdir(tmp_path)
-    shown = run(name, tmp_path, "deepagents")
+    theirs, ours = run(name, tmp_path, "deepagents"), run(name, tmp_path)
 
-    assert len(shown.output.splitlines()) > 3
-    assert shown.requests
+    assert len(theirs.output.splitlines()) > 3
+    assert theirs.requests
+    assert (ours.said() == theirs.said()) is (name not in OTHERWISE)
 
 
 def test_an_example_runs_from_the_command_line(tmp_path: Path) -> None:
@@ -51,7 +65,7 @@ def test_an_example_runs_from_the_command_line(tmp_path: Path) -> None:
     )
 
     assert "/summary.md" in shown.stdout
-    assert shown.stderr == ""
+    assert "Traceback" not in shown.stderr
 
 
 def test_the_list_names_every_example_once_and_says_which_are_ours_alone() -> None:

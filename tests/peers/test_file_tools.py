@@ -9,9 +9,10 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from tests.unit.tools.calls import WAYS, Way, call
+from tests.unit.tools.calls import Way, call
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.local_shell import LocalShellBackend
+from thalweg.middleware import filesystem
 from thalweg.middleware.filesystem import FilesystemMiddleware
 from thalweg.middleware.permissions import FilesystemPermission
 
@@ -19,6 +20,7 @@ pytest.importorskip("deepagents")
 
 from deepagents.backends import FilesystemBackend as PeerDisk
 from deepagents.backends import LocalShellBackend as PeerShell
+from deepagents.middleware import filesystem as peer_module
 from deepagents.middleware.filesystem import (
     FilesystemMiddleware as PeerMiddleware,
 )
@@ -144,20 +146,24 @@ def sides(
     return ours, theirs
 
 
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("rules", [[], RULES], ids=["free", "ruled"])
 @pytest.mark.parametrize(("name", "args"), CALLS, ids=lambda given: str(given)[:60])
 def test_a_call_is_answered_alike(
-    tmp_path: Path,
-    name: str,
-    args: dict[str, Any],
-    rules: list[Rule],
-    way: Way,
+    tmp_path: Path, name: str, args: dict[str, Any], rules: list[Rule]
 ) -> None:
-    """With and without rules, blocking and awaited, to the letter."""
+    """With and without rules, to the letter."""
     ours, theirs = sides(tmp_path, rules)
 
-    assert told(ours, name, args, way) == told(theirs, name, args, way)
+    assert told(ours, name, args) == told(theirs, name, args)
+
+
+@pytest.mark.parametrize("rules", [[], RULES], ids=["free", "ruled"])
+def test_awaited_calls_are_answered_alike(tmp_path: Path, rules: list[Rule]) -> None:
+    """All of them, one after the other."""
+    ours, theirs = sides(tmp_path, rules)
+
+    for asked in CALLS:
+        assert told(ours, *asked, "ainvoke") == told(theirs, *asked, "ainvoke")
 
 
 @settings(max_examples=25)
@@ -214,3 +220,16 @@ def test_schemas_take_what_theirs_take_and_no_less() -> None:
     more = {name: ours["read_file"].pop(name) for name in ("char_offset", "char_limit")}
     assert more == {"char_offset": (int, False, 0), "char_limit": (int | None, False, None)}
     assert ours == theirs
+
+
+def test_every_public_name_of_theirs_is_here() -> None:
+    """Where they have it, so that an import needs another package's name and nothing else."""
+    theirs = {
+        name
+        for name, value in vars(peer_module).items()
+        if not name.startswith("_")
+        and (name.isupper() or getattr(value, "__module__", "") == peer_module.__name__)
+    }
+
+    only_imported = {"MAX_VIDEO_INPUT_BYTES", "REMOVE_ALL_MESSAGES"}
+    assert {name for name in theirs if not hasattr(filesystem, name)} <= only_imported

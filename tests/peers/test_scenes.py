@@ -3,6 +3,7 @@
 import re
 import warnings
 from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,21 @@ from tests.peers.scenes import IS_ASYNC, SCENES
 
 pytest.importorskip("deepagents")
 
-DIFFERENT: dict[str, str] = {}
+DIFFERENT = {
+    "calls_that_cannot_be": "what is wrong with a call is said line by line, and what it takes",
+    "delegates_to_nobody": "a task that nobody took is an error",
+    "edits_of_parallel_subagents": "no edit is lost",
+    "line_ends_of_windows": "an edit leaves the line ends of a file as they are",
+    "rights_of_a_subagent": "a subagent may not do what its parent may not",
+    "what_a_subagent_changed_is_told": "a report names the files that were changed",
+}
 """Scenes in which ours is otherwise on purpose, with the reason; see docs/deepagents.md."""
 
 
 def played(name: str, package: str, folder: Path) -> Any:  # noqa: ANN401 (plain values of any shape)
     """Play a scene in a folder of its own, whose name is in nothing that it returns."""
     folder.mkdir()
-    with warnings.catch_warnings():
+    with chdir(folder.parent), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _without(SCENES[name](package, folder), str(folder))
 

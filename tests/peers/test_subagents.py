@@ -146,9 +146,9 @@ def test_an_unknown_subagent_is_told_in_the_same_words() -> None:
 )
 def test_what_they_refuse_at_construction_we_refuse_in_their_words(specs: Any) -> None:  # noqa: ANN401
     """A `ValueError` on both sides; ours says in addition what to do."""
-    with pytest.raises(ValueError, match="subagent|SubAgent") as peer:
+    with pytest.raises(ValueError, match=r"subagent|SubAgent") as peer:
         theirs.SubAgentMiddleware(backend=None, subagents=specs)
-    with pytest.raises(ValueError, match="subagent|SubAgent") as mine:
+    with pytest.raises(ValueError, match=r"subagent|SubAgent") as mine:
         ours.SubAgentMiddleware(backend=None, subagents=specs)
 
     their_words = str(peer.value).partition(";")[0].rstrip(".")

@@ -15,6 +15,7 @@ from langchain_core.tools import BaseTool
 from langgraph.graph.state import CompiledStateGraph
 
 from thalweg.agent.layers import Middleware, arrange, replacing
+from thalweg.agent.state import DeepAgentState
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import ConfigError
 from thalweg.middleware.answers import AnswerMiddleware
@@ -85,7 +86,7 @@ def build(recipe: Recipe, **others: Any) -> CompiledStateGraph[Any, Any, Any, An
         recipe.tools,
         system_prompt=_instructions(recipe),
         middleware=stack(recipe),
-        state_schema=recipe.state_schema,
+        state_schema=recipe.state_schema or DeepAgentState,
         **others,
     )
     return graph.with_config({"recursion_limit": _STEPS, "max_concurrency": _AT_ONCE})

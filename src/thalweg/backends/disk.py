@@ -11,10 +11,10 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from secrets import token_hex
+from pathlib import Path
 from threading import Lock
 
-from thalweg.backends.places import Place
+from thalweg.backends.places import CAN_WALK, Place
 
 Find = Callable[[str], AbstractContextManager[Place]]
 """Opens the place of a path."""
@@ -56,12 +56,14 @@ class Entry:
 
 @contextmanager
 def turn(place: Place) -> Iterator[None]:
-    """Wait for the turn to change what is at a place, within this process."""
-    if place.folder is None:
-        key = hash(os.path.normcase(place.name))
-    else:
-        folder = os.fstat(place.folder)
-        key = hash((folder.st_dev, folder.st_ino, place.name.casefold()))
+    """Wait for the turn to change what is at a place, within this process.
+
+    Raises:
+        OSError: The folder is not there.
+    """
+    folder, name = os.path.split(place.name)
+    status = Path(folder).stat() if place.folder is None else os.fstat(place.folder)
+    key = hash((status.st_dev, status.st_ino, name.casefold()))
     with _LOCKS[key % len(_LOCKS)]:
         yield
 
@@ -120,6 +122,8 @@ def write_bytes(place: Place, content: bytes) -> None:
         made = os.open(beside.name, _NEW, _MODE, dir_fd=place.folder)
     except PermissionError:
         # A file may be open to us in a folder that is not.
+        if mode is None:
+            raise
         _write_over(place, content)
         return
     try:
@@ -147,7 +151,7 @@ def _mode(place: Place) -> int | None:
 
 
 def _beside(name: str) -> str:
-    return os.path.join(os.path.dirname(name), f"{_UNFINISHED}{token_hex(8)}")  # noqa: PTH118, PTH120  # relative to a descriptor
+    return os.path.join(os.path.dirname(name), f"{_UNFINISHED}{os.urandom(8).hex()}")  # noqa: PTH118, PTH120  # relative to a descriptor
 
 
 def _write_over(place: Place, content: bytes) -> None:
@@ -161,10 +165,62 @@ def remove(place: Place) -> None:
     Raises:
         OSError: Nothing is there, or it cannot be deleted; part of a folder may be gone then.
     """
-    if look(place).is_folder:
-        shutil.rmtree(place.name, dir_fd=place.folder)
-    else:
+    if not look(place).is_folder:
         os.unlink(place.name, dir_fd=place.folder)
+    elif CAN_WALK:
+        _empty(os.open(place.name, _LIST, dir_fd=place.folder))
+        os.rmdir(place.name, dir_fd=place.folder)
+    else:
+        shutil.rmtree(place.name)
+
+
+def _empty(at: int) -> None:
+    """Delete everything in an open folder, and close it.
+
+    Neither as many calls nor as many open folders deep as the folders are, which may be deeper
+    than both may be. The way back up is taken only to the folder we came from.
+    """
+    names: list[str] = []
+    above: list[tuple[int, int]] = []
+    todo = [_files_unlinked(at)]
+    try:
+        while True:
+            if todo[-1]:
+                names.append(todo[-1].pop())
+                above.append(_identity(at))
+                at = _moved(at, os.open(names[-1], _LIST, dir_fd=at))
+                todo.append(_files_unlinked(at))
+                continue
+            todo.pop()
+            if not names:
+                return
+            at = _moved(at, os.open("..", _LIST, dir_fd=at))
+            if _identity(at) != above.pop():
+                raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+            os.rmdir(names.pop(), dir_fd=at)
+    finally:
+        os.close(at)
+
+
+def _moved(old: int, new: int) -> int:
+    os.close(old)
+    return new
+
+
+def _identity(folder: int) -> tuple[int, int]:
+    status = os.fstat(folder)
+    return status.st_dev, status.st_ino
+
+
+def _files_unlinked(folder: int) -> list[str]:
+    """Delete what is no folder; name the folders."""
+    with os.scandir(folder) as found:
+        inside = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]
+    for name, is_folder in inside:
+        if not is_folder:
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+    return [name for name, is_folder in inside if is_folder]
 
 
 def entries(place: Place) -> Iterator[Entry]:
@@ -174,8 +230,7 @@ def entries(place: Place) -> Iterator[Entry]:
         OSError: There is no folder, or it cannot be listed.
     """
     if place.folder is None:
-        found = sorted(name.name for name in os.scandir(place.name))
-        yield from _looked_at(place, None, found)
+        yield from _looked_at(place, None, sorted(os.listdir(place.name)))  # noqa: PTH208  # as below
         return
     folder = os.open(place.name, _LIST, dir_fd=place.folder)
     try:
@@ -194,7 +249,9 @@ def _looked_at(place: Place, folder: int | None, names: list[str]) -> Iterator[E
             yield look(Place(folder, inside, f"{place.shown.rstrip('/')}/{name}"))
 
 
-def walk(find: Find, path: str, unread: Callable[[str], None]) -> Iterator[Entry]:
+def walk(
+    find: Find, path: str, *, unread: Callable[[str], None], stop: Callable[[], bool]
+) -> Iterator[Entry]:
     """Yield everything beneath a folder but folders, its own files before those deeper in.
 
     Links are not followed. One folder is open at a time, however deep they go.
@@ -203,14 +260,17 @@ def walk(find: Find, path: str, unread: Callable[[str], None]) -> Iterator[Entry
         find: How to open a folder by the path it is told by.
         path: Of the folder to begin with.
         unread: Told of every folder that cannot be listed.
+        stop: Asked before every folder and everything in it.
     """
     todo = [path]
-    while todo:
+    while todo and not stop():
         at = todo.pop()
         folders: list[str] = []
         try:
             with find(at) as place:
                 for entry in entries(place):
+                    if stop():
+                        return
                     if entry.is_folder:
                         folders.append(entry.place.shown)
                     else:

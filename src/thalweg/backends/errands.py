@@ -10,10 +10,8 @@ from zlib import compress
 from thalweg.backends.globs import compile_grep_include_glob
 
 _START: Final = (
-    "import os,sys;"
     # A file of the project named as a module of Python's must not stand in for it.
-    'own=os.environ.get("PYTHONPATH","").split(":");'
-    "sys.path[:]=[p for p in sys.path if p and p not in own];"
+    "import sys;sys.path[:]=[p for p in sys.path if p];"
     "import base64,zlib;"
     'g={"__name__":"inside"};'
     "exec(zlib.decompress(base64.b64decode(sys.argv[1])),g);"
@@ -32,7 +30,8 @@ def errand(python: str, task: str, *arguments: str) -> str:
         ['ls', '.L28nY2xvY2sK', '2>&1']
     """
     coded = [f".{_coded(argument)}" for argument in arguments]
-    return " ".join((python, "-c", f"'{_START}'", _program(), task, *coded, "2>&1"))
+    start = f"PYTHONPATH= {python} -c '{_START}'"
+    return " ".join((start, _program(), task, *coded, "2>&1"))
 
 
 def included(glob: str) -> str:

@@ -46,9 +46,7 @@ class Search:
         """
         if not base.is_folder:
             return
-        for entry in walk(self.find, base.place.shown, self._unread):
-            if self._is_out_of_time():
-                return
+        for entry in self._walked(base.place.shown):
             if not matches(relative_to(entry.place.shown, base.place.shown)):
                 continue
             with suppress(OSError, PathError):
@@ -62,8 +60,6 @@ class Search:
         """Yield the lines that hold a text, of a file or of the files beneath a folder."""
         needle = text.encode(errors="surrogatepass")
         for entry in self._candidates(base, text):
-            if self._is_out_of_time():
-                return
             shown = entry.place.shown
             if not entry.is_file or entry.status.st_size > self.most_bytes:
                 continue
@@ -86,11 +82,16 @@ class Search:
         seconds = max(0.0, self.deadline - time.monotonic()) / 2
         names = files_with(text, f"{self.disk}{shown}/", timeout_s=seconds)
         if names is None:
-            yield from walk(self.find, shown or "/", self._unread)
+            yield from self._walked(shown or "/")
             return
         for name in names:
+            if self._is_out_of_time():
+                return
             with suppress(OSError, PathError), self.find(f"{shown}/{name}") as place:
                 yield look(place)
+
+    def _walked(self, path: str) -> Iterator[Entry]:
+        return walk(self.find, path, unread=self._unread, stop=self._is_out_of_time)
 
     def _is_out_of_time(self) -> bool:
         self.is_late = self.is_late or time.monotonic() > self.deadline

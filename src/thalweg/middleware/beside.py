@@ -7,12 +7,12 @@ from typing import Any
 
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.tools import BaseTool
-from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from thalweg.entries import message_to_json
 from thalweg.middleware.boundary import count_text, counted_once, written
 from thalweg.middleware.wording import read_state
 from thalweg.tokens import Counter, measure
+from thalweg.tools.ready import as_openai
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,4 +57,4 @@ class _Tool:
 
 @lru_cache(maxsize=32)
 def _schemas(tools: Sequence[_Tool]) -> str:
-    return written([convert_to_openai_tool(one.tool) for one in tools])
+    return written([as_openai(one.tool) for one in tools])

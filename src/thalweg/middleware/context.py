@@ -56,7 +56,9 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         policy: When to compact and how; see `ContextPolicy`. The default acts when it pays. A
             mapping is read with `ContextPolicy.from_mapping`.
         archive: Where threads are kept: an archive, or an address for `open_archive`. The
-            default is `.thalweg/thalweg.db`, or `thalweg.db` in the folder THALWEG_HOME.
+            default lasts as long as the state does: `.thalweg/thalweg.db`, or `thalweg.db` in
+            the folder THALWEG_HOME, where a checkpointer keeps the state in more than memory;
+            else memory.
         owner: Whose threads they are, or how to tell from a run's config. Nobody reads the
             threads of another owner.
         summarizer: Writes the summaries: a chat model or its name for `init_chat_model`. The

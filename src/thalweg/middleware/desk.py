@@ -13,9 +13,12 @@ from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_config
 
 from thalweg.archive import Archive, ThreadKey, default_place, open_archive
 from thalweg.archive.blobs import encode
+from thalweg.archive.sqlite_schema import MEMORY
 from thalweg.context.engine import Engine
 from thalweg.context.matching import UNKNOWN
 from thalweg.context.pricing import Tariff
@@ -35,7 +38,7 @@ from thalweg.middleware.limits import DEFAULT_WINDOW
 from thalweg.middleware.lineage import checkpointer, is_addressed, is_rewound
 from thalweg.middleware.marking import Marking
 from thalweg.middleware.marks import read_mark
-from thalweg.middleware.names import INSIDE, is_node, thread_name
+from thalweg.middleware.names import INSIDE, is_nobodys, is_node, thread_name
 from thalweg.middleware.wording import Wording
 from thalweg.threads.opening import left_by_hand, open_session
 from thalweg.threads.session import Session
@@ -129,7 +132,8 @@ class Desk:
         """The model that was named to write summaries; `None` for the agent's own."""
         self._owner = as_owner(owner)
         self._address = archive
-        self._archive: Archive | None = None
+        self._archives: dict[bool, Archive] = {}
+        """By whether they outlive the process."""
         self._open: OrderedDict[tuple[ThreadKey, int], OpenThread] = OrderedDict()
         self._lock = Lock()
 
@@ -137,13 +141,19 @@ class Desk:
     def archive(self) -> Archive:
         """The archive; opened when it is first needed.
 
+        Where none was named, a thread's log lasts as long as its state: what a checkpointer
+        keeps in memory, or nobody keeps, is in an archive in memory. One in a file would go on
+        with the thread of that name of an earlier process.
+
         Raises:
             ConfigError: It cannot be opened.
         """
         with self._lock:
-            if self._archive is None:
-                self._archive = _archive_at(self._address)
-            return self._archive
+            lasts = self._address is not None or _outlives_process(known=self._archives)
+            if lasts not in self._archives:
+                address = MEMORY if not lasts else self._address
+                self._archives[lasts] = _archive_at(address)
+            return self._archives[lasts]
 
     def key(self, config: RunnableConfig, state: Any) -> ThreadKey:  # noqa: ANN401 (any agent's)
         """Name the thread of a run; see `thread_name`. Without any message it is a new one."""
@@ -190,7 +200,8 @@ class Desk:
             turn = None
         passes_hands = is_foreign or is_addressed(config)
         by_hand = None if passes_hands else left_by_hand(self.archive, key, turn)
-        if found is not None and by_hand is None and found.session.knows(said):
+        is_here = found is not None and found.session.archive is self.archive
+        if found is not None and is_here and by_hand is None and found.session.knows(said):
             return found
         session = open_session(
             self.archive,
@@ -245,15 +256,30 @@ class Desk:
         with self._lock:
             self._open[session.key, session.number] = opened
             while len(self._open) > OPEN_THREADS:
-                self._open.popitem(last=False)
+                (key, _), closed = self._open.popitem(last=False)
+                is_last = is_nobodys(key) and all(other != key for other, _ in self._open)
+                if is_last and closed.session.archive is self._archives.get(False):
+                    closed.session.archive.delete(key)  # its caller has all of it
 
     def close(self) -> None:
         """Close the archive if it was opened here; one that was given is its owner's to close."""
         with self._lock:
             self._open.clear()
-            is_ours = self._address is None or isinstance(self._address, (str, PathLike))
-            if self._archive is not None and is_ours:
-                self._archive.close()
+            if self._address is None or isinstance(self._address, (str, PathLike)):
+                for archive in self._archives.values():
+                    archive.close()
+
+
+def _outlives_process(known: Mapping[bool, Archive]) -> bool:
+    """Tell whether the state of the run around is kept in more than memory.
+
+    Outside of a run it is the archive that is in use, or else the one in a file.
+    """
+    try:
+        saver = checkpointer(get_config())
+    except RuntimeError:
+        return True in known or not known
+    return saver is not None and not isinstance(saver, InMemorySaver)
 
 
 def _archive_at(address: Archive | str | PathLike[str] | None) -> Archive:

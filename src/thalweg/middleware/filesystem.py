@@ -27,9 +27,9 @@ from thalweg.backends.shared import shared, with_notices
 from thalweg.backends.state import StateBackend
 from thalweg.backends.text import EMPTY_CONTENT_WARNING
 from thalweg.errors import ConfigError
-from thalweg.middleware.instructions import instructed
 from thalweg.middleware.rejected import clash, without_media
 from thalweg.middleware.showing import retold, servable, shell_paths, tool_name
+from thalweg.middleware.system_prompt import with_text
 from thalweg.prompts import prompt
 from thalweg.tools.access import Access
 from thalweg.tools.asking import Steps, arun, run
@@ -352,7 +352,7 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
         if any(tool_name(tool) == "execute" for tool in tools):
             parts.append(shell_paths(self.backend))
         told = "\n\n".join(filter(None, parts)).strip()
-        return instructed(request, told) if told else request
+        return with_text(request, told) if told else request
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]

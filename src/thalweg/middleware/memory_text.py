@@ -37,7 +37,7 @@ def write_memory(
         whole[path] if tokens[path] <= rooms[path] else _cut(path, file, rooms[path], count)
         for path, file in shown.items()
     ]
-    return "\n\n".join(f"{path}\n\n{fenced(p)}" for path, p in zip(shown, parts, strict=True))
+    return "\n\n".join(f"{path}\n\n{part}" for path, part in zip(shown, parts, strict=True))
 
 
 def share(needs: Mapping[str, int], room: int) -> dict[str, int]:
@@ -61,7 +61,7 @@ def fenced(text: str) -> str:
 
 
 class File:
-    r"""A file without its comments, which still knows its lines.
+    r"""A file as it is shown, without comments and fenced, which still knows its lines.
 
     Example:
         >>> File("one <!-- not\\nthis -->two").text
@@ -71,13 +71,12 @@ class File:
     def __init__(self, raw: str) -> None:
         self.raw = raw
         self._kept = list(_between_comments(raw))
-        self.text = "".join(raw[start:end] for start, end in self._kept)
+        self.text = self.upto(len(raw))
 
     def upto(self, end: int) -> str:
         """Give what is shown of the file's first characters."""
-        return "".join(
-            self.raw[start : min(stop, end)] for start, stop in self._kept if start < end
-        )
+        kept = (self.raw[start : min(stop, end)] for start, stop in self._kept if start < end)
+        return fenced("".join(kept))
 
 
 def _between_comments(text: str) -> Iterator[tuple[int, int]]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
+from thalweg.archive import ThreadKey
 from thalweg.entries import Message, message_to_json
 from thalweg.middleware.wording import read_state
 
@@ -37,6 +38,11 @@ def thread_name(config: RunnableConfig, state: Any) -> str | None:  # noqa: ANN4
         return f"{INSIDE}without-id:{_digest(first)}"
     steps = [s if s.startswith(f"{_TOOLS}:") else s.partition(":")[0] for s in inside.split("|")]
     return f"{named}{INSIDE}{'|'.join(steps)}:{_digest(first)}"
+
+
+def is_nobodys(key: ThreadKey) -> bool:
+    """Tell whether a thread has no id: its messages come from outside with every run."""
+    return key.thread.startswith(INSIDE)
 
 
 def child_name(config: RunnableConfig) -> str | None:

@@ -5,12 +5,12 @@ from typing import Any
 
 from langchain.tools import ToolRuntime
 from langchain_core.messages import AnyMessage, HumanMessage
-from langchain_core.tools import StructuredTool
 
 from thalweg.prompts import prompt
 from thalweg.skills.format import SkillMetadata
 from thalweg.skills.listing import write_found
 from thalweg.tokens import exact_counter
+from thalweg.tools.ready import ReadyTool
 
 FOUND_TOKENS = 1_500
 """Most tokens of an answer of `find_skills`."""
@@ -40,8 +40,8 @@ def _find(runtime: ToolRuntime[Any, Any], query: str = "", **made_up: Any) -> st
     return found or prompt("find_skills_nothing").render(count=len(skills), query=repr(query[:200]))
 
 
-FIND_SKILLS = StructuredTool.from_function(
-    _find,
+FIND_SKILLS = ReadyTool(
+    func=_find,
     name="find_skills",
     description=prompt("find_skills").render(),
     args_schema={

@@ -27,7 +27,7 @@ from langgraph.types import Command
 
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import SpecError
-from thalweg.middleware.effects import UNSEEN, listening
+from thalweg.middleware.effects import listening
 from thalweg.middleware.task_tool import (
     SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY,
     TASK,
@@ -91,11 +91,12 @@ def create_sub_agent(
     Raises:
         SpecError: The spec has no model or no tools.
     """
-    for key in ("model", "tools"):
-        if key not in spec:
-            problem = f"SubAgent '{spec['name']}' must specify '{key}'"
-            raise SpecError("subagents", problem, "add it")
-    model, stack = spec["model"], list(spec.get("middleware", []))
+    model, tools = spec.get("model"), spec.get("tools")
+    if model is None or tools is None:
+        missing = "model" if model is None else "tools"
+        problem = f"SubAgent '{spec['name']}' must specify '{missing}'"
+        raise SpecError("subagents", problem, "add it")
+    stack = list(spec.get("middleware", []))
     if interrupt_on := spec.get("interrupt_on"):
         stack.append(HumanInTheLoopMiddleware(interrupt_on=interrupt_on))
     schema: dict[str, Any] = {} if state_schema is None else {"state_schema": state_schema}
@@ -103,7 +104,7 @@ def create_sub_agent(
     agent: Runnable[Any, Any] = create_agent(
         init_chat_model(model) if isinstance(model, str) else model,
         system_prompt=spec.get("system_prompt", ""),
-        tools=spec["tools"],
+        tools=tools,
         middleware=stack,
         name=spec["name"],
         response_format=form,
@@ -190,9 +191,7 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
             f"{system_prompt}\n\nAvailable subagent types:\n\n{listed}" if system_prompt else None
         )
         described = TASK_TOOL_DESCRIPTION if task_description is None else task_description
-        self.tools: list[BaseTool] = [
-            task_tool(self, described.replace("{available_agents}", listed))
-        ]
+        self.tools = [task_tool(self, described.replace("{available_agents}", listed))]
 
     @property
     def writable(self) -> BackendProtocol | None:
@@ -323,11 +322,10 @@ class _Overheard(BaseCallbackHandler):
         messages: list[list[BaseMessage]],
         *,
         run_id: UUID,  # noqa: ARG002
-        tags: list[str] | None = None,
         **kwargs: Any,  # noqa: ANN401, ARG002
     ) -> None:
-        """Keep it; a summary that is asked for on the way is no part of the conversation."""
-        if messages and not set(UNSEEN) & set(tags or ()):
+        """Keep it. What is asked on the way, for a summary, comes before the call itself."""
+        if messages:
             told = cast("list[AnyMessage]", messages[0])
             self.messages = [message for message in told if message.type != "system"]
 
@@ -341,3 +339,27 @@ def _line(spec: Spec) -> str:
     """Write a subagent's line of the tool's description."""
     note = f" {prompt('task_forked_note').render()}" if spec.is_fork else ""
     return f"- {spec.name}: {spec.description}{note}"
+
+
+# What code written for Deep Agents imports in spite of the underscore.
+_FORK_TASK_PREAMBLE = f"{prompt('task_fork').render()}\n\n"
+_FORK_RECURSION_REFUSAL = prompt("task_fork_refused").render()
+_FORKED_CONTEXT_KEY = "_deepagents_forked_context"
+
+
+def _build_task_tool(
+    subagents: Sequence[SubAgent | CompiledSubAgent],
+    task_description: str | None = None,
+    *,
+    private_state_keys: frozenset[str] = frozenset(),
+    state_schema: type | None = None,
+) -> BaseTool:
+    """Make the tool alone, without the middleware that enters its calls in a ledger."""
+    middleware = SubAgentMiddleware(
+        backend=None,
+        subagents=subagents,
+        task_description=task_description,
+        private_state_keys=private_state_keys,
+        state_schema=state_schema,
+    )
+    return middleware.tools[0]

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from langchain.tools import ToolRuntime
 from langchain_core.messages import AnyMessage, ToolMessage
 from langchain_core.runnables import Runnable
-from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
 from langgraph.types import Command
 from pydantic import BaseModel, Field, ValidationError, model_validator
@@ -36,6 +36,7 @@ from thalweg.subagents.progress import ACTIVE, Progress
 from thalweg.subagents.report import ANSWER_CHARS, Report, account, answer_of, footer
 from thalweg.subagents.running import CONFIG, arun_child, run_child
 from thalweg.subagents.specs import Spec
+from thalweg.tools.ready import ReadyTool
 
 _log = logging.getLogger("thalweg.subagents")
 TASK = "task"
@@ -93,20 +94,25 @@ class House(Protocol):
     @property
     def specs(self) -> Mapping[str, Spec]:
         """The subagents, by name."""
+        ...
 
     @property
     def private_state_keys(self) -> frozenset[str]:
         """Keys of the parent's state that no child gets."""
+        ...
 
     @property
     def writable(self) -> BackendProtocol | None:
         """Where a long report can be kept; `None` where there is no such place."""
+        ...
 
     def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
         """Give what is to be run, made when it is first needed."""
+        ...
 
     def sent_before(self, call_id: str) -> list[AnyMessage] | None:
         """Give what the parent's model was sent before it made a call, where that is known."""
+        ...
 
 
 def task_tool(house: House, description: str) -> BaseTool:
@@ -160,7 +166,7 @@ def task_tool(house: House, description: str) -> BaseTool:
             report = run.cut(report, path, await backend.awrite(path, report.answer))
         return run.ended(report)
 
-    return StructuredTool(
+    return ReadyTool(
         name=TASK,
         description=description,
         func=task,
@@ -287,7 +293,7 @@ class Delegation:
         if limit is None and (not isinstance(values, Mapping) or "messages" not in values):
             raise ValueError(_NO_MESSAGES)
         values = values or {}
-        files = self._files(None if limit == "seconds" else values.get("files"))
+        files = self._files(values.get("files"))
         status: Status = "completed"
         if limit is not None:
             status = "timed_out" if limit == "seconds" else "partial"

@@ -20,7 +20,6 @@ from langchain.agents.middleware.types import (
     AgentMiddleware,
     ModelRequest,
     ModelResponse,
-    ToolCallRequest,
 )
 from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage, ToolMessage
@@ -74,33 +73,6 @@ class TodoListMiddleware(LangChainTodoList):
         """See `wrap_model_call`."""
         return await handler(with_text(request, self.system_prompt))
 
-    def wrap_tool_call(
-        self,
-        request: ToolCallRequest,
-        handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
-    ) -> ToolMessage | Command[Any]:
-        """Refuse several lists in one turn."""
-        return _refusal(request) or handler(request)
-
-    async def awrap_tool_call(
-        self,
-        request: ToolCallRequest,
-        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
-    ) -> ToolMessage | Command[Any]:
-        """See `wrap_tool_call`."""
-        return _refusal(request) or await handler(request)
-
-
-def _refusal(request: ToolCallRequest) -> ToolMessage | None:
-    call = request.tool_call
-    if call["name"] != WRITE_TODOS:
-        return None
-    said = next((m for m in reversed(request.state["messages"]) if isinstance(m, AIMessage)), None)
-    if said is None or sum(other["name"] == WRITE_TODOS for other in said.tool_calls) <= 1:
-        return None
-    text = prompt("todos_in_parallel").render()
-    return ToolMessage(text, name=WRITE_TODOS, tool_call_id=call["id"], status="error")
-
 
 @cache
 def _todo_tool(description: str) -> BaseTool:
@@ -114,7 +86,12 @@ def _todo_tool(description: str) -> BaseTool:
     )
 
 
-def _write(runtime: ToolRuntime[Any, PlanningState[Any]], todos: list[Todo]) -> Command[Any]:
+def _write(
+    runtime: ToolRuntime[Any, PlanningState[Any]], todos: list[Todo]
+) -> Command[Any] | ToolMessage:
+    if _is_one_of_several(runtime):
+        text, call_id = prompt("todos_in_parallel").render(), runtime.tool_call_id
+        return ToolMessage(text, name=WRITE_TODOS, tool_call_id=call_id, status="error")
     states = Counter(todo["status"] for todo in todos)
     said = ", ".join(
         f"{states[state]} {state.replace('_', ' ')}"
@@ -129,5 +106,15 @@ def _write(runtime: ToolRuntime[Any, PlanningState[Any]], todos: list[Todo]) -> 
     return Command(update={"todos": todos, "messages": [answer]})
 
 
-async def _awrite(runtime: ToolRuntime[Any, PlanningState[Any]], todos: list[Todo]) -> Command[Any]:
+async def _awrite(
+    runtime: ToolRuntime[Any, PlanningState[Any]], todos: list[Todo]
+) -> Command[Any] | ToolMessage:
     return _write(runtime, todos)
+
+
+def _is_one_of_several(runtime: ToolRuntime[Any, PlanningState[Any]]) -> bool:
+    """Tell whether the turn writes several lists: each would take the place of the others."""
+    messages = reversed(runtime.state["messages"])
+    said = next((m for m in messages if isinstance(m, AIMessage)), None)
+    calls = () if said is None else said.tool_calls
+    return sum(call["name"] == WRITE_TODOS for call in calls) > 1

@@ -101,8 +101,9 @@ async def arun_child(
 ) -> None:
     """See `run_child`; at the limit of seconds whatever the child has at work is cancelled."""
     with inside(progress):
+        limit = asyncio.timeout(progress.limits.seconds)
         try:
-            async with asyncio.timeout(progress.limits.seconds) as limit:
+            async with limit:
                 await _aread(child, inputs, config, progress, on_turn)
         except TimeoutError:
             if not limit.expired():

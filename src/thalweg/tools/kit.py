@@ -6,8 +6,7 @@ from typing import Any, Literal, get_args
 
 from langchain.tools import ToolRuntime
 from langchain_core.messages import ToolMessage
-from langchain_core.tools import BaseTool, StructuredTool
-from langchain_core.tools.base import ArgsSchema
+from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
 from thalweg.prompts import prompt
@@ -15,6 +14,7 @@ from thalweg.tools import schemas
 from thalweg.tools.answers import Answer, answered
 from thalweg.tools.asking import Steps, arun, run
 from thalweg.tools.files import Desk, delete, edit_file, glob, grep, ls, write_file
+from thalweg.tools.ready import ReadyTool
 from thalweg.tools.shell import execute
 from thalweg.tools.viewing import read_file
 
@@ -47,23 +47,6 @@ _STEPS: Mapping[FsToolName, Callable[..., Steps[Answer]]] = {
 }
 
 
-class FileTool(StructuredTool):
-    """A tool whose schema for the model is worked out once per process, not per agent."""
-
-    @property
-    def tool_call_schema(self) -> ArgsSchema:
-        """See `BaseTool.tool_call_schema`."""
-        if isinstance(self.args_schema, dict):
-            return super().tool_call_schema
-        return _call_schema(self.name, self.description, self.args_schema)
-
-
-@lru_cache(maxsize=256)
-def _call_schema(name: str, description: str, args_schema: type[BaseModel]) -> ArgsSchema:
-    plain = StructuredTool(name=name, description=description, args_schema=args_schema)
-    return plain.tool_call_schema
-
-
 def file_tool(desk: Desk, name: FsToolName, description: str) -> BaseTool:
     """Make one of the tools.
 
@@ -83,7 +66,7 @@ def file_tool(desk: Desk, name: FsToolName, description: str) -> BaseTool:
         steps = answered(name, _steps(desk, name, call_id)(**asked))
         return (await arun(steps, desk.backend)).message(name, call_id)
 
-    return FileTool(
+    return ReadyTool(
         name=name,
         description=description,
         args_schema=_SCHEMAS[name],

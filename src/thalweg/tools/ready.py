@@ -8,8 +8,9 @@ milliseconds each, for every tool of every agent. Ours are the same every time.
 from functools import lru_cache
 from typing import Any
 
-from langchain_core.tools import StructuredTool
+from langchain_core.tools import BaseTool, StructuredTool
 from langchain_core.tools.base import ArgsSchema
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel
 
 
@@ -42,3 +43,15 @@ class ReadyTool(StructuredTool):
 @lru_cache(maxsize=256)
 def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
     return model.model_json_schema()
+
+
+def as_openai(tool: BaseTool | dict[str, Any]) -> dict[str, Any]:
+    """Write a tool in OpenAI's form, as `convert_to_openai_tool` does; not to be changed."""
+    if isinstance(tool, ReadyTool) and not isinstance(tool.args_schema, dict):
+        return _as_openai(tool.name, tool.description, tool.args_schema)
+    return convert_to_openai_tool(tool)
+
+
+@lru_cache(maxsize=256)
+def _as_openai(name: str, description: str, schema: type[BaseModel]) -> dict[str, Any]:
+    return convert_to_openai_tool(ReadyTool(name=name, description=description, args_schema=schema))

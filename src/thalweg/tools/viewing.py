@@ -3,9 +3,13 @@
 import mimetypes
 from pathlib import PurePosixPath
 
-from thalweg.backends.files import file_type
-from thalweg.backends.protocol import ReadResult
-from thalweg.backends.text import EMPTY_CONTENT_WARNING, check_empty_content
+from thalweg.backends.files import create_file_data, file_type
+from thalweg.backends.protocol import FileDownloadResponse, ReadResult
+from thalweg.backends.text import (
+    EMPTY_CONTENT_WARNING,
+    check_empty_content,
+    slice_read_response,
+)
 from thalweg.prompts import prompt
 from thalweg.tools.answers import Answer, refuse
 from thalweg.tools.asking import Steps, ask
@@ -18,6 +22,9 @@ MAX_MEDIA_BYTES = 32 * 1024 * 1024
 
 NO_LINES_REQUESTED_WARNING = prompt("no_lines").text
 
+_CUT_ON_THE_WAY = "\n\n[Output was truncated due to size limits."
+"""How sandboxes end a line that one answer of theirs cannot carry."""
+_TAIL = 500
 _UNDECODABLE = "codec can't decode"
 """What backends say of a file that is not text, in Python's words."""
 _UNKNOWN = "application/octet-stream"
@@ -35,7 +42,7 @@ def read_file(
     path = desk.access.checked("read", file_path)
     if char_limit is not None and char_limit < 1:
         return refuse(prompt("too_few_chars").render(char_limit=char_limit))
-    read = yield from ask(ReadResult, "read", path, offset=offset, limit=limit)
+    read = yield from _read(path, offset, limit)
     if read.error:
         is_text = _UNDECODABLE not in read.error
         told = f"Error: {read.error}" if is_text else prompt("not_text").render(problem=read.error)
@@ -49,6 +56,21 @@ def read_file(
     if kind != "text" or read.file_data.get("encoding", "utf-8") == "base64":
         return _medium(path, kind if kind != "text" else "file", content)
     return _text(desk, path, page_of(read, content, offset), offset, char_offset, char_limit)
+
+
+def _read(path: str, offset: int, limit: int) -> Steps[ReadResult]:
+    """Read lines; a line that is too long for the way to the backend is fetched with its file."""
+    read = yield from ask(ReadResult, "read", path, offset=offset, limit=limit)
+    content = read.file_data["content"] if read.file_data else ""
+    if read.start_line is None or _CUT_ON_THE_WAY not in content[-_TAIL:]:
+        return read
+    try:
+        got = yield from ask(list[FileDownloadResponse], "download_files", [path])
+        text = (got[0].content or b"").decode()
+    except (NotImplementedError, UnicodeDecodeError):
+        return read
+    whole = slice_read_response(create_file_data(text), offset, limit)
+    return read if whole.error or whole.start_line is None else whole
 
 
 def _text(

@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 
-from thalweg.backends import places
+from thalweg.backends import disk, places
 from thalweg.backends.filesystem import FilesystemBackend, file_operation_error
 from thalweg.backends.text import EMPTY_CONTENT_WARNING
 from thalweg.errors import PathError
@@ -93,6 +93,35 @@ def test_of_a_link_the_link_is_deleted(backend: FilesystemBackend, root: Path) -
         assert not (root / name).is_symlink()
     assert (root / "a" / "b.txt").exists()
     assert (root.parent / "outside" / "nest.txt").exists()
+
+
+def test_links_in_a_circle_are_told(root: Path) -> None:
+    """By every call, in both modes."""
+    (root / "loop").symlink_to("loop")
+    (root / "one").symlink_to("two")
+    (root / "two").symlink_to("one")
+    for virtual in (True, False):
+        backend = FilesystemBackend(root, virtual_mode=virtual)
+        for path in ("loop", "one"):
+            errors = (
+                backend.ls(path).error,
+                backend.read(path).error,
+                backend.write(path, "x").error,
+                backend.edit(path, "a", "b").error,
+                backend.grep("x", path).error,
+                backend.glob("*", path).error,
+            )
+            assert [(error or "").split(" '")[0] for error in errors] == [
+                "Cannot list",
+                "Error reading file",
+                "Error writing file",
+                "Error editing file",
+                "Error searching path",
+                "Error globbing path",
+            ]
+            assert backend.upload_files([(path, b"x")])[0].error == "invalid_path"
+            assert backend.download_files([path])[0].error == "invalid_path"
+    assert (root / "loop").is_symlink()
 
 
 def test_the_folder_itself_stays(backend: FilesystemBackend, root: Path) -> None:
@@ -213,6 +242,39 @@ def test_a_write_that_fails_leaves_what_was_there(backend: FilesystemBackend, ro
     assert backend.upload_files([("/a", b"x"), ("/a/b.txt/c", b"x")])[0].error == "is_directory"
     assert sorted(path.name for path in root.rglob("*")) == ["a", "b.txt"]
     assert (root / "a" / "b.txt").read_text() == "b"
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_file_open_to_us_is_written_in_a_folder_that_is_not(
+    backend: FilesystemBackend, root: Path
+) -> None:
+    """In its place, as nothing can be put beside it."""
+    backend.write("/a/b.txt", "b")
+    (root / "a").chmod(0o555)
+
+    assert backend.write("/a/b.txt", "new").error is None
+    assert "Permission denied" in (backend.write("/a/c.txt", "c").error or "")
+    (root / "a").chmod(0o755)
+    assert backend.read("/a/b.txt").error is None
+
+
+def test_turns_are_taken_however_a_file_is_named(root: Path) -> None:
+    """By two backends, in both modes, and through a link."""
+    (root / "a").mkdir()
+    (root / "link").symlink_to("a")
+    virtual, whole = FilesystemBackend(root), FilesystemBackend(root, virtual_mode=False)
+    names = [f"<{n}>" for n in range(30)]
+    virtual.write("/a/b.txt", "".join(names))
+    ways: tuple[Callable[[str], object], ...] = (
+        lambda name: virtual.edit("/a/b.txt", name, "x"),
+        lambda name: virtual.edit("/link/b.txt", name, "x"),
+        lambda name: whole.edit("link/b.txt", name, "x"),
+    )
+
+    with ThreadPoolExecutor(3) as pool:
+        running = [pool.submit(ways[n % 3], name) for n, name in enumerate(names)]
+    assert [getattr(run.result(), "error", "") for run in running] == [None] * 30
+    assert (root / "a" / "b.txt").read_text() == "x" * 30
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
@@ -392,6 +454,41 @@ def test_deep_folders_are_walked_to_their_end(backend: FilesystemBackend, root: 
     assert (found.error, found.truncated) == (None, False)
     assert [i["path"] for i in found.matches or []] == ["/" + "/".join([*names, "end.txt"])]
     assert backend.delete("/" + names[0]).error is None
+
+
+def test_a_folder_moved_while_it_is_deleted_takes_nothing_with_it(
+    backend: FilesystemBackend, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it is moved to is not deleted, though the way up leads there."""
+    outside = root.parent / "outside"
+    for path in ("a/b/c", "a/kept"):
+        (root / path).mkdir(parents=True)
+    (outside / "kept").mkdir()
+
+    def unlink_and_move(folder: int) -> list[str]:
+        names = unlink(folder)
+        if names == ["c"]:
+            (root / "a" / "b").rename(outside / "b")
+        return sorted(names, reverse=True)
+
+    unlink = disk._files_unlinked  # noqa: SLF001  # the moment between two system calls
+    monkeypatch.setattr(disk, "_files_unlinked", unlink_and_move)
+
+    assert "busy" in (backend.delete("/a").error or "")
+    assert sorted(path.name for path in outside.iterdir()) == ["b", "kept", "nest.txt"]
+
+
+def test_folders_deeper_than_calls_may_be_nested_are_made_and_deleted(
+    backend: FilesystemBackend, root: Path
+) -> None:
+    """Down to the last."""
+    names = ["n"] * 1_050
+    path = "/".join(["", *names, "x"])
+
+    assert backend.write(path, "deep").error is None
+    assert backend.read(path).error is None
+    assert backend.delete("/n").error is None
+    assert list(root.iterdir()) == []
 
 
 def test_a_root_that_is_not_there_yet_is_made_by_the_first_write(tmp_path: Path) -> None:

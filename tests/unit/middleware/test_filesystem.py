@@ -43,6 +43,7 @@ from thalweg.middleware.filesystem import (
 )
 from thalweg.testing.model import ScriptedModel
 from thalweg.tools.kit import FILE_TOOLS
+from thalweg.tools.ready import as_openai
 
 Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
 
@@ -567,6 +568,6 @@ def test_schemas_for_the_model_are_worked_out_once_per_process() -> None:
     one, two = FilesystemMiddleware(), FilesystemMiddleware()
 
     for first, second in zip(one.tools, two.tools, strict=True):
-        assert first.tool_call_schema is second.tool_call_schema
+        assert as_openai(first) is as_openai(second)
     assert "runtime" not in one.tools[0].args
     assert set(one.tools[1].args) == {"file_path", "offset", "limit", "char_offset", "char_limit"}

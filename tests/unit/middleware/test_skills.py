@@ -343,7 +343,7 @@ def test_with_hundreds_of_skills_those_of_the_request_are_described(tmp_path: Pa
     assert "more skills are not described here" in talk.system[0]
     assert len(set(talk.system)) == 1
     assert exact_counter()(talk.system[0]) < 2_300
-    assert talk.tools[0] == ["read_file", "find_skills"]
+    assert sorted(talk.tools[0]) == ["find_skills", "read_file"]
     found = next(m for m in result["messages"] if isinstance(m, ToolMessage))
     assert str(found.content).startswith("- **the-invoices**: Check invoices against orders")
 

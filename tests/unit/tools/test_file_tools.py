@@ -7,7 +7,14 @@ import pytest
 
 from tests.unit.tools.calls import WAYS, Shelf, Way, call
 from thalweg.backends.filesystem import FilesystemBackend
-from thalweg.backends.protocol import GlobResult, GrepResult, LsResult, ReadResult, WriteResult
+from thalweg.backends.protocol import (
+    FileDownloadResponse,
+    GlobResult,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    WriteResult,
+)
 from thalweg.middleware.filesystem import (
     EMPTY_CONTENT_WARNING,
     GLOB_TRUNCATION_NOTE,
@@ -106,6 +113,41 @@ def test_a_page_that_is_too_long_ends_between_lines(way: Way) -> None:
     )
     assert len(told) <= 800
     assert len(told) + 70 > 800
+
+
+@pytest.mark.parametrize("can_download", [True, False])
+def test_a_line_too_long_for_the_way_from_a_sandbox_is_read_to_its_end(
+    way: Way, *, can_download: bool
+) -> None:
+    """Where the file itself can be fetched; else the model sees that something is missing."""
+
+    class Remote(Shelf):
+        def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+            read = super().read(file_path, offset, limit)
+            assert read.file_data is not None
+            read.file_data["content"] = (
+                read.file_data["content"][:100] + "\n\n[Output was truncated due to size limits. …]"
+            )
+            return read
+
+        def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+            if not can_download:
+                raise NotImplementedError
+            return [FileDownloadResponse(p, self.files[p].encode()) for p in paths]
+
+    text = "".join(f"{n:04}," for n in range(2_000))
+    tools = FilesystemMiddleware(backend=Remote({"/long.json": text}))
+
+    told = call(
+        tools,
+        "read_file",
+        way=way,
+        file_path="/long.json",
+        char_offset=9_000 if can_download else 0,
+    )
+
+    body = str(told.content).partition(" @@\n")[2]
+    assert body == text[9_000:] if can_download else "[Output was truncated" in body
 
 
 def test_an_image_is_an_image(tmp_path: Path, way: Way) -> None:

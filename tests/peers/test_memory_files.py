@@ -1,0 +1,76 @@
+"""Memory files beside the installed Deep Agents."""
+
+# ruff: noqa: SLF001 (what peers' users reach is private there)
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from langgraph.runtime import Runtime
+
+pytest.importorskip("deepagents")
+
+from deepagents.backends.filesystem import FilesystemBackend as TheirFolder
+from deepagents.middleware import memory as theirs
+
+from thalweg.backends.filesystem import FilesystemBackend as OurFolder
+from thalweg.middleware import memory as ours
+
+TEMPLATE = "<<{agent_memory}>>"
+texts = st.one_of(
+    st.text(max_size=60),
+    st.lists(st.sampled_from(("note\n", "<!--", "-->", " x ", "{a}", "\n\n")), max_size=9).map(
+        "".join
+    ),
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from(("/a", "/b", "/c", "/d")), texts),
+    st.permutations(("/a", "/b", "/c")),
+)
+def test_files_are_written_the_same_where_all_of_them_fit(
+    contents: dict[str, str], sources: list[str]
+) -> None:
+    """Order, paths, comments."""
+    assume(not any("agent_memory" in text for text in contents.values()))
+    written: list[str] = []
+    for side in (ours, theirs):
+        middleware: Any = side.MemoryMiddleware(backend=None, sources=sources)
+        written.append(middleware._format_agent_memory(contents, TEMPLATE))
+
+    assert written[0] == written[1]
+
+
+def test_the_same_files_are_read(tmp_path: Path) -> None:
+    """Missing ones are left out on both sides; a folder stops both with the same words."""
+    (tmp_path / "AGENTS.md").write_text("Be brief.\n")
+    (tmp_path / "folder").mkdir()
+    found: list[Any] = []
+    said: list[str] = []
+    for side, folder in ((ours, OurFolder), (theirs, TheirFolder)):
+        backend: Any = folder(root_dir=tmp_path, virtual_mode=True)
+        middleware: Any = side.MemoryMiddleware(backend=backend, sources=["/AGENTS.md", "/none.md"])
+        found.append(middleware.before_agent({}, Runtime(), {})["memory_contents"])
+        assert middleware.before_agent({"memory_contents": {}}, Runtime(), {}) is None
+        wrong: Any = side.MemoryMiddleware(backend=backend, sources=["/folder"])
+        with pytest.raises(ValueError, match="Failed to download") as error:
+            wrong.before_agent({}, Runtime(), {})
+        said.append(str(error.value))
+
+    assert found[0] == found[1] == {"/AGENTS.md": "Be brief.\n"}
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("template", [0, "no slot"])
+def test_the_same_templates_are_refused(template: Any) -> None:  # noqa: ANN401
+    """With the same words."""
+    said: list[str] = []
+    for side in (ours, theirs):
+        with pytest.raises((TypeError, ValueError)) as error:
+            side.MemoryMiddleware(backend=None, sources=[], system_prompt=template)
+        said.append(f"{type(error.value).__name__}: {error.value}")
+
+    assert said[0] == said[1]
