@@ -167,6 +167,9 @@ def listening(callbacks: Sequence[BaseCallbackHandler], tags: Sequence[str] = ()
 
     LangChain's runnables read the config of their caller from this variable.
     """
+    if not callbacks and not tags:
+        yield
+        return
     config = _with_callbacks(merge_configs(ensure_config(), {"tags": list(tags)}), callbacks)
     token = var_child_runnable_config.set(config)
     try:
