@@ -1002,3 +1002,14 @@ def a_new_checkpointer_is_a_new_thread(package: str, _: Path) -> Any:  # noqa: A
         invoke(agent, {"messages": words}, {"configurable": {"thread_id": "t"}})
         seen += sent
     return seen
+
+
+@scene
+def schemas_for_studios(package: str, _: Path) -> Any:  # noqa: ANN401
+    """What a server or a studio asks an agent for: the shapes of what goes in and comes out."""
+    agent = of(package, ":create_deep_agent")(model=play("Done."))
+    given = agent.get_input_jsonschema()["properties"]
+    made = agent.get_output_jsonschema()["properties"]
+    return {"messages", "files"} <= set(given), {"messages", "files", "structured_response"} <= set(
+        made
+    )
