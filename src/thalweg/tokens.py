@@ -7,9 +7,13 @@ trigger, the cut and the acceptance, which would else disagree.
 import json
 import math
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from types import ModuleType
 
 from thalweg.entries import Media, Message, Opaque, Text, Thinking, ToolCall
 from thalweg.images import dimensions, image_tokens
@@ -43,10 +47,7 @@ def exact_counter(encoding: str = "o200k_base") -> Counter:
         >>> exact_counter()("hello world")
         2
     """
-    # The wrapper class refuses texts over a million characters; the binding it wraps is linear.
-    from bpe_openai import _bindings  # noqa: PLC0415 (0.1 s, and only who counts needs it)
-
-    count_utf8: Counter = _bindings.tokenizer_for_encoding(encoding).count
+    count_utf8: Counter = _bindings().tokenizer_for_encoding(encoding).count
 
     def count(text: str) -> int:
         try:
@@ -55,6 +56,25 @@ def exact_counter(encoding: str = "o200k_base") -> Counter:
             return count_utf8(text.encode("utf-8", "replace").decode("utf-8"))
 
     return count
+
+
+def _bindings() -> ModuleType:
+    """Load the compiled part of `bpe_openai`, and nothing else of it.
+
+    Its wrapper class refuses texts over a million characters, where the binding is linear; and
+    whoever imports the package waits half a second while it makes every encoding there is.
+    """
+    name = "bpe_openai._bindings"
+    if name not in sys.modules:
+        package = find_spec("bpe_openai")
+        places = package.submodule_search_locations if package else None
+        spec = PathFinder.find_spec(name, places)
+        if spec is None or spec.loader is None:
+            raise ModuleNotFoundError(name)
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        sys.modules[name] = module
+    return sys.modules[name]
 
 
 @dataclass(frozen=True, slots=True)

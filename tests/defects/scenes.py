@@ -1,7 +1,6 @@
 """The scenes: each leads one agent to a point where a context engine is known to fail.
 
-A scene returns whether the fault shows, and its figures in a few words. The fault of parallel
-subagents that lose each other's edits of files is not among them: it needs virtual files.
+A scene returns whether the fault shows, and its figures in a few words.
 """
 
 import json
@@ -9,11 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import tool
 
-from tests.defects.talks import Side, Talk, call, shown_handles, tokens_of
+from tests.defects.talks import Side, Talk, call, family, file_call, shown_handles, tokens_of
 from thalweg.context.validity import check
 from thalweg.errors import StorageError
 from thalweg.middleware.wording import read_state
@@ -263,7 +263,37 @@ def _drops(sizes: Sequence[int]) -> int:
     return sum(after < before for before, after in pairwise(sizes))
 
 
+def edits_merge(side: Side, folder: Path) -> Outcome:
+    """A: what agents do to files side by side is all there after, deletes too."""
+    del folder  # the files are in the agent's state
+    first = file_call("edit_file", "/a", old_string="first", new_string="1st")
+    second = file_call("edit_file", "/a", old_string="second", new_string="2nd")
+    other = file_call("edit_file", "/b", old_string="first", new_string="1st")
+    both = {"/a": "1st 2nd", "/b": "first second"}
+    scenes: dict[str, tuple[list[Any], dict[str, Any], dict[str, str]]] = {
+        "two subagents, two files": (
+            ["one", "two"],
+            {"one": first, "two": other},
+            {"/a": "1st second", "/b": "1st second"},
+        ),
+        "two subagents, one file": (["one", "two"], {"one": first, "two": second}, both),
+        "an edit beside a subagent": ([first, "two"], {"two": second}, both),
+        "a subagent's delete": (
+            ["one"],
+            {"one": file_call("delete", "/b")},
+            {"/a": "first second"},
+        ),
+    }
+    lost = [
+        name
+        for name, (main, children, files) in scenes.items()
+        if family(side, main, children) != files
+    ]
+    return Outcome(bool(lost), f"lost with {'; '.join(lost)}" if lost else "nothing was lost")
+
+
 SCENES: dict[str, Callable[[Side, Path], Outcome]] = {
+    "A edits side by side merge": edits_merge,
     "B archive keeps every byte": archive_keeps_every_byte,
     "C long lines can be read": long_lines_can_be_read,
     "D the prefix stays": prefix_stays,

@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, Syste
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 
+from thalweg.agent import create_deep_agent
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive
 from thalweg.archive.sqlite import SqliteArchive
 from thalweg.entries import message_to_json
@@ -41,6 +42,52 @@ def call(name: str, uid: str = "", **arguments: Any) -> AIMessage:  # noqa: ANN4
 
 
 call.count = 0  # type: ignore[attr-defined]
+
+
+def file_call(name: str, path: str, **arguments: str) -> dict[str, Any]:
+    """Make a call of a file tool."""
+    return {"id": f"{name}{path}", "name": name, "args": {"file_path": path, **arguments}}
+
+
+def family(
+    side: Side, main: Sequence[dict[str, Any] | str], children: dict[str, dict[str, Any]]
+) -> dict[str, str]:
+    """Let an agent make calls of one turn, tasks among them; give the files that are left.
+
+    Args:
+        side: Whose agent.
+        main: Its calls; a name stands for a task of that name.
+        children: The one call that each task is about.
+    """
+    tasks = {
+        name: {
+            "id": name,
+            "name": "task",
+            "args": {"description": name, "subagent_type": "general-purpose"},
+        }
+        for name in children
+    }
+
+    def script(messages: Sequence[BaseMessage]) -> AIMessage | str:
+        asked = next(str(message.text) for message in messages if message.type == "human")
+        if any(message.type == "tool" for message in messages):
+            return "Done."
+        if asked in children:
+            return AIMessage("", tool_calls=[children[asked]])
+        calls = [tasks[one] if isinstance(one, str) else one for one in main]
+        return AIMessage("", tool_calls=calls)
+
+    model = ScriptedModel(script=script)
+    if side == "ours":
+        agent: Any = create_deep_agent(model, archive=":memory:")
+    else:
+        import deepagents  # noqa: PLC0415 (only where it is installed)
+
+        agent = deepagents.create_deep_agent(model)
+    content = {"content": "first second", "encoding": "utf-8"}
+    given = {"/a": dict(content), "/b": dict(content)}
+    done = agent.invoke({"messages": [("user", "Work.")], "files": given})
+    return {path: str(file["content"]) for path, file in done["files"].items()}
 
 
 def tokens_of(messages: Sequence[BaseMessage]) -> int:

@@ -165,8 +165,11 @@ def atold(agent: Agent) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     return asyncio.run(ask())
 
 
-def test_at_a_time_limit_a_sync_child_is_left_behind_and_takes_no_further_step() -> None:
-    """Its parent goes on at once; a thread cannot be stopped, but it is asked to."""
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_at_a_time_limit_a_sync_child_is_left_behind_and_takes_no_further_step(
+    is_nested: bool,  # noqa: FBT001
+) -> None:
+    """Its parent goes on at once; a thread cannot be stopped, but it and its own are asked to."""
     go_on, asked_again = threading.Event(), threading.Event()
 
     @tool
@@ -180,7 +183,11 @@ def test_at_a_time_limit_a_sync_child_is_left_behind_and_takes_no_further_step()
             asked_again.set()
         return calls("rest", "c1")
 
-    spec = worker(rule, tools=[rest], limits={"seconds": 0.3})
+    spec = worker(rule, tools=[rest])
+    if is_nested:
+        below = SubAgentMiddleware(backend=None, subagents=[spec])
+        spec = worker(says(task("t2"), "never"), middleware=[below])
+    spec["limits"] = {"seconds": 0.5}
     got = report(asked(agent_of(hands_out(task()), spec)))
 
     assert got.artifact["status"] == "timed_out"

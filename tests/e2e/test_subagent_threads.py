@@ -179,6 +179,7 @@ def test_a_fork_continues_the_whole_of_a_long_thread_and_not_what_the_state_has_
     texts = [m.text.split(" ")[0] for m in request if m.type != "system"]
     assert texts[:5] == ["first", "ok", "second", "ok", "third"]
     assert report(result).content == "fine"
+    assert report(result).artifact["turns"] == 1
 
 
 def test_a_fork_that_says_nothing_does_not_repeat_its_parents_words() -> None:

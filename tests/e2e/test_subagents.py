@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import json
+import time
 from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired
 
@@ -481,6 +482,7 @@ def test_a_child_is_made_once_when_it_is_first_called_for() -> None:
 
     def create(spec: SubAgent) -> Any:  # noqa: ANN401
         made.append(spec["name"])
+        time.sleep(0.1)  # the others come meanwhile
         return child
 
     specs: list[SubAgent] = [

@@ -166,6 +166,8 @@ def child(parent: Recipe, spec: SubAgent) -> Recipe:
     theirs = parent.middleware if is_fork else replacing(parent.middleware).values()
     prompt_of_its_own = spec.get("system_prompt")
     asked = approvals_of(parent.interrupt_on, parent.middleware)
+    allowed = both(_rights_of(parent), spec.get("permissions", ()))
+    stack = {one.name: one for one in (*theirs, *spec.get("middleware", ()))}
     return replace(
         parent,
         model=as_model(spec.get("model", parent.model)),
@@ -173,13 +175,29 @@ def child(parent: Recipe, spec: SubAgent) -> Recipe:
         system_prompt=parent.system_prompt if is_fork else prompt_of_its_own,
         addendum=prompt_of_its_own if is_fork else None,
         has_base=is_fork,
-        middleware=list({one.name: one for one in (*theirs, *spec.get("middleware", ()))}.values()),
+        middleware=[_limited(one, allowed) for one in stack.values()],
         subagents=(),
         skills=parent.skills if is_fork else spec.get("skills"),
         memory=parent.memory if is_fork else None,
-        permissions=both(parent.permissions, spec.get("permissions", ())),
+        permissions=allowed,
         interrupt_on=merge_approvals(asked, spec.get("interrupt_on", {})),
     )
+
+
+def _rights_of(recipe: Recipe) -> Rights:
+    """Say what an agent may touch: by its argument, and by file tools of the user's."""
+    allowed = recipe.permissions
+    for one in recipe.middleware:
+        if isinstance(one, FilesystemMiddleware):
+            allowed = both(allowed, one.rights)
+    return allowed
+
+
+def _limited(one: Middleware, allowed: Rights) -> Middleware:
+    """Hold a child's own file tools to what it may touch, its own rules on top."""
+    if not isinstance(one, FilesystemMiddleware) or not allowed:
+        return one
+    return one.with_permissions(both(allowed, one.rights))
 
 
 def with_general_purpose(

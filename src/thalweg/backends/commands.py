@@ -207,7 +207,8 @@ class _Listener(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self._streams[fd].take(data)
 
-    def pipe_connection_lost(self, fd: int, _exc: Exception | None) -> None:
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        del exc  # the end of a stream is its end
         self._open.discard(fd)
         if not self._open:
             self.closed.set()

@@ -70,9 +70,9 @@ class CompositeBackend(BackendProtocol):
     ) -> None:
         self.default = default
         self.routes = routes
-        self.sorted_routes = sorted(routes.items(), key=lambda item: len(item[0]), reverse=True)
         self.artifacts_root = artifacts_root
         self._routes = Routes(default, routes)
+        self.sorted_routes = self._routes.longest_first()
 
     def place(self, path: str) -> Place:
         """Find the backend that answers for a path, and what it calls that path."""
@@ -247,8 +247,9 @@ class CompositeBackend(BackendProtocol):
             if raw.matches is None:
                 return replace(raw, error=place.outer_words(raw.error))
             raw = cap_matches(raw, wanted)
-            own = self._own(place, raw.matches or (), place.outer_match)
-            hidden = len(raw.matches or ()) - len(own)
+            matches = raw.matches or []
+            own = self._own(place, matches, place.outer_match)
+            hidden = len(matches) - len(own)
             # What is hidden took the room of what is not.
             if wanted is None or enough is None or not (raw.truncated and hidden):
                 break
@@ -492,5 +493,6 @@ def _folder(path: str) -> FileInfo:
 
 def _worst(reasons: list[GlobTruncationReason | None]) -> GlobTruncationReason | None:
     """Choose what to tell: what no narrower pattern mends, before all else."""
-    told = [reason for reason in reasons if reason is not None]
-    return "unreadable" if "unreadable" in told else next(iter(told), None)
+    if "unreadable" in reasons:
+        return "unreadable"
+    return next((reason for reason in reasons if reason is not None), None)

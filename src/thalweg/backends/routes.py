@@ -68,6 +68,10 @@ class Routes:
                 return Place(self._by_prefix[prefix], "/" + tidy[len(prefix) :], prefix)
         return Place(self._default, path, None)
 
+    def longest_first(self) -> list[tuple[str, BackendProtocol]]:
+        """The prefixes, each with a `/` at its end, and their backends."""
+        return [(prefix, self._by_prefix[prefix]) for prefix in self._longest_first]
+
     def under(self, folder: str) -> list[str]:
         """The prefixes below a folder, and not the folder itself, in the order of routes."""
         above = _tidy(folder).rstrip("/") + "/"

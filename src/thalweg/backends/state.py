@@ -17,6 +17,7 @@ from thalweg.backends.files import (
 )
 from thalweg.backends.here import Here, here
 from thalweg.backends.matches import glob_matches_from_files, grep_matches_from_files
+from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import (
     BackendProtocol,
     DeleteResult,
@@ -24,6 +25,7 @@ from thalweg.backends.protocol import (
     FileData,
     FileDownloadResponse,
     FileInfo,
+    FileOperationError,
     FileUploadResponse,
     GlobResult,
     GrepResult,
@@ -32,6 +34,7 @@ from thalweg.backends.protocol import (
     WriteResult,
 )
 from thalweg.backends.text import edit_text, slice_read_response
+from thalweg.errors import PathError
 from thalweg.prompts import prompt
 
 
@@ -52,6 +55,8 @@ class StateBackend(BackendProtocol):
 
     def ls(self, path: str) -> LsResult:
         """See `BackendProtocol.ls`."""
+        if (refused := _refused(path)) is not None:
+            return LsResult(error=refused)
         folder = path if path.endswith("/") else f"{path}/"
         files = {p: data for p, data in _files().items() if p.startswith(folder)}
         inside = {p: p[len(folder) :] for p in files}
@@ -63,6 +68,8 @@ class StateBackend(BackendProtocol):
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """See `BackendProtocol.read`."""
         data = _get(_here(), file_path)
+        if (refused := _refused(file_path)) is not None:
+            return ReadResult(error=refused)
         if data is None:
             return ReadResult(error=f"File '{file_path}' not found")
         if read_file_type(file_path) != "text":
@@ -93,7 +100,7 @@ class StateBackend(BackendProtocol):
         """See `BackendProtocol.write`."""
         at = _here()
         with _held(at):
-            if (problem := _ended(at, file_path)) is not None:
+            if (problem := _refused(file_path) or _ended(at, file_path)) is not None:
                 return WriteResult(error=problem)
             held = _get(at, file_path)
             made = create_file_data(content) if held is None else update_file_data(held, content)
@@ -111,7 +118,7 @@ class StateBackend(BackendProtocol):
         """See `BackendProtocol.edit`; applies to what the file is at this moment."""
         at = _here()
         with _held(at):
-            if (problem := _ended(at, file_path)) is not None:
+            if (problem := _refused(file_path) or _ended(at, file_path)) is not None:
                 return EditResult(error=problem)
             held = _get(at, file_path)
             if held is None:
@@ -130,7 +137,7 @@ class StateBackend(BackendProtocol):
         at = _here()
         path = file_path.rstrip("/")
         with _held(at):
-            if (problem := _ended(at, file_path)) is not None:
+            if (problem := _refused(file_path) or _ended(at, file_path)) is not None:
                 return DeleteResult(error=problem)
             gone = [p for p in _all(at) if p == path or p.startswith(f"{path}/")]
             if not gone:
@@ -146,10 +153,15 @@ class StateBackend(BackendProtocol):
                 return [FileUploadResponse(path=path, error=problem) for path, _ in files]
             made: dict[str, FileData | None] = {}
             for path, content in files:
+                if _refused(path) is not None:
+                    continue
                 held = made.get(path) or _get(at, path)
                 made[path] = file_data_from_bytes(content, held.get("created_at") if held else None)
             _put(at, made)
-        return [FileUploadResponse(path=path) for path, _ in files]
+        return [
+            FileUploadResponse(path=path, error=None if path in made else "invalid_path")
+            for path, _ in files
+        ]
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
         """See `BackendProtocol.download_files`."""
@@ -197,6 +209,15 @@ def _held(at: Here) -> AbstractContextManager[object]:
     return at.live.lock if at.live is not None else nullcontext()
 
 
+def _refused(path: str) -> str | None:
+    """Say why a path is none; one that is good stays as it was given, for state knows it so."""
+    try:
+        validate_path(path)
+    except PathError as refused:
+        return f"Error: {refused}"
+    return None
+
+
 def _ended(at: Here, path: str) -> str | None:
     """Refuse whoever was stopped and does not know it yet: a thread goes on for a while."""
     if at.author is None or not at.author.ended:
@@ -219,7 +240,8 @@ def _info(path: str, data: FileData) -> FileInfo:
 
 def _download(path: str, data: FileData | None) -> FileDownloadResponse:
     if data is None:
-        return FileDownloadResponse(path=path, content=None, error="file_not_found")
+        error: FileOperationError = "file_not_found" if _refused(path) is None else "invalid_path"
+        return FileDownloadResponse(path=path, content=None, error=error)
     text = file_data_to_string(data)
     is_text = data.get("encoding", "utf-8") == "utf-8"
     return FileDownloadResponse(

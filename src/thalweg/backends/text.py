@@ -92,12 +92,9 @@ def format_content_with_line_numbers(content: str | list[str], start_line: int =
         11  c
     """
     rows = [
-        (
-            f"{number}.{part}" if part else str(number),
-            line[part * MAX_LINE_LENGTH :][:MAX_LINE_LENGTH],
-        )
+        (f"{number}.{part}" if part else f"{number}", line[start : start + MAX_LINE_LENGTH])
         for number, line in enumerate(_rows(content), start_line)
-        for part in range(max(1, -(-len(line) // MAX_LINE_LENGTH)))
+        for part, start in enumerate(range(0, len(line) or 1, MAX_LINE_LENGTH))
     ]
     width = max((len(marker) for marker, _ in rows), default=0)
     return "\n".join(f"{marker:>{width}}  {line}" for marker, line in rows)

@@ -41,7 +41,9 @@ def render(
     frame = count(opening) + FRAME_TOKENS
     room = budget - frame
     skills = _newest(_skill_lines(record, loaded), int(room * SKILLS_SHARE), count)
+    open_ones = _obligations(record, int(room * OBLIGATIONS_SHARE), count)
     named = sum(tokens for _, tokens in skills)
+    named += sum(count(line) + 1 for _, lines in open_ones for line in lines)
     room -= named
     rooms = int(room * REQUESTS_SHARE), max(room, widest - frame - named)
     requests = _requests(record, handle, rooms, count, pins)
@@ -52,6 +54,7 @@ def render(
     sections = [(title, lines) for title, lines in first if lines]
     if written := _summaries(record, budget, count):
         sections.append(("Summary", [written]))
+    sections += open_ones
     room -= sum(count(line) + 1 for line in (*requests, *pinned))
     for title, share, lines in _sections(record):
         fitting = _newest(lines, int(room * share), count)
@@ -81,6 +84,9 @@ REQUESTS_SHARE = 0.8
 """Share of a record that the requests may fill, before the rest is looked at."""
 SKILLS_SHARE = 0.2
 """Share of a record that may name skills: they come before the requests, which can be short."""
+OBLIGATIONS_SHARE = 0.15
+"""Share of a record that the plan may fill, and as much the tasks that nobody answered yet: they
+come before the requests, too. What is left to do must not be lost for many words of the user's."""
 LEVELS = ((6_000, 400), (2_400, 300), (1_200, 200), (800, 100), (450, 0), (160, 0))
 """How much of each end of a long request is quoted, in characters, most generous first."""
 CONSTRAINTS = (1_600, 800, 400)
@@ -217,11 +223,32 @@ def _request(
     return f"#{quote.position} {text}"
 
 
+def _obligations(record: Record, room: int, count: Counter) -> list[tuple[str, list[str]]]:
+    """List what is still to be done: the plan, and tasks that are on their way."""
+    plan = _plan(record.todos, room, count) if record.todos else ""
+    tasks = _newest([_told(task) for task in record.tasks if not task.text], room, count)
+    sections = (("Plan", [plan] if plan else []), ("Unanswered tasks", [t for t, _ in tasks]))
+    return [(title, lines) for title, lines in sections if lines]
+
+
+def _plan(todos: Quote, room: int, count: Counter) -> str:
+    """Write a plan; where it is too long, what is done goes first, then what comes last."""
+    head, *items = f"#{todos.position} {todos.text}".split("\n")
+    if count("\n".join((head, *items))) <= room:
+        return "\n".join((head, *items))
+    left = [item for item in items if not item.startswith("- completed:")]
+    more = len(items) - len(left)
+    while left:
+        said = "\n".join((head, *left, *([f"- … {more} more"] if more else [])))
+        if count(said) <= room:
+            return said
+        left, more = left[:-1], more + 1
+    return ""
+
+
 def _sections(record: Record) -> list[tuple[str, float, list[str]]]:
     failing = _open_errors(record.runs)
     return [
-        ("Plan", 0.3, [f"#{record.todos.position} {record.todos.text}"] if record.todos else []),
-        ("Unanswered tasks", 0.5, [_told(task) for task in record.tasks if not task.text]),
         ("Open errors", 0.25, [_told(run) for run in failing]),
         ("Files", 0.3, [_file_line(path, state) for path, state in record.files.items()]),
         ("Tasks", 0.3, [_told(task) for task in record.tasks if task.text]),

@@ -27,7 +27,7 @@ from langgraph.types import Command
 
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import SpecError
-from thalweg.middleware.effects import UNSEEN, listening
+from thalweg.middleware.effects import listening
 from thalweg.middleware.task_tool import (
     SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY,
     TASK,
@@ -322,11 +322,10 @@ class _Overheard(BaseCallbackHandler):
         messages: list[list[BaseMessage]],
         *,
         run_id: UUID,  # noqa: ARG002
-        tags: list[str] | None = None,
         **kwargs: Any,  # noqa: ANN401, ARG002
     ) -> None:
-        """Keep it; a summary that is asked for on the way is no part of the conversation."""
-        if messages and not set(UNSEEN) & set(tags or ()):
+        """Keep it. What is asked on the way, for a summary, comes before the call itself."""
+        if messages:
             told = cast("list[AnyMessage]", messages[0])
             self.messages = [message for message in told if message.type != "system"]
 

@@ -293,7 +293,7 @@ class Delegation:
         if limit is None and (not isinstance(values, Mapping) or "messages" not in values):
             raise ValueError(_NO_MESSAGES)
         values = values or {}
-        files = self._files(None if limit == "seconds" else values.get("files"))
+        files = self._files(values.get("files"))
         status: Status = "completed"
         if limit is not None:
             status = "timed_out" if limit == "seconds" else "partial"

@@ -60,9 +60,6 @@ def list_skills(
     described = [name for name in written if name in chosen]
     others = [name for name in written if name not in chosen]
     text = _with_names([written[name] for name in described], others, budget, count)
-    while described and count(text) > budget:
-        others.append(described.pop())
-        text = _with_names([written[name] for name in described], others, budget, count)
     return Listing(text, tuple(described), is_complete=False)
 
 
