@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NotRequired
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict  # pydantic asks for it before Python 3.12
 
 Status = Literal["running", "completed", "partial", "timed_out", "failed", "cancelled", "refused"]
 """How a task stands. `partial` was stopped at its turns or tokens; `refused` never began: a person
