@@ -6,6 +6,7 @@ and never looser, however it says it: with `interrupt_on`, or with a middleware 
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
 from typing import Any, get_args
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware, InterruptOnConfig
@@ -151,9 +152,6 @@ def _asking(given: Middleware, approvals: Approvals) -> Middleware:
     if not isinstance(given, HumanInTheLoopMiddleware):  # a stranger of that name asks nobody
         return HumanInTheLoopMiddleware(dict(approvals))
     merged = merge_approvals(approvals, given.interrupt_on)
-    return HumanInTheLoopMiddleware(
-        merged,
-        description_prefix=given.description_prefix,
-        edit_notice=given.edit_notice,
-        interrupt_mode=given.interrupt_mode,
-    )
+    asking = copy(given)
+    asking.interrupt_on = HumanInTheLoopMiddleware(merged).interrupt_on
+    return asking

@@ -12,7 +12,7 @@ That a plan survives compaction is the engine's: `context.fold` keeps the newest
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from langchain.agents.middleware import TodoListMiddleware as LangChainTodoList
 from langchain.agents.middleware.todo import PlanningState, Todo, WriteTodosInput
@@ -45,13 +45,13 @@ class TodoListMiddleware(LangChainTodoList):
         ['write_todos']
     """
 
-    after_model = AgentMiddleware.after_model
-    aafter_model = AgentMiddleware.aafter_model
+    after_model: ClassVar[Any] = AgentMiddleware.after_model
+    aafter_model: ClassVar[Any] = AgentMiddleware.aafter_model
 
     def __init__(
         self, *, system_prompt: str | None = None, tool_description: str | None = None
     ) -> None:
-        AgentMiddleware.__init__(self)
+        super(LangChainTodoList, self).__init__()  # its tool is made anew every time
         self.system_prompt = prompt("todos").render() if system_prompt is None else system_prompt
         described = prompt("write_todos").render() if tool_description is None else tool_description
         self.tool_description = described
