@@ -2,6 +2,8 @@
 
 import sqlite3
 import time
+from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 from thalweg.archive.meta import VERSION, first_secret, is_older, refuse_newer, secret_of
@@ -163,12 +165,13 @@ def prepare(connection: sqlite3.Connection, path: str, secret: bytes | None) -> 
             written.
     """
     try:
+        if path == MEMORY:
+            connection.deserialize(_empty())
         connection.execute("BEGIN IMMEDIATE")
         if _check_format(connection, path) != VERSION:
-            for statement in _statements():
-                connection.execute(statement)
-            rows = [("version", VERSION), ("secret", first_secret(secret))]
-            connection.executemany("INSERT OR IGNORE INTO archive_meta VALUES (?, ?)", rows)
+            _make_tables(connection)
+        own = ("secret", first_secret(secret))
+        connection.execute("INSERT OR IGNORE INTO archive_meta VALUES (?, ?)", own)
         found = dict(connection.execute("SELECT name, value FROM archive_meta"))
         if is_older(found.get("version")):
             for statement in _FORGET_INDEX:
@@ -183,14 +186,24 @@ def prepare(connection: sqlite3.Connection, path: str, secret: bytes | None) -> 
     return secret_of(path, found, secret)
 
 
-def _statements() -> list[str]:
-    found, statement = [], ""
+@cache
+def _empty() -> bytes:
+    """Make the file of an archive without a secret: an agent's first call need not make tables."""
+    with closing(sqlite3.connect(MEMORY, isolation_level=None)) as connection:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        _make_tables(connection)
+        return connection.serialize()
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    statement = ""
     for line in _TABLES.splitlines(keepends=True):
         statement += line
         if sqlite3.complete_statement(statement):
-            found.append(statement)
+            connection.execute(statement)
             statement = ""
-    return found
+    version = ("version", VERSION)
+    connection.execute("INSERT OR IGNORE INTO archive_meta VALUES (?, ?)", version)
 
 
 def _name(error: sqlite3.Error) -> str:
