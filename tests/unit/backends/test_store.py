@@ -179,7 +179,7 @@ def test_text_with_a_nul_is_kept_where_stores_refuse_it(
 
     item = store.get(("files",), "/a.txt")
     assert item is not None
-    assert "\0" not in str(item.value)
+    assert "\0" not in item.value["content"]
     read = backend.read("/a.txt")
     assert read.file_data is not None
     assert (read.file_data["content"], read.file_data["encoding"]) == ("one\0two", "utf-8")
