@@ -116,6 +116,12 @@ class Family:
         """Find a gate, shut until it is opened."""
         return self.gates.setdefault(name, threading.Event())
 
+    def in_time(self, answer: str) -> str:
+        """Wait with an answer `wait: gate` until the gate is open."""
+        if answer.startswith("wait: "):
+            self.gate(answer.removeprefix("wait: ")).wait(FOREVER_S)
+        return answer
+
     def send(self, who: str, runtime: ToolRuntime[Any, Any]) -> Command[Any]:
         """Run a subagent as a task tool does."""
         files = runtime.state.get("files", {})
@@ -188,7 +194,7 @@ def family_tools(family: Family) -> list[BaseTool]:
     @tool
     def ask(question: str) -> str:
         """Ask the user."""
-        return str(interrupt(question))
+        return family.in_time(str(interrupt(question)))
 
     @tool
     def pass_gate(name: str) -> str:

@@ -83,6 +83,28 @@ def test_two_subagents_that_asked_go_on_with_each_other_s_edits(processes: Proce
     assert contents(result) == {"/a": "1st\n2nd\n3rd\n4th\n"}
 
 
+def test_who_goes_on_first_begins_from_the_edits_of_who_goes_on_later(
+    processes: Processes,
+) -> None:
+    """The other has not touched a file again, and nobody has read its state yet."""
+    plans: dict[str, Plan] = {
+        "main": [[task("one"), task("two")]],
+        "one": [
+            [edit("first", "1st")],
+            [do("ask", question="one?")],
+            [edit("second", "2nd")],
+            [do("open_gate", name="edited")],
+        ],
+        "two": [[edit("third", "3rd")], [do("ask", question="two?")], [edit("fourth", "4th")]],
+    }
+    asked = processes.family(plans).run({"/a": data(LINES)}, CONFIG)
+    said = {"one?": "yes", "two?": "wait: edited"}
+    resume = {one.id: said[one.value] for one in asked["__interrupt__"]}
+    result = processes.family(plans).run(None, CONFIG, Command(resume=resume))
+
+    assert contents(result) == {"/a": "1st\n2nd\n3rd\n4th\n"}
+
+
 def test_one_answer_at_a_time_keeps_what_the_other_had_done(processes: Processes) -> None:
     """Each answer is a run of its own."""
     plans: dict[str, Plan] = {

@@ -1,6 +1,7 @@
 """A subagent's part in its parent's files: what it leaves, and what is refused it after."""
 
 import asyncio
+from copy import copy, deepcopy
 from typing import Any
 
 import pytest
@@ -87,6 +88,20 @@ def test_what_a_runnable_changed_over_another_s_change_is_set_aside_and_told() -
     told = other.call(lambda: with_notices(ToolMessage("done", tool_call_id="t")))
     assert isinstance(told, ToolMessage)
     assert "its version was not kept" in str(told.content)
+
+
+def test_a_step_begins_from_what_the_last_one_left_and_copies_lead_nowhere() -> None:
+    """A node that writes files itself is not overruled by what was live before it."""
+    main, _ = family(a="x")
+    main.call(lambda: BACKEND.write("/a", "live"), anew=False)
+    main.end_step([])
+    main.channel.update([{"/a": file("given by a node")}])
+    read = main.call(lambda: BACKEND.read("/a"))
+
+    assert read.file_data is not None
+    assert read.file_data["content"] == "given by a node"
+    assert type(copy(main.channel.get())) is dict
+    assert type(deepcopy(main.channel.get())) is dict
 
 
 def test_outside_of_a_graph_a_subagent_leaves_what_differs() -> None:
