@@ -170,7 +170,9 @@ def test_an_output_is_kept_only_where_the_file_tools_find_it(tmp_path: Path, way
     sandbox = Keeping(ExecuteResponse("y" * 1_000, exit_code=0))
     disk = FilesystemBackend(tmp_path, virtual_mode=True)
     routed = CompositeBackend(default=sandbox, routes={"/large_tool_results/": disk})
-    other = CompositeBackend(default=sandbox, routes={"/large_tool_results/": Keeping()})
+    other = CompositeBackend(
+        default=sandbox, routes={"/large_tool_results/": Keeping(sandbox.answer)}
+    )
     composed = CompositeBackend(default=sandbox, routes={"/memories/": disk})
 
     told = {
