@@ -170,10 +170,14 @@ def test_an_output_is_kept_only_where_the_file_tools_find_it(tmp_path: Path, way
     sandbox = Keeping(ExecuteResponse("y" * 1_000, exit_code=0))
     disk = FilesystemBackend(tmp_path, virtual_mode=True)
     routed = CompositeBackend(default=sandbox, routes={"/large_tool_results/": disk})
+    other = CompositeBackend(
+        default=sandbox, routes={"/large_tool_results/": Keeping(sandbox.answer)}
+    )
     composed = CompositeBackend(default=sandbox, routes={"/memories/": disk})
 
     told = {
         "elsewhere": FilesystemMiddleware(backend=routed, tool_token_limit_before_evict=100),
+        "in another": FilesystemMiddleware(backend=other, tool_token_limit_before_evict=100),
         "nowhere": FilesystemMiddleware(backend=sandbox, tool_token_limit_before_evict=None),
         "there": FilesystemMiddleware(backend=composed, tool_token_limit_before_evict=100),
     }
@@ -182,4 +186,4 @@ def test_an_output_is_kept_only_where_the_file_tools_find_it(tmp_path: Path, way
         for where, tools in told.items()
     }
 
-    assert kept == {"elsewhere": False, "nowhere": False, "there": True}
+    assert kept == {"elsewhere": False, "in another": False, "nowhere": False, "there": True}
