@@ -17,6 +17,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
+from pydantic import Field
 
 from tests.e2e.scripted import Agent, RuledModel, calls, says
 from tests.e2e.test_subagents import (
@@ -33,10 +34,11 @@ from tests.e2e.test_subagents import (
     told,
     worker,
 )
+from thalweg import create_deep_agent
 from thalweg.archive import ThreadKey
 from thalweg.context.settings import ContextPolicy
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.subagents import SubAgentMiddleware
+from thalweg.middleware.subagents import SubAgent, SubAgentMiddleware
 from thalweg.threads.history import history
 
 
@@ -245,3 +247,33 @@ def test_async_children_share_the_archive_with_their_parent() -> None:
         said = history(context.archive, ThreadKey("local", got.artifact["thread"]))
         assert said[0].message.text == f"task {n}"
         assert len(said) == 6
+
+
+class Offered(RuledModel):
+    """Keeps the names of the tools that it is offered."""
+
+    tools: list[str] = Field(default_factory=list)
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> RuledModel:  # noqa: ANN401, ARG002
+        """See `BaseChatModel.bind_tools`."""
+        self.tools = [one.name for one in tools]
+        return self
+
+
+def test_a_fork_of_a_deep_agent_is_offered_its_parents_tools_in_their_order() -> None:
+    """Else a provider's cache would not know its requests."""
+    parent = Offered(rule=says("hello", task(), "done"))
+    child = Offered(rule=says(task("t9"), "did it myself"))
+    spec: SubAgent = {"name": "worker", "description": "works", "mode": "fork", "model": child}
+    agent = create_deep_agent(
+        parent, subagents=[spec], checkpointer=InMemorySaver(), archive=":memory:"
+    )
+    agent.invoke(GO, AT)
+
+    result = agent.invoke(GO, AT)
+
+    assert report(result).content == "did it myself"
+    assert child.tools == parent.tools
+    assert "task" in child.tools
+    texts = [m.text for m in child.requests[0] if m.type != "system"]
+    assert texts[:3] == ["go", "hello", "go"]
