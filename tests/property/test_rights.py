@@ -9,8 +9,8 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.agents.middleware.types import AgentMiddleware
 
 from tests.property.test_approvals import TOOLS, approvals, asks, sizes
-from thalweg.graph.build import Recipe, child, stack
 from thalweg.backends.state import StateBackend
+from thalweg.graph.build import Recipe, child, stack
 from thalweg.middleware.approval import Approvals, approvals_of
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.filesystem import FilesystemMiddleware
