@@ -12,11 +12,11 @@ from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, Syste
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from thalweg.graph import create_deep_agent
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive
 from thalweg.archive.sqlite import SqliteArchive
 from thalweg.entries import message_to_json
 from thalweg.errors import StorageError
+from thalweg.graph import create_deep_agent
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.wording import read_state
 from thalweg.testing.model import ScriptedModel
