@@ -114,6 +114,26 @@ PARTS: Mapping[str, Part] = {
         "    return divmod(n, PLACES)\n",
         slip=("divmod(PLACES, n + 1)", "divmod(n, PLACES)"),
     ),
+    "batches": Part(
+        "SIZE",
+        "def answer(n):\n"
+        '    """Return how many batches n pieces make."""\n'
+        "    return -(-n // SIZE)\n",
+    ),
+    "boxes": Part(
+        "DEPTH",
+        'def answer(n):\n    """Return how high n boxes stand."""\n    return n % DEPTH + 1\n',
+    ),
+    "coupons": Part(
+        "CENTS",
+        'def answer(n):\n    """Return what n coupons are worth."""\n    return n * CENTS\n',
+    ),
+    "weights": Part(
+        "TARE",
+        "def answer(n):\n"
+        '    """Return what is left of n grams without the box."""\n'
+        "    return max(0, n - TARE)\n",
+    ),
     "taxes": Part(
         "BASIS_POINTS",
         "def answer(n):\n"
