@@ -7,7 +7,7 @@ from thalweg.lazy import lazily
 
 if TYPE_CHECKING:
     from thalweg.context.settings import ContextPolicy
-    from thalweg.graph import create_deep_agent
+    from thalweg.graph.create import create_deep_agent
     from thalweg.graph.state import DeepAgentState
     from thalweg.middleware.context import ContextMiddleware
     from thalweg.middleware.filesystem import FilesystemMiddleware
@@ -48,7 +48,7 @@ _find, _names = lazily(
         "SkillsMiddleware": "thalweg.middleware.skills",
         "SubAgent": "thalweg.middleware.subagents",
         "SubAgentMiddleware": "thalweg.middleware.subagents",
-        "create_deep_agent": "thalweg.graph",
+        "create_deep_agent": "thalweg.graph.create",
     },
 )
 

@@ -2,12 +2,20 @@
 
 from typing import TYPE_CHECKING
 
-from thalweg.graph.create import create_deep_agent
 from thalweg.lazy import lazily
 
 if TYPE_CHECKING:
+    from thalweg.graph.create import create_deep_agent
     from thalweg.graph.state import DeepAgentState
+    from thalweg.middleware.subagents import GENERAL_PURPOSE_SUBAGENT
 
-__all__ = ["DeepAgentState", "create_deep_agent"]
+__all__ = ["GENERAL_PURPOSE_SUBAGENT", "DeepAgentState", "create_deep_agent"]
 
-__getattr__, __dir__ = lazily(__name__, {"DeepAgentState": "thalweg.graph.state"})
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "GENERAL_PURPOSE_SUBAGENT": "thalweg.middleware.subagents",
+        "DeepAgentState": "thalweg.graph.state",
+        "create_deep_agent": "thalweg.graph.create",
+    },
+)
