@@ -1,0 +1,394 @@
+"""What to do with the items of a store, step by step: written once for both ways of calling."""
+
+import asyncio
+from base64 import b64encode
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
+
+from langgraph.store.base import BaseStore, Item, PutOp
+
+from thalweg.backends.files import (
+    create_file_data,
+    file_data_from_bytes,
+    file_data_to_bytes,
+    read_file_type,
+    update_file_data,
+    with_content,
+)
+from thalweg.backends.namespaces import Namespace
+from thalweg.backends.paths import validate_path
+from thalweg.backends.protocol import (
+    FILE_NOT_FOUND,
+    INVALID_PATH,
+    DeleteResult,
+    EditResult,
+    FileData,
+    FileDownloadResponse,
+    FileUploadResponse,
+    ReadResult,
+    WriteResult,
+)
+from thalweg.backends.text import edit_text, slice_read_response
+from thalweg.backends.turnstile import Turnstile
+from thalweg.errors import PathError
+
+Result = TypeVar("Result")
+
+_TURNSTILES: Final[WeakKeyDictionary[BaseStore, dict[Namespace, Turnstile]]] = WeakKeyDictionary()
+_PAGE: Final = 1000
+_SURELY_LAST: Final = 100
+"""A store that gives fewer than this has no more; some give 100 whatever they are asked."""
+_PASSES: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Get:
+    """Ask for an item."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Put an item."""
+
+    key: str
+    value: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Delete items."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Ask for a page of all items."""
+
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Nobody else in this process changes what is at a path or below it.
+
+    It is for as long as the next is not taken: who waited for a second while having a first
+    might wait for somebody who waits for the first.
+    """
+
+    path: str
+
+
+Call = Get | Put | Drop | Page
+Step = Call | Turn
+Flow = Generator[Step, Any, Result]
+"""What to do with the store, one step after the other: written once for both ways."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A namespace of a store."""
+
+    store: BaseStore
+    namespace: Namespace
+
+    def turnstile(self) -> Turnstile:
+        """The one turnstile of this namespace in this process, whoever asks."""
+        return _TURNSTILES.setdefault(self.store, {}).setdefault(self.namespace, Turnstile())
+
+    def perform(self, step: "Call") -> object:
+        """Do a step by a blocking call."""
+        match step:
+            case Get(key):
+                return self.store.get(self.namespace, key)
+            case Put(key, value):
+                self.store.put(self.namespace, key, value)
+                return None
+            case Drop(keys):
+                return self.store.batch([PutOp(self.namespace, key, None) for key in keys])
+            case Page(offset):
+                return self._placed(self.store.search(self.namespace, limit=_PAGE, offset=offset))
+
+    async def aperform(self, step: "Call") -> object:
+        """Do a step by an awaited call; in a thread if the store has only blocking ones."""
+        try:
+            match step:
+                case Get(key):
+                    return await self.store.aget(self.namespace, key)
+                case Put(key, value):
+                    await self.store.aput(self.namespace, key, value)
+                    return None
+                case Drop(keys):
+                    drops = [PutOp(self.namespace, key, None) for key in keys]
+                    return await self.store.abatch(drops)
+                case Page(offset):
+                    page = await self.store.asearch(self.namespace, limit=_PAGE, offset=offset)
+                    return self._placed(page)
+        except NotImplementedError:
+            return await asyncio.to_thread(self.perform, step)
+
+    def _placed(self, page: Sequence[Item]) -> list["Placed"]:
+        return [Placed(item, self.namespace) for item in page]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An item of a page, and the namespace that was searched."""
+
+    item: Item
+    namespace: Namespace
+
+    @property
+    def identity(self) -> tuple[Namespace, str]:
+        """Tell it from others."""
+        return tuple(self.item.namespace), self.item.key
+
+    @property
+    def is_ours(self) -> bool:
+        """A search finds items of namespaces below, too."""
+        return tuple(self.item.namespace) == self.namespace
+
+
+def all_items() -> Flow[list[Item]]:
+    """Read every item, page after page, though others write meanwhile.
+
+    Stores give what was changed last first, so a write between two pages shifts the rest.
+    Each page begins with the last item of the one before; if it does not, all is read again.
+    """
+    seen: dict[tuple[Namespace, str], Placed] = {}
+    for _ in range(_PASSES):
+        found, is_whole = yield from _one_pass()
+        seen = found if is_whole else {**seen, **found}
+        if is_whole:
+            break
+    return [placed.item for placed in seen.values() if placed.is_ours]
+
+
+def all_files() -> Flow[dict[str, FileData]]:
+    """Read every file; an item that is none is passed over."""
+    files: dict[str, FileData] = {}
+    items = yield from all_items()
+    for item in sorted(items, key=lambda item: item.key):
+        with suppress(ValueError, TypeError):
+            files[item.key] = as_file_data(item)
+    return files
+
+
+def _one_pass() -> Flow[tuple[dict[tuple[Namespace, str], Placed], bool]]:
+    found: dict[tuple[Namespace, str], Placed] = {}
+    page: Sequence[Placed] = yield Page(0)
+    while True:
+        known = len(found)
+        found.update({placed.identity: placed for placed in page})
+        if len(page) < _SURELY_LAST:
+            return found, True
+        last = page[-1].identity
+        position = max(known - 1, 0) + len(page) - 1
+        page = yield Page(position)
+        if not page or page[0].identity != last:
+            return found, False
+
+
+def read(path: str, offset: int, limit: int) -> Flow[ReadResult]:
+    """See `BackendProtocol.read`."""
+    try:
+        item: Item | None = yield Get(key_of(path))
+        if item is None:
+            return ReadResult(error=f"File '{path}' not found")
+        file_data = as_file_data(item)
+    except PathError as refused:
+        return ReadResult(error=f"Error reading file '{path}': {refused}")
+    except (ValueError, TypeError) as damaged:
+        return ReadResult(error=str(damaged))
+    if read_file_type(path) != "text" or file_data["encoding"] == "base64":
+        return ReadResult(file_data=file_data)
+    return slice_read_response(file_data, offset, limit)
+
+
+def write(path: str, content: str) -> Flow[WriteResult]:
+    """See `BackendProtocol.write`."""
+    try:
+        key = key_of(path)
+        value = _value(create_file_data(content))
+    except PathError as refused:
+        return WriteResult(error=f"Error writing file '{path}': {refused}")
+    except ValueError:
+        return WriteResult(
+            error=f"Error writing file '{path}': the content has half a character in it"
+        )
+    yield Turn(key)
+    yield from _replace(key, value)
+    return WriteResult(path=path)
+
+
+def _replace(key: str, value: dict[str, Any]) -> Flow[None]:
+    """Put a file where another may be; it is as old as that."""
+    existing: Item | None = yield Get(key)
+    created_at = None if existing is None else existing.value.get("created_at")
+    yield Put(key, {**value, "created_at": created_at} if created_at else value)
+
+
+def edit(path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]:
+    """See `BackendProtocol.edit`."""
+    try:
+        key = key_of(path)
+    except PathError as refused:
+        return EditResult(error=f"Error editing file '{path}': {refused}")
+    yield Turn(key)
+    item: Item | None = yield Get(key)
+    if item is None:
+        return EditResult(error=f"Error: File '{path}' not found")
+    edited = _edited(item, old, new, replace_all=replace_all)
+    if isinstance(edited, str):
+        return EditResult(error=edited)
+    value, occurrences = edited
+    yield Put(key, value)
+    return EditResult(path=path, occurrences=occurrences)
+
+
+def _edited(
+    item: Item, old: str, new: str, *, replace_all: bool
+) -> tuple[dict[str, Any], int] | str:
+    """Make the item of an edited file, or the words of an error."""
+    try:
+        file_data = as_file_data(item)
+        if file_data["encoding"] == "base64":
+            return "Error: Cannot edit binary files with text replacements."
+        edited = edit_text(file_data["content"], old, new, replace_all=replace_all)
+        if isinstance(edited, str):
+            return edited
+        content, occurrences = edited
+        return _value(update_file_data(file_data, content)), occurrences
+    except (ValueError, TypeError) as damaged:
+        return f"Error: {damaged}"
+
+
+def delete(path: str) -> Flow[DeleteResult]:
+    """See `BackendProtocol.delete`."""
+    try:
+        base = validate_path(path).rstrip("/")
+    except PathError as refused:
+        return DeleteResult(error=f"Error deleting '{path}': {refused}")
+    if not base:
+        return DeleteResult(
+            error=f"Error deleting '{path}': the root directory cannot be deleted; "
+            "delete what is in it"
+        )
+    yield Turn(base)
+    found = [item.key for item in (yield from all_items())]
+    keys = tuple(key for key in found if key == base or key.startswith(f"{base}/"))
+    if not keys:
+        return DeleteResult(error=f"Error: File '{path}' not found")
+    yield Drop(keys)
+    return DeleteResult(path=path)
+
+
+def upload(files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
+    """See `BackendProtocol.upload_files`."""
+    answers: list[FileUploadResponse] = []
+    for path, content in files:
+        key = key_or_none(path)
+        if key is not None:
+            yield Turn(key)
+            yield from _replace(key, _value(file_data_from_bytes(content)))
+        answers.append(FileUploadResponse(path, error=INVALID_PATH if key is None else None))
+    return answers
+
+
+def download(paths: list[str]) -> Flow[list[FileDownloadResponse]]:
+    """See `BackendProtocol.download_files`."""
+    answers: list[FileDownloadResponse] = []
+    for path in paths:
+        key = key_or_none(path)
+        if key is None:
+            answers.append(FileDownloadResponse(path, error=INVALID_PATH))
+            continue
+        item: Item | None = yield Get(key)
+        if item is None:
+            answers.append(FileDownloadResponse(path, error=FILE_NOT_FOUND))
+            continue
+        try:
+            content = file_data_to_bytes(as_file_data(item))
+        except (ValueError, TypeError) as damaged:
+            answers.append(FileDownloadResponse(path, error=str(damaged)))
+        else:
+            answers.append(FileDownloadResponse(path, content))
+    return answers
+
+
+def key_of(path: str) -> str:
+    """Give the key of a file.
+
+    Raises:
+        PathError: No file can be at that path.
+    """
+    key = validate_path(path)
+    if key == "/":
+        raise PathError(path, "Path is a folder")
+    return key
+
+
+def key_or_none(path: str) -> str | None:
+    """Give the key of a file, if there can be one."""
+    try:
+        return key_of(path)
+    except PathError:
+        return None
+
+
+def as_file_data(item: Item) -> FileData:
+    """Take an item as a file, also one of the time when content was a list of lines.
+
+    Raises:
+        ValueError: It has no content.
+        TypeError: Its content is of no kind that a file has.
+    """
+    value: dict[str, Any] = item.value
+    content = value.get("content")
+    if content is None:
+        message = f"Store item does not contain valid content field. Got: {value.keys()}"
+        raise ValueError(message)
+    if isinstance(content, list) and all(isinstance(line, str) for line in content):
+        content = "\n".join(content)
+    if not isinstance(content, str):
+        message = (
+            "Store item `content` must be a `str` or legacy `list[str]`, "
+            f"got {type(content).__name__}."
+        )
+        raise TypeError(message)
+    file_data = FileData(content=content, encoding=value.get("encoding", "utf-8"))
+    if isinstance(created_at := value.get("created_at"), str):
+        file_data["created_at"] = created_at
+    if isinstance(modified_at := value.get("modified_at"), str):
+        file_data["modified_at"] = modified_at
+    return _without_mask(file_data)
+
+
+def _value(file_data: FileData) -> dict[str, Any]:
+    """Make an item of a file. Text with a NUL, which PostgreSQL refuses, goes as base64.
+
+    Raises:
+        UnicodeEncodeError: There is half a character in it.
+    """
+    encoded = file_data["content"].encode()
+    if b"\0" not in encoded:
+        return {**file_data}
+    return {**file_data, "content": b64encode(encoded).decode(), "encoding": "base64"}
+
+
+def _without_mask(file_data: FileData) -> FileData:
+    """Undo what `_value` does to text with a NUL."""
+    if file_data["encoding"] != "base64":
+        return file_data
+    content = file_data_to_bytes(file_data)
+    if b"\0" not in content:
+        return file_data
+    try:
+        return with_content({**file_data, "encoding": "utf-8"}, content.decode())
+    except UnicodeDecodeError:
+        return file_data
