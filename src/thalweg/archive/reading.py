@@ -3,14 +3,16 @@
 import json
 from collections.abc import Iterable
 from itertools import islice
-
-from jsonpath import JSONPathEnvironment, JSONPathError
+from typing import TYPE_CHECKING
 
 from thalweg.archive.base import Reading, Span
 from thalweg.entries import Message
 from thalweg.errors import RangeError
 from thalweg.prompts import prompt
 from thalweg.transcript import as_outline, as_transcript
+
+if TYPE_CHECKING:
+    from jsonpath import JSONPathEnvironment
 
 MAX_PATH_CHARS = 1_000
 MAX_DESCENTS = 2
@@ -174,6 +176,8 @@ def _found(handle: str, text: str, path: str) -> str:
         whole = json.loads(text)
     except (ValueError, RecursionError):
         raise RangeError(handle, "the text is not JSON; read it by lines or chars") from None
+    from jsonpath import JSONPathError  # noqa: PLC0415 (0.1 s, and few ask for a path)
+
     try:
         values = [node.value for node in islice(_jsonpath().finditer(path, whole), MAX_NODES)]
     except (JSONPathError, RecursionError, ValueError) as error:
@@ -184,8 +188,10 @@ def _found(handle: str, text: str, path: str) -> str:
     return "\n".join(map(_as_text, values)) if len(values) > 1 else _as_text(values[0], alone=True)
 
 
-def _jsonpath() -> JSONPathEnvironment:
+def _jsonpath() -> "JSONPathEnvironment":
     """Build an evaluator without regular expressions: nothing can stop a bad one."""
+    from jsonpath import JSONPathEnvironment  # noqa: PLC0415 (as above)
+
     environment = JSONPathEnvironment(strict=True)
     for name in ("match", "search"):
         environment.function_extensions.pop(name, None)
