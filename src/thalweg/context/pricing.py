@@ -4,6 +4,7 @@ The prices that providers ask stand in `thalweg.context.tariffs`.
 """
 
 from datetime import date
+from functools import lru_cache
 from typing import Literal, Self
 
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt, field_validator
@@ -37,6 +38,11 @@ def growing(tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:
         said = ", ".join(map(str, sizes))
         refuse(f"the sizes {said} do not grow", "list each tier once, the smallest first")
     return tiers
+
+
+@lru_cache(maxsize=256)
+def _lowest(read: float, write: float, output: float) -> Tier:
+    return Tier(above=1, input=1.0, read=read, write=write, output=output)
 
 
 class Tariff(Section):
@@ -143,7 +149,7 @@ class Tariff(Section):
 
     def prices(self, tokens: int) -> Tier:
         """Give the prices that hold for a request of so many input tokens."""
-        held = Tier(above=1, input=1.0, read=self.read, write=self.write, output=self.output)
+        held = _lowest(self.read, self.write, self.output)
         for tier in self.tiers:
             if tokens > tier.above:
                 held = tier
