@@ -200,7 +200,8 @@ class SharedFiles(RuleBasedStateMachine):
             assert error is None
             for gone in below:
                 self.model.files.pop(gone, None)
-                if gone in there or self.model.did[gone]:
+                # What was in a folder that is gone is not known to who had not looked.
+                if gone in there or self.model.did[gone] or path != gone:
                     self.model.change(Did(name, turn, call, None), gone, whole=True)
 
     def _check_refusal(
