@@ -18,10 +18,20 @@ from thalweg.testing.model import ScriptedModel
 KNOWN = Pricing(tariff="anthropic")
 
 
-def talk(pricing: Pricing = KNOWN) -> list[dict[str, Any]]:
+class Unheard(ScriptedModel):
+    """A model of a provider that nobody has heard of."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "unheard"
+
+
+def talk(
+    pricing: Pricing = KNOWN, model: type[ScriptedModel] = ScriptedModel
+) -> list[dict[str, Any]]:
     """Talk until something was folded; give what came on the custom stream."""
     agent = create_agent(
-        ScriptedModel(script=lambda _: "An answer. " * 200),
+        model(script=lambda _: "An answer. " * 200),
         middleware=[
             ContextMiddleware(
                 ContextPolicy(window=8_000, summarize=False, pricing=pricing), archive=":memory:"
@@ -88,10 +98,18 @@ def test_a_trace_has_the_event_in_the_span_of_the_run() -> None:
 
 def test_that_prices_had_to_be_assumed_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     """Not with every turn: on the stream, and as a warning."""
-    assumed, _ = talk(Pricing())
+    assumed, _ = talk(Pricing(), Unheard)
 
     assert assumed["type"] == "thalweg.prices"
     assert assumed["tariff"] == "anthropic"
     assert "are not known, those of anthropic are assumed" in assumed["note"]
     warned = [r.message for r in caplog.records if r.levelno == logging.WARNING]
     assert warned == [assumed["note"]]
+
+
+def test_of_a_script_in_the_place_of_a_model_nothing_is_said(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It costs nobody anything."""
+    assert [event["type"] for event in talk(Pricing())] == ["thalweg.context"]
+    assert not [r for r in caplog.records if r.levelno == logging.WARNING]

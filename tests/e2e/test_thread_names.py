@@ -141,7 +141,9 @@ def test_a_copied_checkpoint_does_not_name_a_turn_of_the_copy(
     """Even where the copy's own journal has a turn of that number."""
     model = answering()
     saver = InMemorySaver()
-    agent = agent_with(model, ContextMiddleware(archive=archive, state_tokens=15), checkpointer=saver)
+    agent = agent_with(
+        model, ContextMiddleware(archive=archive, state_tokens=15), checkpointer=saver
+    )
     for n in range(3):
         for thread in ("t", "copy"):
             agent.invoke({"messages": [HumanMessage(f"{thread} {n}")]}, at(thread))

@@ -439,11 +439,15 @@ def test_an_archive_that_was_deleted_is_begun_again_with_a_warning(
 ) -> None:
     """What the state still holds goes on; nobody is told that nothing is missing."""
     model = RuledModel(rule=says("one", "two", "three", "four"))
-    agent = agent_with(model, ContextMiddleware(PRICED, archive=archive, state_tokens=12), checkpointer=saver)
+    agent = agent_with(
+        model, ContextMiddleware(PRICED, archive=archive, state_tokens=12), checkpointer=saver
+    )
     agent.invoke(user("first"), at())
     agent.invoke(user("second"), at())
     archive.delete(key())
-    agent = agent_with(model, ContextMiddleware(PRICED, archive=archive, state_tokens=12), checkpointer=saver)
+    agent = agent_with(
+        model, ContextMiddleware(PRICED, archive=archive, state_tokens=12), checkpointer=saver
+    )
 
     with caplog.at_level(logging.WARNING, logger="thalweg"):
         agent.invoke(user("third"), at())

@@ -182,6 +182,12 @@ _DEEPEST = 8
 """Bindings around a model that are looked through."""
 
 
+def is_stand_in(model: object) -> bool:
+    """Tell whether a script answers in the place of a model: that costs nobody anything."""
+    kinds = (_word(_get(one, "_llm_type")) for one in layers(model))
+    return any("fake" in kind or kind == "scripted" for kind in kinds)
+
+
 def _configured(model: object) -> object:
     """Return the default model of `init_chat_model`'s configurable one, or `None`."""
     build = getattr(type(model), "_model", None)

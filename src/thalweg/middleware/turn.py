@@ -27,7 +27,7 @@ from thalweg.middleware.desk import Desk, OpenThread
 from thalweg.middleware.effects import Flow, Work
 from thalweg.middleware.events import Report, tell, tell_prices
 from thalweg.middleware.fitting import listener_of, without_thinking
-from thalweg.middleware.limits import Limits, limits_of, provider_of
+from thalweg.middleware.limits import Limits, is_stand_in, limits_of, provider_of
 from thalweg.middleware.marks import write_mark
 from thalweg.middleware.neighbours import as_left
 from thalweg.middleware.sending import Sending
@@ -91,6 +91,8 @@ class _Turn:
         model, decides = self.limits.model, self.desk.policy.weighs_prices
         if decides and self.priced.note and model not in self.desk.assumed:
             self.desk.assumed.add(model)
+            if is_stand_in(self.request.model):
+                return
             tell_prices(self.priced, model, self.request.runtime)
 
     def prepare(self) -> Flow[None]:

@@ -18,10 +18,12 @@ from thalweg.middleware.limits import (
     DEFAULT_WINDOW,
     MOST_OUTPUT,
     Limits,
+    is_stand_in,
     limits_of,
     model_name,
     provider_of,
 )
+from thalweg.testing.model import ScriptedModel
 
 
 class Stub(BaseChatModel):
@@ -250,3 +252,12 @@ def test_behind_another_address_the_model_tells_the_provider() -> None:
         api_version="2024-10-21",
     )
     assert provider_of(azure) == "openai"
+
+
+def test_a_script_in_the_place_of_a_model_is_known() -> None:
+    """Nobody has to be told that its prices are not."""
+    fake = FakeListChatModel(responses=["hi"])
+    scripted = ScriptedModel(script=lambda _: "hi")
+    assert is_stand_in(fake)
+    assert is_stand_in(scripted.bind_tools([]))
+    assert not is_stand_in(ChatOpenAI(model="gpt-4o", api_key="none"))  # type: ignore[arg-type]
