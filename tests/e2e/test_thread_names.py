@@ -47,10 +47,11 @@ def test_a_caller_may_send_its_whole_history_every_time(
     """As many a chat window does: nothing is there twice, and the state stays small."""
     plain, whole = answering(), answering()
     policy = ContextPolicy(trigger=trigger, keep=("messages", 2), summarize=False)  # type: ignore[arg-type]
-    news = ContextMiddleware(policy, archive=open_archive(":memory:"), state_tokens=1_200)
+    news = ContextMiddleware(policy, archive=open_archive(":memory:"))
     one = agent_with(plain, news, checkpointer=InMemorySaver())
-    sent_whole = ContextMiddleware(policy, archive=archive, state_tokens=1_200)
-    other = agent_with(whole, sent_whole, checkpointer=InMemorySaver())
+    other = agent_with(
+        whole, ContextMiddleware(policy, archive=archive), checkpointer=InMemorySaver()
+    )
     history: list[AnyMessage] = []
     for n in range(8):
         question = HumanMessage(f"question {n} {'of many words ' * 300}", id=f"h{n}")
@@ -120,7 +121,6 @@ def test_another_owner_does_not_go_on_with_a_thread(
         {"pricing": {"tariff": "anthropic"}},
         archive=archive,
         owner=lambda config: str(config["configurable"]["user"]),
-        state_tokens=15,
     )
     agent = agent_with(model, middleware, checkpointer=InMemorySaver())
     for n in range(4):
@@ -141,9 +141,7 @@ def test_a_copied_checkpoint_does_not_name_a_turn_of_the_copy(
     """Even where the copy's own journal has a turn of that number."""
     model = answering()
     saver = InMemorySaver()
-    agent = agent_with(
-        model, ContextMiddleware(archive=archive, state_tokens=15), checkpointer=saver
-    )
+    agent = agent_with(model, ContextMiddleware(archive=archive), checkpointer=saver)
     for n in range(3):
         for thread in ("t", "copy"):
             agent.invoke({"messages": [HumanMessage(f"{thread} {n}")]}, at(thread))
@@ -206,19 +204,3 @@ def test_nodes_that_run_at_once_keep_apart(archive: Archive) -> None:
 
     sent = sorted(asked(model, n) for n in range(4))
     assert sent == [["plan", f"task {n}"] for n in range(4)]
-
-
-def test_a_short_thread_stays_whole_in_the_state_and_a_long_one_does_not(
-    archive: Archive,
-) -> None:
-    """A chat window can show what is there; a checkpoint never holds much."""
-    model = answering()
-    middleware = ContextMiddleware(archive=archive, state_tokens=60)
-    agent = agent_with(model, middleware, checkpointer=InMemorySaver())
-    held = []
-    for n in range(9):
-        result = agent.invoke({"messages": [HumanMessage(f"question {n}")]}, at("t"))
-        held.append(len(result["messages"]))
-    assert held[:4] == [2, 4, 6, 8]
-    assert held[-1] == 2
-    assert len(archive.messages(ThreadKey("local", "t"))) == 18

@@ -97,7 +97,7 @@ def test_a_thread_that_began_without_the_middleware_is_picked_up(
 
     assert line_of(archive, agent) == ["first", "one", "second", "two", "third", "three"]
     assert texts(model.requests[-1]) == ["first", "one", "second", "two", "third"]
-    assert texts(agent.get_state(at()).values["messages"]) == line_of(archive, agent)
+    assert texts(agent.get_state(at()).values["messages"]) == ["third", "three"]
 
 
 def test_a_message_removed_from_the_state_leaves_the_thread(archive: Archive, saver: Saver) -> None:
@@ -439,15 +439,11 @@ def test_an_archive_that_was_deleted_is_begun_again_with_a_warning(
 ) -> None:
     """What the state still holds goes on; nobody is told that nothing is missing."""
     model = RuledModel(rule=says("one", "two", "three", "four"))
-    agent = agent_with(
-        model, ContextMiddleware(PRICED, archive=archive, state_tokens=12), checkpointer=saver
-    )
+    agent = agent_with(model, ContextMiddleware(PRICED, archive=archive), checkpointer=saver)
     agent.invoke(user("first"), at())
     agent.invoke(user("second"), at())
     archive.delete(key())
-    agent = agent_with(
-        model, ContextMiddleware(PRICED, archive=archive, state_tokens=12), checkpointer=saver
-    )
+    agent = agent_with(model, ContextMiddleware(PRICED, archive=archive), checkpointer=saver)
 
     with caplog.at_level(logging.WARNING, logger="thalweg"):
         agent.invoke(user("third"), at())

@@ -43,9 +43,8 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     model is sent is a view of the archive's log: what no longer pays its way is folded into a
     record with a handle, and the agent gets the tool `recall` to read it back.
 
-    With a checkpointer the graph's state, and so `result["messages"]`, holds a thread whole as
-    long as it has at most `state_tokens`; then its newest run only (whole exchanges, at most as
-    many). The whole thread is in the archive: read it with
+    With a checkpointer the graph's state, and so `result["messages"]`, holds the newest run only
+    (at most `state_tokens`, whole exchanges). The whole thread is in the archive: read it with
     `thalweg.threads.history(middleware.archive, ThreadKey(owner, thread_id))` or
     `thalweg thread history`. Without a checkpointer all messages stay in the state, since nobody
     else could give them back.
@@ -64,7 +63,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             threads of another owner.
         summarizer: Writes the summaries: a chat model or its name for `init_chat_model`. The
             default is the agent's own model.
-        state_tokens: Most tokens of messages that the state keeps.
+        state_tokens: Most tokens of messages that the state keeps of a run.
 
     Raises:
         ConfigError: An argument cannot be used, or names a model that there is not. That the

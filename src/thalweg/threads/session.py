@@ -179,16 +179,13 @@ class Session:
     def release(self, most_tokens: int) -> list[str]:
         """Let go of what the state need not hold any more: all of it is in the log.
 
-        A thread of no more than `most_tokens` stays whole. Of a longer one the newest request
-        and what came since stay, unless that is more: then the newest exchanges that fit, and at
-        least the last.
+        The newest request and what came since stay, unless that is more than `most_tokens`:
+        then the newest exchanges that fit, and at least the last.
 
         Returns:
             Ids of the messages that may leave the state.
         """
         held = [h for h in self.held if h.position in self.line and not h.is_again]
-        if len(held) == len(self.line) and sum(h.tokens for h in held) <= most_tokens:
-            return []
         starts = [k for k, h in enumerate(held) if h.message.role == "assistant"]
         requests = [k for k, h in enumerate(held) if h.message.is_request]
         start = requests[-1] if requests else 0
