@@ -67,7 +67,9 @@ def checkpoints(address: str) -> Iterator[BaseCheckpointSaver[Any]]:
             yield saver
         return
     connection = sqlite3.connect(address, check_same_thread=False, timeout=30)
-    yield SqliteSaver(connection)
+    in_file = SqliteSaver(connection)
+    in_file.setup()  # before anybody writes: it does not wait for who does
+    yield in_file
     connection.close()
 
 
