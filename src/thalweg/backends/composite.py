@@ -1,9 +1,11 @@
 """Several backends as one: each below its prefix, and a default for every other path."""
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
+from thalweg.backends.flows import Flow, FlowBackend, Result, ago, go
+from thalweg.backends.matches import folder_info
 from thalweg.backends.protocol import (
     BackendProtocol,
     DeleteResult,
@@ -22,12 +24,11 @@ from thalweg.backends.protocol import (
     WriteResult,
     accepts_max_count,
     cap_matches,
-    execute_accepts_timeout,
+    timeout_of,
 )
 from thalweg.backends.routes import Place, Routes, inner_globs
 from thalweg.errors import InvalidGlobPatternError
 
-Result = TypeVar("Result")
 Found = TypeVar("Found", FileInfo, GrepMatch)
 
 
@@ -41,11 +42,7 @@ class Ask:
     options: dict[str, object] = field(default_factory=dict[str, object])
 
 
-Flow = Generator[Ask, object, Result]
-"""What to ask, one after the other, and what comes of it: written once for both ways."""
-
-
-class CompositeBackend(BackendProtocol):
+class CompositeBackend(FlowBackend):
     """Backends below prefixes of a path, and a default for the rest.
 
     Who uses it sees one tree. A listing, a search or a glob of a folder covers the backends
@@ -82,15 +79,14 @@ class CompositeBackend(BackendProtocol):
         place = self.place(key)
         return place.backend, place.path
 
-    def ls(self, path: str) -> LsResult:
-        """See `BackendProtocol.ls`; folders that lead to a backend are among the entries."""
-        return _now(self._ls(path))
+    def _now(self, flow: Flow[Result]) -> Result:
+        return go(flow, _call, _TOLD)
 
-    async def als(self, path: str) -> LsResult:
-        """See `ls`."""
-        return await _later(self._ls(path))
+    async def _later(self, flow: Flow[Result]) -> Result:
+        return await ago(flow, _acall, _TOLD)
 
     def _ls(self, path: str) -> Flow[LsResult]:
+        # Folders that lead to a backend are among the entries.
         place = self.place(path)
         listed = _as_ls((yield Ask(place.backend, "ls", (place.path,))))
         mounted = self._routes.folders_in(path)
@@ -99,7 +95,7 @@ class CompositeBackend(BackendProtocol):
             if not mounted or place.path == "/":
                 return replace(listed, error=place.outer_words(listed.error))
             listed = LsResult(entries=[])
-        entries = {folder: _folder(folder) for folder in mounted}
+        entries = {folder: folder_info(folder) for folder in mounted}
         for info in self._own(place, listed.entries or (), place.outer_info):
             is_folder = info.get("is_dir", False)
             key = f"{info['path'].rstrip('/')}/" if is_folder else info["path"]
@@ -109,14 +105,6 @@ class CompositeBackend(BackendProtocol):
             entries=sorted(entries.values(), key=lambda info: info["path"]),
         )
 
-    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `BackendProtocol.read`."""
-        return _now(self._read(file_path, offset, limit))
-
-    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `read`."""
-        return await _later(self._read(file_path, offset, limit))
-
     def _read(self, file_path: str, offset: int, limit: int) -> Flow[ReadResult]:
         place = self.place(file_path)
         options: dict[str, object] = {"offset": offset, "limit": limit}
@@ -124,52 +112,16 @@ class CompositeBackend(BackendProtocol):
         read = _expect(ReadResult, result)
         return replace(read, error=place.outer_words(read.error)) if read.error else read
 
-    def write(self, file_path: str, content: str) -> WriteResult:
-        """See `BackendProtocol.write`."""
-        return _now(self._write(file_path, content))
-
-    async def awrite(self, file_path: str, content: str) -> WriteResult:
-        """See `write`."""
-        return await _later(self._write(file_path, content))
-
     def _write(self, file_path: str, content: str) -> Flow[WriteResult]:
         place = self.place(file_path)
         result = yield Ask(place.backend, "write", (place.path, content))
         return _outer(_expect(WriteResult, result), place, file_path)
-
-    def edit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
-    ) -> EditResult:
-        """See `BackendProtocol.edit`."""
-        return _now(self._edit(file_path, old_string, new_string, replace_all=replace_all))
-
-    async def aedit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
-    ) -> EditResult:
-        """See `edit`."""
-        return await _later(self._edit(file_path, old_string, new_string, replace_all=replace_all))
 
     def _edit(self, file_path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]:
         place = self.place(file_path)
         options: dict[str, object] = {"replace_all": replace_all}
         result = yield Ask(place.backend, "edit", (place.path, old, new), options)
         return _outer(_expect(EditResult, result), place, file_path)
-
-    def delete(self, file_path: str) -> DeleteResult:
-        """See `BackendProtocol.delete`; not of a prefix, nor of what has one below it."""
-        return _now(self._delete(file_path))
-
-    async def adelete(self, file_path: str) -> DeleteResult:
-        """See `delete`."""
-        return await _later(self._delete(file_path))
 
     def _delete(self, file_path: str) -> Flow[DeleteResult]:
         place = self.place(file_path)
@@ -185,28 +137,6 @@ class CompositeBackend(BackendProtocol):
         except NotImplementedError:
             return DeleteResult(error=f"Error: deletion is not supported for '{file_path}'.")
         return _outer(_expect(DeleteResult, result), place, file_path)
-
-    def grep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
-    ) -> GrepResult:
-        """See `BackendProtocol.grep`; `max_count` is for all backends together."""
-        return _now(self._grep(pattern, path, glob, max_count))
-
-    async def agrep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
-    ) -> GrepResult:
-        """See `grep`."""
-        return await _later(self._grep(pattern, path, glob, max_count))
 
     def _grep(
         self, pattern: str, path: str | None, glob: str | None, max_count: int | None
@@ -257,14 +187,6 @@ class CompositeBackend(BackendProtocol):
                 break
             wanted += hidden
         return GrepResult(place.outer_words(raw.error), own, raw.truncated)
-
-    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """See `BackendProtocol.glob`."""
-        return _now(self._glob(pattern, path))
-
-    async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """See `glob`."""
-        return await _later(self._glob(pattern, path))
 
     def _glob(self, pattern: str, path: str | None) -> Flow[GlobResult]:
         found: dict[str, FileInfo] = {}
@@ -318,7 +240,7 @@ class CompositeBackend(BackendProtocol):
         Raises:
             NotImplementedError: It runs none.
         """
-        return _now(self._execute(command, timeout))
+        return self._now(self._execute(command, timeout))
 
     async def aexecute(
         self,
@@ -327,23 +249,22 @@ class CompositeBackend(BackendProtocol):
         timeout: int | None = None,  # noqa: ASYNC109  # the protocol's
     ) -> ExecuteResponse:
         """See `execute`."""
-        return await _later(self._execute(command, timeout))
+        return await self._later(self._execute(command, timeout))
 
     def _execute(self, command: str, timeout: int | None) -> Flow[ExecuteResponse]:
         if not isinstance(self.default, SandboxBackendProtocol):
             raise NotImplementedError(_NO_SHELL)
-        knows_timeout = timeout is not None and execute_accepts_timeout(type(self.default))
-        options: dict[str, object] = {"timeout": timeout} if knows_timeout else {}
+        options: dict[str, object] = {**timeout_of(self.default, timeout)}
         result = yield Ask(self.default, "execute", (command,), options)
         return _expect(ExecuteResponse, result)
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
         """See `BackendProtocol.upload_files`; each backend is called once."""
-        return _now(self._upload(files))
+        return self._now(self._upload(files))
 
     async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
         """See `upload_files`."""
-        return await _later(self._upload(files))
+        return await self._later(self._upload(files))
 
     def _upload(self, files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
         answers = [FileUploadResponse(path, error=_NO_ANSWER) for path, _ in files]
@@ -358,11 +279,11 @@ class CompositeBackend(BackendProtocol):
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
         """See `BackendProtocol.download_files`; each backend is called once."""
-        return _now(self._download(paths))
+        return self._now(self._download(paths))
 
     async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
         """See `download_files`."""
-        return await _later(self._download(paths))
+        return await self._later(self._download(paths))
 
     def _download(self, paths: list[str]) -> Flow[list[FileDownloadResponse]]:
         answers = [FileDownloadResponse(path, error=_NO_ANSWER) for path in paths]
@@ -416,38 +337,15 @@ _NO_SHELL: Final = (
 )
 
 
-def _now(flow: Flow[Result]) -> Result:
-    """Go through a flow, call after call."""
-    try:
-        ask = next(flow)
-        while True:
-            method = getattr(ask.backend, ask.method)
-            try:
-                answer = method(*ask.arguments, **ask.options)
-            except NotImplementedError as missing:
-                ask = flow.throw(missing)
-            else:
-                ask = flow.send(answer)
-    except StopIteration as done:
-        result: Result = done.value
-        return result
+_TOLD = (NotImplementedError,)
 
 
-async def _later(flow: Flow[Result]) -> Result:
-    """Go through a flow with the awaited twin of each method."""
-    try:
-        ask = next(flow)
-        while True:
-            method = getattr(ask.backend, f"a{ask.method}")
-            try:
-                answer = await method(*ask.arguments, **ask.options)
-            except NotImplementedError as missing:
-                ask = flow.throw(missing)
-            else:
-                ask = flow.send(answer)
-    except StopIteration as done:
-        result: Result = done.value
-        return result
+def _call(ask: Ask) -> object:
+    return getattr(ask.backend, ask.method)(*ask.arguments, **ask.options)
+
+
+async def _acall(ask: Ask) -> object:
+    return await getattr(ask.backend, f"a{ask.method}")(*ask.arguments, **ask.options)
 
 
 def _expect(kind: type[Result], result: object) -> Result:
@@ -485,10 +383,6 @@ def _outer(result: Changed, place: Place, path: str) -> Changed:
     """Name the changed path as it was asked for."""
     outer = None if result.path is None else path
     return replace(result, path=outer, error=place.outer_words(result.error))
-
-
-def _folder(path: str) -> FileInfo:
-    return FileInfo(path=path, is_dir=True, size=0, modified_at="")
 
 
 def _worst(reasons: list[GlobTruncationReason | None]) -> GlobTruncationReason | None:

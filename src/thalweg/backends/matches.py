@@ -1,7 +1,7 @@
 """Searches: over files by path, and what was found in words."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import Literal
 
@@ -81,6 +81,26 @@ def file_info(path: str, file_data: FileData) -> FileInfo:
         size=file_size(file_data),
         modified_at=file_data.get("modified_at", ""),
     )
+
+
+def entries_of(
+    files: Mapping[str, FileData],
+    folder: str,
+    describe: Callable[[str, FileData], FileInfo] = file_info,
+) -> list[FileInfo]:
+    """List what is in a folder; `folder` ends in `/`, and so do the folders in it."""
+    entries: dict[str, FileInfo] = {}
+    for name, file_data in files.items():
+        if name.startswith(folder):
+            first, slash, _ = name[len(folder) :].partition("/")
+            path = folder + first + slash
+            entries[path] = folder_info(path) if slash else describe(path, file_data)
+    return [entries[path] for path in sorted(entries)]
+
+
+def folder_info(path: str) -> FileInfo:
+    """Describe a folder as a listing does."""
+    return FileInfo(path=path, is_dir=True, size=0, modified_at="")
 
 
 def glob_search_files(files: Mapping[str, FileData], pattern: str, path: str | None = None) -> str:

@@ -470,10 +470,7 @@ class SandboxBackendProtocol(BackendProtocol):
         timeout: int | None = None,  # noqa: ASYNC109  # handed on to the blocking method
     ) -> ExecuteResponse:
         """See `execute`."""
-        run = partial(self.execute, command)
-        if timeout is not None and execute_accepts_timeout(type(self)):
-            run = partial(run, timeout=timeout)
-        return await asyncio.to_thread(run)
+        return await asyncio.to_thread(partial(self.execute, command, **timeout_of(self, timeout)))
 
 
 def supports_delete(backend: BackendProtocol) -> bool:
@@ -491,6 +488,12 @@ def execute_accepts_timeout(cls: type[SandboxBackendProtocol]) -> bool:
         return "timeout" in inspect.signature(cls.execute).parameters
     except (ValueError, TypeError):
         return False
+
+
+def timeout_of(sandbox: SandboxBackendProtocol, seconds: int | None) -> dict[str, int]:
+    """Make the `timeout` of a call of `execute`: none where none is wanted, or none is taken."""
+    takes = seconds is not None and execute_accepts_timeout(type(sandbox))
+    return {"timeout": seconds} if takes and seconds is not None else {}
 
 
 @lru_cache(maxsize=256)

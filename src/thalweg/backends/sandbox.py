@@ -5,9 +5,8 @@ import posixpath
 import secrets
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 from thalweg.backends.answers import (
     MAX_BINARY_BYTES,
@@ -23,6 +22,7 @@ from thalweg.backends.answers import (
 from thalweg.backends.capture import captured, capturing
 from thalweg.backends.errands import errand, included
 from thalweg.backends.files import read_file_type
+from thalweg.backends.flows import Flow, FlowBackend, Result, ago, go
 from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import (
     ASYNC_GLOB_TIMEOUT,
@@ -40,14 +40,12 @@ from thalweg.backends.protocol import (
     SandboxBackendProtocol,
     WriteResult,
     cap_matches,
-    execute_accepts_timeout,
+    timeout_of,
 )
 from thalweg.backends.text import EMPTY_OLD_STRING_ERROR, normalize_read_bounds
 from thalweg.errors import InvalidGlobPatternError, PathError
 
 __all__ = ["MAX_BINARY_BYTES", "MAX_OUTPUT_BYTES", "TRUNCATION_MSG", "BaseSandbox"]
-
-Result = TypeVar("Result")
 
 _EDIT_INLINE_MAX_BYTES: Final = 50_000
 """Bytes of both texts of an edit that go into a command; longer ones are uploaded."""
@@ -70,11 +68,7 @@ class _Put:
     files: list[tuple[str, bytes]]
 
 
-_Flow = Generator[_Run | _Put, ExecuteResponse | list[FileUploadResponse], Result]
-"""What to do over there, step after step: written once for both ways."""
-
-
-class BaseSandbox(SandboxBackendProtocol, ABC):
+class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
     """A place that runs commands, made a backend.
 
     A subclass has `execute`, `upload_files`, `download_files` and `id`, and `aexecute` and
@@ -148,15 +142,7 @@ class BaseSandbox(SandboxBackendProtocol, ABC):
         # Bytes of a name that are no UTF-8 came as surrogates, which nobody can send on.
         return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
-    def ls(self, path: str) -> LsResult:
-        """See `BackendProtocol.ls`."""
-        return self._now(self._ls(path))
-
-    async def als(self, path: str) -> LsResult:
-        """See `ls`."""
-        return await self._later(self._ls(path))
-
-    def _ls(self, path: str) -> _Flow[LsResult]:
+    def _ls(self, path: str) -> Flow[LsResult]:
         try:
             there = self.inside(path)
         except PathError as refused:
@@ -164,15 +150,7 @@ class BaseSandbox(SandboxBackendProtocol, ABC):
         answer = yield from _run(errand(self.python, "ls", there))
         return as_ls(answer, path, self._outside)
 
-    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `BackendProtocol.read`; a text that is no UTF-8 comes as base64."""
-        return self._now(self._read(file_path, offset, limit))
-
-    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `read`."""
-        return await self._later(self._read(file_path, offset, limit))
-
-    def _read(self, path: str, offset: int, limit: int) -> _Flow[ReadResult]:
+    def _read(self, path: str, offset: int, limit: int) -> Flow[ReadResult]:
         try:
             there = self.inside(path)
         except PathError as refused:
@@ -185,15 +163,7 @@ class BaseSandbox(SandboxBackendProtocol, ABC):
         answer = yield from _run(errand(self.python, "read", there, kind, *window))
         return as_read(answer, path)
 
-    def write(self, file_path: str, content: str) -> WriteResult:
-        """See `BackendProtocol.write`; the content goes by `upload_files`."""
-        return self._now(self._write(file_path, content))
-
-    async def awrite(self, file_path: str, content: str) -> WriteResult:
-        """See `write`."""
-        return await self._later(self._write(file_path, content))
-
-    def _write(self, path: str, content: str) -> _Flow[WriteResult]:
+    def _write(self, path: str, content: str) -> Flow[WriteResult]:
         try:
             there, raw = self.inside(path), content.encode()
         except (PathError, UnicodeEncodeError) as refused:
@@ -207,32 +177,7 @@ class BaseSandbox(SandboxBackendProtocol, ABC):
             return WriteResult(error=f"Failed to write file '{path}': {error}")
         return WriteResult(path=path)
 
-    def edit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
-    ) -> EditResult:
-        """See `BackendProtocol.edit`; the file itself never leaves the sandbox.
-
-        Edits take turns over there, also those of other processes, so that none is lost.
-        """
-        return self._now(self._edit(file_path, old_string, new_string, replace_all=replace_all))
-
-    async def aedit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
-    ) -> EditResult:
-        """See `edit`."""
-        return await self._later(
-            self._edit(file_path, old_string, new_string, replace_all=replace_all)
-        )
-
-    def _edit(self, path: str, old: str, new: str, *, replace_all: bool) -> _Flow[EditResult]:
+    def _edit(self, path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]:
         if not old:
             return EditResult(error=EMPTY_OLD_STRING_ERROR)
         try:
@@ -258,15 +203,7 @@ class BaseSandbox(SandboxBackendProtocol, ABC):
         folder = "/tmp" if self.root == "/" else "/.thalweg"  # noqa: S108  # a name of 64 bits
         return f"{folder}/.thalweg_edit_{secrets.token_hex(8)}"
 
-    def delete(self, file_path: str) -> DeleteResult:
-        """See `BackendProtocol.delete`; of a link, the link goes and not what it leads to."""
-        return self._now(self._delete(file_path))
-
-    async def adelete(self, file_path: str) -> DeleteResult:
-        """See `delete`."""
-        return await self._later(self._delete(file_path))
-
-    def _delete(self, path: str) -> _Flow[DeleteResult]:
+    def _delete(self, path: str) -> Flow[DeleteResult]:
         try:
             there = self.inside(path)
         except PathError as refused:
@@ -285,17 +222,6 @@ class BaseSandbox(SandboxBackendProtocol, ABC):
             return DeleteResult(error=f"Error: '{path}' not found")
         return DeleteResult(error=f"Error deleting file '{path}': {problem or 'unknown error'}")
 
-    def grep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
-    ) -> GrepResult:
-        """See `BackendProtocol.grep`; without a path, the folder in which commands start."""
-        return self._now(self._grep(pattern, path, glob, max_count))
-
     async def agrep(
         self,
         pattern: str,
@@ -313,7 +239,7 @@ class BaseSandbox(SandboxBackendProtocol, ABC):
 
     def _grep(
         self, pattern: str, path: str | None, glob: str | None, max_count: int | None
-    ) -> _Flow[GrepResult]:
+    ) -> Flow[GrepResult]:
         where = path or "."
         try:
             there = self._searched(path)
@@ -332,10 +258,6 @@ class BaseSandbox(SandboxBackendProtocol, ABC):
         answer = yield from _run(command)
         return cap_matches(as_grep(answer, where, self._outside), max_count)
 
-    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """See `BackendProtocol.glob`; without a path, the folder in which commands start."""
-        return self._now(self._glob(pattern, path))
-
     async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
         """See `glob`; waits `ASYNC_GLOB_TIMEOUT` seconds at most."""
         try:
@@ -345,7 +267,7 @@ class BaseSandbox(SandboxBackendProtocol, ABC):
         except TimeoutError:
             return GlobResult(error=_too_slow("glob", ASYNC_GLOB_TIMEOUT))
 
-    def _glob(self, pattern: str, path: str | None) -> _Flow[GlobResult]:
+    def _glob(self, pattern: str, path: str | None) -> Flow[GlobResult]:
         where = path or "/"
         try:
             command = errand(self.python, "glob", self._searched(path), included(pattern))
@@ -411,7 +333,7 @@ class BaseSandbox(SandboxBackendProtocol, ABC):
         max_inline_bytes: int,
         max_capture_bytes: int | None,
         timeout_s: int | None,
-    ) -> _Flow[ExecuteOffloadResult]:
+    ) -> Flow[ExecuteOffloadResult]:
         if not self.enable_capture_offload:
             response = yield from _run(command, timeout_s)
             return ExecuteOffloadResult(offloaded=False, response=response)
@@ -423,41 +345,28 @@ class BaseSandbox(SandboxBackendProtocol, ABC):
         )
         return captured((yield from _run(script, timeout_s)))
 
-    def _now(self, flow: _Flow[Result]) -> Result:
-        try:
-            step = next(flow)
-            while True:
-                match step:
-                    case _Run(command, None):
-                        step = flow.send(self.execute(command))
-                    case _Run(command, timeout):
-                        step = flow.send(self.execute(command, **self._timed(timeout)))
-                    case _Put(files):
-                        step = flow.send(self.upload_files(files))
-        except StopIteration as done:
-            result: Result = done.value
-            return result
+    def _now(self, flow: Flow[Result]) -> Result:
+        return go(flow, self._perform)
 
-    async def _later(self, flow: _Flow[Result]) -> Result:
-        try:
-            step = next(flow)
-            while True:
-                match step:
-                    case _Run(command, None):
-                        step = flow.send(await self.aexecute(command))
-                    case _Run(command, timeout):
-                        step = flow.send(await self.aexecute(command, **self._timed(timeout)))
-                    case _Put(files):
-                        step = flow.send(await self.aupload_files(files))
-        except StopIteration as done:
-            result: Result = done.value
-            return result
+    def _perform(self, step: _Run | _Put) -> object:
+        match step:
+            case _Run(command, timeout):
+                return self.execute(command, **timeout_of(self, timeout))
+            case _Put(files):
+                return self.upload_files(files)
 
-    def _timed(self, timeout_s: int | None) -> dict[str, int | None]:
-        return {"timeout": timeout_s} if execute_accepts_timeout(type(self)) else {}
+    async def _later(self, flow: Flow[Result]) -> Result:
+        return await ago(flow, self._aperform)
+
+    async def _aperform(self, step: _Run | _Put) -> object:
+        match step:
+            case _Run(command, timeout):
+                return await self.aexecute(command, **timeout_of(self, timeout))
+            case _Put(files):
+                return await self.aupload_files(files)
 
 
-def _run(command: str, timeout_s: int | None = None) -> _Flow[ExecuteResponse]:
+def _run(command: str, timeout_s: int | None = None) -> Flow[ExecuteResponse]:
     response = yield _Run(command, timeout_s)
     if not isinstance(response, ExecuteResponse):
         message = f"execute gave {type(response).__name__}, not ExecuteResponse"
@@ -465,8 +374,8 @@ def _run(command: str, timeout_s: int | None = None) -> _Flow[ExecuteResponse]:
     return response
 
 
-def _put(files: list[tuple[str, bytes]]) -> _Flow[list[FileUploadResponse]]:
-    responses = yield _Put(files)
+def _put(files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
+    responses: ExecuteResponse | list[FileUploadResponse] = yield _Put(files)
     if isinstance(responses, ExecuteResponse):
         message = "upload_files gave ExecuteResponse, not a list"
         raise TypeError(message)

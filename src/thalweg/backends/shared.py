@@ -24,7 +24,7 @@ from thalweg.backends.protocol import (
     SandboxBackendProtocol,
     WriteResult,
     accepts_max_count,
-    execute_accepts_timeout,
+    timeout_of,
 )
 
 __all__ = ["Child", "SharedBackend", "SharedSandbox", "child_of", "shared", "with_notices"]
@@ -227,9 +227,7 @@ class SharedSandbox(SharedBackend, SandboxBackendProtocol):
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
         """See `SandboxBackendProtocol.execute`."""
-        if timeout is not None and execute_accepts_timeout(type(self.backend)):
-            return self.backend.execute(command, timeout=timeout)
-        return self.backend.execute(command)
+        return self.backend.execute(command, **timeout_of(self.backend, timeout))
 
     async def aexecute(
         self,

@@ -16,7 +16,11 @@ from thalweg.backends.files import (
     with_content,
 )
 from thalweg.backends.here import Here, here
-from thalweg.backends.matches import glob_matches_from_files, grep_matches_from_files
+from thalweg.backends.matches import (
+    entries_of,
+    glob_matches_from_files,
+    grep_matches_from_files,
+)
 from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import (
     BackendProtocol,
@@ -33,7 +37,7 @@ from thalweg.backends.protocol import (
     ReadResult,
     WriteResult,
 )
-from thalweg.backends.text import edit_text, slice_read_response
+from thalweg.backends.text import edit_file_data, slice_read_response
 from thalweg.errors import PathError
 from thalweg.prompts import prompt
 
@@ -58,12 +62,7 @@ class StateBackend(BackendProtocol):
         if (refused := _refused(path)) is not None:
             return LsResult(error=refused)
         folder = path if path.endswith("/") else f"{path}/"
-        files = {p: data for p, data in _files().items() if p.startswith(folder)}
-        inside = {p: p[len(folder) :] for p in files}
-        folders = {f"{folder}{rest.split('/')[0]}/" for rest in inside.values() if "/" in rest}
-        entries = [_info(p, files[p]) for p, rest in inside.items() if "/" not in rest]
-        entries += [FileInfo(path=p, is_dir=True, size=0, modified_at="") for p in folders]
-        return LsResult(entries=sorted(entries, key=lambda entry: entry["path"]))
+        return LsResult(entries=entries_of(_files(), folder, _info))
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """See `BackendProtocol.read`."""
@@ -123,13 +122,10 @@ class StateBackend(BackendProtocol):
             held = _get(at, file_path)
             if held is None:
                 return EditResult(error=f"Error: File '{file_path}' not found")
-            if held.get("encoding") == "base64":
-                return EditResult(error="Error: Cannot edit binary files with text replacements.")
-            content = file_data_to_string(held)
-            edited = edit_text(content, old_string, new_string, replace_all=replace_all)
+            edited = edit_file_data(held, old_string, new_string, replace_all=replace_all)
             if isinstance(edited, str):
                 return EditResult(error=edited)
-            _put(at, {file_path: update_file_data(held, edited[0])})
+            _put(at, {file_path: edited[0]})
         return EditResult(path=file_path, occurrences=edited[1])
 
     def delete(self, file_path: str) -> DeleteResult:

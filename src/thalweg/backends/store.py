@@ -2,26 +2,25 @@
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack, ExitStack
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from langgraph.config import get_store
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.store.base import BaseStore
 
 from thalweg.backends import store_items as items
+from thalweg.backends.flows import Flow, FlowBackend, Result, ago, go
 from thalweg.backends.matches import (
-    file_info,
+    entries_of,
     glob_matches_from_files,
     grep_matches_from_files,
 )
 from thalweg.backends.namespaces import Namespace, as_kept, validate_namespace
 from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import (
-    BackendProtocol,
     DeleteResult,
     EditResult,
     FileDownloadResponse,
-    FileInfo,
     FileUploadResponse,
     GlobResult,
     GrepResult,
@@ -34,10 +33,8 @@ from thalweg.errors import PathError
 NamespaceFactory = Callable[[Runtime[Any]], Namespace]
 """Whose files they are, from the runtime of the run: its context, its user, its store."""
 
-Result = TypeVar("Result")
 
-
-class StoreBackend(BackendProtocol):
+class StoreBackend(FlowBackend):
     """Files as items of a LangGraph `BaseStore`, by path, in one namespace.
 
     An edit reads and writes under a lock, so that no edit of another thread or task of this
@@ -92,110 +89,34 @@ class StoreBackend(BackendProtocol):
         except AttributeError as missing:
             raise RuntimeError(_NO_RUNTIME) from missing
 
-    def ls(self, path: str) -> LsResult:
-        """See `BackendProtocol.ls`; a folder of nothing is empty, not missing."""
-        return self._now(self._ls(path))
-
-    async def als(self, path: str) -> LsResult:
-        """See `ls`."""
-        return await self._later(self._ls(path))
-
-    def _ls(self, path: str) -> items.Flow[LsResult]:
+    def _ls(self, path: str) -> Flow[LsResult]:
         try:
             folder = validate_path(path).rstrip("/") + "/"
         except PathError as refused:
             return LsResult(error=f"Path '{path}': {refused}")
         files = yield from items.all_files()
-        entries: dict[str, FileInfo] = {}
-        for name, file_data in files.items():
-            if not name.startswith(folder):
-                continue
-            first, slash, _ = name[len(folder) :].partition("/")
-            entry = folder + first + slash
-            entries[entry] = (
-                FileInfo(path=entry, is_dir=True, size=0, modified_at="")
-                if slash
-                else file_info(entry, file_data)
-            )
-        return LsResult(entries=[entries[entry] for entry in sorted(entries)])
+        return LsResult(entries=entries_of(files, folder))
 
-    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `BackendProtocol.read`."""
-        return self._now(items.read(file_path, offset, limit))
+    def _read(self, path: str, offset: int, limit: int) -> Flow[ReadResult]:
+        return items.read(path, offset, limit)
 
-    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `read`."""
-        return await self._later(items.read(file_path, offset, limit))
+    def _write(self, path: str, content: str) -> Flow[WriteResult]:
+        return items.write(path, content)
 
-    def write(self, file_path: str, content: str) -> WriteResult:
-        """See `BackendProtocol.write`."""
-        return self._now(items.write(file_path, content))
+    def _edit(self, path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]:
+        return items.edit(path, old, new, replace_all=replace_all)
 
-    async def awrite(self, file_path: str, content: str) -> WriteResult:
-        """See `write`."""
-        return await self._later(items.write(file_path, content))
+    def _delete(self, path: str) -> Flow[DeleteResult]:
+        return items.delete(path)
 
-    def edit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
-    ) -> EditResult:
-        """See `BackendProtocol.edit`."""
-        return self._now(items.edit(file_path, old_string, new_string, replace_all=replace_all))
-
-    async def aedit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
-    ) -> EditResult:
-        """See `edit`."""
-        return await self._later(
-            items.edit(file_path, old_string, new_string, replace_all=replace_all)
-        )
-
-    def delete(self, file_path: str) -> DeleteResult:
-        """See `BackendProtocol.delete`."""
-        return self._now(items.delete(file_path))
-
-    async def adelete(self, file_path: str) -> DeleteResult:
-        """See `delete`."""
-        return await self._later(items.delete(file_path))
-
-    def grep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
-    ) -> GrepResult:
-        """See `BackendProtocol.grep`."""
-        files = self._now(items.all_files())
+    def _grep(
+        self, pattern: str, path: str | None, glob: str | None, max_count: int | None
+    ) -> Flow[GrepResult]:
+        files = yield from items.all_files()
         return grep_matches_from_files(files, pattern, path, glob, max_count=max_count)
 
-    async def agrep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
-    ) -> GrepResult:
-        """See `grep`."""
-        files = await self._later(items.all_files())
-        return grep_matches_from_files(files, pattern, path, glob, max_count=max_count)
-
-    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """See `BackendProtocol.glob`."""
-        return glob_matches_from_files(self._now(items.all_files()), pattern, path)
-
-    async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """See `glob`."""
-        return glob_matches_from_files(await self._later(items.all_files()), pattern, path)
+    def _glob(self, pattern: str, path: str | None) -> Flow[GlobResult]:
+        return glob_matches_from_files((yield from items.all_files()), pattern, path)
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
         """See `BackendProtocol.upload_files`; what is no UTF-8 is kept as base64."""
@@ -213,37 +134,29 @@ class StoreBackend(BackendProtocol):
         """See `download_files`."""
         return await self._later(items.download(paths))
 
-    def _now(self, flow: items.Flow[Result]) -> Result:
+    def _now(self, flow: Flow[Result]) -> Result:
         kept = items.Kept(self._get_store(), as_kept(self._get_namespace()))
         with ExitStack() as held:
-            try:
-                step = next(flow)
-                while True:
-                    if isinstance(step, items.Turn):
-                        held.close()
-                        held.enter_context(kept.turnstile().at(step.path))
-                        step = flow.send(None)
-                    else:
-                        step = flow.send(kept.perform(step))
-            except StopIteration as done:
-                result: Result = done.value
-                return result
 
-    async def _later(self, flow: items.Flow[Result]) -> Result:
+            def perform(step: items.Step) -> object:
+                if not isinstance(step, items.Turn):
+                    return kept.perform(step)
+                held.close()
+                return held.enter_context(kept.turnstile().at(step.path))
+
+            return go(flow, perform)
+
+    async def _later(self, flow: Flow[Result]) -> Result:
         kept = items.Kept(self._get_store(), as_kept(self._get_namespace()))
         async with AsyncExitStack() as held:
-            try:
-                step = next(flow)
-                while True:
-                    if isinstance(step, items.Turn):
-                        await held.aclose()
-                        await held.enter_async_context(kept.turnstile().at(step.path))
-                        step = flow.send(None)
-                    else:
-                        step = flow.send(await kept.aperform(step))
-            except StopIteration as done:
-                result: Result = done.value
-                return result
+
+            async def perform(step: items.Step) -> object:
+                if not isinstance(step, items.Turn):
+                    return await kept.aperform(step)
+                await held.aclose()
+                return await held.enter_async_context(kept.turnstile().at(step.path))
+
+            return await ago(flow, perform)
 
 
 _NO_STORE: Final = (

@@ -2,10 +2,10 @@
 
 import asyncio
 from base64 import b64encode
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from langgraph.store.base import BaseStore, Item, PutOp
@@ -15,9 +15,9 @@ from thalweg.backends.files import (
     file_data_from_bytes,
     file_data_to_bytes,
     read_file_type,
-    update_file_data,
     with_content,
 )
+from thalweg.backends.flows import Flow
 from thalweg.backends.namespaces import Namespace
 from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import (
@@ -31,11 +31,9 @@ from thalweg.backends.protocol import (
     ReadResult,
     WriteResult,
 )
-from thalweg.backends.text import edit_text, slice_read_response
+from thalweg.backends.text import edit_file_data, slice_read_response
 from thalweg.backends.turnstile import Turnstile
 from thalweg.errors import PathError
-
-Result = TypeVar("Result")
 
 _TURNSTILES: Final[WeakKeyDictionary[BaseStore, dict[Namespace, Turnstile]]] = WeakKeyDictionary()
 _PAGE: Final = 1000
@@ -86,8 +84,6 @@ class Turn:
 
 Call = Get | Put | Drop | Page
 Step = Call | Turn
-Flow = Generator[Step, Any, Result]
-"""What to do with the store, one step after the other: written once for both ways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,13 +253,8 @@ def _edited(
     """Make the item of an edited file, or the words of an error."""
     try:
         file_data = as_file_data(item)
-        if file_data["encoding"] == "base64":
-            return "Error: Cannot edit binary files with text replacements."
-        edited = edit_text(file_data["content"], old, new, replace_all=replace_all)
-        if isinstance(edited, str):
-            return edited
-        content, occurrences = edited
-        return _value(update_file_data(file_data, content)), occurrences
+        edited = edit_file_data(file_data, old, new, replace_all=replace_all)
+        return edited if isinstance(edited, str) else (_value(edited[0]), edited[1])
     except (ValueError, TypeError) as damaged:
         return f"Error: {damaged}"
 

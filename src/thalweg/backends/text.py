@@ -10,7 +10,7 @@ from io import StringIO
 from itertools import accumulate
 from typing import Final, overload
 
-from thalweg.backends.files import file_data_to_string, with_content
+from thalweg.backends.files import file_data_to_string, update_file_data, with_content
 from thalweg.backends.protocol import FileData, ReadResult
 
 EMPTY_CONTENT_WARNING: Final = "System reminder: File exists but has empty contents"
@@ -185,6 +185,19 @@ def _absent(content: str, old_string: str) -> str:
         "Retry with the trailing newline removed and add surrounding context so the match is "
         "unique."
     )
+
+
+def edit_file_data(
+    file_data: FileData, old_string: str, new_string: str, *, replace_all: bool = False
+) -> tuple[FileData, int] | str:
+    """Replace in a file as `edit_text` does; an error for one that is no text."""
+    if file_data.get("encoding") == "base64":
+        return "Error: Cannot edit binary files with text replacements."
+    content = file_data_to_string(file_data)
+    edited = edit_text(content, old_string, new_string, replace_all=replace_all)
+    if isinstance(edited, str):
+        return edited
+    return update_file_data(file_data, edited[0]), edited[1]
 
 
 def edit_text(

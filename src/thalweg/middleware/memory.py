@@ -1,7 +1,6 @@
 """`MemoryMiddleware`: files of notes (AGENTS.md) that an agent always has before it."""
 
 import sys
-import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, NotRequired
 
@@ -36,7 +35,6 @@ LEAST_BUDGET = 150
 MAX_MEMORY_FILE_SIZE = 1024 * 1024
 """Bytes of a file that are kept in the state."""
 _SLOT = "{agent_memory}"
-_NO_LIMITS = threading.Semaphore()
 _REMEMBERED = 8
 
 
@@ -105,7 +103,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
                 stays as it was.
         """
         del runtime, config
-        return run(self._look(state), self._backend, _NO_LIMITS)
+        return run(self._look(state), self._backend)
 
     async def abefore_agent(
         self, state: MemoryState, runtime: Runtime[Any], config: RunnableConfig | None = None

@@ -11,6 +11,7 @@ the engine, too, and the model learns that the call will never be answered.
 """
 
 from collections.abc import Iterator, Sequence
+from operator import is_
 from typing import Any, cast
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState
@@ -47,9 +48,10 @@ class PatchToolCallsMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """Put the messages of the state in order; nothing changes where they are."""
         del runtime
         messages = state["messages"]
-        if _is_whole(messages):
+        made = patched(messages)
+        if len(made) == len(messages) and all(map(is_, made, messages)):
             return None
-        return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *patched(messages)]}
+        return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *made]}
 
     async def abefore_agent(
         self, state: AgentState[Any], runtime: Runtime[Any]
@@ -68,9 +70,10 @@ def patched(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     made: list[AnyMessage] = []
     for message in messages:
         if isinstance(message, AIMessage):
-            called |= {uid for uid, _ in _calls(message)}
+            calls = dict(_calls(message))
+            called |= calls.keys()
             made.append(message)
-            made += [result for uid, result in _calls(message) if uid not in answered]
+            made += [_result(uid, *calls[uid]) for uid in calls if uid not in answered]
         elif isinstance(message, ToolMessage) and message.tool_call_id not in called:
             made.append(_as_note(message))
         else:
@@ -78,34 +81,24 @@ def patched(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     return made
 
 
-def _is_whole(messages: Sequence[AnyMessage]) -> bool:
-    answered, called = _answered(messages), set[str]()
-    for message in messages:
-        if isinstance(message, AIMessage):
-            own = [call["id"] for call in (*message.tool_calls, *message.invalid_tool_calls)]
-            called.update(uid for uid in own if uid is not None)
-            if not answered.issuperset(uid for uid in own if uid is not None):
-                return False
-        elif isinstance(message, ToolMessage) and message.tool_call_id not in called:
-            return False
-    return True
-
-
 def _answered(messages: Sequence[AnyMessage]) -> set[str]:
     return {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
 
 
-def _calls(message: AIMessage) -> Iterator[tuple[str, ToolMessage]]:
-    """List the calls that can be answered, each with the result it gets if it has none."""
+def _calls(message: AIMessage) -> Iterator[tuple[str, tuple[str, str]]]:
+    """List the calls that can be answered: by id, what is said of one without a result, of whom."""
     for kind, calls in (
         ("cancelled_call", message.tool_calls),
         ("malformed_call", message.invalid_tool_calls),
     ):
         for call in calls:
-            uid, name = call["id"], call["name"] or "unknown"
-            if uid is not None:
-                said = prompt(kind).render(name=name, id=uid)
-                yield uid, ToolMessage(said, name=name, tool_call_id=uid, status="error")
+            if call["id"] is not None:
+                yield call["id"], (kind, call["name"] or "unknown")
+
+
+def _result(uid: str, kind: str, name: str) -> ToolMessage:
+    said = prompt(kind).render(name=name, id=uid)
+    return ToolMessage(said, name=name, tool_call_id=uid, status="error")
 
 
 def _as_note(result: ToolMessage) -> HumanMessage:

@@ -24,7 +24,7 @@ def clash(request: ToolCallRequest) -> ToolMessage | None:
     path = _changed(call["name"], call["args"])
     if path is None:
         return None
-    for earlier in _asked_beside(request.state):
+    for earlier in asked_beside(request.state):
         if earlier["id"] == call["id"]:
             return None
         if _changed(earlier["name"], earlier["args"]) == path and (
@@ -36,7 +36,8 @@ def clash(request: ToolCallRequest) -> ToolMessage | None:
     return None
 
 
-def _asked_beside(state: object) -> Sequence[Mapping[str, Any]]:
+def asked_beside(state: object) -> Sequence[Mapping[str, Any]]:
+    """List the calls of the model's newest answer."""
     messages = state.get("messages", []) if isinstance(state, Mapping) else []
     last = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
     return last.tool_calls if last else []

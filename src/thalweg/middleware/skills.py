@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any, NotRequired
 
@@ -84,7 +83,6 @@ __all__ = [
 ]
 
 SKILLS_SYSTEM_PROMPT = prompt("skills").text
-_NO_LIMITS = threading.Semaphore()
 _REMEMBERED = 8
 """Lists of skills that a middleware remembers."""
 _log = logging.getLogger("thalweg.skills")
@@ -187,7 +185,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         del runtime, config
         if (steps := self._look(state)) is None:
             return None
-        return self._update(state, run(steps, self._backend, _NO_LIMITS))
+        return self._update(state, run(steps, self._backend))
 
     async def abefore_agent(
         self, state: SkillsState, runtime: Runtime[Any], config: RunnableConfig | None = None
@@ -228,7 +226,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         del runtime
         if not (names := state.get("pinned_skills")):
             return None
-        return run(pin_skills(names, _skills(state)), self._backend, _NO_LIMITS)
+        return run(pin_skills(names, _skills(state)), self._backend)
 
     async def abefore_model(
         self, state: SkillsState, runtime: Runtime[Any]
@@ -431,7 +429,7 @@ def _skill_metadata_from_response(
 
 
 def _list_skills(backend: BackendProtocol, source_path: str) -> list[SkillMetadata]:
-    found = run(find_skills_in([source_path], is_followed=False), backend, _NO_LIMITS)
+    found = run(find_skills_in([source_path], is_followed=False), backend)
     return found.skills if found else []
 
 

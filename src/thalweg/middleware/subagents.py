@@ -20,7 +20,7 @@ from langchain.agents.middleware.types import (
 from langchain.agents.structured_output import ResponseFormat
 from langchain.chat_models import init_chat_model
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
@@ -28,6 +28,7 @@ from langgraph.types import Command
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import SpecError
 from thalweg.middleware.effects import listening
+from thalweg.middleware.system_prompt import with_text
 from thalweg.middleware.task_tool import (
     SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY,
     TASK,
@@ -271,12 +272,7 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
             yield overheard
 
     def _introduced(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        if self.system_prompt is None:
-            return request
-        before = list(request.system_message.content_blocks) if request.system_message else []
-        text = f"\n\n{self.system_prompt}" if before else self.system_prompt
-        blocks = [*before, {"type": "text", "text": text}]
-        return request.override(system_message=SystemMessage(content_blocks=cast("Any", blocks)))
+        return request if self.system_prompt is None else with_text(request, self.system_prompt)
 
     def _entered(
         self,

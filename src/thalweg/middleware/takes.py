@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.tools import BaseTool
-from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, ValidationError
 
 from thalweg.prompts import prompt
+from thalweg.tools.ready import as_openai
 
 PROBLEMS = 5
 """Most problems of one call that are named."""
@@ -65,7 +65,7 @@ def problems_of(tool: BaseTool, arguments: Mapping[str, Any]) -> list[str]:
 
 def _schema(tool: BaseTool | dict[str, Any]) -> Mapping[str, Any]:
     if isinstance(tool, BaseTool):
-        return _object(convert_to_openai_tool(tool).get("function"))
+        return _object(as_openai(tool).get("function"))
     return _object(tool.get("function", tool))
 
 

@@ -34,7 +34,7 @@ from thalweg.subagents.joining import (
 from thalweg.subagents.ledger import Status, Task, brief, iso
 from thalweg.subagents.progress import ACTIVE, Progress
 from thalweg.subagents.report import ANSWER_CHARS, Report, account, answer_of, footer
-from thalweg.subagents.running import CONFIG, arun_child, run_child
+from thalweg.subagents.running import CONFIG, Run, arun_child, run_child
 from thalweg.subagents.specs import Spec
 from thalweg.tools.ready import ReadyTool
 
@@ -134,8 +134,7 @@ def task_tool(house: House, description: str) -> BaseTool:
             return run
         try:
             with run.files as files:
-                config = files.config(CONFIG)
-                run_child(run.child, run.inputs, config, run.progress, run.tell_turn)
+                run_child(run.inside(files))
         except BaseException as error:  # noqa: BLE001 (a run's edge; what is no failure goes on)
             return run.died(error)
         report = run.report()
@@ -156,8 +155,7 @@ def task_tool(house: House, description: str) -> BaseTool:
             return run
         try:
             with run.files as files:
-                config = files.config(CONFIG)
-                await arun_child(run.child, run.inputs, config, run.progress, run.tell_turn)
+                await arun_child(run.inside(files))
         except BaseException as error:  # noqa: BLE001 (as above)
             return run.died(error)
         report = run.report()
@@ -259,6 +257,11 @@ class Delegation:
         """The last message that the child was given."""
         task = self.instructions or self.description
         return fork_task(task) if self.spec.is_fork else task
+
+    def inside(self, files: Child) -> Run:
+        """Say what is to be run, while it has its part in the files."""
+        config = files.config(CONFIG)
+        return Run(self.child, self.inputs, config, self.progress, self.tell_turn)
 
     def begin(self) -> None:
         """Tell that it begins; after a crash or an interrupt, that it goes on."""

@@ -22,10 +22,11 @@ from langchain.agents.middleware.types import (
     ModelResponse,
 )
 from langchain.tools import ToolRuntime
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
+from thalweg.middleware.rejected import asked_beside
 from thalweg.middleware.system_prompt import with_text
 from thalweg.prompts import prompt
 from thalweg.tools.ready import ReadyTool
@@ -114,7 +115,5 @@ async def _awrite(
 
 def _is_one_of_several(runtime: ToolRuntime[Any, PlanningState[Any]]) -> bool:
     """Tell whether the turn writes several lists: each would take the place of the others."""
-    messages = reversed(runtime.state["messages"])
-    said = next((m for m in messages if isinstance(m, AIMessage)), None)
-    calls = () if said is None else said.tool_calls
-    return sum(call["name"] == WRITE_TODOS for call in calls) > 1
+    asked = [call["name"] for call in asked_beside(runtime.state)]
+    return asked.count(WRITE_TODOS) > 1

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from typing import Self
 
 from thalweg.errors import SpecError
+from thalweg.sections import nearest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +55,7 @@ class Limits:
             raise SpecError("limits", f"it is of type {type(given).__name__}", mend)
         for name in given:
             if name not in names:
-                near = get_close_matches(str(name), names, n=1, cutoff=0.0)
-                raise SpecError("limits", f"there is no {name!r}", f"did you mean {near[0]!r}?")
+                raise SpecError("limits", f"there is no {name!r}", nearest(str(name), names))
         return replace(default, **given)
 
     def lowered(self, *, turns: int = 0) -> Self:

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import aclosing, closing, contextmanager
 from contextvars import copy_context
+from dataclasses import dataclass
 from threading import Event, Thread
 from typing import Any
 
@@ -23,7 +24,17 @@ _KIND = {"ls_agent_type": "subagent"}
 CONFIG: RunnableConfig = {"configurable": {**_KIND}}
 """What a child is run with; the rest is that of the tool call around it: LangGraph merges it."""
 
-OnTurn = Callable[[], None]
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A child, and all that its run takes."""
+
+    child: Runnable[Any, Any]
+    inputs: Mapping[str, Any]
+    config: RunnableConfig
+    progress: Progress
+    on_turn: Callable[[], None]
+    """Called when the child has taken a turn."""
 
 
 @contextmanager
@@ -39,13 +50,7 @@ def inside(progress: Progress) -> Iterator[None]:
         ACTIVE.reset(token)
 
 
-def run_child(
-    child: Runnable[Any, Any],
-    inputs: Mapping[str, Any],
-    config: RunnableConfig,
-    progress: Progress,
-    on_turn: OnTurn,
-) -> None:
+def run_child(run: Run) -> None:
     """Run a child to its end or to a limit, here.
 
     At the limit of seconds this returns; the child itself stops between two of its steps.
@@ -53,16 +58,16 @@ def run_child(
     Raises:
         Exception: Whatever the child raises.
     """
-    with inside(progress):
-        seconds = progress.limits.seconds
+    with inside(run.progress):
+        seconds = run.progress.limits.seconds
         if seconds is None:
-            _read(child, inputs, config, progress, on_turn)
+            _read(run)
             return
         ended, failure = Event(), list[BaseException]()
 
         def work() -> None:
             try:
-                _read(child, inputs, config, progress, on_turn)
+                _read(run)
             except BaseException as error:  # noqa: BLE001 (raised again where it is waited for)
                 failure.append(error)
             finally:
@@ -71,68 +76,50 @@ def run_child(
         context = copy_context()
         Thread(target=context.run, args=(work,), daemon=True, name="subagent").start()
         if not ended.wait(seconds):
-            progress.stopped = "seconds"
+            run.progress.stopped = "seconds"
         elif failure:
             raise failure[0]
 
 
-def _read(
-    child: Runnable[Any, Any],
-    inputs: Mapping[str, Any],
-    config: RunnableConfig,
-    progress: Progress,
-    on_turn: OnTurn,
-) -> None:
-    if not is_graph(child):
-        progress.values = child.invoke(inputs, config)
+def _read(run: Run) -> None:
+    if not is_graph(run.child):
+        run.progress.values = run.child.invoke(run.inputs, run.config)
         return
-    with closing(child.stream(inputs, config, stream_mode=_MODES)) as steps:  # type: ignore[type-var]  # a generator
+    with closing(run.child.stream(run.inputs, run.config, stream_mode=_MODES)) as steps:  # type: ignore[type-var]  # a generator
         for kind, told in steps:
-            if _ends(progress, kind, told, on_turn):
+            if _ends(run, kind, told):
                 return
 
 
-async def arun_child(
-    child: Runnable[Any, Any],
-    inputs: Mapping[str, Any],
-    config: RunnableConfig,
-    progress: Progress,
-    on_turn: OnTurn,
-) -> None:
+async def arun_child(run: Run) -> None:
     """See `run_child`; at the limit of seconds whatever the child has at work is cancelled."""
-    with inside(progress):
-        limit = asyncio.timeout(progress.limits.seconds)
+    with inside(run.progress):
+        limit = asyncio.timeout(run.progress.limits.seconds)
         try:
             async with limit:
-                await _aread(child, inputs, config, progress, on_turn)
+                await _aread(run)
         except TimeoutError:
             if not limit.expired():
                 raise
-            progress.stopped = "seconds"
+            run.progress.stopped = "seconds"
 
 
-async def _aread(
-    child: Runnable[Any, Any],
-    inputs: Mapping[str, Any],
-    config: RunnableConfig,
-    progress: Progress,
-    on_turn: OnTurn,
-) -> None:
-    if not is_graph(child):
-        progress.values = await child.ainvoke(inputs, config)
+async def _aread(run: Run) -> None:
+    if not is_graph(run.child):
+        run.progress.values = await run.child.ainvoke(run.inputs, run.config)
         return
-    async with aclosing(child.astream(inputs, config, stream_mode=_MODES)) as steps:  # type: ignore[type-var]  # a generator
+    async with aclosing(run.child.astream(run.inputs, run.config, stream_mode=_MODES)) as steps:  # type: ignore[type-var]  # a generator
         async for kind, told in steps:
-            if _ends(progress, kind, told, on_turn):
+            if _ends(run, kind, told):
                 return
 
 
-def _ends(progress: Progress, kind: str, told: Any, on_turn: OnTurn) -> bool:  # noqa: ANN401
-    if progress.is_over:
+def _ends(run: Run, kind: str, told: Any) -> bool:  # noqa: ANN401
+    if run.progress.is_over:
         return True
-    if progress.see(kind, told):
-        on_turn()
-    return kind == "values" and progress.must_end()
+    if run.progress.see(kind, told):
+        run.on_turn()
+    return kind == "values" and run.progress.must_end()
 
 
 def is_graph(child: Runnable[Any, Any]) -> bool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, Literal, NotRequired
 
 from langchain.agents.middleware import InterruptOnConfig
@@ -14,6 +13,7 @@ from langchain_core.tools import BaseTool
 from typing_extensions import TypedDict
 
 from thalweg.errors import SpecError
+from thalweg.sections import nearest
 from thalweg.subagents.limits import Limits
 
 
@@ -91,6 +91,8 @@ class Spec:
         return self.given.get("runnable")  # type: ignore[return-value]  # only the compiled have it
 
 
+_FORMER = {"prompt": "system_prompt", "graph": "runnable"}
+"""What keys were called once, by what they were called."""
 _MODES = (None, "isolated", "fork")
 
 
@@ -129,10 +131,9 @@ def _read(given: SubAgent | CompiledSubAgent, limits: Limits, needs: Sequence[st
     name = given["name"]
     for key in given:
         if key not in allowed:
-            near = get_close_matches(key, allowed, n=1, cutoff=0.0)[0]
             problem = f"SubAgent '{name}' has the unknown key {key!r}"
-            near = {"prompt": "system_prompt", "graph": "runnable"}.get(key, near)
-            raise SpecError("subagents", problem, f"did you mean {near!r}?")
+            known = _FORMER.get(key, key)
+            raise SpecError("subagents", problem, nearest(known, tuple(allowed)))
     mode = given.get("mode")
     if mode not in _MODES:
         problem = f"SubAgent '{name}' has invalid mode '{mode}'"

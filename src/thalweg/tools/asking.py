@@ -11,11 +11,10 @@ from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
+from thalweg.backends.flows import Result, ago, go
 from thalweg.backends.protocol import BackendProtocol
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,37 +60,31 @@ def ask(result: type[Result], method: str, *args: object, **named: object) -> St
     return cast("Result", (yield Ask(method, args, named)))
 
 
-def run(steps: Steps[Result], backend: BackendProtocol, slots: threading.Semaphore) -> Result:
+def run(
+    steps: Steps[Result], backend: BackendProtocol, slots: threading.Semaphore | None = None
+) -> Result:
     """Go through a tool's steps with the backend's blocking methods.
 
     Args:
         steps: The tool at work.
         backend: Answers what it asks.
         slots: How many calls with a time limit may go on at once. One that runs out of time
-            keeps its thread and its slot until it ends, since nothing can stop it.
+            keeps its thread and its slot until it ends, since nothing can stop it. As many as
+            are asked for when not given.
     """
-    try:
-        wanted = next(steps)
-        while True:
-            try:
-                given = _answer(wanted, backend, slots)
-            except _TOLD as error:
-                wanted = steps.throw(error)
-            else:
-                wanted = steps.send(given)
-    except StopIteration as end:
-        return cast("Result", end.value)
+    return go(steps, lambda wanted: _answer(wanted, backend, slots), _TOLD)
 
 
-def _answer(wanted: Ask, backend: BackendProtocol, slots: threading.Semaphore) -> object:
+def _answer(wanted: Ask, backend: BackendProtocol, slots: threading.Semaphore | None) -> object:
     call = _call(wanted, backend, wanted.method)
     if wanted.within_s is None:
         return call()
-    if not slots.acquire(blocking=False):
+    if slots is not None and not slots.acquire(blocking=False):
         raise BusyError
     executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="thalweg-files")
     future = executor.submit(contextvars.copy_context().run, call)
-    future.add_done_callback(lambda _: slots.release())
+    if slots is not None:
+        future.add_done_callback(lambda _: slots.release())
     executor.shutdown(wait=False)
     if not wait([future], timeout=wanted.within_s).done:
         raise OutOfTimeError(wanted.within_s)
@@ -100,17 +93,7 @@ def _answer(wanted: Ask, backend: BackendProtocol, slots: threading.Semaphore) -
 
 async def arun(steps: Steps[Result], backend: BackendProtocol) -> Result:
     """Go through a tool's steps with the backend's awaited methods."""
-    try:
-        wanted = next(steps)
-        while True:
-            try:
-                given = await _awaited(wanted, backend)
-            except _TOLD as error:
-                wanted = steps.throw(error)
-            else:
-                wanted = steps.send(given)
-    except StopIteration as end:
-        return cast("Result", end.value)
+    return await ago(steps, lambda wanted: _awaited(wanted, backend), _TOLD)
 
 
 async def _awaited(wanted: Ask, backend: BackendProtocol) -> object:
