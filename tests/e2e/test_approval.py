@@ -1,6 +1,5 @@
 """A person is asked before a call is run: in agents, in subagents, and over compactions."""
 
-import asyncio
 import json
 import random
 import sqlite3
@@ -13,7 +12,6 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
-from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
@@ -22,29 +20,13 @@ from langgraph.types import Command
 
 from tests.e2e.approving import step
 from tests.e2e.scripted import RuledModel, calls, says
+from tests.e2e.worlds import AT, Run, both_worlds, in_sync
 from thalweg import create_deep_agent
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.context.edits import Fold
 from thalweg.threads.history import turns
 
 KEY = ThreadKey("local", "t")
-AT: RunnableConfig = {"configurable": {"thread_id": "t"}}
-Run = Callable[[Any, Any], dict[str, Any]]
-
-
-def in_sync(agent: Any, given: Any) -> dict[str, Any]:  # noqa: ANN401 (any agent)
-    """Run an agent."""
-    result: dict[str, Any] = agent.invoke(given, AT)
-    return result
-
-
-def in_async(agent: Any, given: Any) -> dict[str, Any]:  # noqa: ANN401 (any agent)
-    """Run an agent on an event loop."""
-    result: dict[str, Any] = asyncio.run(agent.ainvoke(given, AT))
-    return result
-
-
-both_worlds = pytest.mark.parametrize("run", [in_sync, in_async])
 
 
 @tool

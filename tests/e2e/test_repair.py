@@ -1,6 +1,5 @@
 """Agents whose model repeats itself, says nothing, or writes what cannot be read."""
 
-import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count, pairwise
 from typing import Any
@@ -8,11 +7,11 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
-from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.e2e.scripted import RuledModel, calls, says
+from tests.e2e.worlds import AT, Run, both_worlds, in_sync
 from thalweg.archive import ThreadKey
 from thalweg.context.settings import ContextPolicy
 from thalweg.errors import ConfigError
@@ -21,23 +20,6 @@ from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.loops import LoopMiddleware
 from thalweg.middleware.patch_tool_calls import PatchToolCallsMiddleware
 
-AT: RunnableConfig = {"configurable": {"thread_id": "t"}}
-Run = Callable[[Any, Any], dict[str, Any]]
-
-
-def in_sync(agent: Any, given: Any) -> dict[str, Any]:  # noqa: ANN401 (any agent)
-    """Run an agent."""
-    result: dict[str, Any] = agent.invoke(given, AT)
-    return result
-
-
-def in_async(agent: Any, given: Any) -> dict[str, Any]:  # noqa: ANN401 (any agent)
-    """Run an agent on an event loop."""
-    result: dict[str, Any] = asyncio.run(agent.ainvoke(given, AT))
-    return result
-
-
-both_worlds = pytest.mark.parametrize("run", [in_sync, in_async])
 with_and_without = pytest.mark.parametrize("engine", [True, False], ids=["engine", "plain"])
 
 

@@ -1,38 +1,18 @@
 """The todo list: one a turn, in the state, and there after any number of compactions."""
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import TodoListMiddleware as LangChainTodoList
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.e2e.scripted import RuledModel, calls, says
+from tests.e2e.worlds import Run, both_worlds, in_sync
 from thalweg.middleware.answers import AnswerMiddleware
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.todos import TodoListMiddleware
-
-AT: RunnableConfig = {"configurable": {"thread_id": "t"}}
-Run = Callable[[Any, Any], dict[str, Any]]
-
-
-def in_sync(agent: Any, given: Any) -> dict[str, Any]:  # noqa: ANN401 (any agent)
-    """Run an agent."""
-    result: dict[str, Any] = agent.invoke(given, AT)
-    return result
-
-
-def in_async(agent: Any, given: Any) -> dict[str, Any]:  # noqa: ANN401 (any agent)
-    """Run an agent on an event loop."""
-    result: dict[str, Any] = asyncio.run(agent.ainvoke(given, AT))
-    return result
-
-
-both_worlds = pytest.mark.parametrize("run", [in_sync, in_async])
 
 
 def item(content: str, status: str = "pending") -> dict[str, str]:

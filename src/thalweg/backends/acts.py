@@ -104,7 +104,27 @@ class Act(_OfAgent):
                 return prompt("files_conflict_same_turn").render(verb=self._verb, path=path)
         return None
 
-    def reason(self, error: str) -> str:
+    def done(self, error: str | None) -> str | None:
+        """Note the change, if it was made; where it was not, say why in full."""
+        if error is not None:
+            return error if self._digest else self._reason(error)
+        if self._author is None or self._live is None:
+            return None
+        ledger = self._live.ledger
+        paths = {self._path, *(ledger.under(self._path) if self._digest == GONE else ())}
+        for path in paths:
+            ledger.changed(
+                self._author,
+                self._at_call,
+                path,
+                digest=self._digest,
+                whole=bool(self._digest),
+            )
+        if self._digest:
+            self._forget_unseen(paths)
+        return None
+
+    def _reason(self, error: str) -> str:
         """Add to why an edit failed that another changed the file, and tell the other."""
         if self._author is None or self._live is None or self._author.ended:
             return error
@@ -118,23 +138,6 @@ class Act(_OfAgent):
             who = prompt("files_other_call").render()
             return prompt("files_no_match").render(error=error, path=self._path, who=who)
         return error
-
-    def done(self, error: str | None) -> None:
-        """Note the change, if it was made."""
-        if error is not None or self._author is None or self._live is None:
-            return
-        ledger = self._live.ledger
-        paths = {self._path, *(ledger.under(self._path) if self._digest == GONE else ())}
-        for path in paths:
-            ledger.changed(
-                self._author,
-                self._at_call,
-                path,
-                digest=self._digest,
-                whole=bool(self._digest),
-            )
-        if self._digest:
-            self._forget_unseen(paths)
 
     @property
     def _at_call(self) -> Call:

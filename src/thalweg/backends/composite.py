@@ -105,38 +105,38 @@ class CompositeBackend(FlowBackend):
             entries=sorted(entries.values(), key=lambda info: info["path"]),
         )
 
-    def _read(self, file_path: str, offset: int, limit: int) -> Flow[ReadResult]:
-        place = self.place(file_path)
+    def _read(self, path: str, offset: int, limit: int) -> Flow[ReadResult]:
+        place = self.place(path)
         options: dict[str, object] = {"offset": offset, "limit": limit}
         result = yield Ask(place.backend, "read", (place.path,), options)
         read = _expect(ReadResult, result)
         return replace(read, error=place.outer_words(read.error)) if read.error else read
 
-    def _write(self, file_path: str, content: str) -> Flow[WriteResult]:
-        place = self.place(file_path)
+    def _write(self, path: str, content: str) -> Flow[WriteResult]:
+        place = self.place(path)
         result = yield Ask(place.backend, "write", (place.path, content))
-        return _outer(_expect(WriteResult, result), place, file_path)
+        return _outer(_expect(WriteResult, result), place, path)
 
-    def _edit(self, file_path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]:
-        place = self.place(file_path)
+    def _edit(self, path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]:
+        place = self.place(path)
         options: dict[str, object] = {"replace_all": replace_all}
         result = yield Ask(place.backend, "edit", (place.path, old, new), options)
-        return _outer(_expect(EditResult, result), place, file_path)
+        return _outer(_expect(EditResult, result), place, path)
 
-    def _delete(self, file_path: str) -> Flow[DeleteResult]:
-        place = self.place(file_path)
-        below = self._routes.under(file_path)
+    def _delete(self, path: str) -> Flow[DeleteResult]:
+        place = self.place(path)
+        below = self._routes.under(path)
         if below or (place.prefix is not None and place.path == "/"):
             mounts = ", ".join(below or [str(place.prefix)])
             return DeleteResult(
-                error=f"Error: '{file_path}' cannot be deleted as a whole: a backend of its own "
+                error=f"Error: '{path}' cannot be deleted as a whole: a backend of its own "
                 f"is mounted at {mounts}. Delete the files in it one by one."
             )
         try:
             result = yield Ask(place.backend, "delete", (place.path,))
         except NotImplementedError:
-            return DeleteResult(error=f"Error: deletion is not supported for '{file_path}'.")
-        return _outer(_expect(DeleteResult, result), place, file_path)
+            return DeleteResult(error=f"Error: deletion is not supported for '{path}'.")
+        return _outer(_expect(DeleteResult, result), place, path)
 
     def _grep(
         self, pattern: str, path: str | None, glob: str | None, max_count: int | None

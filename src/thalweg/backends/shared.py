@@ -4,8 +4,9 @@ Two rules: a change over what another agent changed, and this one has not seen s
 and told to both; a change that is not refused applies to what is there at that moment.
 """
 
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from thalweg.backends.acts import Act, Look, digest
 from thalweg.backends.child import Child, child_of, with_notices
@@ -29,6 +30,8 @@ from thalweg.backends.protocol import (
 
 __all__ = ["Child", "SharedBackend", "SharedSandbox", "child_of", "shared", "with_notices"]
 
+_Result = TypeVar("_Result", WriteResult, EditResult, DeleteResult)
+
 
 def shared(backend: BackendProtocol) -> "SharedBackend":
     """Make the view of a backend that the tools of an agent work through.
@@ -40,6 +43,28 @@ def shared(backend: BackendProtocol) -> "SharedBackend":
     if isinstance(backend, SandboxBackendProtocol):
         return SharedSandbox(backend)
     return SharedBackend(backend)
+
+
+def _change(act: Act, refused: type[_Result], make: Callable[[], _Result]) -> _Result:
+    """Make a change alone, or say why it must not be made."""
+    with act.alone():
+        if (problem := act.problem()) is not None:
+            return refused(error=problem)
+        result = make()
+        result.error = act.done(result.error)
+    return result
+
+
+async def _achange(
+    act: Act, refused: type[_Result], make: Callable[[], Awaitable[_Result]]
+) -> _Result:
+    """See `_change`."""
+    async with act.alone():
+        if (problem := act.problem()) is not None:
+            return refused(error=problem)
+        result = await make()
+        result.error = act.done(result.error)
+    return result
 
 
 class SharedBackend(BackendProtocol):
@@ -117,22 +142,12 @@ class SharedBackend(BackendProtocol):
     def write(self, file_path: str, content: str) -> WriteResult:
         """See `BackendProtocol.write`; an error if it would undo a change not seen."""
         act = Act(file_path, "written", digest=digest(content))
-        with act.alone():
-            if (problem := act.problem()) is not None:
-                return WriteResult(error=problem)
-            result = self.backend.write(file_path, content)
-            act.done(result.error)
-        return result
+        return _change(act, WriteResult, partial(self.backend.write, file_path, content))
 
     async def awrite(self, file_path: str, content: str) -> WriteResult:
         """See `write`."""
         act = Act(file_path, "written", digest=digest(content))
-        async with act.alone():
-            if (problem := act.problem()) is not None:
-                return WriteResult(error=problem)
-            result = await self.backend.awrite(file_path, content)
-            act.done(result.error)
-        return result
+        return await _achange(act, WriteResult, partial(self.backend.awrite, file_path, content))
 
     def edit(
         self,
@@ -142,15 +157,8 @@ class SharedBackend(BackendProtocol):
         replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
     ) -> EditResult:
         """See `BackendProtocol.edit`; what no longer matches names who changed it."""
-        act = Act(file_path, "edited")
-        with act.alone():
-            if (problem := act.problem()) is not None:
-                return EditResult(error=problem)
-            result = self.backend.edit(file_path, old_string, new_string, replace_all)
-            act.done(result.error)
-            if result.error is not None:
-                result.error = act.reason(result.error)
-        return result
+        edit = partial(self.backend.edit, file_path, old_string, new_string, replace_all)
+        return _change(Act(file_path, "edited"), EditResult, edit)
 
     async def aedit(
         self,
@@ -160,35 +168,18 @@ class SharedBackend(BackendProtocol):
         replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
     ) -> EditResult:
         """See `edit`."""
-        act = Act(file_path, "edited")
-        async with act.alone():
-            if (problem := act.problem()) is not None:
-                return EditResult(error=problem)
-            result = await self.backend.aedit(file_path, old_string, new_string, replace_all)
-            act.done(result.error)
-            if result.error is not None:
-                result.error = act.reason(result.error)
-        return result
+        edit = partial(self.backend.aedit, file_path, old_string, new_string, replace_all)
+        return await _achange(Act(file_path, "edited"), EditResult, edit)
 
     def delete(self, file_path: str) -> DeleteResult:
         """See `BackendProtocol.delete`; an error if a change not seen is in what would go."""
         act = Act(file_path, "deleted", digest=GONE)
-        with act.alone():
-            if (problem := act.problem()) is not None:
-                return DeleteResult(error=problem)
-            result = self.backend.delete(file_path)
-            act.done(result.error)
-        return result
+        return _change(act, DeleteResult, partial(self.backend.delete, file_path))
 
     async def adelete(self, file_path: str) -> DeleteResult:
         """See `delete`."""
         act = Act(file_path, "deleted", digest=GONE)
-        async with act.alone():
-            if (problem := act.problem()) is not None:
-                return DeleteResult(error=problem)
-            result = await self.backend.adelete(file_path)
-            act.done(result.error)
-        return result
+        return await _achange(act, DeleteResult, partial(self.backend.adelete, file_path))
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
         """See `BackendProtocol.upload_files`; never refused."""

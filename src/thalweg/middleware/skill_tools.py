@@ -14,7 +14,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as as_tool
 from langgraph.runtime import Runtime
 
-from thalweg.backends.utils import validate_path
+from thalweg.backends.paths import validate_path
 from thalweg.middleware.skill_pins import PINNED
 from thalweg.skills.format import INCLUDE_TOOLS, SkillMetadata
 
