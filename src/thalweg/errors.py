@@ -14,6 +14,13 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 │   ├── SummaryError            what a model wrote cannot stand for what it was to summarise
 │   └── WindowExceededError     what must stay is larger than the window
 │       └── RefusedError        the provider found even the smallest request too large
+├── MemoryStoreError            a memory cannot do what was asked; nothing was changed
+│   ├── NoSuchFactError         no fact of this memory has that id
+│   ├── NoSuchOperationError    no commit of this memory has that number, or it was forgotten
+│   ├── FactRefusedError        what was to be remembered may not be
+│   ├── DocumentError           a memory document cannot be read
+│   ├── StaleWriteError         someone else changed the memory first
+│   └── MemoryOffError          memory is off, or may not be written, here
 └── ArchiveError
     ├── HandleError             a handle names nothing this reader may read
     ├── RangeError              a handle is good, the range asked of it is not
@@ -269,6 +276,127 @@ def _refused(
     needed: int, window: int, irreducible: tuple[str, ...], kind: str, model: str, said: str
 ) -> RefusedError:
     return RefusedError(needed, window, irreducible, kind=kind, model=model, said=said)
+
+
+class MemoryStoreError(ThalwegError):
+    """A memory cannot do what was asked; nothing was changed."""
+
+    code = "memory"
+
+
+class NoSuchFactError(MemoryStoreError):
+    """No fact of this memory has that id.
+
+    A fact that never existed, one that was forgotten and one of another scope are told alike.
+
+    Attributes:
+        fact: The id, as it was given.
+    """
+
+    code = "memory.no_such_fact"
+
+    def __init__(self, fact: str) -> None:
+        super().__init__(fact)
+        self.fact = fact
+
+    def __str__(self) -> str:
+        return f"no fact {self.fact!r} in this memory; copy an id as it is listed"
+
+
+class NoSuchOperationError(MemoryStoreError):
+    """No commit of this memory has that number, or what it did was forgotten.
+
+    Attributes:
+        operation: The number, as it was given.
+    """
+
+    code = "memory.no_such_operation"
+
+    def __init__(self, operation: int) -> None:
+        super().__init__(operation)
+        self.operation = operation
+
+    def __str__(self) -> str:
+        return (
+            f"no change {self.operation} in this memory that could be undone; "
+            "copy a number as the history lists it"
+        )
+
+
+class FactRefusedError(MemoryStoreError):
+    """What was to be remembered may not be.
+
+    Attributes:
+        content: The beginning of it.
+        problem: What is wrong with it, and how to mend it.
+    """
+
+    code = "memory.refused"
+
+    def __init__(self, content: str, problem: str) -> None:
+        super().__init__(content[:200], problem)
+        self.content = content[:200]
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.content[:80]!r} cannot be remembered: {self.problem}"
+
+
+class DocumentError(MemoryStoreError):
+    """A memory document cannot be read; the memory is as it was.
+
+    Attributes:
+        where: The file and the place in it (`memory.json: facts[3].confidence`).
+        problem: What is wrong there.
+        mend: What to write instead.
+    """
+
+    code = "memory.document"
+
+    def __init__(self, where: str, problem: str, mend: str) -> None:
+        super().__init__(where, problem, mend)
+        self.where = where
+        self.problem = problem
+        self.mend = mend
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.problem}; {self.mend}"
+
+
+class StaleWriteError(MemoryStoreError):
+    """Someone else changed the memory first: read it again, and decide again.
+
+    Attributes:
+        problem: What was changed.
+    """
+
+    code = "memory.stale_write"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"the memory was changed meanwhile: {self.problem}; read it again and try again"
+
+
+class MemoryOffError(MemoryStoreError):
+    """Memory is off, or may not be written, here.
+
+    Attributes:
+        where: What is off: the setting or the thread.
+        mend: How to turn it on.
+    """
+
+    code = "memory.off"
+
+    def __init__(self, where: str, mend: str) -> None:
+        super().__init__(where, mend)
+        self.where = where
+        self.mend = mend
+
+    def __str__(self) -> str:
+        return f"memory does not take this: {self.where}; {self.mend}"
 
 
 class ArchiveError(ThalwegError):

@@ -13,9 +13,8 @@ from thalweg.archive.passages import MAX_CHARS, MAX_LINE_CHARS, cut
 from thalweg.archive.question import ask
 from thalweg.archive.reading import read_piece
 from thalweg.archive.shapes import SHAPE_WORDS, looks_like
-from thalweg.archive.stems import stem
-from thalweg.archive.words import find_tokens, token_words, words
 from thalweg.entries import Message, Opaque, Part, Text, Thinking, ToolCall
+from thalweg.words import find_tokens, stem, token_words, words
 
 any_text = st.text(st.characters(), max_size=400)
 """Every character there is, lone surrogates included."""

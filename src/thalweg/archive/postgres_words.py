@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import psycopg
 
 from thalweg.archive.index import BITS
-from thalweg.archive.stems import stem
+from thalweg.words import stem
 
 _BLOCK_BITS = 11
 """Passages of one block: 2**11. Each is two bytes of a row, so that a row stays below 4 kB."""

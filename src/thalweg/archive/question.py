@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from thalweg.archive.shapes import SHAPE_WORDS, is_shape_word, shapes_asked
-from thalweg.archive.words import words
+from thalweg.words import words
 
 MAX_CHARS = 4_000
 """So much of a query is read."""

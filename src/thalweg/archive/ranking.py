@@ -16,8 +16,8 @@ from thalweg.archive.excerpts import best_window, segments, widen
 from thalweg.archive.index import Hits, Row
 from thalweg.archive.question import Question
 from thalweg.archive.shapes import SHAPE_WORDS, looks_like
-from thalweg.archive.words import find_tokens, token_words
 from thalweg.tokens import Counter
+from thalweg.words import find_tokens, token_words
 
 SHORTLIST = 240
 """Passages that are read."""

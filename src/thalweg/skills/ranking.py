@@ -4,9 +4,8 @@ import math
 from collections import Counter as Counted
 from collections.abc import Sequence
 
-from thalweg.archive.stems import stem
-from thalweg.archive.words import words
 from thalweg.skills.format import SkillMetadata
+from thalweg.words import stem, words
 
 NAME_WEIGHT = 3.0
 """What a word counts that stands in the name, to one in the description."""

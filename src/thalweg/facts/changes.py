@@ -1,0 +1,40 @@
+"""Changes of a memory: the whole vocabulary. A plan is a tuple of them, a commit takes it whole.
+
+Each says why. What a change replaces is kept by the store, so that every commit can be undone.
+"""
+
+from dataclasses import dataclass
+
+from thalweg.facts.values import Fact, FactId, Section, SectionName
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Add a fact, or put it in the place of the one with its id (merged, edited, superseded)."""
+
+    fact: Fact
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Take a fact out of the memory. Its row stays in the log of operations until `forget`."""
+
+    id: FactId
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Write a section of the profile; one without a text is taken out."""
+
+    section: Section
+    why: str
+
+    @property
+    def name(self) -> SectionName:
+        """The section's name."""
+        return self.section.name
+
+
+Change = Put | Drop | Write

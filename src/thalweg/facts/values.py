@@ -1,0 +1,155 @@
+"""The frozen values of memory: scopes, turns, facts with their evidence, the profile.
+
+Times are aware UTC in ISO 8601 (`2026-03-01T10:00:00Z`), or empty where they are not known.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal, NewType
+
+FactId = NewType("FactId", str)
+"""Opaque; `fact-` and some letters and digits where we made it."""
+NO_FACT = FactId("")
+
+Category = Literal["preference", "knowledge", "context", "behavior", "goal"]
+"""What a fact is about, in DeerFlow's words."""
+
+Status = Literal["active", "superseded", "quarantined", "expired"]
+"""`active` facts are recalled. `superseded` ones answer questions about the past.
+`quarantined` ones wait for the user's word: see `review`. `expired` ones were let go of for
+want of room and are recalled no more."""
+
+
+class Trust(IntEnum):
+    """Who is behind a text. What is derived from several has the least trust of them.
+
+    The harness sets it from where a text came from, never a model.
+    """
+
+    WEB = 0
+    """A page, a search result."""
+    TOOL = 1
+    """A tool's result, a file; an answer that the model wrote with such before it."""
+    ASSISTANT = 2
+    """The model, with nothing but the user's words before it."""
+    IMPORT = 3
+    """A document that the user imported."""
+    USER = 4
+    """The user's own words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memory. It comes from the authenticated caller, never from a model or a filter."""
+
+    owner: str
+    agent: str = ""
+    """An agent with a memory of its own for this owner; empty for the one all agents share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What somebody said in a thread, as memory keeps it: one message, its own words only."""
+
+    thread: str
+    seq: int
+    """Place among the turns that memory has of this thread, from 0, without gaps."""
+    role: Literal["user", "assistant"]
+    text: str
+    """The speaker's own words: quotations and pasted text left out (see `own_words`)."""
+    said_at: str
+    trust: Trust
+    author: str = ""
+    """The speaker's name, where it is known."""
+    position: int = -1
+    """Position in the thread's log; -1 where there is none."""
+    uid: str = ""
+    """The message's own id, or a digest of it: the same message is kept once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Where a fact was learned."""
+
+    thread: str
+    uid: str
+    """Of the message; see `Turn.uid`."""
+    quote: str
+    """Word for word from `Turn.text`."""
+    said_at: str
+    trust: Trust
+    position: int = -1
+    """Position in the thread's log; -1 where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One remembered statement."""
+
+    id: FactId
+    content: str
+    category: Category
+    confidence: float
+    """0 to 1. Gates writing and breaks ties; it is no part of relevance."""
+    created_at: str
+    source: str
+    """Thread it was first learned in; `manual`, `import` where it was not learned."""
+    subject: str = ""
+    """Who or what it is about, folded (`user`, `project atlas`); empty where it is not known."""
+    attribute: str = ""
+    """What it tells of the subject, folded (`employer`, `home city`); empty where not known."""
+    value: str = ""
+    """What it tells, folded; empty where it is not known."""
+    evidence: tuple[Evidence, ...] = ()
+    aliases: tuple[str, ...] = ()
+    """Other wordings that were merged into it."""
+    trust: Trust = Trust.USER
+    language: str = ""
+    """ISO 639-1."""
+    valid_from: str = ""
+    """Since when it holds; `observed_at` where it was not said."""
+    valid_to: str = ""
+    """Until when it held; empty while it holds."""
+    observed_at: str = ""
+    """When it was last said."""
+    superseded_by: FactId = NO_FACT
+    supersedes: tuple[FactId, ...] = ()
+    status: Status = "active"
+    written_by: str = "user"
+    """`user`, `import`, `agent` (its tool `remember`), or `learned:MODEL`."""
+    protected: bool = False
+    """Never let go of for want of room, never changed by what is learned."""
+
+
+SectionName = Literal[
+    "workContext",
+    "personalContext",
+    "topOfMind",
+    "recentMonths",
+    "earlierContext",
+    "longTermBackground",
+]
+USER_CONTEXT: tuple[SectionName, ...] = ("workContext", "personalContext", "topOfMind")
+HISTORY: tuple[SectionName, ...] = ("recentMonths", "earlierContext", "longTermBackground")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One text of the profile."""
+
+    name: SectionName
+    text: str
+    updated_at: str = ""
+    cites: tuple[FactId, ...] = ()
+    """The facts it was written from. Without them it is the user's own text, or imported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What memory tells of a user in whole sentences; sections without a text are left out."""
+
+    sections: tuple[Section, ...] = ()
+
+    def text(self, name: SectionName) -> str:
+        """Read one section; empty where there is none."""
+        return next((section.text for section in self.sections if section.name == name), "")

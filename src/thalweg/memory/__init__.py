@@ -1,0 +1,5 @@
+"""The memory of every owner: facts, turns and a profile, kept, indexed and brought back.
+
+Two rules: every statement is bound to one scope, which the caller's handle was made for; what
+a commit did can be undone until it is forgotten, and what is forgotten is nowhere.
+"""

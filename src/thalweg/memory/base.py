@@ -1,0 +1,302 @@
+"""What a store of memories is. `thalweg.memory.handle.Memory` is what people use on top of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, Self
+
+from thalweg.facts.changes import Change
+from thalweg.facts.values import Fact, FactId, Profile, Scope, Status, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that can be recalled: a turn or a fact."""
+
+    number: int
+    """In its scope; newer items have higher numbers."""
+    turn: Turn | None = None
+    fact: Fact | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where the words of a question occur in a scope, as far as it was worth looking."""
+
+    numbers: Mapping[int, Mapping[str, int]]
+    """Items with the words that stand in each, and how often."""
+    counts: Mapping[str, float]
+    """For each word how many items of the scope have it; may be an estimate for common ones."""
+    total: int
+    """Items of the scope that can be recalled."""
+    mean_words: float
+    """Words of an item on the average, as `words.words` counts them."""
+    near: Mapping[int, float]
+    """Items that vectors found, with their cosine; empty without vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One commit, as it is told to people."""
+
+    id: int
+    """Ascending in its scope."""
+    at: str
+    actor: str
+    """`user`, `import`, `agent`, `learned:MODEL`, `undo`."""
+    why: str
+    changes: tuple[Change, ...]
+    """What it did. Empty where it was forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """How far a thread was learned from; committed with what was learned."""
+
+    thread: str
+    expected: int
+    """Turns of the thread that had been learned from before."""
+    upto: int
+    """Turns that have been now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A thread with turns that were not learned from, leased to one worker."""
+
+    scope: Scope
+    thread: str
+    lease: str
+    """What the worker shows to commit and to finish: it is void when the lease ran out."""
+    attempt: int
+    """From 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What to forget; everything that any of them names."""
+
+    facts: tuple[FactId, ...] = ()
+    threads: tuple[str, ...] = ()
+    """All turns of these threads, and what was learned from nothing else."""
+    uids: tuple[str, ...] = ()
+    """Turns, and what was learned from nothing else."""
+    everything: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What `forget` did, or would do. Holds no content."""
+
+    facts: tuple[FactId, ...]
+    turns: int
+    sections: int
+    operations: int
+    """Operations whose content was taken out."""
+    reopened: tuple[FactId, ...]
+    """Facts that only a forgotten one had superseded: they hold again."""
+    hashes: tuple[str, ...]
+    """Tombstones: keyed digests that keep the same from being learned again."""
+    remaining: tuple[tuple[str, int], ...] = ()
+    """Threads and positions of their logs where it was said, which memory does not delete."""
+    dry_run: bool = False
+
+
+class MemoryStore(Protocol):
+    """The memories of all scopes, in one database.
+
+    Calls block; each is atomic and durable when it returns. A scope that was never written to
+    is empty. Safe to share between threads of one process, and between processes. `now` is
+    aware UTC in ISO 8601 everywhere: the caller has the clock.
+    """
+
+    # -- turns ---------------------------------------------------------------------------
+
+    def capture(
+        self, scope: Scope, thread: str, turns: Sequence[Turn], *, upto: int | None = None
+    ) -> int:
+        """Keep turns of a thread, oldest first; those whose `uid` is there are passed over.
+
+        A turn with a tombstone is not kept. `seq` is given by the store. They can be recalled
+        at once.
+
+        Args:
+            scope: Whose.
+            thread: Which.
+            turns: What was said.
+            upto: Length of the thread's log that was looked at; see `captured`.
+
+        Returns:
+            How many turns were new.
+        """
+        ...
+
+    def captured(self, scope: Scope, thread: str) -> int:
+        """Tell up to which length the thread's log was looked at."""
+        ...
+
+    def turns(
+        self, scope: Scope, thread: str, first: int = 0, last: int | None = None
+    ) -> list[Turn]:
+        """Read turns of a thread by `seq`, `last` included."""
+        ...
+
+    def learned(self, scope: Scope, thread: str) -> int:
+        """Count the turns of a thread that were learned from."""
+        ...
+
+    # -- facts and profile ---------------------------------------------------------------
+
+    def version(self, scope: Scope) -> int:
+        """Number the states of a scope: every commit and every `forget` raises it."""
+        ...
+
+    def facts(
+        self,
+        scope: Scope,
+        *,
+        ids: Sequence[FactId] | None = None,
+        statuses: Sequence[Status] | None = ("active",),
+    ) -> list[Fact]:
+        """Read facts, oldest first; `None` means any id, any status."""
+        ...
+
+    def profile(self, scope: Scope) -> Profile:
+        """Read the profile."""
+        ...
+
+    def commit(
+        self,
+        scope: Scope,
+        changes: Sequence[Change],
+        *,
+        expected: int,
+        actor: str,
+        now: str,
+        why: str = "",
+        learned: Learned | None = None,
+        lease: str = "",
+    ) -> Operation | None:
+        """Change a memory, all or nothing, and log it.
+
+        A fact with a tombstone is passed over. `None` is returned where nothing was left to do;
+        `learned` is taken in all the same.
+
+        Raises:
+            StaleWriteError: The scope's version is not `expected`, the thread was learned from
+                by somebody else, or the lease is void: read again and plan again.
+        """
+        ...
+
+    def is_forgotten(self, scope: Scope, texts: Sequence[str]) -> list[bool]:
+        """Tell of each text (content of a fact, `uid` of a turn) whether it has a tombstone."""
+        ...
+
+    # -- recall --------------------------------------------------------------------------
+
+    def find(
+        self,
+        scope: Scope,
+        words: Sequence[str],
+        *,
+        vector: bytes = b"",
+        limit: int = 2_000,
+    ) -> Found:
+        """Find items by words (`thalweg.words.words`), and by a vector where there are any.
+
+        Args:
+            scope: Whose.
+            words: Of the question, each once, the most telling first.
+            vector: Of the question: float32, little endian, of length 1; empty for none.
+            limit: About how many items are worth a look.
+        """
+        ...
+
+    def items(self, scope: Scope, numbers: Sequence[int]) -> list[Item]:
+        """Read items; numbers that name nothing are left out."""
+        ...
+
+    def beside(self, scope: Scope, numbers: Sequence[int], reach: int = 2) -> dict[int, list[int]]:
+        """List for each turn the numbers of those said within `reach` before and after it."""
+        ...
+
+    # -- control -------------------------------------------------------------------------
+
+    def operations(
+        self, scope: Scope, *, fact: FactId | None = None, limit: int | None = None
+    ) -> list[Operation]:
+        """List commits, newest first; of one fact, or of all."""
+        ...
+
+    def undo(self, scope: Scope, operation: int, *, now: str) -> Operation:
+        """Put back what one commit changed.
+
+        Raises:
+            NoSuchOperationError: There is no such commit, or its content was forgotten.
+            StaleWriteError: What it changed was changed again since: undo that first.
+        """
+        ...
+
+    def restore(self, scope: Scope, operation: int, *, now: str) -> list[Operation]:
+        """Undo every commit after one, newest first; 0 undoes all. See `undo`."""
+        ...
+
+    def forget(
+        self, scope: Scope, selection: Selection, *, now: str, dry_run: bool = False
+    ) -> Receipt:
+        """Delete for good: facts, evidence, index, profile text, log of operations, jobs.
+
+        What is forgotten is in no file of the store afterwards (a server's backups, logs and
+        replicas follow its operator's rules), and is not learned again from the same messages.
+        """
+        ...
+
+    def set_mode(self, scope: Scope, thread: str, mode: str) -> None:
+        """Set what memory does with a thread: `on`, `read_only`, `incognito`, `off`."""
+        ...
+
+    def mode(self, scope: Scope, thread: str) -> str:
+        """Tell what memory does with a thread; `on` where nothing was set."""
+        ...
+
+    def scopes(self, owner: str) -> list[Scope]:
+        """List an owner's scopes."""
+        ...
+
+    # -- jobs ----------------------------------------------------------------------------
+
+    def note(
+        self, scope: Scope, thread: str, *, now: str, debounce_s: float, max_wait_s: float
+    ) -> None:
+        """Say that a thread has turns to learn from, once it is quiet or has waited enough."""
+        ...
+
+    def lease(self, *, now: str, lease_s: float, worker: str) -> Job | None:
+        """Take a job that is due, the longest waiting first, or one whose lease ran out."""
+        ...
+
+    def finish(self, job: Job, *, now: str, retry_s: float | None = None) -> None:
+        """Give a job back: done if nothing came since, or due again in `retry_s`.
+
+        A lease that is void is passed over.
+        """
+        ...
+
+    def next_due(self) -> str | None:
+        """Tell when the next job is due; `None` where there is none."""
+        ...
+
+    def close(self) -> None:
+        """Release what the store holds open. Closing twice is fine."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the store."""
+        ...

@@ -1,0 +1,10 @@
+"""The words of a text, in any language, as every search compares them.
+
+Two rules: a text and a question about it go through the same function; nothing here knows what
+the words are looked up in.
+"""
+
+from thalweg.words.stems import stem
+from thalweg.words.words import find_tokens, fold, token_words, words
+
+__all__ = ["find_tokens", "fold", "stem", "token_words", "words"]
