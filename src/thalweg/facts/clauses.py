@@ -7,6 +7,7 @@ others or told to the agent to do. Facts rest on sound clauses only.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from thalweg.facts import moods
@@ -41,6 +42,7 @@ class Clause:
     wished: bool = False
 
 
+@lru_cache(maxsize=64)
 def clauses(text: str) -> tuple[Clause, ...]:
     """Take own words apart, in order.
 
@@ -102,7 +104,10 @@ _BREAK = re.compile(
     rf"|{MARKER.pattern}"
 )
 _PREFERS_TO = re.compile(r"\bprefer\w*\s+(?!to\b)[^,.;]{1,40}?(\s+)(?=to\s+\w+)", re.IGNORECASE)
-_BUT = re.compile(r"^\W*(?:but|only|just|always|rather|sondern|aber|mais|pero|sino|mas|ma|но|а|但|而是|只)", re.IGNORECASE)
+_BUT = re.compile(
+    r"^\W*(?:but|only|just|always|rather|sondern|aber|mais|pero|sino|mas|ma|но|а|但|而是|只)",
+    re.IGNORECASE,
+)
 
 
 def _parts(text: str, start: int, end: int, number: int) -> Iterator[Clause]:
@@ -215,7 +220,9 @@ def _questions(said: str, found: list[Clause]) -> list[Clause]:
 
 def _all(found: Iterable[Clause], soundness: Soundness, problem: str) -> list[Clause]:
     return [
-        clause if clause.soundness == "unsound" else replace(clause, soundness=soundness, problem=problem)
+        clause
+        if clause.soundness == "unsound"
+        else replace(clause, soundness=soundness, problem=problem)
         for clause in found
     ]
 

@@ -12,9 +12,11 @@ from thalweg.facts.blocks import find_blocks
 from thalweg.facts.letters import hiding, visible, with_plain_lines
 from thalweg.facts.pasted import find_pasted
 from thalweg.facts.quotations import find_quotations
-from thalweg.facts.spans import Span
+from thalweg.facts.spans import TAKEN, Span
 
-MARKER = re.compile(r"\[(?:quoted text|pasted text|code|hidden text)(?:, (\d+) characters)?\]|\[…\]")
+MARKER = re.compile(
+    r"\[(?:quoted text|pasted text|code|hidden text)(?:, (\d+) characters)?\]|\[…\]"
+)
 """What stands where something was left out."""
 
 
@@ -47,7 +49,8 @@ def without_markers(text: str) -> str:
 
 
 def _left_out(text: str) -> str:
-    return _marked(text, [*find_blocks(text), *find_pasted(text), *find_quotations(text)])
+    left = MARKER.sub(lambda found: TAKEN * len(found[0]), text)
+    return _marked(text, [*find_blocks(left), *find_pasted(left), *find_quotations(left)])
 
 
 def _marked(text: str, found: Iterable[Span]) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from thalweg.facts.spans import Span, lines, paragraph_end
+from thalweg.facts.spans import TAKEN, Span, lines, paragraph_end
 
 
 def find_pasted(text: str) -> list[Span]:
@@ -13,12 +13,13 @@ def find_pasted(text: str) -> list[Span]:
         >>> find_pasted("Summarize this: the moon is made of cheese.")
         [Span(start=16, end=43, kind='pasted text')]
     """
-    return [*_handed_over(text), *_handed_over_before(text), *_mails(text), *_transcripts(text),
-            *_reported(text)]  # fmt: skip
+    return [*_handed_over(text), *_handed_over_before(text), *_mails(text), *_letters(text),
+            *_transcripts(text), *_reported(text)]  # fmt: skip
 
 
 _STRONG = (
-    r"(?:summari[sz]e|sum(?:ming)? up|tl;?dr|translate|proof-?read|paraphrase|rephrase|reword"
+    r"(?:summari[sz]e|sum(?:ming)? up|fix (?:the|my|any) (?:grammar|spelling|typos|wording|mistakes)"
+    r"|what (?:does|do) (?:it|this|that|these|they) (?:mean|say)|tl;?dr|translate|proof-?read|paraphrase|rephrase|reword"
     r"|copy-?edit|spell-?check|fact-?check|fasse?\b.{0,60}\bzusammen|zusammenfassen|übersetz\w*"
     r"|korrigier\w*|résum(?:e|ez|er)\b|tradui(?:s|sez|re|t)\b|corrige\w*|resum(?:e|a|ir|as)\b"
     r"|traduc(?:e|ir|i)\b|traduz(?:a|ca|ir)?\b|tradú\w*|riassum\w+|перевед\w*|переведи\w*"
@@ -77,7 +78,9 @@ def _after_task(text: str, place: int) -> int | None:
     return stop.end() if stop and line_end - stop.end() > _ONE_LINE else None
 
 
-_ADDRESS = re.compile(r"[ \t]*(?:https?://|www\.|[\w.+-]+@|[~./]|\w+\.\w{2,}/)\S*[.,;]?[ \t]*(?=\n|$)")
+_ADDRESS = re.compile(
+    r"[ \t]*(?:https?://|www\.|[\w.+-]+@|[~./]|\w+\.\w{2,}/)\S*[.,;]?[ \t]*(?=\n|$)"
+)
 
 
 def _is_address(text: str, place: int) -> bool:
@@ -165,8 +168,39 @@ _FIRST = re.compile(
 )
 
 
+_CHAT_HEAD = re.compile(
+    r"^[^\W\d_][^\n:：]{0,30}?[,\s]+[\[(]?(?:\d[\d./-]{3,9}[, ]+)?\d\d?:\d\d(?::\d\d)?(?: ?[AP]M)?[\])]?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FILE_HEAD = re.compile(r"^[ \t]*[\w./~-]*\w\.[A-Za-z]\w{0,4}[ \t]*\n(?=[^\n])", re.MULTILINE)
+_GREETING = re.compile(
+    r"^[ \t]*(?:dear|hi|hello|hey|good (?:morning|day)|to whom it may concern|sehr geehrte\w*|liebe[r]?|hallo"
+    r"|bonjour|chère?|estimad[oa]|hola|caro|cara|уважаем\w+|尊敬的|亲爱的)[^\n]{0,50}[,，!:：][ \t]*$|^[^\n]{0,20}您好[，,:：]?",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SIGNED = re.compile(
+    r"^[ \t]*(?:(?:kind(?:est)?|best|warm(?:est)?|with|many) (?:regards|wishes|thanks)|regards|sincerely|yours\b|best,"
+    r"|cheers,|mit freundlichen|viele grüße|cordialement|saludos|un saludo|atentamente|с уважением|此致|敬礼|敬上|祝好)"
+    r"[^\n]*$|^-- $",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def _letters(text: str) -> Iterator[Span]:
+    """Take a letter from its greeting to the end, and what stands under a file's name."""
+    greeting, signed = _GREETING.search(text), _SIGNED.search(text)
+    if signed and signed[0] == "-- ":
+        yield Span(0, len(text), "pasted text")
+    elif greeting and signed and greeting.start() < signed.start():
+        yield Span(greeting.start(), len(text), "pasted text")
+    if head := _FILE_HEAD.search(text):
+        yield Span(head.start(), len(text), "pasted text")
+
+
 def _transcripts(text: str) -> Iterator[Span]:
     """Take what others say in lines that begin with who speaks, to the end of the message."""
+    if (head := _CHAT_HEAD.search(text)) and text[head.end() :].strip():
+        yield Span(head.start(), len(text), "quoted text")
     seen: dict[str, int] = {}
     for start, end in lines(text):
         label = _LABEL.match(text, start, end)
@@ -186,7 +220,7 @@ _SOURCE = (
     r"|stack ?trace|traceback|transcript|chat|conversation|memo|report|answer|response|reply"
     r"|results?|snippet|excerpt|quote|passage|text|paragraph|file|pdf|advert(?:isement)?|newsletter"
     r"|slack|whatsapp|sms|memory|memories|summary|ticket|issue|prompt|instructions?|contract|terms"
-    r"|profile|press release|announcement|nachricht|brief|artikel"
+    r"|profile|press release|announcement|poem|lyrics|sentences?|phrase|statement|nachricht|brief|artikel"
     r"|webseite|courriel|lettre|correo|mensaje|artículo|письмо|статья|сообщение)\b"
     r"|邮件|文章|网页|消息|聊天记录|日志|输出|原文|报告|报错|短信|帖子|评论|摘要|总结|对话|记录|合同|公告|内容|资料|攻略"
     r"|メール|記事|ログ|메일|기사"
@@ -234,7 +268,7 @@ def _reported(text: str) -> Iterator[Span]:
             yield Span(found.end(), _end_of_report(text, found.end()), "pasted text")
 
 
-_MARKED = re.compile(r"\s*((?:[ \t]*[>＞][^\n]*(?:\n|$))+|\[(?:quoted text|pasted text|code)[^\]\n]*\])")
+_MARKED = re.compile(rf"\s*((?:[ \t]*[>＞][^\n]*(?:\n|$))+|{TAKEN}+)")
 
 
 def _end_of_report(text: str, start: int) -> int:

@@ -1,6 +1,7 @@
 """Quotations inside a sentence, and what only looks like one: names in quotation marks."""
 
 import re
+from collections import deque
 from collections.abc import Iterator
 
 from thalweg.facts.spans import Span, paragraph_end
@@ -9,7 +10,6 @@ _PAIRS = (
     ("“", "”"), ("„", "“”"), ("«", "»"), ("»", "«"), ("‹", "›"), ("「", "」"), ("『", "』"),
     ("《", "》"), ("〈", "〉"), ("‘", "’"), ("＂", "＂"), ("〝", "〟"),
 )  # fmt: skip
-_STRAIGHT = re.compile(r'(?<![\w"])"(?=\S)|"')
 _SINGLE = re.compile(r"(?<![\w'’])'(?=\S)(.{1,300}?)(?<=\S)'(?!\w)")
 _CODE = re.compile(r"(?<!`)(`{1,2})(?!`)(.{1,2000}?)(?<!`)\1(?!`)")
 
@@ -72,23 +72,18 @@ def _paired(text: str) -> Iterator[Span]:
 
 def _straight(text: str) -> Iterator[Span]:
     """Pair straight marks paragraph by paragraph; one left over runs to the paragraph's end."""
-    marks = [found.start() for found in _STRAIGHT.finditer(text) if not _is_inch(text, found)]
+    is_odd = text.count('"') % 2 == 1
+    places = [found.start() for found in re.finditer('"', text)]
+    marks = deque(
+        place for place in places if not (is_odd and text[max(0, place - 1) : place].isdigit())
+    )
     while marks:
-        start = marks.pop(0)
+        start = marks.popleft()
         limit = paragraph_end(text, start)
-        if marks:
-            end = marks.pop(0) + 1
-        elif text[start + 1 : start + 2].strip():
-            end = limit
-        else:
-            break
+        if not marks and not text[start + 1 : start + 2].strip():
+            return
+        end = marks.popleft() + 1 if marks else limit
         yield from _judged(text, start, end, _last_mark(text, '"', end, limit))
-        marks = [mark for mark in marks if mark >= end]
-
-
-def _is_inch(text: str, found: re.Match[str]) -> bool:
-    before = text[max(0, found.start() - 1) : found.start()]
-    return before.isdigit() and text.count('"') % 2 == 1
 
 
 def _last_mark(text: str, closing: str, end: int, limit: int) -> int:
@@ -105,7 +100,11 @@ def _code(text: str) -> Iterator[Span]:
     for found in _CODE.finditer(text):
         inner = found[2].strip()
         speaks = _PERSON.search(inner) is not None and " " in inner
-        if len(inner) > MAX_COMMAND_CHARS or speaks or _INTRODUCED.search(text[: found.start()][-80:]):
+        if (
+            len(inner) > MAX_COMMAND_CHARS
+            or speaks
+            or _INTRODUCED.search(text[: found.start()][-80:])
+        ):
             if not speaks and len(inner.split()) == 1:
                 continue
             yield Span(found.start(), found.end(), "code")
