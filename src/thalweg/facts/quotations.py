@@ -20,7 +20,8 @@ MAX_COMMAND_CHARS = 120
 _PERSON = re.compile(
     r"\b(?:I|I'm|I’m|I've|I’ve|I'd|me|my|we|we're|our|us|you|your|ich|mich|mein\w*|wir|unser\w*|du"
     r"|je|moi|mon|ma|mes|nous|tu|vous|yo|mis?|tengo|soy|eu|meu|minha|io|mio|mia|the user|user)\b"
-    r"|\b(?:j|m)['’]|[我你您咱]|用户|[私僕]|ユーザー|\b(?:я|мне|мой|моя|мы|ты|вы)\b|나는|저는|제가|내가",
+    r"|\b(?:j|m)['’]|[我你您咱]|用户|[私僕]|ユーザー|\b(?:я|мне|мой|моя|мы|ты|вы)\b|나는|저는"
+    r"|제가|내가",
     re.IGNORECASE,
 )
 _ORDER = re.compile(
@@ -32,7 +33,8 @@ _ORDER = re.compile(
 _INTRODUCED = re.compile(
     r"\b(?:says?|said|saying|writes?|wrote|told|texted|replied|answered|reads?|reading|states?"
     r"|stated|claims?|claimed|posted|commented|mentioned|quoting|quotes?|according to|translate"
-    r"|summari[sz]e|like this|line|sentence|phrase|text|message|e-?mail|note|review|ad|prompt|sagt\w*"
+    r"|summari[sz]e|like this|line|sentence|phrase|text|message|e-?mail|note|review|ad|prompt"
+    r"|sagt\w*"
     r"|schrieb|meinte|écrit|dit|dijo|dice|disse|сказал\w*|пишет)\b[^\"“„«「『.!?\n]{0,40}$"
     r"|(?:说|写道|写着|表示|回复|提到|造谣|称|问|答|言った|말했)[^。！？\n]{0,12}$|[:：]\s*$",
     re.IGNORECASE,
