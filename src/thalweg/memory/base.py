@@ -1,59 +1,13 @@
 """What a store of memories is. `thalweg.memory.handle.Memory` is what people use on top of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
 from thalweg.facts.changes import Change
+from thalweg.facts.found import Found, Item
 from thalweg.facts.values import Fact, FactId, Profile, Scope, Status, Turn
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """Something that can be recalled: a fact, or a piece of a turn.
-
-    A short turn is one piece. A long one is several, with numbers in a row, so that a long
-    answer does not outweigh a short one with the same words.
-    """
-
-    number: int
-    """In its scope; newer items have higher numbers."""
-    turn: Turn | None = None
-    """The whole turn, whichever piece of it this is."""
-    fact: Fact | None = None
-    start: int = 0
-    """Character of `turn.text` at which the piece begins."""
-    end: int | None = None
-    """Character of `turn.text` before which it ends; `None` for the end of the text."""
-
-    @property
-    def text(self) -> str:
-        """What it says: the fact's content, or its piece of the turn."""
-        if self.fact is not None:
-            return self.fact.content
-        return "" if self.turn is None else self.turn.text[self.start : self.end]
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Where the words of a question occur in a scope, as far as it was worth looking."""
-
-    places: Mapping[str, Mapping[int, int]]
-    """For each word the items it stands in, and how often. Of the items that any word found,
-    at most about `limit` are in it, those with the most telling words; whatever is in it is
-    there with all its words."""
-    counts: Mapping[str, int]
-    """For each word how many items of the scope have it."""
-    lengths: Mapping[int, int]
-    """Words of each item that was found, as `words.words` counts them, names and dates
-    included; 255 stands for more."""
-    total: int
-    """Items of the scope that can be recalled."""
-    mean_words: float
-    """Words of an item on the average."""
-    near: Mapping[int, float]
-    """Items that vectors found, with their cosine; empty without vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,11 +177,12 @@ class MemoryStore(Protocol):
         vector: bytes = b"",
         limit: int = 2_000,
     ) -> Found:
-        """Find items by words (`thalweg.words.words`), and by a vector where there are any.
+        """Find items by words, and by a vector where there are any.
 
         Args:
             scope: Whose.
-            words: Of the question, each once, the most telling first.
+            words: Of the question, as `facts.found.index_words` gives them, each once, the most
+                telling first.
             vector: Of the question: float32, little endian, of length 1; empty for none.
             limit: About how many items are worth a look.
         """
