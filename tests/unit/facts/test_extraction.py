@@ -94,7 +94,7 @@ def test_what_is_no_answer_gives_nothing_and_says_so(text: str) -> None:
 def test_of_an_answer_that_was_cut_off_what_is_complete_is_read(count: int, cut: int) -> None:
     """However many tokens the model was given."""
     text = said(*[FACT] * count)
-    answer = read_answer(text[: len(text) - cut], "facts", Item)
+    answer = read_answer(text[: max(0, len(text) - cut)], "facts", Item)
 
     assert list(answer.items) == [READ] * len(answer.items)
     assert len(answer.items) <= count

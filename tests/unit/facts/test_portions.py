@@ -1,5 +1,7 @@
 """Turns are shown to a learner in portions; every turn is in exactly one."""
 
+from typing import Literal
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,7 +10,7 @@ from thalweg.facts.values import Trust, Turn
 
 
 def turn(number: int, trust: Trust = Trust.USER, length: int = 10) -> Turn:
-    role = "user" if trust is Trust.USER else "assistant"
+    role: Literal["user", "assistant"] = "user" if trust is Trust.USER else "assistant"
     return Turn("t", number, role, "x" * length, "2026-03-01T10:00:00Z", trust, uid=f"u{number}")
 
 
