@@ -35,6 +35,7 @@ class Item(BaseModel):
 
     turn: Annotated[int, Field(description="Number of the turn it was learned from")]
     quote: Annotated[str, Field(description="Words of that turn, copied exactly")]
+    language: _Text = ""
     content: Annotated[str, Field(min_length=1, description="The fact, one sentence")]
     category: Annotated[Category, BeforeValidator(_word)]
     confidence: Annotated[float, Field(ge=0, le=1)]
@@ -42,7 +43,6 @@ class Item(BaseModel):
     attribute: _Text = ""
     value: _Text = ""
     since: Annotated[_Text, Field(description="YYYY-MM-DD or empty")] = ""
-    language: _Text = ""
     relation: Annotated[Relation, BeforeValidator(_word)] = "new"
     known: Annotated[_Text, Field(description="Name of the known fact, or empty")] = ""
 

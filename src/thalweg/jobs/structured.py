@@ -61,7 +61,10 @@ class Respondent:
 
         Whatever the model raises goes to the caller, unless it is another way that helps.
         """
-        sent: list[BaseMessage] = [SystemMessage(question.rules), HumanMessage(question.text)]
+        sent: list[BaseMessage] = [SystemMessage(question.rules)]
+        for asked, answered in question.examples:
+            sent += HumanMessage(asked), AIMessage(answered)
+        sent.append(HumanMessage(question.text))
         said, spent = self._send(sent, kind)
         answer = read_answer(written(said), kind, item)
         if not answer.problems:
