@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from thalweg.facts.found import Found, Item
 from thalweg.facts.question import Question, tells_time
@@ -26,6 +27,7 @@ _BEFORE, _AFTER = (0.4, 0.2), (0.3, 0.2)
 """What the words say of the turn before and the one before that; and of those after."""
 SIMILARITY = 0.6
 """What the likeness of vectors says beside the words."""
+_NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
 _LEARNED = 0.3
 """What the words of a turn say that a fact was learned from."""
 _FLOOR = 0.5
@@ -54,8 +56,8 @@ class Features:
     """1 where it tells a time, for a question that asks when."""
     period: float = 0.3
     """1 where it was said, or held, in the time that is asked about."""
-    stale: float = -0.5
-    """1 where it tells what was true once, and the question does not ask for that."""
+    stale: float = -1.0
+    """Share of it that tells what holds no more, if the question does not ask for the past."""
 
     @classmethod
     def none(cls) -> "Features":
@@ -247,19 +249,25 @@ def worth_reading(scale: Scale, short: Iterable[int], near: Links, limit: int = 
 
 
 def rank(
-    scale: Scale, items: Iterable[Item], near: Links, *, stale: Iterable[str] = ()
+    scale: Scale,
+    items: Iterable[Item],
+    near: Links,
+    *,
+    stale: Mapping[str, Sequence[str]] = _NOTHING,
 ) -> list[Ranked]:
     """Rank items, best first; the more confident of equals, then the newer.
+
+    What says nothing to the question is left out, and what holds no more.
 
     Args:
         scale: What is known of them by their numbers.
         items: As they were read, in any order.
         near: Which were said near each other.
-        stale: Turns (`Turn.uid`) that facts were learned from which hold no more.
+        stale: Quotes from turns, by `Turn.uid`, that facts rest on which hold no more.
     """
-    circle = _Circle(scale, {item.number: item for item in items}, near, frozenset(stale))
+    circle = _Circle(scale, {item.number: item for item in items}, near, stale)
     ranked = [Ranked(item, circle.features(item)) for item in circle.read.values()]
-    return sorted((one for one in ranked if one.features.relevance > 0), key=_order)
+    return sorted((one for one in ranked if one.score > 0), key=_order)
 
 
 def _order(one: Ranked) -> tuple[float, float, int]:
@@ -271,7 +279,7 @@ class _Circle:
     """The items that were read, and what they say of each other."""
 
     def __init__(
-        self, scale: Scale, read: dict[int, Item], near: Links, stale: frozenset[str]
+        self, scale: Scale, read: dict[int, Item], near: Links, stale: Mapping[str, Sequence[str]]
     ) -> None:
         self.read = read
         self._scale = scale
@@ -312,8 +320,14 @@ class _Circle:
             asking=_asking(text),
             time=float(question.asks_time and tells_time(text)),
             period=_is_within(said, said, question),
-            stale=float(turn.uid in self._stale and not question.asks_past),
+            stale=self._stale_share(text, turn.uid),
         )
+
+    def _stale_share(self, text: str, uid: str) -> float:
+        if self._scale.question.asks_past or uid not in self._stale or not text:
+            return 0.0
+        gone = [quote for quote in self._stale[uid] if quote and (quote in text or text in quote)]
+        return min(1.0, sum(map(len, gone)) / len(text))
 
     def _of_fact(self, number: int, fact: Fact) -> Features:
         scale, question = self._scale, self._scale.question
