@@ -13,7 +13,7 @@ CREATE TABLE memory_scope (
     agent bytea NOT NULL,
     version bigint NOT NULL DEFAULT 0,
     operation bigint NOT NULL DEFAULT 0,
-    item bigint NOT NULL DEFAULT 0,
+    fact bigint NOT NULL DEFAULT 0,
     thread bigint NOT NULL DEFAULT 0,
     UNIQUE (owner, agent)
 );
@@ -40,11 +40,12 @@ CREATE TABLE memory_turn (
 CREATE INDEX memory_turn_uid ON memory_turn (scope, uid);
 CREATE TABLE memory_fact (
     scope bigint NOT NULL,
+    fact bigint NOT NULL,
     item bigint NOT NULL,
     id bytea NOT NULL,
     status text NOT NULL,
     body bytea NOT NULL,
-    PRIMARY KEY (scope, item),
+    PRIMARY KEY (scope, fact),
     UNIQUE (scope, id)
 );
 CREATE TABLE memory_section (
@@ -55,15 +56,35 @@ CREATE TABLE memory_section (
 );
 CREATE TABLE memory_item (
     scope bigint NOT NULL,
-    item bigint NOT NULL,
+    number bigint NOT NULL,
     thread bigint NOT NULL,
     seq bigint NOT NULL,
+    place bigint NOT NULL,
     start bigint NOT NULL,
     stop bigint NOT NULL,
-    words bigint NOT NULL,
-    PRIMARY KEY (scope, item)
+    PRIMARY KEY (scope, number)
+){clustered};
+CREATE INDEX memory_item_turn ON memory_item (scope, thread, seq, place);
+CREATE TABLE memory_word (
+    scope bigint NOT NULL,
+    word bigint NOT NULL,
+    items bigint NOT NULL,
+    recent bytea NOT NULL,
+    PRIMARY KEY (scope, word)
+){clustered}{rewritten};
+CREATE TABLE memory_posting (
+    scope bigint NOT NULL,
+    word bigint NOT NULL,
+    block bigint NOT NULL,
+    items bytea NOT NULL,
+    PRIMARY KEY (scope, word, block)
+){clustered}{rewritten};
+CREATE TABLE memory_vector (
+    scope bigint NOT NULL,
+    number bigint NOT NULL,
+    vector bytea NOT NULL,
+    PRIMARY KEY (scope, number)
 );
-CREATE INDEX memory_item_turn ON memory_item (scope, thread, seq);
 CREATE TABLE memory_operation (
     scope bigint NOT NULL,
     operation bigint NOT NULL,
@@ -93,19 +114,20 @@ CREATE TABLE memory_job (
     scope bigint NOT NULL,
     thread bigint NOT NULL,
     since bigint NOT NULL,
+    deadline bigint NOT NULL,
     due bigint NOT NULL,
-    lease text NOT NULL,
-    attempt bigint NOT NULL,
-    noted bigint NOT NULL,
-    noted_due bigint NOT NULL,
-    not_before bigint NOT NULL,
+    not_before bigint NOT NULL DEFAULT 0,
+    lease text NOT NULL DEFAULT '',
+    attempt bigint NOT NULL DEFAULT 0,
+    noted bigint NOT NULL DEFAULT 0,
+    noted_deadline bigint NOT NULL DEFAULT 0,
+    noted_due bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (scope, thread)
 );
 CREATE INDEX memory_job_due ON memory_job (due);
 CREATE TABLE memory_served (scope bigint PRIMARY KEY, at bigint NOT NULL);
 """
-"""`memory_item` lists what can be recalled: a piece of a turn from character `start` to `stop`
-(-1 for its end), or with `thread` -1 the active fact whose `item` it is."""
+"""`memory_fact.item` is the fact's number in the index, 0 where it is not in it."""
 
 _MARKS = {
     "sqlite": {"identity": "INTEGER", "clustered": " WITHOUT ROWID", "rewritten": ""},
