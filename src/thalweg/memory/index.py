@@ -126,8 +126,10 @@ class Index:
 
     def clear(self) -> None:
         """Take every item of the scope out."""
+        _, first, _ = self._totals()
         for table in ("memory_item", "memory_word", "memory_posting", "memory_vector"):
-            self._db.run(f"DELETE FROM {table} WHERE scope = ?", (self._scope,))
+            self._db.run(f"DELETE FROM {table} WHERE scope = ?", (self._scope,))  # noqa: S608 (ours)
+        self._set_totals(0, first, 0)
 
     def _totals(self) -> tuple[int, int, int]:
         """Tell how many items there are, the number of the next one, and the words of all."""
