@@ -13,7 +13,8 @@ from thalweg.facts.found import Found
 from thalweg.memory.lengths import MOST, Lengths
 from thalweg.memory.postings import BLOCK_BITS, Posting
 from thalweg.memory.selection import heaviest, weights
-from thalweg.memory.word_rows import LENGTHS, TOTALS, Row, WordRows
+from thalweg.memory.vectors import Vectors
+from thalweg.memory.word_rows import LENGTHS, TOTALS, VECTORS, Row, WordRows
 
 FORMAT = 1
 """Of the tables and of the words: what `facts.found.item_words` gives is part of the format. An
@@ -82,6 +83,7 @@ class Index:
         self._scope = scope
         self._rows = WordRows(db, scope, secret)
         self._lengths = Lengths(db, scope, self._rows)
+        self.vectors = Vectors(db, scope, self._rows)
 
     # -- writing -------------------------------------------------------------------------
 
@@ -110,20 +112,24 @@ class Index:
             items: By number, the words they are indexed under.
         """
         self._change({}, items, self._totals())
+        self.vectors.remove(items.keys())
         keys = [(self._scope, number) for number in items]
         self._db.run_each("DELETE FROM memory_item WHERE scope = ? AND number = ?", keys)
 
     def replace(self, number: int, old: Sequence[str], new: Sequence[str]) -> None:
-        """Find an item by other words from now on."""
+        """Find an item by other words from now on, and no more by its vector."""
+        self.vectors.remove((number,))
         self._change({}, {number: old}, self._totals())
         self._change({number: new}, {}, self._totals())
 
     def clear(self) -> None:
         """Take every item of the scope out."""
         totals = self._totals()
+        self.vectors.clear()
+        kept = self._rows.read((VECTORS,))
         for table in ("memory_item", "memory_word", "memory_posting"):
             self._db.run(f"DELETE FROM {table} WHERE scope = ?", (self._scope,))  # noqa: S608 (ours)
-        self._rows.put({TOTALS: _Totals(following=totals.following).row()})
+        self._rows.put(kept | {TOTALS: _Totals(following=totals.following).row()})
 
     def _totals(self) -> _Totals:
         return _Totals.read(self._rows.read((TOTALS,)).get(TOTALS, _EMPTY))

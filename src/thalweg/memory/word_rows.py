@@ -15,7 +15,7 @@ from functools import lru_cache
 from thalweg.archive.database import Rows
 from thalweg.memory.postings import BLOCK, BLOCK_BITS, MOST_TIMES, Posting, pack, unpack
 
-TOTALS, LENGTHS = 0, 1
+TOTALS, LENGTHS, VECTORS = 0, 1, 2
 """Rows of `memory_word` that stand for no word."""
 RECENT = 256
 """Newest items of a word that stand in its short row."""
@@ -163,7 +163,7 @@ def hashed(secret: bytes, word: str) -> int:
     """Name a word, so that who does not know the secret cannot tell the word by its name."""
     digest = hashlib.blake2b(word.encode(), digest_size=8, key=secret[:64]).digest()
     key = int.from_bytes(digest, "little", signed=True)
-    return key if key not in {TOTALS, LENGTHS} else -1
+    return key if key not in {TOTALS, LENGTHS, VECTORS} else -1
 
 
 def read_times(packed: bytes) -> dict[int, int]:
