@@ -182,6 +182,8 @@ class MemoryStore(Protocol):
     ) -> Found:
         """Find items by words, and by a vector where there are any.
 
+        An item is found by its `facts.found.item_words`.
+
         Args:
             scope: Whose.
             words: Of the question, as `facts.found.index_words` gives them, each once, the most
