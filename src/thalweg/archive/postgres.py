@@ -11,6 +11,7 @@ from thalweg.archive.postgres_rows import PostgresRows
 from thalweg.archive.postgres_schema import connect, prepare
 from thalweg.archive.postgres_words import WordIndex
 from thalweg.archive.tables import TableArchive
+from thalweg.errors import ArchiveError
 
 
 class PostgresArchive(TableArchive):
@@ -24,7 +25,7 @@ class PostgresArchive(TableArchive):
     def __init__(
         self, url: str, *, secret: bytes | None = None, busy_timeout_s: float = 10.0
     ) -> None:
-        self._connections = Connections(url, busy_timeout_s)
+        self._connections = Connections(url, busy_timeout_s, _closed)
         place = self._connections.place
         with connect(url, place, busy_timeout_s) as connection:
             self._secret = prepare(connection, place, secret)
@@ -49,6 +50,10 @@ class PostgresArchive(TableArchive):
     def _transaction(self, begin: str) -> Iterator[Database]:
         with self._connections.transaction(begin) as connection:
             yield _Transaction(connection)
+
+
+def _closed(place: str) -> ArchiveError:
+    return ArchiveError(f"{place}: the archive is closed; open it again")
 
 
 # Every lookup has an index; a table that was not analyzed yet may seem too small to use it.

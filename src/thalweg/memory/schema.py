@@ -131,6 +131,20 @@ CREATE TABLE memory_served (scope bigint PRIMARY KEY, at bigint NOT NULL);
 """
 """`memory_fact.item` is the fact's number in the index, 0 where it is not in it."""
 
+CONTENT = (
+    "memory_thread",
+    "memory_turn",
+    "memory_fact",
+    "memory_section",
+    "memory_vector",
+    "memory_operation",
+    "memory_change",
+)
+"""Tables with anything in them that somebody may want forgotten. The index has no words in it,
+only keyed digests of them."""
+SCOPED = (*CONTENT, "memory_tombstone", "memory_item", "memory_word", "memory_posting")
+"""Tables whose rows only those may see who are in their scope."""
+
 _MARKS = {
     "sqlite": {"identity": "INTEGER", "clustered": " WITHOUT ROWID", "rewritten": ""},
     "postgres": {
