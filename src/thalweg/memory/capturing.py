@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from thalweg.archive.blobs import encode
 from thalweg.facts.found import turn_words
+from thalweg.facts.pieces import pieces
 from thalweg.facts.values import Turn
 from thalweg.memory import threads
 from thalweg.memory.index import Entry
@@ -46,7 +47,11 @@ def capture(scoped: Scoped, name: str, turns: Sequence[Turn], upto: int | None) 
             for seq, turn in numbered
         ],
     )
-    entries = [Entry(turn_words(turn), thread.number, seq) for seq, turn in numbered]
+    entries = [
+        Entry(turn_words(turn, start, stop), thread.number, seq, start, stop)
+        for seq, turn in numbered
+        for start, stop in pieces(turn.text)
+    ]
     if entries:
         scoped.index.add(entries)
     thread.turns += len(fresh)
