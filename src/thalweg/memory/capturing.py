@@ -36,9 +36,11 @@ def capture(scoped: Scoped, name: str, turns: Sequence[Turn], upto: int | None) 
     """See `MemoryStore.capture`."""
     thread = threads.grasp(scoped.db, scoped.row, scoped.digests, name)
     named = [with_uid(turn, name) for turn in turns]
-    by_uid = {turn.uid: turn for turn in reversed(named)}
+    by_uid: dict[str, Turn] = {}
+    for turn in named:
+        by_uid.setdefault(turn.uid, turn)
     new = _unknown(scoped, thread.number, by_uid.keys())
-    fresh = [turn for uid, turn in reversed(by_uid.items()) if uid in new]
+    fresh = [turn for uid, turn in by_uid.items() if uid in new]
     numbered = list(enumerate(fresh, thread.turns))
     scoped.db.insert(
         "memory_turn",
