@@ -33,6 +33,10 @@ class Posting:
         """Give the items as the bits of a number."""
         return int.from_bytes(self.bitmap or _bitmap_of(self.times), "little")
 
+    def offsets(self) -> Collection[int]:
+        """List the items."""
+        return [*offsets_of(self.bits())] if self.bitmap else self.times
+
     def among(self, offsets: set[int]) -> list[tuple[int, int]]:
         """List the items that are among some, with how often the word stands in them."""
         times = self.times
@@ -45,6 +49,8 @@ class Posting:
 
     def with_items(self, times: Mapping[int, int]) -> "Posting":
         """Take items in."""
+        if not times:
+            return self
         if not self.bitmap:
             return Posting({**self.times, **times})
         bits = self.bits() | int.from_bytes(_bitmap_of(times), "little")
@@ -53,6 +59,8 @@ class Posting:
 
     def without(self, offsets: Collection[int]) -> "Posting":
         """Take items out; those that are not there are passed over."""
+        if not offsets:
+            return self
         left = {at: often for at, often in self.times.items() if at not in offsets}
         if not self.bitmap:
             return Posting(left)

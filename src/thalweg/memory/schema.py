@@ -81,9 +81,11 @@ CREATE TABLE memory_posting (
 ){clustered}{rewritten};
 CREATE TABLE memory_vector (
     scope bigint NOT NULL,
+    place bigint NOT NULL,
     number bigint NOT NULL,
     vector bytea NOT NULL,
-    PRIMARY KEY (scope, number)
+    PRIMARY KEY (scope, place),
+    UNIQUE (scope, number)
 );
 CREATE TABLE memory_operation (
     scope bigint NOT NULL,
