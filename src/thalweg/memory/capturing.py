@@ -49,17 +49,24 @@ def capture(scoped: Scoped, name: str, turns: Sequence[Turn], upto: int | None) 
             for seq, turn in numbered
         ],
     )
-    entries = [
-        Entry(turn_words(turn, start, stop), thread.number, seq, start, stop)
-        for seq, turn in numbered
-        for start, stop in pieces(turn.text)
-    ]
-    if entries:
-        scoped.index.add(entries)
+    cut = [(seq, turn, *piece) for seq, turn in numbered for piece in pieces(turn.text)]
+    if cut:
+        scoped.enter(
+            [
+                Entry(turn_words(turn, start, stop), thread.number, seq, start, stop)
+                for seq, turn, start, stop in cut
+            ],
+            [turn.text[start:stop] for _, turn, start, stop in cut],
+        )
     thread.turns += len(fresh)
     thread.captured = max(thread.captured, upto or 0)
     threads.save(scoped.db, scoped.id, name, thread)
     return len(fresh)
+
+
+def texts(turns: Sequence[Turn]) -> list[str]:
+    """List the texts that turns are found by: their pieces."""
+    return [turn.text[start:stop] for turn in turns for start, stop in pieces(turn.text)]
 
 
 def _unknown(scoped: Scoped, thread: int, uids: Collection[str]) -> set[str]:

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import pairwise
 from threading import Barrier
 
 import pytest
@@ -512,14 +511,14 @@ class ForgetContract:
 
     def test_whatever_says_the_same_word_for_word_goes_along(self, memory: MemoryStore) -> None:
         """In other facts, turns, the user's own profile, and in why something was done."""
-        secret = "Ada's launch code is quokka-4711"
-        memory.capture(ADA, "t1", [said(f"Well: {secret.upper()}!", "u1"), said("Hello", "u2")])
+        told = "Ada's launch code is quokka-4711"
+        memory.capture(ADA, "t1", [said(f"Well: {told.upper()}!", "u1"), said("Hello", "u2")])
         done(
             memory,
-            put(fact("a", secret), replace(fact("b", f"I know that {secret}."), status="expired")),
+            put(fact("a", told), replace(fact("b", f"I know that {told}."), status="expired")),
         )
-        done(memory, [Write(Section("workContext", f"Note: {secret}."), "w")])
-        done(memory, [Put(fact("c", "Fine"), f"not {secret}"), Drop(FactId("b"), "w")])
+        done(memory, [Write(Section("workContext", f"Note: {told}."), "w")])
+        done(memory, [Put(fact("c", "Fine"), f"not {told}"), Drop(FactId("b"), "w")])
         commit(memory, [Put(fact("d", "Fine, too"), "w")])
         forget(memory, "a")
         assert "4711" not in repr(everything(memory, ADA))
