@@ -1,38 +1,13 @@
 """What a store of memories is. `thalweg.memory.handle.Memory` is what people use on top of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
 from thalweg.facts.changes import Change
+from thalweg.facts.found import Found, Item
 from thalweg.facts.values import Fact, FactId, Profile, Scope, Status, Turn
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """Something that can be recalled: a turn or a fact."""
-
-    number: int
-    """In its scope; newer items have higher numbers."""
-    turn: Turn | None = None
-    fact: Fact | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Where the words of a question occur in a scope, as far as it was worth looking."""
-
-    numbers: Mapping[int, Mapping[str, int]]
-    """Items with the words that stand in each, and how often."""
-    counts: Mapping[str, float]
-    """For each word how many items of the scope have it; may be an estimate for common ones."""
-    total: int
-    """Items of the scope that can be recalled."""
-    mean_words: float
-    """Words of an item on the average, as `words.words` counts them."""
-    near: Mapping[int, float]
-    """Items that vectors found, with their cosine; empty without vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +177,14 @@ class MemoryStore(Protocol):
         vector: bytes = b"",
         limit: int = 2_000,
     ) -> Found:
-        """Find items by words (`thalweg.words.words`), and by a vector where there are any.
+        """Find items by words, and by a vector where there are any.
+
+        An item is found by its `facts.found.item_words`.
 
         Args:
             scope: Whose.
-            words: Of the question, each once, the most telling first.
+            words: Of the question, as `facts.found.index_words` gives them, each once, the most
+                telling first.
             vector: Of the question: float32, little endian, of length 1; empty for none.
             limit: About how many items are worth a look.
         """
