@@ -3,3 +3,14 @@
 Two rules: every statement is bound to one scope, which the caller's handle was made for; what
 a commit did can be undone until it is forgotten, and what is forgotten is nowhere.
 """
+
+from thalweg.memory.base import MemoryStore
+from thalweg.memory.handle import Memory
+
+
+def open_memory(address: object) -> MemoryStore:
+    """Stand-in."""
+    raise NotImplementedError(address)
+
+
+__all__ = ["Memory", "MemoryStore", "open_memory"]

@@ -14,6 +14,7 @@ from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import AnyMessage
 
 from thalweg.entries import Message
+from thalweg.middleware.desk import Desk
 from thalweg.middleware.wording import read_state
 
 _KEY = "thalweg_inserts"
@@ -27,6 +28,8 @@ class Inserts:
     messages: Mapping[str, AnyMessage]
     shown: set[str] = field(default_factory=set)
     """The ids at which they were sent; whoever sends them says it."""
+    desk: Desk | None = None
+    """Of the `ContextMiddleware` that sent them, if it was one."""
 
     def read(self) -> dict[str, Message]:
         """Read them as the engine does."""
@@ -39,18 +42,14 @@ class Inserts:
         return [message for message in messages if message.id not in ours]
 
 
-def with_inserts(request: ModelRequest[Any], messages: Mapping[str, AnyMessage]) -> Inserts:
-    """Begin to hand on what is to stand before messages; see `handed_on`."""
-    here = {message.id for message in request.messages}
-    return Inserts(messages, {uid for uid in messages if uid in here})
-
-
 def handed_on(request: ModelRequest[Any], inserts: Inserts) -> ModelRequest[Any]:
     """Put them before the messages that the request has, and hand on all of them."""
     placed: list[AnyMessage] = []
+    inserts.shown.clear()
     for message in request.messages:
         if insert := inserts.messages.get(message.id or ""):
             placed.append(insert)
+            inserts.shown.add(message.id or "")
         placed.append(message)
     state: Any = {**request.state, _KEY: inserts}
     return request.override(messages=placed, state=state)

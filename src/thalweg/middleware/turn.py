@@ -302,6 +302,7 @@ class _Turn:
         session = self.open.session
         session.is_running = True
         self.inserts.shown = session.engine.window.inserted
+        self.inserts.desk = self.desk
         self.desk.put_back(self.open)
         update: dict[str, Any] = {}
         if session.number is not None:

@@ -1,0 +1,6 @@
+"""Stand-in."""
+
+
+def own_words(text: str) -> str:
+    """Stand-in."""
+    return text
