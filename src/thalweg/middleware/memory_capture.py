@@ -53,7 +53,13 @@ class Stretch:
 
 
 def stretch(
-    bound: Bound, desk: Desk | None, state: Mapping[str, Any], config: RunnableConfig, kept: Kept
+    bound: Bound,
+    desk: Desk | None,
+    state: Mapping[str, Any],
+    config: RunnableConfig,
+    kept: Kept,
+    *,
+    is_over: bool,
 ) -> Stretch:
     """Read what was said since the last time.
 
@@ -63,6 +69,8 @@ def stretch(
         state: The agent's.
         config: Of the run.
         kept: What was said of the last time.
+        is_over: Whether the run is. When it begins, what the user just said is left for its end,
+            unless it may have left the state by then.
     """
     mark = state.get("thalweg_turn")
     if desk is not None and mark is not None:
@@ -81,6 +89,8 @@ def stretch(
             return Stretch(found, since, before, archive.length(key))
     messages = read_state(state["messages"])
     new = list(enumerate(messages))[_known(messages, kept.uid) :]
+    if not is_over and (mark is None or kept.hidden):
+        new = [pair for pair in new if pair[0] < _unanswered(messages)]
     return Stretch(new, 0, Trust(kept.trust), None, new[-1][1].uid if new else kept.uid)
 
 
@@ -91,6 +101,14 @@ def _known(messages: Sequence[Message], uid: str) -> int:
     requests = [k for k, message in enumerate(messages) if message.is_request]
     found = (k for k, message in enumerate(messages, 1) if message.uid == uid)
     return next(found, requests[-1] if requests else 0)
+
+
+def _unanswered(messages: Sequence[Message]) -> int:
+    """Find where what the user just said begins."""
+    for k in range(len(messages), 0, -1):
+        if messages[k - 1].role in {"assistant", "tool"}:
+            return k
+    return 0
 
 
 def keep(bound: Bound, said: Stretch) -> Kept:
@@ -119,32 +137,16 @@ def keep(bound: Bound, said: Stretch) -> Kept:
             debounce_s=settings.debounce_seconds,
             max_wait_s=settings.max_wait_seconds,
         )
-    return _kept(bound, said)
+    return pass_over(bound, said)
 
 
-def pass_over(bound: Bound, said: Stretch, kept: Kept, *, is_over: bool) -> Kept:
-    """Say that what was said is never to be kept.
-
-    Args:
-        bound: The memory.
-        said: What was said.
-        kept: What was said of the last time.
-        is_over: Whether the run is; before it, what the user just said belongs to the run.
-    """
-    messages = said.messages
-    if not is_over and said.upto is None:
-        answered = [k for k, (_, m) in enumerate(messages, 1) if m.role in {"assistant", "tool"}]
-        messages = messages[: answered[-1] if answered else 0]
-        said = replace(said, messages=messages, uid=messages[-1][1].uid if messages else kept.uid)
-    return _kept(bound, said)
+def pass_over(bound: Bound, said: Stretch) -> Kept:
+    """Say that what was said is never to be kept."""
+    web = bound.settings.web_tools
+    trust = trust_after((message for _, message in said.messages), said.before, web)
+    return Kept(said.uid, said.upto or 0, trust)
 
 
 def _placed(turns: Sequence[Turn], said: Stretch) -> Sequence[Turn]:
     """Without a log, a place in the state is none: messages leave it."""
     return turns if said.upto is not None else [replace(turn, position=-1) for turn in turns]
-
-
-def _kept(bound: Bound, said: Stretch) -> Kept:
-    web = bound.settings.web_tools
-    trust = trust_after((message for _, message in said.messages), said.before, web)
-    return Kept(said.uid, said.upto or 0, trust)

@@ -1,7 +1,7 @@
 """The memory of its user in one agent's runs: told when a run begins, kept when it ends."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -87,11 +87,11 @@ class UserMemory:
         if bound.is_subagent:
             return None
         before = Kept(**state.get(KEPT) or {})
-        said = stretch(bound, self._desk, state, config, before)
-        if bound.writes and not before.hidden:
-            return keep(bound, said)
-        after = pass_over(bound, said, before, is_over=False)
-        return after if bound.writes else Kept(after.uid, after.upto, after.trust, hidden=True)
+        hidden = before.hidden or not bound.writes
+        before = replace(before, hidden=hidden)
+        said = stretch(bound, self._desk, state, config, before, is_over=False)
+        kept = pass_over(bound, said) if hidden else keep(bound, said)
+        return replace(kept, hidden=not bound.writes)
 
     def _told(self, bound: Bound, state: Mapping[str, Any], runtime: Speaks) -> list[Shown] | None:
         settings = bound.settings
@@ -152,8 +152,10 @@ class UserMemory:
 
     def _kept(self, bound: Bound, state: Mapping[str, Any], config: RunnableConfig) -> Kept:
         before = Kept(**state.get(KEPT) or {})
-        said = stretch(bound, self._desk, state, config, before)
-        return keep(bound, said) if bound.writes else pass_over(bound, said, before, is_over=True)
+        said = stretch(bound, self._desk, state, config, before, is_over=True)
+        if bound.writes:
+            return keep(bound, said)
+        return replace(pass_over(bound, said), hidden=True)
 
 
 def _without_failing(do: Callable[[], Result], runtime: Speaks) -> Result | None:
