@@ -119,6 +119,8 @@ class Fact:
     """`user`, `import`, `agent` (its tool `remember`), or `learned:MODEL`."""
     protected: bool = False
     """Never let go of for want of room, never changed by what is learned."""
+    extra: str = ""
+    """A JSON object: what a document told of it that has no place here. Exports tell it again."""
 
 
 SectionName = Literal[
