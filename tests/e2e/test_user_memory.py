@@ -1,6 +1,7 @@
 """The memory of a user in real agents: what is told, where it stands, and for how long."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -10,12 +11,13 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tests.e2e.ram_memory import RamStore
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.context import ContextPolicy
 from thalweg.context.validity import check
+from thalweg.errors import StorageError
 from thalweg.facts.changes import Put
 from thalweg.facts.values import Evidence, Fact, FactId, Scope, Trust
+from thalweg.memory import MemoryStore, open_memory
 from thalweg.memory.base import Selection
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.memory import MemoryMiddleware
@@ -24,24 +26,48 @@ from thalweg.threads.history import history
 from thalweg.wires.langchain import LangChainWire
 
 ADA, BOB = Scope("ada"), Scope("bob")
+AT = "2026-03-01T10:00:00Z"
 Middleware = AgentMiddleware[Any, Any, Any]
 
 
 def fact(name: str, content: str, **more: Any) -> Fact:  # noqa: ANN401 (fields of a fact)
     """Make a fact that was said in another thread."""
-    said = Evidence("long ago", name, content, "2026-03-01T10:00:00Z", Trust.USER)
+    said = Evidence("long ago", name, content, AT, Trust.USER)
     return Fact(
-        FactId(name), content, "knowledge", 0.9, "2026-03-01T10:00:00Z", "long ago",
-        evidence=(said,), observed_at="2026-03-01T10:00:00Z", **more,
+        FactId(name), content, "knowledge", 0.9, AT, "long ago",
+        evidence=(said,), observed_at=AT, **more,
     )  # fmt: skip
 
 
-def known(**contents: str) -> RamStore:
+def learn(store: MemoryStore, *facts: Fact, scope: Scope = ADA, actor: str = "learned:m") -> None:
+    """Put facts into a memory."""
+    changes = [Put(one, "said") for one in facts]
+    store.commit(scope, changes, expected=store.version(scope), actor=actor, now=AT)
+
+
+def known(**contents: str) -> MemoryStore:
     """Make a store in which Ada's memory has facts."""
-    store = RamStore()
-    for name, content in contents.items():
-        store.commit(ADA, [Put(fact(name, content), "said")])
+    store = open_memory(":memory:")
+    learn(store, *(fact(name, content) for name, content in contents.items()))
     return store
+
+
+def forget(store: MemoryStore, *names: str) -> None:
+    """Forget facts of Ada's for good."""
+    store.forget(ADA, Selection(facts=tuple(map(FactId, names))), now=AT)
+
+
+class Flaky:
+    """A store whose disk is gone at times."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self.is_down = False
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever the store has)
+        if self.is_down and name != "__class__":
+            raise StorageError("memory.db", "the disk is gone", "find it")
+        return getattr(self._store, name)
 
 
 @tool
@@ -55,7 +81,7 @@ class Talk:
 
     def __init__(
         self,
-        store: RamStore,
+        store: MemoryStore | Flaky,
         *,
         window: int | None = None,
         answers: Sequence[AIMessage] = (),
@@ -100,7 +126,7 @@ class Talk:
     def grows(self) -> bool:
         """Tell whether every request begins with the one before it."""
         plain = [[(m.type, m.text, m.id) for m in request] for request in self.sent]
-        return all(b[: len(a)] == a for a, b in zip(plain, plain[1:], strict=False))
+        return all(b[: len(a)] == a for a, b in pairwise(plain))
 
 
 WINDOWS = pytest.mark.parametrize("window", [None, 200_000])
@@ -130,7 +156,7 @@ def test_what_is_forgotten_is_gone_from_the_next_request(window: int | None) -> 
     store = known(tea="Ada drinks green tea", pot="Ada has a tea pot")
     talk = Talk(store, window=window)
     assert "green tea" in talk.say("Which tea do I like?")
-    store.forget(ADA, Selection(facts=(FactId("tea"),)))
+    forget(store, "tea")
     later = talk.say("Go on.")
 
     assert "green tea" not in later
@@ -143,7 +169,7 @@ def test_what_is_forgotten_is_gone_from_the_next_request(window: int | None) -> 
 def test_two_users_of_one_agent_never_see_each_others_memory(window: int | None) -> None:
     """Whose memory it is comes from the run's config."""
     store = known(tea="Ada drinks green tea")
-    store.commit(BOB, [Put(fact("ale", "Bob drinks brown ale with tea"), "said")])
+    learn(store, fact("ale", "Bob drinks brown ale with tea"), scope=BOB)
     talk = Talk(store, window=window)
 
     assert "brown ale" not in talk.say("Which tea do I like?", thread="a", user="ada")
@@ -172,7 +198,7 @@ def test_what_was_said_is_kept_and_what_memory_told_is_not(window: int | None) -
     assert [turn.trust for turn in turns][1] == Trust.TOOL
     positions = [turn.position for turn in turns]
     assert positions == ([-1] * 4 if window is None else [0, 3, 4, 5])
-    assert store.rooms[ADA].noted
+    assert store.next_due()
     if talk.archive:
         logged = "".join(s.message.text for s in history(talk.archive, ThreadKey("local", "t")))
         assert "green tea" not in logged
@@ -203,7 +229,7 @@ def test_a_store_that_fails_costs_the_memory_and_not_the_run(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """It is said in the log; once the store is back, so is the memory."""
-    store = known(tea="Ada drinks green tea")
+    store = Flaky(known(tea="Ada drinks green tea"))
     talk = Talk(store)
     store.is_down = True
     assert talk.say("Which tea do I like?") == "Which tea do I like?"
@@ -213,17 +239,16 @@ def test_a_store_that_fails_costs_the_memory_and_not_the_run(
 
 
 @pytest.mark.parametrize(
-    ("mode", "is_told", "is_kept"),
-    [("on", True, True), ("read_only", True, False), ("incognito", False, False)],
+    ("mode", "what"),
+    [("on", "told, kept"), ("read_only", "told"), ("incognito", ""), ("off", "")],
 )
 @WINDOWS
 @pytest.mark.parametrize("by", ["config", "store"])
 def test_a_thread_can_be_kept_out(
     mode: str,
-    is_told: bool,
-    is_kept: bool,
+    what: str,
     window: int | None,
-    by: str,  # noqa: FBT001
+    by: str,
 ) -> None:
     """By the run's config or for good; what was said then is not kept later, either."""
     store = known(tea="Ada drinks green tea")
@@ -232,11 +257,11 @@ def test_a_thread_can_be_kept_out(
         store.set_mode(ADA, "t", mode)
     asked = {"memory": mode} if by == "config" else {}
     shown = talk.say("Which tea do I like?", **asked)
-    assert ("green tea" in shown) == is_told
-    assert bool(store.turns(ADA, "t")) == is_kept
+    assert ("green tea" in shown) == ("told" in what)
+    assert bool(store.turns(ADA, "t")) == ("kept" in what)
     store.set_mode(ADA, "t", "on")
     talk.say("And now?")
 
     kept = [turn.text for turn in store.turns(ADA, "t")]
-    assert ("Which tea do I like?" in kept) == is_kept
+    assert ("Which tea do I like?" in kept) == ("kept" in what)
     assert kept[-2:] == ["And now?", "Fine."]

@@ -6,11 +6,6 @@ a commit did can be undone until it is forgotten, and what is forgotten is nowhe
 
 from thalweg.memory.base import MemoryStore
 from thalweg.memory.handle import Memory
-
-
-def open_memory(address: object) -> MemoryStore:
-    """Stand-in."""
-    raise NotImplementedError(address)
-
+from thalweg.memory.opening import open_memory
 
 __all__ = ["Memory", "MemoryStore", "open_memory"]

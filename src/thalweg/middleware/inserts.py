@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain.agents.middleware.types import ModelRequest
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 
 from thalweg.entries import Message
 from thalweg.middleware.desk import Desk
+from thalweg.middleware.notes import SOURCE
 from thalweg.middleware.wording import read_state
 
 _KEY = "thalweg_inserts"
@@ -40,6 +41,11 @@ class Inserts:
         """Take them out of a request again."""
         ours = {message.id for message in self.messages.values()}
         return [message for message in messages if message.id not in ours]
+
+
+def told_before(uid: str, text: str) -> HumanMessage:
+    """Make the message that stands before another; it is nobody's words."""
+    return HumanMessage(text, id=f"before-{uid}", additional_kwargs={SOURCE: "thalweg"})
 
 
 def handed_on(request: ModelRequest[Any], inserts: Inserts) -> ModelRequest[Any]:

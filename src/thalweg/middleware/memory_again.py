@@ -7,11 +7,11 @@ from threading import Lock
 
 from thalweg.facts.changes import Put
 from thalweg.facts.found import Item
-from thalweg.facts.rendering import render_tail
+from thalweg.facts.rendering import render_prompt, render_tail
 from thalweg.facts.values import Fact, Scope
 from thalweg.memory import Memory, MemoryStore
 from thalweg.memory.base import Operation
-from thalweg.middleware.memory_shown import Shown
+from thalweg.middleware.memory_shown import IN_PROMPT, Shown
 
 REMEMBERED = 1_024
 """Texts that are kept in memory: to make one again asks the store."""
@@ -68,6 +68,8 @@ class Past:
             *(Item(0, fact=fact) for fact in told if fact.status != "quarantined"),
             *(pieces[number] for number in shown.pieces if number in pieces),
         ]
+        if shown.uid == IN_PROMPT:
+            return render_prompt(items, self._store.profile(self._scope))
         return render_tail(items)
 
     def _fact(self, fact: Fact, at: int) -> Fact:

@@ -37,12 +37,13 @@ class Bound:
     @property
     def tells(self) -> bool:
         """Whether what is known may be told."""
-        return self.mode in {"on", "read_only"}
+        return self.mode in {"on", "read_only"} and bool(self.thread)
 
     @property
     def writes(self) -> bool:
         """Whether what is said may be kept."""
-        return self.mode == "on" and not self.is_subagent and not self.settings.read_only
+        may = self.mode == "on" and not self.settings.read_only
+        return may and not self.is_subagent and bool(self.thread)
 
     @property
     def settings(self) -> MemorySettings:
@@ -63,32 +64,34 @@ class Binding:
         self._owner, self._agent = as_owner(owner), agent
         self._memory = given if isinstance(given, Memory) else None
         self._is_ours = isinstance(given, (str, PathLike))
-        if self._memory is not None:
+        if isinstance(given, Memory):
             if settings is not None:
                 problem = "the memory that is given has settings of its own"
                 raise ConfigError("settings", problem, "give them to it, or give its store")
-            self.settings = self._memory.settings
-            self._store: MemoryStore = self._memory.store
-        else:
-            self.settings = settings or MemorySettings()
-            self._store = open_memory(given) if self._is_ours else _as_store(given)
+            self.settings, self._store = given.settings, given.store
+            return
+        self.settings = settings or MemorySettings()
+        self._store = open_memory(given) if isinstance(given, (str, PathLike)) else _as_store(given)
 
-    def of(self, config: RunnableConfig, state: Any) -> Bound | None:  # noqa: ANN401 (any agent's)
+    def asked(self, config: RunnableConfig) -> Mode:
+        """Tell what the settings and a run's config want of memory.
+
+        Raises:
+            ConfigError: The config names no such mode.
+        """
+        mode = _mode_of(config)
+        return mode if self.settings.enabled else "off"
+
+    def of(self, config: RunnableConfig, state: Any) -> Bound:  # noqa: ANN401 (any agent's)
         """Bind it for a run.
-
-        Returns:
-            `None` where memory is off, or there is no thread yet.
 
         Raises:
             ConfigError: The config names no such mode, or no owner.
         """
-        name = thread_name(config, state)
-        if name is None or not self.settings.enabled:
-            return None
+        name = thread_name(config, state) or ""
         memory = self._memory or Memory(self._store, self._scope(config), settings=self.settings)
-        asked = _mode_of(config)
         set_to = cast("Mode", memory.store.mode(memory.scope, name))
-        mode = max(asked, set_to, key=MODES.index)
+        mode = max(self.asked(config), set_to, key=MODES.index)
         return Bound(memory, name, mode, is_subagent(config))
 
     def _scope(self, config: RunnableConfig) -> Scope:

@@ -31,7 +31,7 @@ class Kept:
     """Of the last message that was, where the state is all there is."""
     upto: int = 0
     """Length of the log that was, where there is one."""
-    trust: int = Trust.ASSISTANT
+    trust: int = int(Trust.ASSISTANT)
     """How far an answer behind it can be trusted: what tools brought in is told again later."""
     hidden: bool = False
     """Whether what came since is not to be kept, whoever looks."""
@@ -144,7 +144,7 @@ def pass_over(bound: Bound, said: Stretch) -> Kept:
     """Say that what was said is never to be kept."""
     web = bound.settings.web_tools
     trust = trust_after((message for _, message in said.messages), said.before, web)
-    return Kept(said.uid, said.upto or 0, trust)
+    return Kept(said.uid, said.upto or 0, int(trust))
 
 
 def _placed(turns: Sequence[Turn], said: Stretch) -> Sequence[Turn]:

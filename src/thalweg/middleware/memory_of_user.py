@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
@@ -17,13 +16,14 @@ from thalweg.middleware.arguments import Owner, as_learner, as_memory_settings
 from thalweg.middleware.desk import Desk
 from thalweg.middleware.effects import Flow, Send, Work
 from thalweg.middleware.events import Speaks
-from thalweg.middleware.inserts import Inserts, handed_on
+from thalweg.middleware.inserts import Inserts, handed_on, told_before
 from thalweg.middleware.memory_binding import Binding, Bound, Given
 from thalweg.middleware.memory_capture import Kept, keep, pass_over, stretch
 from thalweg.middleware.memory_events import tell_failure, tell_told
 from thalweg.middleware.memory_recall import Telling
-from thalweg.middleware.memory_shown import Shown, from_plain, to_plain
+from thalweg.middleware.memory_shown import IN_PROMPT, Shown, from_plain, to_plain
 from thalweg.middleware.memory_tools import memory_tools
+from thalweg.middleware.system_prompt import with_text
 from thalweg.middleware.wording import read_state
 
 SHOWN, KEPT = "_memory_shown", "_memory_kept"
@@ -71,22 +71,25 @@ class UserMemory:
     def _begin(
         self, state: Mapping[str, Any], runtime: Speaks, config: RunnableConfig
     ) -> dict[str, Any]:
+        before = Kept(**state.get(KEPT) or {})
+        if self._binding.asked(config) in {"incognito", "off"}:
+            update: dict[str, Any] = {SHOWN: []} if state.get(SHOWN) else {}
+            hidden = asdict(replace(before, hidden=True))
+            return update if before.hidden else {**update, KEPT: hidden}
         bound = _without_failing(partial(self._binding.of, config, state), runtime)
         if bound is None:
             return {}
-        kept = _without_failing(partial(self._caught_up, bound, state, config), runtime)
+        kept = _without_failing(partial(self._caught_up, bound, state, config, before), runtime)
         shown = _without_failing(partial(self._told, bound, state, runtime), runtime)
-        update: dict[str, Any] = {} if shown is None else {SHOWN: to_plain(shown)}
-        if kept is not None:
-            update[KEPT] = asdict(kept)
-        return update
+        update = {} if shown is None else {SHOWN: to_plain(shown)}
+        return update if kept is None else {**update, KEPT: asdict(kept)}
 
     def _caught_up(
-        self, bound: Bound, state: Mapping[str, Any], config: RunnableConfig
+        self, bound: Bound, state: Mapping[str, Any], config: RunnableConfig, before: Kept
     ) -> Kept | None:
+        """Keep what an earlier run said and could not keep, unless it was not to."""
         if bound.is_subagent:
             return None
-        before = Kept(**state.get(KEPT) or {})
         hidden = before.hidden or not bound.writes
         before = replace(before, hidden=hidden)
         said = stretch(bound, self._desk, state, config, before, is_over=False)
@@ -114,20 +117,25 @@ class UserMemory:
             asked: What else is done to the request.
         """
         live = from_plain(request.state.get(SHOWN))
-        written: Mapping[str, AnyMessage] | None = {}
+        told: Mapping[str, str] | None = {}
         if live:
-            written = yield Work(partial(self._written, request, config, live))
-        inserts = Inserts(written or {})
-        response: ModelResponse[Any] = yield Send(handed_on(asked(request), inserts))
+            told = yield Work(partial(self._written, request, config, live))
+        texts = told or {}
+        inserts = Inserts({uid: told_before(uid, texts[uid]) for uid in texts if uid != IN_PROMPT})
+        request = asked(request)
+        if text := texts.get(IN_PROMPT):
+            request = with_text(request, text)
+        response: ModelResponse[Any] = yield Send(handed_on(request, inserts))
         self._desk = inserts.desk or self._desk
-        left = [shown for shown in live if shown.uid in inserts.shown]
-        if written is None or len(left) == len(live):
+        left = [one for one in live if one.uid in {*inserts.shown, IN_PROMPT}]
+        if told is None or len(left) == len(live):
             return response
         return ExtendedModelResponse(response, Command(update={SHOWN: to_plain(left)}))
 
     def _written(
         self, request: ModelRequest[Any], config: RunnableConfig, live: Sequence[Shown]
-    ) -> Mapping[str, AnyMessage] | None:
+    ) -> Mapping[str, str] | None:
+        """Write what is told; `None` where that fails, or nothing may be."""
         runtime = request.runtime
         bound = _without_failing(partial(self._binding.of, config, request.state), runtime)
         if bound is None or not bound.tells:
@@ -144,6 +152,8 @@ class UserMemory:
     def _end(
         self, state: Mapping[str, Any], runtime: Speaks, config: RunnableConfig
     ) -> dict[str, Any]:
+        if self._binding.asked(config) in {"incognito", "off"}:
+            return {}
         bound = _without_failing(partial(self._binding.of, config, state), runtime)
         if bound is None or bound.is_subagent:
             return {}

@@ -1,9 +1,7 @@
 """What is told before a message of the user: recalled once a run, and made again ever after."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-
-from langchain_core.messages import AnyMessage, HumanMessage
 
 from thalweg.entries import Message
 from thalweg.facts.found import Item
@@ -11,11 +9,11 @@ from thalweg.facts.values import FactId
 from thalweg.memory.handle import Recalled
 from thalweg.middleware.memory_again import Teller
 from thalweg.middleware.memory_binding import Bound
-from thalweg.middleware.memory_shown import Key, Shown, Wanted, plan_telling
-from thalweg.middleware.notes import SOURCE
-from thalweg.middleware.wording import read_state
-from thalweg.tokens import exact_counter, measure
+from thalweg.middleware.memory_shown import IN_PROMPT, Key, Shown, Wanted, plan_telling
+from thalweg.tokens import exact_counter
 
+MESSAGE_TOKENS = 8
+"""What a message has beside its text, at the most."""
 TURNS = 3
 """Turns of the user that tell what a run is about."""
 
@@ -76,18 +74,22 @@ class Telling:
             return None
         most = bound.settings.max_injection_tokens
         recalled = bound.memory.recall(recent(messages), budget_tokens=most, explain=True)
+        if bound.settings.placement == "system_prompt":
+            keys = [_key(one.item) for one in recalled.items]
+            return [self._shown(bound, IN_PROMPT, keys)]
         seen = {one.uid for one in messages}
-        items = [one.item for one in recalled.items if not _is_seen(one.item, bound.thread, seen)]
-        tokens = {_key(one.item): one.tokens for one in recalled.items}
-        wanted = [Wanted(_key(item), tokens[_key(item)]) for item in items]
-        decision = plan_telling(wanted, live, most=most, frame=_frame(recalled))
-        if not decision.told and len(decision.kept) == len(live):
-            return None
-        return [*decision.kept, *self._shown(bound, message.uid, decision.told)]
+        wanted = [
+            Wanted(_key(one.item), one.tokens)
+            for one in recalled.items
+            if not _is_seen(one.item, bound.thread, seen)
+        ]
+        here = [shown for shown in live if shown.uid != IN_PROMPT]
+        decision = plan_telling(wanted, here, most=most, frame=_frame(recalled))
+        told = [self._shown(bound, message.uid, decision.told)] if decision.told else []
+        shown = [*decision.kept, *told]
+        return None if shown == list(live) else shown
 
-    def _shown(self, bound: Bound, uid: str, told: Sequence[Key]) -> Iterable[Shown]:
-        if not told:
-            return
+    def _shown(self, bound: Bound, uid: str, told: Sequence[Key]) -> Shown:
         newest = bound.memory.store.operations(bound.memory.scope, limit=1)
         shown = Shown(
             uid,
@@ -95,13 +97,12 @@ class Telling:
             facts=tuple(FactId(key) for key in told if isinstance(key, str)),
             pieces=tuple(key for key in told if isinstance(key, int)),
         )
-        for message in read_state(list(self.write(bound, [shown]).values())):
-            yield replace(shown, tokens=measure(message, self._count).tokens)
+        text = self._teller.tell(bound.memory, [shown]).get(uid, "")
+        return replace(shown, tokens=self._count(text) + MESSAGE_TOKENS)
 
-    def write(self, bound: Bound, shown: Sequence[Shown]) -> dict[str, AnyMessage]:
-        """Write what stands before messages, by their ids."""
-        told = self._teller.tell(bound.memory, shown)
-        return {uid: _message(uid, text) for uid, text in told.items()}
+    def write(self, bound: Bound, shown: Sequence[Shown]) -> dict[str, str]:
+        """Write what stands before messages, by their ids, and in the system prompt."""
+        return self._teller.tell(bound.memory, shown)
 
 
 def _frame(recalled: Recalled) -> int:
@@ -122,7 +123,3 @@ def _is_seen(item: Item, thread: str, uids: set[str]) -> bool:
         and bool(fact.evidence)
         and all(one.thread == thread and one.uid in uids for one in fact.evidence)
     )
-
-
-def _message(uid: str, text: str) -> AnyMessage:
-    return HumanMessage(text, id=f"memory-{uid}", additional_kwargs={SOURCE: "thalweg"})

@@ -14,6 +14,8 @@ from thalweg.facts.values import FactId, SectionName
 
 Key = FactId | int | SectionName
 """A fact, a piece of a turn by its number, or a section of the profile."""
+IN_PROMPT = ""
+"""Stands for the system prompt in the place of a message's id."""
 STANDING_SHARE = 0.5
 """What must be told anew is looked for among what fills this share of the budget: the rest of
 what is recalled is a filling, and no reason to tell anything twice."""
@@ -116,7 +118,7 @@ def from_plain(plain: object) -> list[Shown]:
 
 def _read(plain: dict[str, Any]) -> Shown:
     return Shown(
-        uid=plain["uid"],
+        uid=plain.get("uid", IN_PROMPT),
         at=plain.get("at", 0),
         facts=tuple(plain.get("facts", ())),
         pieces=tuple(plain.get("pieces", ())),
