@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from langchain_core.runnables import RunnableConfig
 
