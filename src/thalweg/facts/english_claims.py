@@ -40,7 +40,7 @@ _CHANGE = _any(
     "go back", "back", "grow", "rather than", "instead of", "be down to", "be up to", "pick up",
     "get a new", "bump", "bring forward", "be set to", "adopt", "drop", "retire", "gone", "cancel",
     "resign", "sell", "break up", "divorc", "join", "since .*", "now that", "with .* on board", "go up",
-    "go down", "rise", "fall", "settle on", "redecorate", "reassign", "ditch", "abandon", "abolish",
+    "go down", "rise", "fall", "settle on", "reassign", "ditch", "abandon", "abolish",
     "die", "pass away", "recover", "at last", "number 1", "beat everything else", "former", "formerly",
     "over to", "go to", "for good",
 )  # fmt: skip
@@ -61,12 +61,12 @@ _WISH = _any(
     "want to", "would like to", "plan to", "intend to", "hope to", "be think of", "be think about",
     "think of", "think about", "consider", "may", "might", "could", "will", "be going to", "going to",
     "wish to", "dream of", "look to", "look for", "apply to", "apply for", "interview", "aim to",
-    "want", "hope", "if", "plan", "would rather", "would love to", "maybe", "perhaps", "want learn",
-    "would like learn", "plan on", "goal",
+    "hope", "if", "plan", "would love to", "maybe", "perhaps", "want study", "would like study",
+    "plan on", "goal",
 )  # fmt: skip
 _ADDITION = _any(
     "also", "too", "as well", "additionally", "another", "in addition", "besides", "part-time",
-    "on the side", "side", "2th", "3th", "as well as", "both", "one more", "else", "other",
+    "on the side", "a 2th", "a 3th", "2th job", "as well as", "both", "one more", "an other",
 )  # fmt: skip
 _PAST = _any("from @?\\d\\S* (to|until|till) @?\\d\\S*", "in @?(19|20)\\d\\d(-\\S+)?", "formerly",
              "back then", "in the past", "as a (student|child|kid|teenager)", "years? ago",
@@ -85,7 +85,7 @@ _RELATION = _folded(
 _SCALE_OF = {
     CLASS_OF.get(word, word): number
     for number, line in enumerate(SCALES.splitlines())
-    for word in (part.strip() for part in line.split("|"))
+    for word in (" ".join(map(lemma, part.split())) for part in line.split("|"))
 }
 
 
@@ -139,6 +139,7 @@ birthday | S be born on V:date
 birthday | S 's birthday be (on )?V:day
 birthday | S celebrate (user 's )?birthday on V
 birth year | S be born in V:year
+birth year | S be born in .+ in (?P<v>(19|20)\\d\\d)$
 birth year | V:year be S 's year of birth
 age | S be N( year( old)?)?$
 age | S 's age be N
@@ -164,7 +165,8 @@ number of child | S be a? (father|mother|parent) of N( child)?
 allergy | S be allergic to V
 allergy | S have a? (?P<v>.+) allergy$
 allergy | S be allergy to V
-allergy | S can not (take|eat) (?P<v>.+) because of a? allergy$
++allergy | S can not (take|eat|have|drink) (?P<v>.+) because of a? ?(user 's )?allergy$
++allergy | S (be|have) (intolerant|intolerance) to V
 allergy | S have a? allergy to V
 diet | S (be|become|go|turn) a? V:dietary
 status | S be (turn )?V:scale
@@ -173,6 +175,9 @@ speaks | S speak V
 speaks | S be fluent in V
 native language | S 's native language be V
 learning | S (study) V
+prefers | S prefer (?P<v>.+) (over|to|than|rather than|instead of) (?P<o>.+)$
+prefers | S like (?P<v>.+) (better|more) than (?P<o>.+)$
+prefers | S would rather (?P<v>.+) than (?P<o>.+)$
 like | S like V
 dislike | S dislike V
 dislike | (?P<v>.+) be (something|a thing) (that )?(S )?(really )?dislike$
@@ -212,6 +217,11 @@ answer language | (always )?(answer|write|speak) (to user )?in V:any
 answer language | S (want|like|prefer|would like) answer (to be )?(in|write in) V
 answer length | S (want|like|prefer|would like|ask for) V:scale answer
 answer length | S (want|like|prefer|would like|ask for) answer (to )?(be )?(keep |store )?V:scale
+answer length | answer (to )?be (keep |store )?V:scale
+answer length | answer should be (keep |store )?V:scale
+whereabouts | S be (in|at) (?P<v>(hospital|clinic|rehab|intensive care|jail|prison|nursing home|abroad)\\b.*)
+whereabouts | S be (back )?(?P<v>hous|at hous|out of hospital|abroad)\\b.*
+name | S spell (it|user 's name) V
 answer length | (please )?(keep|store) answer V:scale
 size | team (have|be|consist of) N (engineer|person|member|developer|employee)
 size | there be N (engineer|person|member|developer) (on|in) (user 's )?team
@@ -232,7 +242,7 @@ def _compiled() -> Iterator[tuple[str, re.Pattern[str], str]]:
         found = re.search(r"\bV:(\w+)", text)
         if found:
             check, text = found[1], text.replace(found[0], "V")
-        pattern = _pattern(text)
+        pattern = _pattern(text).replace(" a? ", " (?:a )?")
         pattern = re.sub(r"(?<![\\?<(\w:])([SVOXWNP])(?![\w>])|(?<=\()([SVOX])(?=[ )])",
                          lambda m: _SLOTS_OF_PATTERNS[m[1] or m[2]], pattern)  # fmt: skip
         if pattern.rstrip().endswith("(?P<v>.+)"):
@@ -285,9 +295,14 @@ def telling(words: Iterable[str]) -> frozenset[str]:
     return frozenset(w for w in words if w not in ENGLISH_WEAK and w not in {".", ",", "'s"})
 
 
+_PLAIN = _folded("project service app application system")
+"""Words that a name may be given or not: the project Atlas is Atlas."""
+
+
 def _key(words: str) -> str:
     """Give a subject's key: its telling words without the user's own, in any order."""
     found = sorted({w for w in words.split() if w not in ENGLISH_WEAK and w not in {"'s", ","}})
+    found = [word for word in found if word not in _PLAIN] or found
     return " ".join(found) or (USER if "user" in words.split() or not words else words)
 
 
@@ -417,7 +432,14 @@ def _claims(clause: str) -> Iterator[Claim]:
             continue
         groups = found.groupdict()
         subject = groups.get("s") or ("team" if attribute == "size" else USER)
+        if attribute.startswith("+"):
+            attribute, polarity = attribute[1:], "holds"
         value, rest = _value(attribute, groups["v"])
+        if check == "day":
+            value, rest = _moment(value, rest)
+        if attribute == "prefers":
+            pair = sorted((value, _value(attribute, groups["o"])[0]))
+            attribute = f"preferred of {pair[0]} and {pair[1]}"
         if not value or value in {"user", "it"} or (check and not _CHECKS[check](value)):
             continue
         if attribute.startswith("relation:"):
@@ -436,9 +458,20 @@ def _claims(clause: str) -> Iterator[Claim]:
         yield from _kinds(bare, polarity, is_change=is_change)
 
 
+_MOMENT = re.compile(r"(?<!\S)(?:@\S+|\d\d:\d\d|\S+dai)(?!\S)")
+
+
+def _moment(value: str, rest: str) -> tuple[str, str]:
+    """Part a day and a time of day from the words beside it."""
+    found = _MOMENT.findall(value)
+    return (" ".join(found), f"{_MOMENT.sub(' ', value)} {rest}") if found else (value, rest)
+
+
 def _is_single(attribute: str, subject: str) -> bool:
     if attribute == "name" and _key(subject) != USER:
         return False
+    if attribute.startswith("preferred of") or attribute == "whereabouts":
+        return True
     if attribute in {"deployment", "when", "plays", "fear", "allergy", "like", "dislike", "speaks"}:
         return attribute in {"deployment", "when"} and _key(subject) != USER
     if attribute == "car":

@@ -53,7 +53,7 @@ city town
 street road
 doctor physician
 lawyer attorney
-teacher instructor educator
+teacher teach instructor educator
 developer programmer coder
 engineer engineering
 physics physicist
@@ -203,6 +203,7 @@ quiet silent
 noise noisy loud
 clean tidy
 garden gardening
+change rotate renew
 photography photographing
 volunteer volunteering
 donate donation
@@ -318,6 +319,7 @@ CHINESE_WORDS = """
 居住 住 住在 居住在 定居 定居在 家住 生活在 现居 常住
 工作 上班 任职 就职 供职 打工 在职 效力
 公司 企业 雇主 单位
+对象 另一半 伴侣
 职业 职务 岗位 职位 工种
 妻子 老婆 太太 爱人 媳妇 夫人
 丈夫 老公 先生
@@ -354,7 +356,7 @@ CHINESE_WORDS = """
 学习 学 在学 研究 攻读
 开始 着手
 完成 结束 做完
-购买 买 购入 入手 买下
+购买 买 购入 入手 买下 购置 采购
 使用 用 采用 运用 在用
 每天 每日 天天
 每周 每星期 每礼拜 一周
@@ -416,7 +418,7 @@ CHINESE_WORDS = """
 咖啡
 茶
 希望 想要 想 期望 渴望 愿望是 希望能
-目标 目的
+目标
 计划 打算 准备 规划
 团队 小组 组
 人 名 个人 位
@@ -463,8 +465,9 @@ _WEAK = """
     approximately currently presently nowadays fact sure definitely absolutely truly absolute
     respectively whenever while during how there here
 """
+_TOOLS = "use manage run handle do work be make write get have sit locate"
 _LIGHT = (
-    "like go do make take get have use attend spend practise practice favourite hobby time work play "
+    "sit locate manage handle like go do make take get have use attend spend practise practice favourite hobby time work play "
     "person be stay want"
 )
 
@@ -475,7 +478,7 @@ CHINESE_WEAK = (
     "通常", "一般", "平时", "平常", "主要", "这个", "那个", "这", "那", "他", "她", "它", "其", "对", "于",
     "为", "和", "与", "及", "被", "把", "给", "让", "所", "而", "并", "且", "吗", "呢", "吧", "啊", "呀", "方面",
     "以及", "还", "已经", "已", "正在", "正", "去", "进行", "做", "东西", "食物", "习惯", "一些", "之", "里",
-    "上", "中", "使用", "时候", "时", "该", "家", "本", "要", "从事", "担任", "当", "作为", "身份", "一份",
+    "上", "中", "使用", "时候", "时", "该", "家", "要", "用", "拿", "套", "再", "从事", "担任", "当", "作为", "身份", "一份",
 )  # fmt: skip
 
 
@@ -535,7 +538,13 @@ def _canonical(words: str) -> frozenset[str]:
     return frozenset(CLASS_OF.get(lemma(word), lemma(word)) for word in words.split())
 
 
-_SAFE_LETTERS = frozenset("两妈爸狗犬娃")
+_SAFE_LETTERS = frozenset("两妈爸狗犬娃买")
+CHINESE_LIGHT = frozenset(
+    ("喜欢", "工作", "管", "理", "管理", "每", "更", "换", "次", "一", "教", "老师", "办", "公", "工", "位",
+     "购买", "房", "子", "负责", "学习", "坐", "写", "觉", "尽", "量", "请", "希望", "求", "样", "最", "起", "来",
+     "起床", "每天", "早上", "晚上", "他们", "它们", "里面", "今", "年")
+)  # fmt: skip
+"""Words and letters that may be missing where four others agree."""
 """Chinese words of one letter that are seldom part of another word."""
 
 
@@ -557,6 +566,8 @@ CLASS_OF = _english_classes()
 """The stem that stands for a stem's class."""
 ENGLISH_WEAK = _canonical(_WEAK)
 """Words that tell nothing by themselves when the rest of two statements is the same."""
+ENGLISH_TOOLS = _canonical(_TOOLS)
+"""Verbs that may be missing where two telling words agree."""
 ENGLISH_LIGHT = _canonical(_LIGHT)
 """Verbs that may be missing where at least three telling words agree."""
 PHRASES = _phrases()
