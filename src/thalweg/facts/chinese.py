@@ -26,10 +26,10 @@ _DATE = re.compile(
     rf"(?:(\d{{2,4}})年)?(\d{{1,2}}|[{_NUMERAL}]{{1,3}})月(\d{{1,2}}|[{_NUMERAL}]{{1,3}})[日号]"
     r"|(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})"
 )
-_BIG = re.compile(rf"(\d+(?:\.\d+)?|[{_NUMERAL}]+)([万亿])")
+_BIG = re.compile(rf"(\d{{1,12}}(?:\.\d{{1,6}})?|[{_NUMERAL}]+)([万亿])")
 _SMALL = re.compile(rf"([{_NUMERAL}]+)(?={_UNIT})")
 _ONE = re.compile(r"一(?=[个名位只款种家份套辆条些样直般起定共台])")
-_WEEKDAY = re.compile(r"(?:星期|礼拜|周)([一二三四五六日天])")
+_WEEKDAY = re.compile(r"(?:星期|礼拜|周)([一二三四五六日天])(?![次个遍回场轮])")
 _WEEKDAYS = "一二三四五六日"
 
 

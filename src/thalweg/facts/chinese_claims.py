@@ -64,8 +64,8 @@ employer | S(?:入职|加入|跳槽到|跳槽去|就职于|任职于|供职于|�
 employer | S(?:入职|加入|跳槽到|跳槽去|就职于|任职于|供职于|受雇于)了?V
 employer | S从V(?:离职|辞职|离开)
 employer | S的?(?:公司|雇主|单位|工作单位|东家)(?:是|叫|在|换成了?)V
-job title | S(?:是|做|当|担任|从事|升为|晋升为|当上了?|成了|转做|转行做|改做)(?:名|个|位)?V:job
 job title | S的?(?:职业|职位|职务|岗位|工作)(?:是|为|变成了?)V
+job title | S(?:是|做|当|担任|从事|升为|晋升为|当上了?|成了|转做|转行做|改做)(?:名|个|位)?V:job
 home | S(?:居住|定居|现居|常住|生活|住)(?:在|于)?V:place
 home | S(?:搬到|搬去|搬家到|搬进|移居|移居到|迁到|迁居|迁居到|搬回|搬家去)了?V
 home | S家(?:住|在|安在|搬到了?)V
@@ -76,6 +76,8 @@ birth year | S(?:出生于|生于)?(?P<v>\\d{4}|\\d{2})年(?:出生|生).*
 age | S(?:今年|现在)?(?P<v>\\d{1,3})岁.*
 name | S(?:的名字|的姓名|名字)?(?:叫做?|名叫|名字叫|名字是|的名字是|的名字叫|是)V:name
 surname | S姓V:name
+employer | S(?P<v>失业|待业|退休)了?$
+marital status | S(?:是|已经|已)?(?P<v>单身|已婚|未婚|结婚|离婚|离异|订婚|丧偶)了?$
 manager | (?P<v>[\\u3400-\\u9fffa-z]{2,8})是S的(?:直属)?(?:领导|上司|老板|主管|经理|上级)
 manager | S的?(?:直属)?(?:领导|上司|老板|主管|经理|上级)(?:是|叫|换成了?|变成了?)V
 manager | S(?:改|改成|改为|直接)?向V汇报
@@ -260,6 +262,9 @@ def _claims(clause: str, default: str, content: str) -> Iterator[Claim]:
             continue
         value = _TAIL.sub("", found["v"]).strip()
         subject = found.groupdict().get("s") or default
+        value = {"结婚": "已婚", "离异": "离婚", "未婚": "单身"}.get(value, value)
+        if attribute == "diet":
+            value = {"素食": "素", "全素": "纯素"}.get(value, value)
         if attribute == "birth year" and len(value) == len("92"):
             value = f"{'20' if value < '30' else '19'}{value}"
         if not value or (check and not _CHECKS[check].match(value)):
@@ -294,6 +299,10 @@ def _single(attribute: str, key: str) -> bool:
     return attribute in {"when", "cadence", "reviewer", "mother tongue"} or is_single(attribute) or not key
 
 
+_KIND_WORDS = frozenset(("编辑器", "数据库", "框架", "语言", "系统", "工具", "软件", "浏览器", "手机号", "代", "码", "写", "编", "程",
+                         "器", "数", "据", "库", "框", "架"))  # fmt: skip
+
+
 def _slots(bare: str, default: str, polarity: Polarity, *, is_change: bool) -> Iterator[Claim]:
     found = _SLOTTED.match(bare)
     if found:
@@ -309,7 +318,7 @@ def _slots(bare: str, default: str, polarity: Polarity, *, is_change: bool) -> I
         value = member[0] + (f" {version[1]}" if version else "")
         rest = used["v"][member.end() + (version.end() if version else 0) :]
         yield Claim(_key(used["s"] or default), kind, value, kind in SINGLE_KINDS, polarity,
-                    frozenset(tokens(_TAIL.sub("", rest))), is_change)  # fmt: skip
+                    frozenset(tokens(_TAIL.sub("", rest))) - _KIND_WORDS, is_change)  # fmt: skip
 
 
 _FROM = re.compile(r"(?:从|由|把)(?P<o>[^,]{1,12}?)(?:改成|改为|改到|换成|换到|搬到|迁到|迁移到|转到|切换到|升级到|变成|调到|跳槽到|到)")
@@ -317,7 +326,7 @@ _NOT = re.compile(r"(?:^|,)(?:不是|并非)(?P<o>[^,而]{1,12})")
 _GONE = re.compile(
     r"^(?P<o>.{1,14}?)(?:已经|上个?月|上周|昨天|今天|去年)?(?:停用|走|下线|废弃|弃用|取消|去世|转岗|离职|卖掉|没)了?$|"
     r"(?:不用|不吃|不喝|不在|不去|不再用|不再|戒|放弃|取消|停用|卖掉|告别|离开|不养|不做|不玩|不看|不学|不抽)了?(?P<p>[^,了]{1,10})了?$"
-    r"|从(?P<q>.{1,10}?)(?:离职|辞职|退出|毕业|离开|出院)"
+    r"|从(?P<q>.{1,10}?)(?:离职|辞职|退出|离开|出院)|[和跟与](?P<r>[^,]{1,8}?)(?:分手|离婚|绝交)"
 )
 
 

@@ -181,7 +181,7 @@ def _says_the_same(first: Statement, second: Statement) -> bool:
     """Say whether two statements have the same telling words, numbers and names, and both hold."""
     if _flips(first, second) or first.modality != second.modality or not first.words:
         return False
-    if _hard(first) != _hard(second):
+    if _hard(first) != _hard(second) or _tells_otherwise(first, second):
         return False
     if first.language == second.language == "zh":
         apart = set(first.ordered) ^ set(second.ordered)
@@ -202,8 +202,19 @@ _ENOUGH_SHARED = 3
 _ENOUGH_LETTERS = 4
 
 
+def _tells_otherwise(first: Statement, second: Statement) -> bool:
+    """Say whether two statements have the same words for different values: `tea over coffee`."""
+    told = {(claim.subject, claim.attribute): claim.value for claim in first.claims if claim.is_single}
+    return any(
+        told.get((claim.subject, claim.attribute), claim.value) != claim.value
+        for claim in second.claims
+    )
+
+
 def _is_ordered(first: Statement, second: Statement) -> bool:
-    """Say whether names that both have come in the same order, or the subjects are the same."""
+    """Say whether names that both have come in the same order, or the same is claimed."""
+    if first.language == "zh" and not first.claims and first.ordered[:1] != second.ordered[:1]:
+        return False
     names = tuple(n for n in first.names if n in second.names)
     others = tuple(n for n in second.names if n in first.names)
     return names == others or set(first.claims) == set(second.claims) != set()
@@ -344,7 +355,7 @@ def _by_values(first: Statement, second: Statement) -> Comparison | None:
         gained = second.words - first.words - values
         shared = (first.anchors & second.anchors) - values
         why = f"{kind[0]} was {_told(before - after)}, is {_told(after - before)}"
-        if is_only and not lost and not gained and (shared or first.words & second.words):
+        if is_only and not lost and not gained and not second.is_one_of_many and (shared or first.words & second.words):
             return Comparison("update", why)
         if second.has_cue and not kind[0] == "scale 0" and _is_one_matter(
             kind[0], first, second, shared

@@ -36,7 +36,7 @@ red white
 adult child
 scripting frontend backend data
 bachelor master phd
-first last
+1th 2th 3th 4th 5th current latest next previous
 single double
 """.strip()
 

@@ -95,12 +95,12 @@ _SPELLINGS = (
     (re.compile(r"\bnoon\b|\bmidday\b"), lambda _: "12:00"),
     (re.compile(r"\bmidnight\b"), lambda _: "00:00"),
     (
-        re.compile(r"[$\u20ac\u00a3]\s?(\d[\d,]*(?:\.\d+)?)\s?(k|m|b|million|billion)?\b"),
+        re.compile(r"[$\u20ac\u00a3]\s?(\d[\d,]{0,15}(?:\.\d{1,9})?)\s?(k|m|b|million|billion)?\b"),
         lambda m: f"{_amount(m[1], m[2])} "
         + {"$": "dollars", "\u20ac": "euros", "\u00a3": "pounds"}[m[0][0]],
     ),
     (
-        re.compile(r"(?<![\w.-])(\d[\d,]*(?:\.\d+)?)\s?(k|thousand|million|billion)\b"),
+        re.compile(r"(?<![\w.-])(\d[\d,]{0,15}(?:\.\d{1,9})?)\s?(k|thousand|million|billion)\b"),
         lambda m: _amount(m[1], m[2].replace("thousand", "k")),
     ),
     (re.compile(r"(?<![\w.-])(\d{1,3}(?:,\d{3})+)\b"), lambda m: m[1].replace(",", "")),
