@@ -52,6 +52,11 @@ def compare(known: Fact, new: Fact) -> Comparison:
     return _by_text(_with(first, told), _with(second, retold), has_fields=bool(told and retold))
 
 
+def claims_of(fact: Fact) -> tuple[Claim, ...]:
+    """List what a fact claims, by its words and as a learner read it."""
+    return _with(read_statement(fact.content, fact.language), _learned(fact)).claims
+
+
 @lru_cache(maxsize=1 << 12)
 def subject_key(subject: str) -> str:
     """Fold a subject: `the user's Dog` and `dog` are one."""
@@ -354,3 +359,17 @@ def _changed_kinds(first: Statement, second: Statement) -> Iterator[tuple[str, s
                 and "number" in {one, other}
             ):  # fmt: skip
                 yield one, other
+
+
+def is_possible(earlier: Fact, later: Fact, relation: Literal["same", "update"]) -> bool:
+    """Say whether nothing speaks against what a learner takes the later fact for."""
+    first = _with(read_statement(earlier.content, earlier.language), _learned(earlier))
+    second = _with(read_statement(later.content, later.language), _learned(later))
+    if not first.claims or not second.claims or contrast(first, second, frozenset()):
+        return False
+    if first.subject != second.subject or _is_of_another_time(first, second):
+        return False
+    if relation == "same":
+        return not _flips(first, second) and _hard(first) == _hard(second)
+    is_one = first.attribute == second.attribute or first.anchors & second.anchors
+    return bool(is_one) and not second.is_additional

@@ -65,6 +65,12 @@ class Statement:
     language: str = ""
 
     @property
+    def marks(self) -> frozenset[str]:
+        """By what another statement on the same matter would be found."""
+        told = (claim.attribute for claim in self.claims)
+        return self.words | self.anchors | frozenset(told) | {kind for kind, _ in self.typed}
+
+    @property
     def subject(self) -> str:
         """Of whom it tells first; empty where no rule knew."""
         return self.claims[0].subject if self.claims else ""
