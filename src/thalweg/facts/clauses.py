@@ -102,7 +102,7 @@ _BREAK = re.compile(
     rf"|{MARKER.pattern}"
 )
 _PREFERS_TO = re.compile(r"\bprefer\w*\s+(?!to\b)[^,.;]{1,40}?(\s+)(?=to\s+\w+)", re.IGNORECASE)
-_BUT = re.compile(r"^\W*(?:but|only|just|sondern|aber|mais|pero|sino|mas|ma|но|а|但|而是|只)", re.IGNORECASE)
+_BUT = re.compile(r"^\W*(?:but|only|just|always|rather|sondern|aber|mais|pero|sino|mas|ma|но|а|但|而是|只)", re.IGNORECASE)
 
 
 def _parts(text: str, start: int, end: int, number: int) -> Iterator[Clause]:
@@ -140,7 +140,9 @@ def _with_order(clause: Clause) -> Clause:
 _PREDICATE = re.compile(
     r"\b(?:am|is|are|was|were|like|likes|love|loves|hate|hates|prefer|prefers|use|uses|work|works|live"
     r"|lives|have|has|want|wants|need|needs|do|does|enjoy|enjoys|drink|eat|speak|own|don['’]t|drinks"
-    r"|eats|speaks|go|goes|play|plays|run|runs|write|writes|read|reads|keep|keeps)\b|['’](?:m|s|re|ve)\b"
+    r"|eats|speaks|go|goes|play|plays|run|runs|write|writes|read|reads|keep|keeps|went|got|took|made|came"
+    r"|left|bought|gave|found|felt|knew|met|paid|said|sold|spent|told|thought|won|wrote|became|began|grew"
+    r"|(?:\w{2,}(?:[^aeiou]ed|ied|ated)))\b|['’](?:m|s|re|ve)\b"
     r"|是|喜欢|爱|讨厌|用|住|有|吃|喝|要|想|会|做|在",
     re.IGNORECASE,
 )
@@ -152,12 +154,14 @@ def _with_manner(part: Clause, before: list[Clause]) -> Clause:
     last = before[-1] if before else None
     whose = others(text)
     first = moods.FIRST_PERSON.search(text) is not None
+    if not first and not last and not whose:
+        first = moods.ELLIPTIC.search(text) is not None
     reported = _is_reported(text)
     if last and not reported:
         reported = last.reported and not _CONCLUDES.match(text)
     if last and not whose and not first:
         whose = last.others
-    negative = _is_negative(text)
+    negative = _is_negative(text) or bool(last and _IS_LESS.match(f"{last.text} {text}"))
     if last and not negative and not first and not _PREDICATE.search(text) and not _BUT.match(text):
         negative = last.negative and not _IS_CONTRAST.match(last.text)
     return replace(
@@ -175,6 +179,7 @@ _CONCLUDES = re.compile(
     r"^\W*(?:so|but|and i|which|although|though|aber|also|mais|pero|mas|ma|но|поэтому|所以|但|不过|可)",
     re.IGNORECASE,
 )
+_IS_LESS = re.compile(r".*\bprefer\w*\s(?!to\b)[^,.;]{1,40}\sto\s\w+", re.IGNORECASE)
 _IS_CONTRAST = re.compile(r"^\W*(?:not|instead of|rather than|than|over|without)\b", re.IGNORECASE)
 
 

@@ -17,12 +17,12 @@ FREE = frozenset(
         "person individual someone themselves himself herself me my i we our us your you "
         "nutzer nutzers nutzerin benutzer benutzers anwender der die das des dem den ein eine einen einem "
         "einer und oder ist sind war hat haben wird werden bei in im am an auf aus mit von vom zu zum zur "
-        "für seit nicht kein keine sein seine seinen seinem ihr ihre ihren er sie es sich als dass nach über "
-        "l'utilisateur utilisateur utilisatrice d'utilisateur le la les un une des du de d l à au aux en et "
+        "für seit nicht kein keine keinen keinem sein seine seinen seinem ihr ihre ihren er sie es sich als dass nach über "
+        "l'utilisateur utilisateur d'un d'une qu'il utilisatrice d'utilisateur le la les un une des du de d l à au aux en et "
         "ou est sont a ont été son sa ses leur leurs il elle se s que qui pour par sur dans avec ne pas n "
         "usuario usuaria el los las unos unas y o es son fue ha han tiene su sus del al con por para en que "
         "no se lo usuário usuária os as um uma e ou é são foi tem seu sua do da dos das no na com em não "
-        "utente lo gli uno della dello degli di è sono ha suo sua nel nella con per non che si "
+        "utente l'utente dell'utente all'utente lo gli uno della dello degli di è sono ha suo sua nel nella con per non che si "
         "пользователь пользователя пользователю и в во на с со у к по из за от для не что это он она его её "
         "użytkownik jest w na z do i nie ma gebruiker de het een van in en is op met voor zijn"
     ).split()
@@ -47,7 +47,7 @@ _SAME: tuple[tuple[str, str], ...] = (
     ("move relocate moved relocated moving", ""),
     ("use using uses utilize run rely work with switched", r"\bon\b|\bwith\b|\brun\b|\bin\b"),
     ("own have has owns got possess", r"\b(?:my|our|got|have|own)\b|['’]ve"),
-    ("name call named called", r"\b(?:i['’]m|my name|call|name)\b"),
+    ("name call named called surname forename spell spelled spelling spelt written correct", r"\b(?:i['’]m|my name|call|name)\b"),
     ("address e-mail email mail contact", r"@|\bhttps?:|\d"),
     ("url link site website web address repo repository page", r"\w\.\w+(?:/|\b)"),
     ("allergic allergy allergies", ""), ("diet eat vegetarian vegan eats", r"\beat\b|vegan|vegetarian"),
@@ -55,8 +55,8 @@ _SAME: tuple[tuple[str, str], ...] = (
     ("speak fluent native language speaks tongue", ""), ("learn study studying learning", ""),
     ("build develop make create write develops building making", ""), ("drive car drives", ""),
     ("marry married marriage spouse", r"\b(?:wife|husband|married)\b"), ("kid child children kids", ""),
-    ("big large", ""), ("small little", ""), ("begin start began started join joined", ""),
-    ("finish end complete completed", ""), ("buy purchase bought", ""), ("phone mobile telephone cell", ""),
+    ("big large", ""), ("small little", ""), ("eats eat longer anymore stopped quit more", r"any ?more|no longer|stopp|quit"), ("begin start began started join joined", ""),
+    ("finish end complete completed read reading finished", ""), ("buy purchase bought", ""), ("phone mobile telephone cell number", r"\b(?:reach|call|text|ring)\b|\+\d|\d{6}"),
     ("movie film", ""), ("laptop notebook computer", ""), ("answer reply response respond answers", ""),
     ("short brief concise", ""), ("currency euro euros eur dollars", r"[€$£]"), ("zone timezone", ""),
     ("commute travel", ""), ("exercise workout train", ""), ("run jog", ""), ("bike bicycle cycling cycle", ""),
@@ -105,9 +105,9 @@ ALIKE_WIDE: tuple[re.Pattern[str], ...] = tuple(
         "使用|用的?是?|采用|用着|习惯用|运行|跑", "名字|叫做?|名为|称呼|姓名|称为|名称|叫",
         "女儿|闺女", "儿子|小子", "妻子|老婆|媳妇|太太", "丈夫|老公|先生", "妈妈|母亲|老妈|妈", "爸爸|父亲|老爸|爸",
         "孩子|小孩|娃|宝宝", "正在|在", "学习|学|念|读|就读|上", "项目|工程|仓库|代码库", "公司|单位|团队|我们|组",
-        "希望|想要?|要求|打算|计划|目标|准备|请|别|不要|就行|以后", "说|表示|建议|告诉|称|认为", "过敏|不耐受",
+        "(?:不)?希望|不?想(?:要|看到)?|要求|打算|计划|目标|准备|请|别|不要|就行|以后|不", "说|表示|建议|告诉|称|认为|让|叫|嘱咐", "过敏|不耐受",
         "有|拥有|养了?|开", "出生|生日", "年龄|岁", "会|能|掌握", "电子邮箱|邮箱|邮件|地址", "手机|电话",
-        "开始|起", "不再|戒了?|停止|不", "因为|由于|所以", "回答|回复|答复|说话|讲", "客套|客气", "每天|每日|天天",
+        "拒绝|不去|不接受|谢绝|回绝", "开始|起", "不再|戒了?|停止|不", "因为|由于|所以", "回答|回复|答复|说话|讲", "客套|客气", "每天|每日|天天",
         "晚上|夜里|夜间", "早上|早晨|清晨|上午", "朋友|友人", "同事|同僚", "公寓|房子|住房", "更正|不是|改|其实",
         "好き|好み|気に入", "住ん|住まい|在住", "働|勤め|勤務", "という|といいます|名前|いう", "使っ|使用|利用",
         "좋아|선호", "살고|거주|산다", "일하|근무|다니", "사용|쓰",
@@ -116,7 +116,7 @@ ALIKE_WIDE: tuple[re.Pattern[str], ...] = tuple(
 """Rows of expressions that may stand for one another."""
 FREE_WIDE = re.compile(
     "用户(?:本人|自己)?(?:的|们)?|使用者|本人|自己|他的?|她的?|目前|现在|当前|平时|通常|一般|经常|常常|总是|一直|比较|非常|很|都|也|就|还|和|与|及|或"
-    "|的|了|着|过|是|在|于|为|里面?|中|上|下|时候?|会|要|被|把|对|给|让|从|到|向|以|因|因为|所以|并且?|而且?|但是?|不过|这|那|个|位|名|其|等|有|将|已经?|进行|单位|情况"
+    "|的|了|着|过|是|在|于|为|里面?|中|上|下|时候?|会|要|被|把|对|给|让|从|到|向|以|因|因为|所以|并且?|而且?|但是?|不过|这|那|个|位|名|其|等|有|将|已经?|进行|单位|情况|还在|仍|还|一[只个条位名家本台辆部款张种]|而不是|不是|而非|比起"
     "|ユーザー(?:の|は|が)?|です|ます|いる|して|した|する|ある|という|の|は|が|を|に|で|と|も|へ|から|まで|だ|な|て"
     "|사용자(?:의|는|가)?|이다|입니다|합니다|있다|있습니다|은|는|이|가|을|를|에서?|의|로|으로|한다|하다|고"
 )

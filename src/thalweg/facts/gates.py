@@ -5,7 +5,7 @@ What comes from elsewhere waits for the user's word; what is not so is dropped, 
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import dropwhile
@@ -22,13 +22,14 @@ from thalweg.facts.orders import (
     PRAISE,
     dangerous_order,
     is_about_answers,
+    is_standing,
 )
 from thalweg.facts.own_words import MARKER, own_words, without_markers
 from thalweg.facts.proposals import Proposal
 from thalweg.facts.quoting import find_quote
 from thalweg.facts.secrets import redact
 from thalweg.facts.settings import MemorySettings
-from thalweg.facts.support import gap, owners, shares, telling_words
+from thalweg.facts.support import Gap, brings, gap, owners, shares, telling_words
 from thalweg.facts.values import Category, Evidence, Trust, Turn
 from thalweg.words import fold
 
@@ -275,7 +276,7 @@ def _judged(
     if whose := owners(content, heard.said, about_user=about_user):
         raise _Refused(whose)
     worded = _worded(proposal, heard)
-    doubt = _doubt(worded.content, heard, turns, about_user=about_user)
+    doubt = _doubt(worded.content, heard, turns)
     decision: Decision = "quarantine" if doubt else "keep"
     return _verdict(decision, doubt or "is the user's own statement", worded, heard, trust)
 
@@ -336,11 +337,9 @@ def _is_about_user(content: str, heard: _Heard) -> bool:
 def _worded(proposal: Proposal, heard: _Heard) -> Proposal:
     """Check the wording; where only that cannot be followed, take the user's own words instead."""
     content = folded(proposal.content)
-    lacks = gap(content, heard.sound, heard.turn.said_at)
+    lacks = _lacks(content, heard)
     if lacks.grave:
         raise _Refused(lacks.problem)
-    if not lacks.problem and _WIDE.search(content) and not _WIDE.search(heard.own):
-        lacks = replace(lacks, problem="is in another script than what was said")
     if not lacks.problem and shares(content, heard.sound_quoted):
         return _with_sound_fields(proposal, heard)
     quote = without_markers(heard.quote).strip()
@@ -352,19 +351,30 @@ def _worded(proposal: Proposal, heard: _Heard) -> Proposal:
     return replace(proposal, content=said, subject="user", attribute="", value="", valid_from="")
 
 
+def _lacks(content: str, heard: _Heard) -> Gap:
+    if _is_wide(content) != _is_wide(heard.quote):
+        return Gap("is in another script than what was said")
+    lacks = gap(content, heard.sound, heard.turn.said_at)
+    if lacks.grave and not gap(content, heard.said, heard.turn.said_at).grave:
+        unsound = [clause.problem for clause in heard.said if clause.soundness == "unsound"]
+        return replace(lacks, problem=unsound[0])
+    return lacks
+
+
+def _is_wide(text: str) -> bool:
+    """Say whether most of a text is in a script without spaces."""
+    wide = len(_WIDE.findall(text))
+    return wide * 4 > len(re.findall(r"[^\W\d_]", text))
+
+
 _LEAST_WORDS = 1
 _LEAST_WIDE = 4
 
 
 def _stands_alone(quote: str, heard: _Heard) -> bool:
     """Say whether a quote tells something by itself: a whole statement of the user's of himself."""
-    spoken = any(
-        (clause.first_person and not clause.others and not clause.reported)
-        or is_about_answers(clause.text)
-        for clause in heard.sound_quoted
-    )
     tells = len(telling_words(quote)) >= _LEAST_WORDS or len(_WIDE.findall(quote)) >= _LEAST_WIDE
-    return tells and (spoken or moods.DROPS_PRONOUN.search(quote) is not None)
+    return tells and not any(clause.reported for clause in heard.sound_quoted)
 
 
 _REMEMBER = re.compile(
@@ -374,7 +384,7 @@ _REMEMBER = re.compile(
 )
 
 
-def _doubt(content: str, heard: _Heard, turns: Sequence[Turn], *, about_user: bool) -> str:
+def _doubt(content: str, heard: _Heard, turns: Sequence[Turn]) -> str:
     """Say why a fact should wait for the user's word; empty where it need not."""
     if all(clause.soundness == "doubtful" for clause in heard.sound_quoted):
         return "may be a joke"
@@ -387,15 +397,17 @@ def _doubt(content: str, heard: _Heard, turns: Sequence[Turn], *, about_user: bo
         return "praises something, and tells nothing of the user"
     if own or any(is_about_answers(clause.text) for clause in heard.sound_quoted):
         return ""
-    if _REMEMBER.search(" ".join(clause.text for clause in heard.quoted)):
+    if _REMEMBER.search(" ".join(clause.text for clause in heard.said)):
         return "is asked to be remembered, and nothing says that it is about the user"
-    if any(clause.first_person for clause in heard.sound) or _was_asked(heard.turn, turns):
-        return ""
-    if about_user and moods.DROPS_PRONOUN.search(heard.quote):
-        return ""
-    if not about_user and moods.DROPS_PRONOUN.search(heard.quote) and not PRAISE.search(content):
-        return ""
-    return "is nothing that the user says of himself"
+    if any(
+        "the agent" in clause.problem
+        or (is_standing(clause.text) and not is_about_answers(clause.text))
+        for clause in heard.said
+    ):
+        return "comes with an order to the agent, and nothing says that it is about the user"
+    if len(without_markers(heard.own)) > _LONG and not moods.FIRST_PERSON.search(heard.own):
+        return "stands in a long text that says nothing of its writer, as pasted ones do"
+    return ""
 
 
 def _doubt_of_thread(heard: _Heard, turns: Sequence[Turn]) -> str:
@@ -415,10 +427,8 @@ def _doubt_of_thread(heard: _Heard, turns: Sequence[Turn]) -> str:
     return ""
 
 
-def _was_asked(turn: Turn, turns: Iterable[Turn]) -> bool:
-    """Say whether the turn answers a question of the agent's."""
-    before = [one for one in turns if one.thread == turn.thread and one.seq == turn.seq - 1]
-    return bool(before) and before[0].role == "assistant" and bool(re.search(r"[?？]", before[0].text))
+_LONG = 600
+"""Characters of a text that is written by somebody, if not by the user."""
 
 
 # -- what is stored ----------------------------------------------------------------------------
@@ -428,9 +438,9 @@ def _with_sound_fields(proposal: Proposal, heard: _Heard) -> Proposal:
     """Empty the fields that say what was not said, or that are none."""
     value = _field(proposal.value)
     subject = _field(proposal.subject)
-    if value and gap(value, heard.sound, heard.turn.said_at).grave:
+    if value and brings(folded(value), heard.sound, heard.turn.said_at):
         value = ""
-    if subject and not _USER.search(subject) and gap(subject, heard.sound, "").problem:
+    if subject and brings(folded(subject), heard.sound, heard.turn.said_at):
         subject = ""
     return replace(proposal, subject=subject, attribute=_field(proposal.attribute), value=value)
 

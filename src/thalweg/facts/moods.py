@@ -11,6 +11,14 @@ def _any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
+ELLIPTIC = _any(
+    r"^\W*(?:(?:just|also|still|already|currently|never|mostly|usually|really|recently|finally|now"
+    r"|btw|and)\s+)*(?:working|living|studying|learning|moving|planning|trying|looking|using|building"
+    r"|writing|training|hoping|switching|migrating|based|born|started|finished|moved|joined|quit|left"
+    r"|switched|married|retired|raised|worked|lived|studied|learned|bought|grew|love|loved|hate|hated"
+    r"|prefer|enjoy|live|went|got|been|had|vegan|vegetarian)\b"
+)
+"""A statement that leaves out its `I`: `Working at Siemens since May.`"""
 FIRST_PERSON = _any(
     r"\b(?:I|I['’](?:m|ve|d|ll)|me|my|mine|myself|we|we['’](?:re|ve|d|ll)|us|our|ours|im|ive)\b",
     r"[我咱俺]|本人|自己",
@@ -78,7 +86,8 @@ SUPPOSED = _any(
 PLAYED = _any(
     r"\b(?:pretend|role-?play\w*|act(?:ing)? as (?:if|a|an|my|the)|play(?:ing)? the (?:role|part) of"
     r"|you are now|you['’]re now|in character|my character|fictional|make-believe|let['’]?s play"
-    r"|in th(?:is|e) (?:story|game|scenario|scene|novel|play|role)|persona\b|dummy (?:data|text)"
+    r"|in (?:this|the|my|our) (?:story|game|scenario|scene|novel|play|role|book|campaign|dream|film|script)"
+    r"|persona\b|dummy (?:data|text)"
     r"|sample (?:text|data|message|sentence|input)|example (?:text|sentence|message|input)"
     r"|test (?:data|sentence|message|input)|placeholder text|d&d|dnd campaign)",
     r"\bwrite\b[^.\n]{0,60}\b(?:that says|saying|which says|where i|in which|from the (?:perspective"
@@ -121,6 +130,10 @@ SAYS = _any(
     r"|according to|heard|rumou?rs?|rumou?red|apparently|supposedly|allegedly|(?:people|they|you|some"
     r"|many|friends|others|colleagues|parents) (?:all )?(?:say|think|claim|believe|tell)|read that"
     r"|been told|was told|makes? out)\b",
+    r"\b(?:page|article|readme|files?|e-?mail|mail|docs?|site|post|letter|notes?|logs?|tool|results?|tweet"
+    r"|blog|ad|comment|review|message|report|summary|memory)\b[^.,;:]{0,30}\b(?:says?|has|contains?|shows?"
+    r"|states?|mentions?|lists?|reads?|tells?)\b",
+    r"(?:文章|网页|邮件|页面|文件|日志|报告|搜索结果|资料|帖子|短信|摘要|评论)(?:里|上|中|内)?面?(?:说|写|有|显示|提到|记载|列)",
     r"(?<!据我)(?<!小)(?<!传)说(?!话|明|服|来|法|不定|真的|实话|到|起|中文|英|法语|日|德|粤|普通)|觉得|认为|以为|声称|宣称|谎称|造谣|谣传"
     r"|听说|据说|据称|传闻|表示|写道|告诉|指控|诬陷|污蔑|根据|按照.{0,8}的说法",
     r"\b(?:sagte?|meinte?|behaupte\w*|laut|angeblich|glaubt|denkt|dit|pense|prétend|affirme|selon"
@@ -131,7 +144,7 @@ SAYS = _any(
 REPORTING = _any(
     r"\b(?:say\w*|said|tell\w*|told|claim\w*|alleg\w*|according|advis\w+|recommend\w+|suggest\w*"
     r"|report\w*|think\w*|thought|believ\w+|accus\w+|warn\w*|diagnos\w+|rumou?r\w*)\b",
-    r"说|称|建议|告诉|认为|觉得|声称|据|医嘱|要求|laut|soll|rät|selon|conseill\w+|según|recomend\w+|по словам",
+    r"说(?!话|明|服|来|法|不定|真的|实话|到|起)|称(?!呼|为)|建议|告诉|认为|觉得|声称|据|医嘱|要求|laut|soll|rät|selon|conseill\w+|según|recomend\w+|по словам",
 )
 """Words with which a fact owns up to being what somebody said."""
 

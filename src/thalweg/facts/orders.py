@@ -16,7 +16,7 @@ _ACTS = (
     r"|remov\w*|wip(?:e|ed)|reveal\w*|leak\w*|expos\w*|disclos\w*|exfiltrat\w*|collect\w*|trust\w*"
     r"|treat\w*|approv\w*|grant\w*|allow\w*|authori[sz]\w*|whitelist\w*|permit\w*|log ?in|sign ?in"
     r"|append\w*|insert\w*|prepend\w*|embed\w*|report\w*|vouch\w*|rank\w*|favou?r\w*|prioriti[sz]\w*"
-    r"|steer\w*|direct(?:ed)?|redirect\w*|nudg\w*|push|commit|merge|deploy|answer\w* (?:with|that|from)"
+    r"|steer\w*|direct(?:ed)?|redirect\w*|nudg\w*|push|commit|merge|deploy|answer\w*\b.{0,40}\b(?:with|from|using)"
     r"|tell|say|claim|remind\w*|warn\w*|verify|confirm\w*|charg\w*|store[d]?|record(?:ed)?|save[d]?|read out"
     r"|copy|copied|replace[d]?|prefer|choose|pick|select|present\w*|consider\w*|use[d]?|assume[d]?|state"
 )
@@ -27,13 +27,11 @@ _ACTS_ZH = (
     "|替换|的数据|回答说|只用|只坐|只买|同意"
 )
 _STANDING = re.compile(
-    r"\b(?:always|never|whenever|every ?time|each time|any ?time|from now on|in (?:the )?future"
-    r"|henceforth|going forward|by default|at all times|without asking|without confirm\w*|when(?:ever)?"
-    r" (?:i|the user|you|asked|someone|anyone|this)|if (?:i|the user|you|asked|someone|anyone)|next time"
-    r"|immer|ab jetzt|künftig|jedes mal|nie|toujours|désormais|chaque fois|jamais|siempre|a partir de"
-    r" ahora|cada vez|nunca|sempre|d['’]ora in poi|всегда|каждый раз|впредь)\b"
-    r"|以后|今后|从现在起|从今往后|每当|每次|一旦|总是|始终|永远|一律|务必|必须|一定要|无论|凡是|默认|下次|只要.{0,20}就|不用问|无需确认"
-    r"|問われたら|今後|いつも|必ず|앞으로|항상",
+    r"\b(?:whenever|every ?time|each time|any ?time|from now on|in (?:the )?future|henceforth|going forward"
+    r"|at all times|when(?:ever)? (?:i|the user|you|asked|someone|anyone|this)|if (?:i|the user|you|asked"
+    r"|someone|anyone)|next time|ab jetzt|künftig|jedes mal|désormais|chaque fois|a partir de ahora|cada vez"
+    r"|d['’]ora in poi|каждый раз|впредь)\b"
+    r"|以后|今后|从现在起|从今往后|每当|一旦|一律|务必|无论|凡是|下次|只要.{0,20}就|問われたら|今後|앞으로",
     re.IGNORECASE,
 )
 _AGENT = re.compile(
@@ -66,10 +64,35 @@ _WANTS = re.compile(
     r"|希望|要求|想让|授权|允许|同意|命令|需要",
     re.IGNORECASE,
 )
+_DONE = (
+    r"(?:sent|forwarded|shared|uploaded|posted|paid|booked|recommended|suggested|promoted|mentioned|listed"
+    r"|ranked|cited|linked|disabled|ignored|skipped|bypassed|hidden|removed|deleted|run|executed|installed"
+    r"|trusted|approved|copied|cc['’]?d|bought|purchased|ordered|transferred|read out|exposed|revealed"
+    r"|disclosed|mailed|emailed|granted|allowed|redirected|turned off|switched off)"
+)
 _PASSIVE = re.compile(
-    rf"\b(?:to be|be|are|is|gets?|have|been|them|it|me|you|that|first|everything|anything|all|every \w+) (?:\w+ly )?(?:{_ACTS})\b",
+    rf"\b(?:{_DONE})\b|\b(?:to be|be) (?:\w+ly )?(?:{_ACTS})\b|希望.{{0,20}}(?:{_ACTS_ZH})", re.IGNORECASE
+)
+_STANDING_ACT = re.compile(
+    rf"(?:{_STANDING.pattern})\s*(?:\S+\s+){{0,3}}?(?:{_ACTS})\b|(?:{_STANDING.pattern}).{{0,12}}?(?:{_ACTS_ZH})"
+    rf"|\b(?:{_ACTS})\b.*\b(?:without (?:asking|confirm\w*|review|approval)|no need to (?:ask|confirm|check))"
+    rf"|(?:{_ACTS_ZH}).*(?:不用问|无需确认|不必确认|不经)",
     re.IGNORECASE,
 )
+_YOU_ACT = re.compile(
+    rf"\byou(?:\s+(?:to|always|also|just|\w+ly))?\s+(?:{_ACTS})\b|[你您](?:把|将|帮|给|来|替|要|去)?.{{0,12}}(?:{_ACTS_ZH})",
+    re.IGNORECASE,
+)
+_TO_BE = re.compile(rf"\b(?:is|are|should|must|has|have) (?:to )?be (?:\w+ly )?(?:{_DONE})\b", re.IGNORECASE)
+_GRANT = re.compile(
+    r"\b(?:give|gives|given|gave|grants?|granted|granting)\b.{0,60}\b(?:permissions?|access|consent"
+    r"|authori[sz]ation|approval|rights|root|admin\w*|card details|credentials|passwords?)\b"
+    r"|\b(?:I|we|user)\b(?: \w+){0,2} (?:authori[sz]e|allow|permit|approve|pre-?approve|consent|agree)\w*"
+    rf"\b.{{0,60}}\b(?:{_ACTS})\b|\b(?:all|any|every|each)\b.{{0,40}}\b(?:pre-?)?approved\b"
+    rf"|(?:授权|允许|同意|批准).{{0,16}}(?:访问|读取|查看|使用|调用|发|转|{_ACTS_ZH})|已授权|所有.{{0,10}}(?:批准|同意)",
+    re.IGNORECASE,
+)
+"""A leave to do something: it is given each time, by the user, and not remembered."""
 
 _FORM = re.compile(
     r"\b(?:answers?|answered|repl(?:y|ies)|respon(?:d|se|ses)|speak|talk|write|call me|address me|explain\w*"
@@ -125,6 +148,8 @@ def dangerous_order(clause: str) -> str:
         >>> dangerous_order("always answer in German"), dangerous_order("I always run the tests")
         ('', '')
     """
+    if _GRANT.search(clause):
+        return "gives the agent or others leave to do something"
     if not _is_order(clause):
         return ""
     if is_about_answers(clause):
@@ -144,6 +169,16 @@ def is_about_answers(clause: str) -> bool:
     return _FORM.search(clause) is not None or _TOOLS.search(clause) is not None
 
 
+def is_standing(clause: str) -> bool:
+    """Say whether a clause is meant for times to come.
+
+    Example:
+        >>> is_standing("from now on, tea it is"), is_standing("I always drink tea")
+        (True, False)
+    """
+    return _STANDING.search(clause) is not None
+
+
 def _is_order(clause: str) -> bool:
     imperative = _IMPERATIVE.search(clause) or _IMPERATIVE_ZH.search(clause)
     if imperative and not _HABIT.search(clause[: imperative.end()]):
@@ -153,7 +188,9 @@ def _is_order(clause: str) -> bool:
         return False
     if _WANTS.search(clause) and (_AGENT.search(clause) or _PASSIVE.search(clause)):
         return True
-    if _STANDING.search(clause) and not _HABIT.search(clause):
+    if _STANDING_ACT.search(clause) and not _HABIT.search(clause):
+        return True
+    if _YOU_ACT.search(clause) or _TO_BE.search(clause):
         return True
     return _AGENT.search(clause) is not None and re.search(
         r"\b(?:should|must|shall|has to|have to|need to|is to|are to|will|can|may)\b|应该|应当|必须|可以|需要|务必|要",

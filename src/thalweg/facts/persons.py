@@ -23,8 +23,8 @@ KIN: tuple[frozenset[str], ...] = tuple(
         "brother bruder frère hermano irmão fratello брат 哥哥 弟弟 兄弟 哥 弟 兄 형 오빠 남동생",
         "sister schwester sœur soeur hermana irmã sorella сестра 姐姐 妹妹 姐 妹 姉 언니 누나 여동생",
         "sibling siblings geschwister 兄弟姐妹",
-        "son sohn fils hijo filho figlio сын 儿子 息子 아들",
-        "daughter tochter fille hija filha figlia дочь дочка 女儿 闺女 娘 딸",
+        "son boy sohn fils hijo filho figlio сын 儿子 息子 아들",
+        "daughter girl tochter fille hija filha figlia дочь дочка 女儿 闺女 娘 딸",
         "kid kids child children baby toddler twins kind kinder enfant enfants niño niños hijos filhos "
         "bambino bambini ребёнок ребенок дети 孩子 小孩 宝宝 娃 子供 아이",
         "grandmother grandma granny nana oma grand-mère abuela avó nonna бабушка 奶奶 外婆 姥姥 祖母 할머니",
@@ -48,7 +48,7 @@ KIN: tuple[frozenset[str], ...] = tuple(
         "landlord landlady vermieter propriétaire casero 房东 대家",
         "tenant mieter 租客",
         "agent broker recruiter hr makler 中介 猎头",
-        "guy girl man woman person stranger someone somebody anyone everybody everyone nobody people "
+        "guy man woman person stranger someone somebody anyone everybody everyone nobody people "
         "jemand man leute quelqu'un alguien gente qualcuno кто-то люди 有人 别人 人家 大家 某人 网友 路人 网上 "
         "誰か みんな 누군가 사람들",
         "author blogger influencer youtuber expert experts critic autor auteur 作者 博主 专家 主播 作家",
@@ -69,6 +69,9 @@ _AGENT_OF = re.compile(r"\b(?:i['’]?m|i am|we are|as) (?:also )?(?:an? |the )?
 
 _SPEAKER = re.compile(
     rf"\b(?:I|we)\b|\b[Ii]['’](?:m|ve|d|ll)\b|\b(?:ich|wir|je|nous|yo|nosotros|eu|nós|io|noi|я|мы|ik|wij)\b"
+    r"|\b(?:soy|estoy|tengo|vivo|trabajo|prefiero|uso|quiero|hablo|estudio|odio|necesito|sou|estou"
+    r"|tenho|moro|trabalho|prefiro|gosto|falo|sono|abito|lavoro|preferisco|voglio|jestem|mieszkam"
+    r"|pracuję|lubię|живу|работаю|люблю|предпочитаю)\b|\bme (?:gusta|encanta)\w*"
     rf"|\bj['’]|我(?!的|们的|家的)(?!{_WIDE}|{_WIDE_SHORT})|咱|[私僕俺](?:は|が|も)|(?:나는|저는|제가|내가)",
     re.IGNORECASE,
 )
@@ -85,7 +88,7 @@ _NAME = re.compile(
     r"|Le|La|Les|El|Los|Las|Mi|Mis|Meu|Minha|O|Os|As|Il|Lo|Remember|Note|Hi|Hello|Hey|Thanks|You"
     r"|Your|Everything|Nothing|Something|Today|Yesterday|Tomorrow|Currently)\b)"
     r"[A-ZÀ-ÖØ-ÞА-ЯЁ][\w'’-]+(?:\s[A-Z][\w'’-]+){0,2})\s+(?:(?:also|always|never|really|just|still)\s)?"
-    r"(?:\w+[^s\W]s|is|was|has|had|does|did|said|told|\w+ed|likes|hates|mag|wohnt|arbeitet|habite|aime"
+    r"(?:(?!this\b|his\b|its\b|as\b|always\b)\w+[^s\W]s|is|was|has|had|does|did|said|told|\w+ed|likes|hates|mag|wohnt|arbeitet|habite|aime"
     r"|vive|prefiere|ama|любит|живёт|живет)\b"
 )
 _LISTENER = re.compile(
@@ -132,7 +135,8 @@ def others(clause: str) -> tuple[str, ...]:
 
 
 _POSSESSIVE = re.compile(
-    r"\b(?:user|their|his|her|my)['’]?s? \w+|users['’] \w+|用户(?:的|家)|ユーザーの|사용자의|\b(?:du|des|del|dell['’]|do)"
+    rf"用户(?:的|家|{_WIDE}|{_WIDE_SHORT})|"
+    r"\busers?['’]s? \w+|\b(?:their|his|her|my) \w+|ユーザーの|사용자의|\b(?:du|des|del|dell['’]|do)"
     r" (?:nutzers|utilisateur|usuario|usuário|utente)\b|de l['’]utilisateur|Nutzers\b|пользовател[яь]",
     re.IGNORECASE,
 )
@@ -151,5 +155,5 @@ def names(content: str, other: str) -> bool:
     if other in {THE_USER, THE_LISTENER}:
         return False
     if _PRONOUN.match(other):
-        return bool(_POSSESSIVE.search(content) or _PERSON.search(content))
+        return _POSSESSIVE.search(content) is not None
     return other.casefold() in content.casefold()

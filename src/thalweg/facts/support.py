@@ -52,19 +52,31 @@ def gap(content: str, said: Sequence[Clause], said_at: str) -> Gap:
     """
     text = folded("\n".join(clause.text for clause in said))
     content = folded(content)
-    for found in (_new_address(content, text), _new_number(content, text, said_at)):
-        if found:
-            return Gap(f"has {found!r}, which was not said", grave=True)
-    vocabulary = _words(text)
-    missing = [word for word in _telling(content) if not _is_said(word, vocabulary, text)]
-    if name := next((word for word in missing if _is_name(word, content)), ""):
-        return Gap(f"has {name!r}, which was not said", grave=True)
+    if thing := brings(content, said, said_at):
+        return Gap(f"has {thing!r}, which was not said", grave=True)
     if turned := _turned(content, said):
         return Gap(turned, grave=True)
-    missing += _new_runs(content, text)
+    missing = [*_missing(content, text), *_new_runs(content, text)]
     if missing:
         return Gap(f"is worded with {missing[0]!r}, which was not said")
     return NO_GAP
+
+
+def brings(content: str, said: Sequence[Clause], said_at: str) -> str:
+    """Find an address, a number or a name that was not said; empty where there is none.
+
+    Example:
+        >>> brings("User is in Rome", clauses("I'm in Porto"), "")
+        'Rome'
+    """
+    text = folded("\n".join(clause.text for clause in said))
+    names = (word for word in _missing(content, text) if _is_name(word, content))
+    return _new_address(content, text) or _new_number(content, text, said_at) or next(names, "")
+
+
+def _missing(content: str, text: str) -> list[str]:
+    vocabulary = _words(text)
+    return [word for word in _telling(content) if not _is_said(word, vocabulary, text)]
 
 
 _WORD = re.compile(r"[^\W\d_](?:[\w'’+#]|[.-](?=\w))*|\d+[^\W\d_][\w-]*")
@@ -126,6 +138,8 @@ def _is_cut(short: str, long: str) -> bool:
         return False
     if long.startswith(short):
         return len(long) - len(short) <= max(3, len(short) + 3)
+    if len(short) == len(long) >= _SHORTEST_ROOT and short[:-1] == long[:-1]:
+        return {short[-1], long[-1]} <= set("aeiouу")
     root = min(len(short), len(long)) - 2
     return root >= _SHORTEST_ROOT and short[:root] == long[:root] and len(long) - root <= _SHORTEST_ROOT
 
