@@ -73,7 +73,7 @@ def hiding(text: str) -> list[tuple[int, int]]:
 
     Example:
         >>> hiding("Hello. My bank\u200b is Fox. Bye.")
-        [(6, 22)]
+        [(6, 23)]
     """
     if not _HIDDEN.search(text):
         return []

@@ -60,7 +60,7 @@ def _handed_over(text: str) -> Iterator[Span]:
             yield Span(start, len(text), "pasted text")
 
 
-_COLON = re.compile(r"[^\n:：.。!?！？;；]{0,120}[:：]")
+_COLON = re.compile(r"[^\n:：.。!?！？;；]{0,120}[:：](?!//|\d)")
 _REST_OF_LINE = re.compile(r"[^\n]*")
 _STOP = re.compile(r"[.!?。！？]\s+|[。！？]")
 
@@ -77,7 +77,9 @@ def _after_task(text: str, place: int) -> int | None:
     return stop.end() if stop and line_end - stop.end() > _ONE_LINE else None
 
 
-_ADDRESS = re.compile(r"[ \t]*(?:https?://|www\.|[\w.+-]+@|[~./]|\w+\.\w{2,}/)\S*[.,;]?[ \t]*(?=\n|$)")
+_ADDRESS = re.compile(
+    r"[ \t]*(?:https?://|www\.|[\w.+-]+@|[~./]|\w+\.\w{2,}/)\S*[.,;]?[ \t]*(?=\n|$)"
+)
 
 
 def _is_address(text: str, place: int) -> bool:
@@ -198,11 +200,11 @@ _SAID = (
     r"|说|写道|写了|表示|回复|留言|发来|发给我|转给我|告诉我|問い|言った|말했"
 )
 _SOURCE_INTRO = re.compile(
-    rf"(?:^|(?<=[\n.!?。！？]))([^\n:：.!?。！？]{{0,140}}?(?:{_SOURCE})[^\n:：.!?。！？]{{0,60}})[:：]",
+    rf"(?:^|(?<=[\n.!?。！？]))([^\n:：.!?。！？]{{0,140}}?(?:{_SOURCE})[^\n:：.!?。！？]{{0,60}})[:：](?!//|\d)",
     re.IGNORECASE,
 )
 _SAID_INTRO = re.compile(
-    rf"(?:^|(?<=[\n.!?。！？,，;；]))([^\n:：.!?。！？]{{0,100}}?(?:{_SAID})[^\n:：.!?。！？]{{0,40}})[:：]",
+    rf"(?:^|(?<=[\n.!?。！？,，;；]))([^\n:：.!?。！？]{{0,100}}?(?:{_SAID})[^\n:：.!?。！？]{{0,40}})(?:[:：](?!//|\d)|\s[-–—]+\s)",
     re.IGNORECASE,
 )
 _THIS_SOURCE = re.compile(
@@ -211,9 +213,8 @@ _THIS_SOURCE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _OWN_SOURCE = re.compile(
-    r"(?:^|\b)(?:my|our|mein\w*|mon|ma|mi)\s+(?:\w+\s+){0,2}?(?:e-?mail|mail|blog|web ?site|site|page|docs?"
-    r"|documentation|profile|bio|readme|file|manual|e-mail address|issue|story|text)\b"
-    r"|我的(?:邮箱|邮件地址|网站|博客|主页|资料|文档)|\b(?:I|we)(?:'d| would| want to| just| only)?(?: like to)?"
+    r"(?:^|\b)(?:my|our|mein\w*|mon|ma|mi)\s+(?:\w+\s+){0,2}?(?:profile|bio|issue|story)\b"
+    r"|我的(?:资料|情况)|\b(?:I|we)(?:'d| would| want to| just| only)?(?: like to)?"
     r" (?:say|said|tell|told|write|wrote|mention|ask|claim|state)\b|我(?:们)?(?:想|要|只|刚|来|再)?(?:说|补充|表示)",
     re.IGNORECASE,
 )
@@ -235,7 +236,7 @@ def _reported(text: str) -> Iterator[Span]:
             yield Span(found.end(), _end_of_report(text, found.end()), "pasted text")
 
 
-_MARKED = re.compile(r"\s*((?:[ \t]*[>＞][^\n]*(?:\n|$))+|\[(?:quoted text|code)[^\]\n]*\])")
+_MARKED = re.compile(r"\s*((?:[ \t]*[>＞][^\n]*(?:\n|$))+|\[(?:quoted text|pasted text|code)[^\]\n]*\])")
 
 
 def _end_of_report(text: str, start: int) -> int:

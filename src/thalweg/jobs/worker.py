@@ -144,8 +144,8 @@ class Worker:
         """Do one job; what fails outside of it (a full disk) fails again later, if at all."""
         try:
             return self.step()
-        except ThalwegError as error:
-            _log.warning("no job of memory could be taken: %s", error)
+        except Exception as error:  # noqa: BLE001 (a thread that ended would be missed by nobody)
+            _log.warning("a job of memory was not done: %s", _told(error))
             return False
 
     def _rest_s(self) -> float:
@@ -158,6 +158,11 @@ class Worker:
             return self._poll_s
         left = datetime.fromisoformat(due) - datetime.fromisoformat(self._clock())
         return max(0.01, min(self._poll_s, left.total_seconds()))
+
+
+def _told(error: Exception) -> str:
+    """Tell an error in the log; only ours are known to hold no word of a thread."""
+    return str(error) if isinstance(error, ThalwegError) else type(error).__name__
 
 
 def later(moment: str, seconds: float) -> str:
