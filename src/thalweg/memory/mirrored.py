@@ -31,6 +31,7 @@ from thalweg.facts.values import (
     USER_CONTEXT,
     Fact,
     FactId,
+    Mode,
     Profile,
     Scope,
     Section,
@@ -129,6 +130,10 @@ class MirroredMemory:
         """See `MemoryStore.profile`."""
         self._look(scope)
         return self._store.profile(scope)
+
+    def vector(self, text: str) -> bytes:
+        """See `MemoryStore.vector`."""
+        return self._store.vector(text)
 
     def find(
         self, scope: Scope, words: Sequence[str], *, vector: bytes = b"", limit: int = 2_000
@@ -336,11 +341,11 @@ class MirroredMemory:
         """See `MemoryStore.beside`."""
         return self._store.beside(scope, numbers, reach)
 
-    def set_mode(self, scope: Scope, thread: str, mode: str) -> None:
+    def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:
         """See `MemoryStore.set_mode`."""
         self._store.set_mode(scope, thread, mode)
 
-    def mode(self, scope: Scope, thread: str) -> str:
+    def mode(self, scope: Scope, thread: str) -> Mode:
         """See `MemoryStore.mode`."""
         return self._store.mode(scope, thread)
 

@@ -2,20 +2,17 @@
 
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 from langchain_core.runnables import RunnableConfig
 
 from thalweg.errors import ConfigError
 from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Scope
+from thalweg.facts.values import Mode, Scope
 from thalweg.memory import Memory, MemoryStore, open_memory
 from thalweg.middleware.arguments import Owner, as_owner, owner_of
 from thalweg.middleware.names import is_subagent, thread_name
 
-Mode = Literal["on", "read_only", "incognito", "off"]
-"""What memory does with a thread. `read_only` keeps nothing of it. `incognito` tells it nothing,
-either, and leaves no trace of it; so does `off`."""
 MODES: tuple[Mode, ...] = get_args(Mode)
 """The later, the less is done."""
 SETTING = "memory"
@@ -90,7 +87,7 @@ class Binding:
         """
         name = thread_name(config, state) or ""
         memory = self._memory or Memory(self._store, self._scope(config), settings=self.settings)
-        set_to = cast("Mode", memory.store.mode(memory.scope, name))
+        set_to = memory.store.mode(memory.scope, name)
         mode = max(self.asked(config), set_to, key=MODES.index)
         return Bound(memory, name, mode, is_subagent(config))
 
