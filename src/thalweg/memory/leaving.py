@@ -21,6 +21,8 @@ class Leaving:
     is_chosen: Mapping[Evidence, bool]
     """Whether whoever forgets named the turn or the thread that it is from."""
     lineage: Lineage
+    whole_profile: bool
+    """Whether no section stays."""
 
     def fact(self, fact: Fact | None) -> Fact | None:
         """Tell what stays of a fact."""
@@ -45,7 +47,7 @@ class Leaving:
 
     def section(self, section: Section | None) -> Section | None:
         """Tell what stays of a section."""
-        if section is None or not self.gone.isdisjoint(section.cites):
+        if section is None or self.whole_profile or not self.gone.isdisjoint(section.cites):
             return None
         return None if self.sayings.are_in(section.text) else section
 
