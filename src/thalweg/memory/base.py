@@ -74,6 +74,9 @@ class Receipt:
     """Tombstones: keyed digests that keep the same from being learned again."""
     remaining: tuple[tuple[str, int], ...] = ()
     """Threads and positions of their logs where it was said, which memory does not delete."""
+    left: tuple[str, ...] = ()
+    """Where its bytes may still be, in words for people; empty where they are in no file. A file
+    that could not be erased yet is, with a later write or when it is opened."""
     dry_run: bool = False
 
 
