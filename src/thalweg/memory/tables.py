@@ -198,7 +198,7 @@ class TableMemory(ABC):
     # -- recall --------------------------------------------------------------------------
 
     def find(
-        self, scope: Scope, words: Sequence[str], *, vector: bytes = b"", limit: int = 2_000
+        self, scope: Scope, words: Sequence[str], *, vector: bytes = b"", limit: int = 500
     ) -> Found:
         """See `MemoryStore.find`."""
         with self._read(scope) as scoped:
