@@ -7,7 +7,7 @@ from typing import Protocol, Self
 
 from thalweg.facts.changes import Change
 from thalweg.facts.found import Found, Item
-from thalweg.facts.values import Fact, FactId, Profile, Scope, Status, Turn
+from thalweg.facts.values import Fact, FactId, Mode, Profile, Scope, Status, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +172,10 @@ class MemoryStore(Protocol):
 
     # -- recall --------------------------------------------------------------------------
 
+    def vector(self, text: str) -> bytes:
+        """Make the vector of a question, as `find` takes it; empty where the store has none."""
+        ...
+
     def find(
         self,
         scope: Scope,
@@ -232,11 +236,11 @@ class MemoryStore(Protocol):
         """
         ...
 
-    def set_mode(self, scope: Scope, thread: str, mode: str) -> None:
+    def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:
         """Set what memory does with a thread: `on`, `read_only`, `incognito`, `off`."""
         ...
 
-    def mode(self, scope: Scope, thread: str) -> str:
+    def mode(self, scope: Scope, thread: str) -> Mode:
         """Tell what memory does with a thread; `on` where nothing was set."""
         ...
 

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Self
 from thalweg.errors import StaleWriteError
 from thalweg.facts.changes import Change, Put
 from thalweg.facts.found import Found, Item
-from thalweg.facts.values import HISTORY, USER_CONTEXT, Fact, FactId, Profile, Scope, Status, Turn
+from thalweg.facts.values import (
+    HISTORY,
+    USER_CONTEXT,
+    Fact,
+    FactId,
+    Mode,
+    Profile,
+    Scope,
+    Status,
+    Turn,
+)
 from thalweg.memory import (
     capturing,
     commits,
@@ -197,6 +207,10 @@ class TableMemory(ABC):
 
     # -- recall --------------------------------------------------------------------------
 
+    def vector(self, text: str) -> bytes:
+        """See `MemoryStore.vector`."""
+        return b"" if self._embed is None else self._embed([text])[0]
+
     def find(
         self, scope: Scope, words: Sequence[str], *, vector: bytes = b"", limit: int = 500
     ) -> Found:
@@ -259,14 +273,14 @@ class TableMemory(ABC):
             erasing.erase(scoped, planned, selection, now=now, at=at)
         return erasing.receipt(scoped, planned, left=self._erased())
 
-    def set_mode(self, scope: Scope, thread: str, mode: str) -> None:
+    def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:
         """See `MemoryStore.set_mode`."""
         with self._write(scope) as scoped:
             row = threads.grasp(scoped.db, scoped.row, scoped.digests, thread)
             row.mode = mode
             threads.save(scoped.db, scoped.id, thread, row)
 
-    def mode(self, scope: Scope, thread: str) -> str:
+    def mode(self, scope: Scope, thread: str) -> Mode:
         """See `MemoryStore.mode`."""
         return self._thread(scope, thread).mode
 
