@@ -53,9 +53,8 @@ def _names(scoped: Scoped, threads: Collection[int]) -> dict[int, str]:
 def _facts(scoped: Scoped, numbers: Sequence[int]) -> dict[int, Item]:
     rows = scoped.db.rows_by(
         "SELECT i.number, f.body FROM memory_item i JOIN memory_fact f"
-        f" ON f.scope = i.scope AND f.fact = i.seq AND i.thread = {FACTS}"
-        " WHERE i.scope = ? AND i.number",
+        " ON f.scope = i.scope AND f.fact = i.seq WHERE i.scope = ? AND i.thread = ? AND i.number",
         numbers,
-        (scoped.id,),
+        (scoped.id, FACTS),
     )
     return {number: Item(number, fact=read_fact(body)) for number, body in rows}
