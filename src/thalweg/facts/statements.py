@@ -60,6 +60,8 @@ class Statement:
     """Whether it tells what happened, which nothing that happens later replaces."""
     is_one_of_many: bool = False
     """Whether it tells of `a meeting`, beside which there may be others."""
+    text: str = ""
+    """As it is spelt to be compared."""
     all_words: frozenset[str] = frozenset()
     """Every word of it, small ones too."""
     contrasts: frozenset[str] = frozenset()
