@@ -7,7 +7,7 @@ from thalweg.facts.attributes import attribute_key, is_single
 from thalweg.facts.chinese import KIND, KIND_OF, spelt, tokens
 from thalweg.facts.contrasts import HAN_WORDS
 from thalweg.facts.kinds import CHINESE_OCCUPATIONS, SCALES, SINGLE_KINDS
-from thalweg.facts.statements import USER, Claim, Polarity, Statement
+from thalweg.facts.claims import USER, Claim, Polarity, Statement
 
 _NOW = re.compile(
     "现在|目前|如今|当前|已经|已|最近|刚刚?|正在|这两天|近来|这阵子|眼下|以来|从此|今后|以后|往后|终于|新的?|今天|昨[晚天]"
@@ -184,13 +184,14 @@ def read(content: str) -> Statement:
         claims += found
         old += _old(clause)
     ordered = tokens(_ADDITION.sub("", _NOW.sub("", text)))
+    typed = frozenset(_typed(text))
     over = [bool(_OVER.search(clause)) for clause in _clauses(text)]
     negated = bool(_NEGATION.search(_NOT_NEGATION.sub("", text)))
     return Statement(
         claims=tuple(dict.fromkeys(claims)),
         words=frozenset(ordered),
         ordered=ordered,
-        typed=frozenset(_typed(text)),
+        typed=typed,
         names=tuple(re.findall(r"[A-Za-z][\w.+#-]*", content.lower())),
         polarity="over" if over and all(over) else "not" if negated else "holds",
         modality="wish" if _WISH.search(text) else "past" if _PAST.search(text) else "fact",
@@ -200,7 +201,10 @@ def read(content: str) -> Statement:
         anchors=_anchors(text),
         is_event=bool(_EVENT.search(text)),
         text=text,
-        all_words=frozenset(ordered),
+        marks=_anchors(text)
+        | {word for word in ordered if len(word) > 1}
+        | {claim.attribute for claim in claims}
+        | {f"a {kind}" for kind, _ in typed if kind not in {"number", "date"}},
         contrasts=frozenset(_CONTRAST.findall(_kin_folded(text))),
         language="zh",
     )

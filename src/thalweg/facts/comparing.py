@@ -13,7 +13,8 @@ from typing import Literal
 from thalweg.facts import chinese, chinese_claims, english, english_claims
 from thalweg.facts.attributes import attribute_key, is_single
 from thalweg.facts.contrasts import contrast
-from thalweg.facts.statements import USER, Claim, Statement, read_statement
+from thalweg.facts.statements import read_statement
+from thalweg.facts.claims import USER, Claim, Statement
 from thalweg.facts.synonyms import CHINESE_LIGHT, ENGLISH_LIGHT, ENGLISH_TOOLS
 from thalweg.facts.values import Fact
 

@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from thalweg.facts.attributes import attribute_key, is_single
+from thalweg.facts.contrasts import ENGLISH_WORDS
 from thalweg.facts.english import KIND, KIND_OF, tokens
 from thalweg.facts.kinds import OCCUPATIONS, SCALES, SINGLE_KINDS, SLOTS
-from thalweg.facts.statements import USER, Claim, Statement
+from thalweg.facts.claims import USER, Claim, Statement
 from thalweg.facts.synonyms import CLASS_OF, ENGLISH_LIGHT, ENGLISH_WEAK, lemma
 
 
@@ -325,12 +326,13 @@ def read(content: str) -> Statement:
         old += _old(clause)
     plain = _ADDITION.sub(" ", _NOW.sub(" ", text))
     ordered = tuple(w for w in plain.split() if w not in ENGLISH_WEAK and w not in {".", ",", "'s"})
+    typed = frozenset(_typed(text))
     is_over = bool(clauses) and all(_OVER.search(clause) for clause in clauses)
     return Statement(
         claims=tuple(dict.fromkeys(claims)),
         words=frozenset(ordered),
         ordered=ordered,
-        typed=frozenset(_typed(text)),
+        typed=typed,
         names=_names(content),
         polarity="over" if is_over else "not" if _NEGATION.search(text) else "holds",
         modality="wish" if _WISH.search(text) else "past" if _PAST.search(text) else "fact",
@@ -340,7 +342,10 @@ def read(content: str) -> Statement:
         anchors=frozenset(ordered) - ENGLISH_LIGHT - _GENERIC,
         is_event=_is_event(content),
         text=text,
-        all_words=frozenset(words),
+        contrasts=frozenset(words) & ENGLISH_WORDS,
+        marks=frozenset(ordered) - ENGLISH_LIGHT - _GENERIC
+        | {claim.attribute for claim in claims}
+        | {f"a {kind}" for kind, _ in typed if kind not in {"number", "date"}},
         is_one_of_many=bool(_ONE_OF_MANY.search(text)),
         language="en",
     )
