@@ -1,6 +1,6 @@
 """Words that set two facts apart: at work and at home, staging and production, the two sisters."""
 
-from thalweg.facts.statements import Statement
+from thalweg.facts.claims import Statement
 from thalweg.facts.synonyms import CLASS_OF, lemma
 
 _ENGLISH = """
@@ -36,7 +36,7 @@ red white
 adult child
 scripting frontend backend data
 bachelor master phd
-first last
+1th 2th 3th 4th 5th current latest next previous
 single double
 """.strip()
 
@@ -82,17 +82,23 @@ _PAIRS = _english()
 _HAN_PAIRS = tuple(frozenset(line.split()) for line in _CHINESE.splitlines())
 
 
-def contrast(first: Statement, second: Statement, values: frozenset[str]) -> str:
-    """Name what sets two statements apart, or nothing; words of the values compared do not."""
-    for group in _PAIRS:
-        one, other = (first.all_words & group) - values, (second.all_words & group) - values
-        if one and other and not one & other:
-            return f"{' '.join(sorted(one))} is not {' '.join(sorted(other))}"
-    for group in _HAN_PAIRS:
-        one, other = first.contrasts & group, second.contrasts & group
-        if one and other and not one & other and not (one | other) & values:
-            return f"{' '.join(sorted(one))} is not {' '.join(sorted(other))}"
-    return _kin(first, second)
+def contrast(
+    first: Statement, second: Statement, values: frozenset[str], *, has_subject: bool = False
+) -> str:
+    """Name what sets two statements apart, or nothing.
+
+    Args:
+        first: One.
+        second: The other.
+        values: Words of the values that are compared: they set nothing apart.
+        has_subject: Whether both are known to be about the same subject.
+    """
+    if first.contrasts and second.contrasts:
+        for group in _GROUPS:
+            one, other = (first.contrasts & group) - values, (second.contrasts & group) - values
+            if one and other and not one & other:
+                return f"{' '.join(sorted(one))} is not {' '.join(sorted(other))}"
+    return "" if has_subject else _kin(first, second)
 
 
 _KIN = next(group for group in _PAIRS if "sister" in group)
@@ -109,5 +115,8 @@ def _kin(first: Statement, second: Statement) -> str:
     return ""
 
 
+_GROUPS = (*_PAIRS, *_HAN_PAIRS)
+ENGLISH_WORDS = frozenset(word for group in _PAIRS for word in group)
+"""What a reader of English looks for."""
 HAN_WORDS = frozenset(word for group in _HAN_PAIRS for word in group)
 """What a reader of Chinese looks for."""
