@@ -28,11 +28,15 @@ _OVER = re.compile(
     "曾经?|以前|过去|之前|原来|从前|出院|注销|退订|告别"
 )
 _NEGATION = re.compile("不|没|无|别|未|讨厌|避免|拒绝")
-_NOT_NEGATION = re.compile("不对|不是|不过|不仅|不久|不少|不同|没错|差不多|不错|别的|别人|特别|无论|未来|不用谢|分别|不好意思|不耐受")
+_NOT_NEGATION = re.compile(
+    "不对|不是|不过|不仅|不久|不少|不同|没错|差不多|不错|别的|别人|特别|无论|未来|不用谢|分别|不好意思|不耐受"
+)
 _WISH = re.compile(
     "打算|计划|准备|考虑|可能|也许|或许|将要?|即将|如果|要是|面试|申请|梦想|争取|有意|想学|想去|想买|想要?|希望(?!.{0,4}(?:回|答|用|注释))"
 )
-_ADDITION = re.compile("也|还有|另外|此外|同时|兼职|副业|另一[个只名位]?|第二[个份]|又养|又有|再加|除了")
+_ADDITION = re.compile(
+    "也|还有|另外|此外|同时|兼职|副业|另一[个只名位]?|第二[个份]|又养|又有|再加|除了"
+)
 _PAST = re.compile(
     r"(?:\d{4}|@\S+)年?[到至~-]+(?:\d{4}|@)|曾经?|以前|过去|当年|小时候|的时候|从前|之前|原来|\d{4}年|\d{2}年生|上大学时|去年|上个?月|前年"
 )
@@ -53,7 +57,9 @@ _IS = (
 )
 _CHECKS = {
     "job": re.compile(rf".*(?:{CHINESE_OCCUPATIONS})$"),
-    "relation": re.compile(".*(?:妹|姐|哥|弟|妈|爸|儿|女|老婆|老公|妻|夫|友|对象|另一半|狗|猫|老板|邻居|同事|导师|伴侣|宠物|犬|柯基)"),
+    "relation": re.compile(
+        ".*(?:妹|姐|哥|弟|妈|爸|儿|女|老婆|老公|妻|夫|友|对象|另一半|狗|猫|老板|邻居|同事|导师|伴侣|宠物|犬|柯基)"
+    ),
     "name": re.compile(r"[\u3400-\u9fffa-z· ]{1,12}$"),
     "place": re.compile(r"[^\d@].*"),
 }
@@ -134,7 +140,9 @@ _USE = re.compile(
     "^(?P<s>.{0,16}?)(?:是|使用|用的是|用的|用|采用|改用|换成了?|换用|换了|切换到了?|迁移到了?|转到|转用|搬到了?|升级到了?|装的是|"
     "重装成了?|开一辆|开|跑在|运行在|部署在|走|拿|精通|买了|买|发到|喜欢用|偏爱|养了?)(?P<v>.+)$"
 )
-_SUBJECT = re.compile(r"^(?:用户|本人|我|咱)(?:的)?(?:家)?|的$|^(?:在|把|将|对|让)|(?:已经|已|都|就|也|是|的|把|现在|全部|从此)+$")
+_SUBJECT = re.compile(
+    r"^(?:用户|本人|我|咱)(?:的)?(?:家)?|的$|^(?:在|把|将|对|让)|(?:已经|已|都|就|也|是|的|把|现在|全部|从此)+$"
+)
 _TEAM = re.compile("^(?:我们|咱们|我司|本组)(?:的)?(?:团队|组|这边|公司)?|^团队|^小组")
 _TAIL = re.compile("(?:[,,。;;、]|因为|所以|以便|才|就好|的人|呢|了)+.*$|(?:的|了|吧|呀)$")
 
@@ -201,7 +209,9 @@ def read(content: str) -> Statement:
     )
 
 
-_EVENT = re.compile("去了|买了|参加了|看了|吃了|见了|跑了|花了|拿了|获得了|考了|写了|去过|看过|参加过")
+_EVENT = re.compile(
+    "去了|买了|参加了|看了|吃了|见了|跑了|花了|拿了|获得了|考了|写了|去过|看过|参加过"
+)
 _NO_ANCHOR = re.compile(
     r"用户|我们|本人|自己|现在|目前|已经|改成|改为|改到|换成|搬到|升级|迁移|其实|应该|不是|说错|记错|看错|写错|打错|以后|"
     r"今天|昨天|昨晚|上周|上个?月|下个?月|去年|明年|这个|那个|一个|之后|之前|全部|一律|希望|喜欢|开始|使用|每天|上班|工作|没有|周[1-7]|"
@@ -282,7 +292,11 @@ def _single(attribute: str, key: str) -> bool:
         return True
     if attribute in {"allergy", "fear", "speaks", "learning", "like", "dislike", "plays"}:
         return False
-    return attribute in {"when", "cadence", "reviewer", "mother tongue"} or is_single(attribute) or not key
+    return (
+        attribute in {"when", "cadence", "reviewer", "mother tongue"}
+        or is_single(attribute)
+        or not key
+    )
 
 
 def _slots(bare: str, default: str, polarity: Polarity, *, is_change: bool) -> Iterator[Claim]:
@@ -303,7 +317,9 @@ def _slots(bare: str, default: str, polarity: Polarity, *, is_change: bool) -> I
                     frozenset(tokens(_TAIL.sub("", rest))), is_change)  # fmt: skip
 
 
-_FROM = re.compile(r"(?:从|由|把)(?P<o>[^,]{1,12}?)(?:改成|改为|改到|换成|换到|搬到|迁到|迁移到|转到|切换到|升级到|变成|调到|跳槽到|到)")
+_FROM = re.compile(
+    r"(?:从|由|把)(?P<o>[^,]{1,12}?)(?:改成|改为|改到|换成|换到|搬到|迁到|迁移到|转到|切换到|升级到|变成|调到|跳槽到|到)"
+)
 _NOT = re.compile(r"(?:^|,)(?:不是|并非)(?P<o>[^,而]{1,12})")
 _GONE = re.compile(
     r"^(?P<o>.{1,14}?)(?:已经|上个?月|上周|昨天|今天|去年)?(?:停用|走|下线|废弃|弃用|取消|去世|转岗|离职|卖掉|没)了?$|"
@@ -329,7 +345,7 @@ _TYPED = (
     ("weekday", re.compile(r"周[1-7]")),
     ("version", re.compile(r"(?<![\d.])\d+\.\d+(?:\.\d+)*")),
     ("email", re.compile(r"[\w.+-]+@[\w.-]+\w")),
-    ("title", re.compile("[《“「\"]([^》”」\"]+)[》”」\"]")),
+    ("title", re.compile('[《“「"]([^》”」"]+)[》”」"]')),
 )
 _COUNT = re.compile(rf"(?<![\d.:@-])(\d+(?:\.\d+)?) ?({_UNITS})?(?![\d.:])")
 _SCALES = {

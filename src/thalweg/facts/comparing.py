@@ -218,9 +218,7 @@ def _is_of_one(known: Claim, new: Claim) -> bool:
     return one < other or other < one
 
 
-def _by_claims(
-    known: Claim, new: Claim, first: Statement, second: Statement
-) -> Comparison | None:
+def _by_claims(known: Claim, new: Claim, first: Statement, second: Statement) -> Comparison | None:
     """Compare two claims about one attribute of one subject; nothing where they tell nothing."""
     if known.value == new.value:
         if (known.polarity == "holds") != (new.polarity == "holds"):
@@ -336,9 +334,7 @@ _PERSONAL = frozenset({"phone-model", "car-make", "editor", "browser", "count ki
 """Kinds of which people tell without a word of what they are: a new phone, 84 kg."""
 
 
-def _is_one_matter(
-    kind: str, first: Statement, second: Statement, shared: frozenset[str]
-) -> bool:
+def _is_one_matter(kind: str, first: Statement, second: Statement, shared: frozenset[str]) -> bool:
     subjects = {claim.subject for claim in first.claims} or {USER}
     if kind in _PERSONAL and subjects == {USER} == ({c.subject for c in second.claims} or {USER}):
         return True

@@ -1,6 +1,6 @@
 """Recall: from a question to the block that answers it, through the store and the pure ranking."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -30,6 +30,16 @@ MOST = 1_000_000
 """More items than one scope is meant for: all that have a word are found."""
 EARLIER = 4
 """Messages before the newest that tell what a conversation is about."""
+
+
+IsKnown = Callable[[Item], bool]
+"""Tells of an item that whoever asks has it before them."""
+
+
+def nothing_is_known(item: Item) -> bool:
+    """Tell that whoever asks has nothing before them."""
+    del item
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,7 @@ def recall(
     now: str,
     as_of: str = "",
     explain: bool = False,
+    is_known: IsKnown = nothing_is_known,
 ) -> Recalled:
     """Find what answers a question; see `Memory.recall`."""
     said = _said(query)
@@ -79,6 +90,7 @@ def recall(
         ranked = _ranked(store, scope, question, said[0], as_of)
         if not settings.include_turns:
             ranked = [one for one in ranked if one.item.fact is not None]
+        ranked = [one for one in ranked if not is_known(one.item)]
         packed = pack(ranked, budget, count, profile=profile)
     placed = packed.placed
     if not explain:
