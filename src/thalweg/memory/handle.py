@@ -181,6 +181,7 @@ class Memory:
         budget_tokens: int | None = None,
         as_of: str = "",
         explain: bool = False,
+        thread: str = "",
         is_known: IsKnown = nothing_is_known,
     ) -> Recalled:
         """Find what answers a question, or what a conversation is about.
@@ -190,6 +191,7 @@ class Memory:
             budget_tokens: Bound on `Recalled.text`; `max_injection_tokens` where it is not given.
             as_of: A time in ISO 8601: what held then, instead of what holds now.
             explain: Tell what was left out, too, and why.
+            thread: The thread that asks: what was said there lately is left out.
             is_known: Tells of an item that whoever asks has it before them: it is left out, and
                 no room is kept for it.
         """
@@ -205,6 +207,7 @@ class Memory:
             now=self._clock(),
             as_of=as_of,
             explain=explain,
+            thread=thread,
             is_known=is_known,
         )
 

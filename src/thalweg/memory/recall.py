@@ -29,6 +29,17 @@ def items(scoped: Scoped, numbers: Sequence[int]) -> list[Item]:
     return found
 
 
+def newest(scoped: Scoped, thread: str, limit: int) -> list[int]:
+    """List the newest pieces of a thread; see `MemoryStore.newest`."""
+    number = threads.look(scoped.db, scoped.digests, thread).number
+    rows = scoped.db.rows(
+        "SELECT number FROM memory_item WHERE scope = ? AND thread = ?"
+        " ORDER BY seq DESC, place DESC LIMIT ?",
+        (scoped.id, number, limit),
+    )
+    return [found for (found,) in rows] if number else []
+
+
 def _turns(scoped: Scoped, places: Sequence[Place]) -> dict[tuple[int, int], Turn]:
     """Read turns by thread and `seq`."""
     wanted: dict[int, set[int]] = {}

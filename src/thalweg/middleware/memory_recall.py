@@ -87,8 +87,12 @@ class Telling:
             recalled = bound.memory.recall(recent(messages), budget_tokens=most)
             keys = [one.key for one in self._wanted(recalled)]
             return [self._shown(bound, IN_PROMPT, keys)]
-        is_known = partial(_is_known, bound.thread, {one.uid for one in messages})
-        recalled = bound.memory.recall(recent(messages), budget_tokens=most, is_known=is_known)
+        recalled = bound.memory.recall(
+            recent(messages),
+            budget_tokens=most,
+            thread=bound.thread,
+            is_known=partial(_is_known, bound.thread, {one.uid for one in messages}),
+        )
         here = [shown for shown in live if shown.uid != IN_PROMPT]
         decision = plan_telling(self._wanted(recalled), here, most=most, frame=self._frame)
         shown = [*decision.kept, *self._fitting(bound, message.uid, decision, most)]
@@ -140,8 +144,9 @@ def _key(item: Item) -> Key:
 
 
 def _is_known(thread: str, uids: set[str], item: Item) -> bool:
-    """Tell whether the thread itself shows what could be recalled."""
-    if item.turn is not None:
-        return item.turn.thread == thread
-    said = item.fact.evidence if item.fact is not None else ()
+    """Tell whether messages of the thread itself say what could be recalled."""
+    turn, fact = item.turn, item.fact
+    if turn is not None:
+        return turn.thread == thread and turn.uid in uids
+    said = fact.evidence if fact is not None else ()
     return bool(said) and all(one.thread == thread and one.uid in uids for one in said)
