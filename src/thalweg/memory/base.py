@@ -205,6 +205,10 @@ class MemoryStore(Protocol):
         """List for each turn the numbers of those said within `reach` before and after it."""
         ...
 
+    def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
+        """List the numbers of a thread's pieces, the newest first, `limit` at most."""
+        ...
+
     # -- control -------------------------------------------------------------------------
 
     def operations(

@@ -238,6 +238,11 @@ class TableMemory(ABC):
         with self._read(scope) as scoped:
             return {} if scoped is None else scoped.index.beside(numbers, reach)
 
+    def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
+        """See `MemoryStore.newest`."""
+        with self._read(scope) as scoped:
+            return [] if scoped is None else recall.newest(scoped, thread, limit)
+
     # -- control -------------------------------------------------------------------------
 
     def operations(
