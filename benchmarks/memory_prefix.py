@@ -59,6 +59,18 @@ TELLS = (
     "I spend every Saturday morning on the {thing}, with coffee and the radio.",
     "The {thing} needs repairs that I have put off since last winter.",
     "I prefer to keep notes about the {thing} in a paper notebook.",
+    "My neighbour Piet showed me how the {thing} is looked after in the cold months.",
+    "I paid far too much for the {thing} at an auction in Ghent, and never regretted it.",
+    "I am writing a small book about the {thing}, a chapter for every season.",
+    "My doctor said that the {thing} does more for my back than any medicine.",
+    "I lent the {thing} to my cousin Anna for the whole of August.",
+    "The {thing} won a prize at the village fair, and the ribbon hangs in the hall.",
+)
+ASKS = (
+    "What about my {thing}, and the notes about it?",
+    "Who helped me with the {thing} in winter?",
+    "Did I tell you what the {thing} cost me, and where I found it?",
+    "Before we go on: what is there still to do on the {thing}?",
 )
 AT = "2026-03-01T10:00:00Z"
 
@@ -83,7 +95,7 @@ def known() -> MemoryStore:
             for k, text in enumerate(said)
         ]
         store.capture(SCOPE, f"old-{n}", made)
-        for k, text in enumerate(said[:3]):
+        for k, text in enumerate(said[::2]):
             content = text.replace("My", "The user's").replace("I ", "The user ")
             source = Evidence(f"old-{n}", f"old-{n}-{k}", text, AT, Trust.USER)
             changes.append(
@@ -112,7 +124,8 @@ def said(number: int) -> Iterator[tuple[str, str, str, str]]:
         if turn.number == number:
             return
         thing = THINGS[turn.number // TOPIC_TURNS % len(THINGS)]
-        request = f"{turn.request[:300]} What about my {thing}, and the notes about it?"
+        ask = ASKS[turn.number % len(ASKS)].format(thing=thing)
+        request = f"{ask} Then change the module as we said: {turn.path}"
         path = turn.path if turn.number % 2 else ""
         yield request, path, turn.result[:6_000], turn.answer
 

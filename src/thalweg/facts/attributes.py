@@ -58,22 +58,27 @@ native language : mother tongue | first language | 母语
 """
 
 _MULTIPLE = """
-pet hobby interest skill expertise like dislike preference instrument language speaks child kid son
-daughter sibling brother sister friend colleague allergy intolerance fear tool uses technology
-visited trip travel event purchase bought owns possession goal plan wish dream plays sport game
-book movie film song band artist music food drink dish cuisine medication condition symptom illness
-disease course certification degree achievement award project task todo reminder note habit routine
-experience knowledge knows learned learning studies subject topic subscription account membership
-club member ingredient feature requirement rule constraint quote opinion belief value strength
-weakness activity appointment meeting decision idea question problem issue issue reported
-recommendation past former previous employer history education works on contribution read watched
-attended met family relative customer client competitor dependency integration library service
-newspaper magazine podcast show series collection collects gift contact_note link mention
-爱好 兴趣 宠物 喜欢 不喜欢 讨厌 技能 语言 乐器 过敏 朋友 孩子 经历 去过 计划 愿望 习惯 运动 书 电影 工具 偏好
+pet hobby interest skill expertise like dislike preference speaks child kid son daughter sibling
+brother sister friend colleague allergy intolerance fear visited trip event purchase bought owns
+possession wish dream plays condition symptom illness disease certification degree achievement award
+task todo reminder note experience knowledge knows learned studies membership ingredient requirement
+constraint quote opinion belief strength weakness past former previous history read watched attended
+met family relative competitor dependency integration collects gift mention preferences fact
+爱好 兴趣 宠物 喜欢 不喜欢 讨厌 技能 过敏 朋友 孩子 经历 去过 愿望 运动
 """.split()
 """Attributes of which somebody has several at a time, by their last word."""
+_MULTIPLE_ALONE = """
+language instrument tool uses technology travel goal plan sport game book movie film song band artist
+music food drink dish cuisine medication course project habit routine learning subject topic
+subscription account club member feature rule value activity appointment meeting decision idea
+question problem issue recommendation employer education contribution customer client library service
+newspaper magazine podcast show series collection contact link device vehicle
+语言 乐器 计划 习惯 书 电影 工具 偏好 食物 项目
+""".split()
+"""The same, where nothing tells which: `drink`, though there is one `morning drink`."""
 _SINGULAR_IN_S = frozenset({"status", "address", "os", "diabetes", "business", "access", "class",
-                            "analysis", "basis", "process", "progress", "thesis", "series"})  # fmt: skip
+                            "analysis", "basis", "process", "progress", "thesis", "series", "whereabouts",
+                            "pronouns", "hours", "headquarters", "kubernetes", "windows", "macos"})  # fmt: skip
 _SINGLE_BY_HEAD = ("favourite", "favorite", "current", "main", "primary", "preferred", "default",
                    "最喜欢", "主要", "首选", "默认", "当前")  # fmt: skip
 
@@ -113,8 +118,9 @@ def attribute_key(attribute: str) -> str:
     return _NAME_OF.get(stems, stems)
 
 
-_SINGLE_NAMES = frozenset(_NAME_OF.values()) - {"goal", "deployment"}
+_SINGLE_NAMES = frozenset(_NAME_OF.values()) - {"goal"}
 _MULTIPLE_STEMS = frozenset(CLASS_OF.get(lemma(word), lemma(word)) for word in _MULTIPLE)
+_ALONE_STEMS = frozenset(CLASS_OF.get(lemma(word), lemma(word)) for word in _MULTIPLE_ALONE)
 
 
 def is_single(attribute: str) -> bool:
@@ -133,9 +139,12 @@ def is_single(attribute: str) -> bool:
         return True
     words = _SPLIT.sub(" ", text).split()
     last = words[-1] if words else ""
-    if not last or CLASS_OF.get(lemma(last), lemma(last)) in _MULTIPLE_STEMS:
+    stem = CLASS_OF.get(lemma(last), lemma(last))
+    if not last or stem in _MULTIPLE_STEMS or (len(words) == 1 and stem in _ALONE_STEMS):
         return False
-    if any(text.endswith(word) for word in _MULTIPLE if not word.isascii()):
+    if text in _MULTIPLE_ALONE or any(
+        text.endswith(word) for word in _MULTIPLE if not word.isascii()
+    ):
         return False
     return not _is_plural(text)
 

@@ -16,6 +16,7 @@ _UNIT = (
 )
 _HALF = {"上午": 0, "早上": 0, "早晨": 0, "清晨": 0, "凌晨": 0, "中午": 0, "下午": 12, "傍晚": 12, "晚上": 12, "夜里": 12,
          "晚": 12, "早": 0}  # fmt: skip
+_USER = re.compile("用户(?!名|数|群|量|体验|界面|端|协议|表|中心)")
 _SPACE = re.compile(r"(?<=[\u3400-\u9fff])\s+|\s+(?=[\u3400-\u9fff])")
 _CLOCK = re.compile(
     rf"({'|'.join(_HALF)})?的?(?:(\d{{1,2}})[::](\d\d)|(\d{{1,2}}|[{_NUMERAL}]{{1,3}})[点时]"
@@ -25,10 +26,10 @@ _DATE = re.compile(
     rf"(?:(\d{{2,4}})年)?(\d{{1,2}}|[{_NUMERAL}]{{1,3}})月(\d{{1,2}}|[{_NUMERAL}]{{1,3}})[日号]"
     r"|(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})"
 )
-_BIG = re.compile(rf"(\d+(?:\.\d+)?|[{_NUMERAL}]+)([万亿])")
+_BIG = re.compile(rf"(\d{{1,12}}(?:\.\d{{1,6}})?|[{_NUMERAL}]+)([万亿])")
 _SMALL = re.compile(rf"([{_NUMERAL}]+)(?={_UNIT})")
 _ONE = re.compile(r"一(?=[个名位只款种家份套辆条些样直般起定共台])")
-_WEEKDAY = re.compile(r"(?:星期|礼拜|周)([一二三四五六日天])")
+_WEEKDAY = re.compile(r"(?:星期|礼拜|周)([一二三四五六日天])(?![次个遍回场轮])")
 _WEEKDAYS = "一二三四五六日"
 
 
@@ -64,7 +65,7 @@ def spelt(content: str) -> str:
 
     Example:
         >>> spelt("用户每天早上五点半起床")
-        '用户每天 05:30 起床'
+        '我每天05:30起床'
     """
     text = unicodedata.normalize("NFKC", content).strip().lower()
     text = _SPACE.sub("", text)
@@ -73,7 +74,8 @@ def spelt(content: str) -> str:
     text = _WEEKDAY.sub(lambda m: f"周{_WEEKDAYS.find(m[1].replace('天', '日')) + 1}", text)
     text = _ONE.sub("", text)
     text = _SMALL.sub(lambda m: str(number(m[1])), text)
-    return re.sub(r"\s+", " ", text).strip()
+    text = _USER.sub("我", text)
+    return _SPACE.sub("", re.sub(r"\s+", " ", text).strip())
 
 
 _LATIN = re.compile(r"@?[a-z0-9][a-z0-9.+#/@:_-]*[a-z0-9+#]|[a-z0-9]|周[1-7]")

@@ -25,7 +25,7 @@ _CORRECTION = re.compile(
 )
 _OVER = re.compile(
     "不再|不.{1,5}了|没再|没有再|戒了?|停用|离职|辞职|离开|放弃|取消|下线|废弃|弃用|分手|去世|走了|卖[掉了]|退出|停了|不用了|"
-    "曾经?|以前|过去|之前|原来|从前|出院|注销|退订|告别"
+    "曾经?|以前|过去|(?<![0-9])之前|原来|从前|出院|注销|退订|告别"
 )
 _NEGATION = re.compile("不|没|无|别|未|讨厌|避免|拒绝")
 _NOT_NEGATION = re.compile("不对|不是|不过|不仅|不久|不少|不同|没错|差不多|不错|别的|别人|特别|无论|未来|不用谢|分别|不好意思|不耐受")
@@ -34,7 +34,7 @@ _WISH = re.compile(
 )
 _ADDITION = re.compile("也|还有|另外|此外|同时|兼职|副业|另一[个只名位]?|第二[个份]|又养|又有|再加|除了")
 _PAST = re.compile(
-    r"(?:\d{4}|@\S+)年?[到至~-]+(?:\d{4}|@)|曾经?|以前|过去|当年|小时候|的时候|从前|之前|原来|\d{4}年|\d{2}年生|上大学时|去年|上个?月|前年"
+    r"(?:\d{4}|@\S+)年?[到至~-]+(?:\d{4}|@)|曾经?|以前|过去|当年|小时候|的时候(?=.)|从前|之前|原来|\d{4}年|\d{2}年生|上大学时|去年|上个?月|前年"
 )
 _SLOT = (
     "截止日期|截止时间|期限|预算|价格|费用|端口号?|版本号?|密码|代号|名称|域名|地址|路径|目录|分支|超时时间|超时|时区|负责人|联系人|接口人|"
@@ -64,8 +64,8 @@ employer | S(?:入职|加入|跳槽到|跳槽去|就职于|任职于|供职于|�
 employer | S(?:入职|加入|跳槽到|跳槽去|就职于|任职于|供职于|受雇于)了?V
 employer | S从V(?:离职|辞职|离开)
 employer | S的?(?:公司|雇主|单位|工作单位|东家)(?:是|叫|在|换成了?)V
-job title | S(?:是|做|当|担任|从事|升为|晋升为|当上了?|成了|转做|转行做|改做)(?:名|个|位)?V:job
 job title | S的?(?:职业|职位|职务|岗位|工作)(?:是|为|变成了?)V
+job title | S(?:是|做|当|担任|从事|升为|晋升为|当上了?|成了|转做|转行做|改做)(?:名|个|位)?V:job
 home | S(?:居住|定居|现居|常住|生活|住)(?:在|于)?V:place
 home | S(?:搬到|搬去|搬家到|搬进|移居|移居到|迁到|迁居|迁居到|搬回|搬家去)了?V
 home | S家(?:住|在|安在|搬到了?)V
@@ -76,6 +76,8 @@ birth year | S(?:出生于|生于)?(?P<v>\\d{4}|\\d{2})年(?:出生|生).*
 age | S(?:今年|现在)?(?P<v>\\d{1,3})岁.*
 name | S(?:的名字|的姓名|名字)?(?:叫做?|名叫|名字叫|名字是|的名字是|的名字叫|是)V:name
 surname | S姓V:name
+employer | S(?P<v>失业|待业|退休)了?$
+marital status | S(?:是|已经|已)?(?P<v>单身|已婚|未婚|结婚|离婚|离异|订婚|丧偶)了?$
 manager | (?P<v>[\\u3400-\\u9fffa-z]{2,8})是S的(?:直属)?(?:领导|上司|老板|主管|经理|上级)
 manager | S的?(?:直属)?(?:领导|上司|老板|主管|经理|上级)(?:是|叫|换成了?|变成了?)V
 manager | S(?:改|改成|改为|直接)?向V汇报
@@ -105,6 +107,8 @@ deadline | S(?:必须|需要|要|得|应该|应)(?:在)?V(?:之前|前)?(?:完�
 when | S(?:定|安排|放|约|改|推迟|提前)?(?:在|到|是|改到|推迟到|提前到|改成|定在)V:when
 plays | S会?(?:弹|拉|吹|打)V
 cadence | S每(?P<v>\\d*个?(?:周|月|天|年|季度|日))(?:发布?|上线|更新|更换|换|开)(?P<x>.+)
+whereabouts | S在(?P<v>.+?)住院
+whereabouts | S(?:已经)?(?:出院|从.+出院)?回(?P<v>家)
 mother tongue | S的?母语是V
 weight | S(?:体重)?(?:是|有|重|现在)?(?P<v>\\d+(?:\\.\\d+)?(?:公斤|kg|斤))$
 height | S(?:身高)?(?:是|有|高)?(?P<v>\\d+(?:\\.\\d+)?(?:厘米|cm|米))$
@@ -134,7 +138,7 @@ _USE = re.compile(
     "^(?P<s>.{0,16}?)(?:是|使用|用的是|用的|用|采用|改用|换成了?|换用|换了|切换到了?|迁移到了?|转到|转用|搬到了?|升级到了?|装的是|"
     "重装成了?|开一辆|开|跑在|运行在|部署在|走|拿|精通|买了|买|发到|喜欢用|偏爱|养了?)(?P<v>.+)$"
 )
-_SUBJECT = re.compile(r"^(?:用户|本人|我|咱)(?:的)?(?:家)?|的$|^(?:在|把|将|对|让)|(?:已经|已|都|就|也|是|的|把|现在|全部|从此)+$")
+_SUBJECT = re.compile(r"^(?:用户|本人|我|咱)(?:的)?(?:家)?|的$|^(?:在|把|将|对|让|希望|要求|想要|喜欢)|(?:已经|已|都|就|也|是|的|把|现在|全部|从此)+$")
 _TEAM = re.compile("^(?:我们|咱们|我司|本组)(?:的)?(?:团队|组|这边|公司)?|^团队|^小组")
 _TAIL = re.compile("(?:[,,。;;、]|因为|所以|以便|才|就好|的人|呢|了)+.*$|(?:的|了|吧|呀)$")
 
@@ -238,6 +242,7 @@ def _subject_of(clause: str) -> str:
 def _bare(clause: str) -> str:
     clause = _ADDITION.sub("", re.sub("不再|曾经?|以前|过去|从前", "", _NOW.sub("", clause)))
     clause = re.sub(r"^(.{0,10}?)不(吃|喝|用|在|住|去|做)(.*?)了$", r"\1\2\3", clause)
+    clause = re.sub("了$", "", clause)
     return re.sub("正好|一直|通常|主要|平时|非常|其实|全部|都", "", clause).strip(" ,")
 
 
@@ -257,10 +262,17 @@ def _claims(clause: str, default: str, content: str) -> Iterator[Claim]:
             continue
         value = _TAIL.sub("", found["v"]).strip()
         subject = found.groupdict().get("s") or default
+        value = {"结婚": "已婚", "离异": "离婚", "未婚": "单身"}.get(value, value)
+        if attribute == "diet":
+            value = {"素食": "素", "全素": "纯素"}.get(value, value)
+        if attribute == "birth year" and len(value) == len("92"):
+            value = f"{'20' if value < '30' else '19'}{value}"
         if not value or (check and not _CHECKS[check].match(value)):
             continue
         if attribute == "name" and (not _CHECKS["relation"].match(subject) and subject not in {"我", "用户", ""}
                                     or re.search(r"是$", subject) or (bare.find("是") == len(subject) and "叫" not in bare and "名" not in bare)):  # fmt: skip
+            continue
+        if attribute == "when" and _SLOTTED.match(bare):
             continue
         if attribute == "employer" and re.search(r"家$|远程|\d\d:", value):
             continue
@@ -280,9 +292,15 @@ def _claims(clause: str, default: str, content: str) -> Iterator[Claim]:
 def _single(attribute: str, key: str) -> bool:
     if attribute in {"name", "surname"}:
         return True
+    if attribute == "whereabouts":
+        return True
     if attribute in {"allergy", "fear", "speaks", "learning", "like", "dislike", "plays"}:
         return False
     return attribute in {"when", "cadence", "reviewer", "mother tongue"} or is_single(attribute) or not key
+
+
+_KIND_WORDS = frozenset(("编辑器", "数据库", "框架", "语言", "系统", "工具", "软件", "浏览器", "手机号", "代", "码", "写", "编", "程",
+                         "器", "数", "据", "库", "框", "架"))  # fmt: skip
 
 
 def _slots(bare: str, default: str, polarity: Polarity, *, is_change: bool) -> Iterator[Claim]:
@@ -300,7 +318,7 @@ def _slots(bare: str, default: str, polarity: Polarity, *, is_change: bool) -> I
         value = member[0] + (f" {version[1]}" if version else "")
         rest = used["v"][member.end() + (version.end() if version else 0) :]
         yield Claim(_key(used["s"] or default), kind, value, kind in SINGLE_KINDS, polarity,
-                    frozenset(tokens(_TAIL.sub("", rest))), is_change)  # fmt: skip
+                    frozenset(tokens(_TAIL.sub("", rest))) - _KIND_WORDS, is_change)  # fmt: skip
 
 
 _FROM = re.compile(r"(?:从|由|把)(?P<o>[^,]{1,12}?)(?:改成|改为|改到|换成|换到|搬到|迁到|迁移到|转到|切换到|升级到|变成|调到|跳槽到|到)")
@@ -308,7 +326,7 @@ _NOT = re.compile(r"(?:^|,)(?:不是|并非)(?P<o>[^,而]{1,12})")
 _GONE = re.compile(
     r"^(?P<o>.{1,14}?)(?:已经|上个?月|上周|昨天|今天|去年)?(?:停用|走|下线|废弃|弃用|取消|去世|转岗|离职|卖掉|没)了?$|"
     r"(?:不用|不吃|不喝|不在|不去|不再用|不再|戒|放弃|取消|停用|卖掉|告别|离开|不养|不做|不玩|不看|不学|不抽)了?(?P<p>[^,了]{1,10})了?$"
-    r"|从(?P<q>.{1,10}?)(?:离职|辞职|退出|毕业|离开|出院)"
+    r"|从(?P<q>.{1,10}?)(?:离职|辞职|退出|离开|出院)|[和跟与](?P<r>[^,]{1,8}?)(?:分手|离婚|绝交)"
 )
 
 
@@ -327,8 +345,9 @@ _TYPED = (
     ("date", re.compile(r"@[\d-]+")),
     ("time", re.compile(r"\d\d:\d\d")),
     ("weekday", re.compile(r"周[1-7]")),
+    ("every", re.compile(r"每(\d*个?(?:天|周|月|年|季度|小时|分钟|日))")),
     ("version", re.compile(r"(?<![\d.])\d+\.\d+(?:\.\d+)*")),
-    ("email", re.compile(r"[\w.+-]+@[\w.-]+\w")),
+    ("email", re.compile(r"[a-z0-9_.+-]+@[a-z0-9_.-]+[a-z0-9]")),
     ("title", re.compile("[《“「\"]([^》”」\"]+)[》”」\"]")),
 )
 _COUNT = re.compile(rf"(?<![\d.:@-])(\d+(?:\.\d+)?) ?({_UNITS})?(?![\d.:])")

@@ -14,7 +14,7 @@ from thalweg.facts import chinese, chinese_claims, english, english_claims
 from thalweg.facts.attributes import attribute_key, is_single
 from thalweg.facts.contrasts import contrast
 from thalweg.facts.statements import USER, Claim, Statement, read_statement
-from thalweg.facts.synonyms import ENGLISH_LIGHT
+from thalweg.facts.synonyms import CHINESE_LIGHT, ENGLISH_LIGHT, ENGLISH_TOOLS
 from thalweg.facts.values import Fact
 
 Kind = Literal["same", "update", "narrower", "other"]
@@ -100,7 +100,7 @@ def _by_fields(told: Claim, retold: Claim, first: Statement, second: Statement) 
     if _is_of_another_time(first, second):
         return _OTHER
     values = _words(told.value) | _words(retold.value)
-    opposed = contrast(first, second, values)
+    opposed = contrast(first, second, values, has_subject=True)
     if told.value == retold.value:
         return _of_one_value(told, first, second, opposed)
     if _says_the_same(first, second):
@@ -108,6 +108,8 @@ def _by_fields(told: Claim, retold: Claim, first: Statement, second: Statement) 
     if not told.is_single:
         if _NONE.match(retold.value) or _ends(first, second):
             return Comparison("update", f"it ends what was known of {told.attribute}")
+        if second.has_cue and _words(told.value) & _words(retold.value) and not opposed:
+            return Comparison("update", f"{told.attribute} {told.value!r} goes on as {retold.value!r}")
         return Comparison("other", f"{told.attribute} may have several values")
     if opposed or second.is_additional:
         return Comparison("other", opposed or "told to hold beside it")
@@ -179,21 +181,40 @@ def _says_the_same(first: Statement, second: Statement) -> bool:
     """Say whether two statements have the same telling words, numbers and names, and both hold."""
     if _flips(first, second) or first.modality != second.modality or not first.words:
         return False
-    if _hard(first) != _hard(second):
+    if _hard(first) != _hard(second) or _tells_otherwise(first, second):
         return False
     if first.language == second.language == "zh":
-        return sorted(first.ordered) == sorted(second.ordered) and _is_ordered(first, second)
+        apart = set(first.ordered) ^ set(second.ordered)
+        shared = set(first.ordered) & set(second.ordered)
+        is_alike = not apart or (apart <= CHINESE_LIGHT and len(shared) >= _ENOUGH_LETTERS)
+        return is_alike and _is_ordered(first, second)
     apart = first.words ^ second.words
     shared = first.words & second.words
-    is_alike = not apart or (apart <= ENGLISH_LIGHT and len(shared) >= _ENOUGH_SHARED)
+    is_alike = (
+        not apart
+        or (apart <= ENGLISH_LIGHT and len(shared) >= _ENOUGH_SHARED)
+        or (apart <= ENGLISH_TOOLS and len(shared) >= _ENOUGH_SHARED - 1)
+    )
     return is_alike and _is_ordered(first, second)
 
 
 _ENOUGH_SHARED = 3
+_ENOUGH_LETTERS = 4
+
+
+def _tells_otherwise(first: Statement, second: Statement) -> bool:
+    """Say whether two statements have the same words for different values: `tea over coffee`."""
+    told = {(claim.subject, claim.attribute): claim.value for claim in first.claims if claim.is_single}
+    return any(
+        told.get((claim.subject, claim.attribute), claim.value) != claim.value
+        for claim in second.claims
+    )
 
 
 def _is_ordered(first: Statement, second: Statement) -> bool:
-    """Say whether names that both have come in the same order, or the subjects are the same."""
+    """Say whether names that both have come in the same order, or the same is claimed."""
+    if first.language == "zh" and not first.claims and first.ordered[:1] != second.ordered[:1]:
+        return False
     names = tuple(n for n in first.names if n in second.names)
     others = tuple(n for n in second.names if n in first.names)
     return names == others or set(first.claims) == set(second.claims) != set()
@@ -202,15 +223,22 @@ def _is_ordered(first: Statement, second: Statement) -> bool:
 def _pairs(first: Statement, second: Statement) -> Iterator[tuple[Claim, Claim]]:
     for known in first.claims:
         for new in second.claims:
-            if known.attribute == new.attribute and _is_of_one(known, new):
+            if known.attribute == new.attribute and _is_of_one(known, new, first, second):
                 yield known, new
 
 
-def _is_of_one(known: Claim, new: Claim) -> bool:
+def _is_of_one(known: Claim, new: Claim, first: Statement, second: Statement) -> bool:
     """Say whether two claims are of one subject; a change may name it with fewer words."""
     if known.subject == new.subject:
         return True
-    if not new.is_change or USER in {known.subject, new.subject}:
+    if not new.is_change:
+        return False
+    if new.subject == USER:
+        told = second.words | second.anchors
+        return bool(_words(known.subject) <= told or _words(known.value) <= told) and not contrast(
+            first, second, frozenset()
+        )
+    if known.subject == USER:
         return False
     if _HAN.search(known.subject + new.subject):
         return known.subject in new.subject or new.subject in known.subject
@@ -282,7 +310,9 @@ def _ends(first: Statement, second: Statement) -> bool:
     for over in second.old:
         shared = over & first.words - ENGLISH_LIGHT
         if shared and (over <= first.words or len(shared) >= _MANY):
-            return bool(first.claims) or len(over) > 1 or len(first.words) <= _FEW
+            return bool(first.claims) or len(over) > 1 or len(first.words) <= _FEW or _HAN.search(
+                "".join(over)
+            ) is not None
         values = [_words(claim.value) for claim in first.claims if claim.value]
         if any(value <= over or over <= value for value in values):
             return True
@@ -296,8 +326,14 @@ def _contradicts(first: Statement, second: Statement) -> bool:
     if not _flips(first, second) or contrast(first, second, frozenset()):
         return False
     negations = {"not", "no", "never", "longer", "anymor", "不", "没", "无", "别", "再"}
-    one, other = first.words - negations, second.words - negations
+    one = first.words - negations - ENGLISH_LIGHT
+    other = second.words - negations - ENGLISH_LIGHT
+    if any(_IDENTIFIER.fullmatch(word) for word in first.anchors & second.anchors):
+        return second.has_cue
     return bool(one) and (one == other or (second.has_cue and one < other and len(one) > 1))
+
+
+_IDENTIFIER = re.compile(r"(?=.*[a-z])(?=.*\d)[a-z0-9_#/-]{4,}")
 
 
 def _by_values(first: Statement, second: Statement) -> Comparison | None:
@@ -314,11 +350,12 @@ def _by_values(first: Statement, second: Statement) -> Comparison | None:
         )  # fmt: skip
         if contrast(first, second, values):
             continue
+        is_only = len(first.typed - second.typed) == len(second.typed - first.typed) == 1
         lost = first.words - second.words - values
         gained = second.words - first.words - values
         shared = (first.anchors & second.anchors) - values
         why = f"{kind[0]} was {_told(before - after)}, is {_told(after - before)}"
-        if not lost and not gained and (shared or first.words & second.words):
+        if is_only and not lost and not gained and not second.is_one_of_many and (shared or first.words & second.words):
             return Comparison("update", why)
         if second.has_cue and not kind[0] == "scale 0" and _is_one_matter(
             kind[0], first, second, shared

@@ -36,7 +36,7 @@ red white
 adult child
 scripting frontend backend data
 bachelor master phd
-first last
+1th 2th 3th 4th 5th current latest next previous
 single double
 """.strip()
 
@@ -82,8 +82,17 @@ _PAIRS = _english()
 _HAN_PAIRS = tuple(frozenset(line.split()) for line in _CHINESE.splitlines())
 
 
-def contrast(first: Statement, second: Statement, values: frozenset[str]) -> str:
-    """Name what sets two statements apart, or nothing; words of the values compared do not."""
+def contrast(
+    first: Statement, second: Statement, values: frozenset[str], *, has_subject: bool = False
+) -> str:
+    """Name what sets two statements apart, or nothing.
+
+    Args:
+        first: One.
+        second: The other.
+        values: Words of the values that are compared: they set nothing apart.
+        has_subject: Whether both are known to be about the same subject.
+    """
     for group in _PAIRS:
         one, other = (first.all_words & group) - values, (second.all_words & group) - values
         if one and other and not one & other:
@@ -92,7 +101,7 @@ def contrast(first: Statement, second: Statement, values: frozenset[str]) -> str
         one, other = first.contrasts & group, second.contrasts & group
         if one and other and not one & other and not (one | other) & values:
             return f"{' '.join(sorted(one))} is not {' '.join(sorted(other))}"
-    return _kin(first, second)
+    return "" if has_subject else _kin(first, second)
 
 
 _KIN = next(group for group in _PAIRS if "sister" in group)

@@ -74,6 +74,13 @@ _SPELLINGS = (
     ),
     (re.compile(rf"\b{_MONTH}\s+(\d{{4}})\b"), lambda m: _date(m[2], m[1], None)),
     (
+        re.compile(
+            r"\b(in|by|of|to|since|until|during|from|last|next|this|mid|late|early)\s+"
+            rf"{_MONTH}\b(?! \d)"
+        ),
+        lambda m: f"{m[1]} {_date(None, m[2], None)}",
+    ),
+    (
         re.compile(r"\b(\d{1,2})(?::(\d\d))?\s?([ap])\.?\s?m\b\.?"),
         lambda m: _clock(m[1], m[2], m[3]),
     ),
@@ -88,12 +95,12 @@ _SPELLINGS = (
     (re.compile(r"\bnoon\b|\bmidday\b"), lambda _: "12:00"),
     (re.compile(r"\bmidnight\b"), lambda _: "00:00"),
     (
-        re.compile(r"[$\u20ac\u00a3]\s?(\d[\d,]*(?:\.\d+)?)\s?(k|m|b|million|billion)?\b"),
+        re.compile(r"[$\u20ac\u00a3]\s?(\d[\d,]{0,15}(?:\.\d{1,9})?)\s?(k|m|b|million|billion)?\b"),
         lambda m: f"{_amount(m[1], m[2])} "
         + {"$": "dollars", "\u20ac": "euros", "\u00a3": "pounds"}[m[0][0]],
     ),
     (
-        re.compile(r"(?<![\w.-])(\d[\d,]*(?:\.\d+)?)\s?(k|thousand|million|billion)\b"),
+        re.compile(r"(?<![\w.-])(\d[\d,]{0,15}(?:\.\d{1,9})?)\s?(k|thousand|million|billion)\b"),
         lambda m: _amount(m[1], m[2].replace("thousand", "k")),
     ),
     (re.compile(r"(?<![\w.-])(\d{1,3}(?:,\d{3})+)\b"), lambda m: m[1].replace(",", "")),
@@ -123,8 +130,13 @@ _PRONOUNS = {
 _ARTICLES = frozenset(("the", "this", "that", "these", "those"))
 
 
+_ON_OFF = {"on": "enabled", "off": "disabled"}
+_FREE = re.compile(
+    r"\b(?:(?:is|am|are) on a|follows? a|keeps? to a|has a|have a|eats?(?: only)?|(?:is|am|are))"
+    r" (\w+)-free(?: diet| food)?\b"
+)
 _SWITCHED = re.compile(
-    r"\b(?:is|are|was|be|been)(?: now)?(?: turned| switched)? (on|off)\b(?=\s*(?:for|in|by|now|again|[.,;]|$))"
+    r"\b(?:is|are|was|be|been)(?: now)?( turned| switched)? (on|off)\b(?=\s*(?:for|in|by|now|again|[.,;]|$))"
 )
 _GO = re.compile(r"(?<=[a-z,] )Go\b(?! to\b)")
 """The language; at the start of a sentence it is a verb."""
@@ -144,7 +156,8 @@ def spelt(content: str) -> str:
         text,
     )
     text = re.sub(rf"\b(?:{'|'.join(_ORDINALS)})\b", lambda m: _ORDINALS[m[0]], text)
-    text = _SWITCHED.sub(lambda m: "is enabled" if m[1] == "on" else "is disabled", text)
+    text = _SWITCHED.sub(lambda m: f"is{' now' if m[1] else ''} {_ON_OFF[m[2]]}", text)
+    text = _FREE.sub(r"does not eat \1", text)
     for spelling, spell in _SPELLINGS:
         text = spelling.sub(spell, text)
     return text

@@ -40,9 +40,9 @@ _CHANGE = _any(
     "go back", "back", "grow", "rather than", "instead of", "be down to", "be up to", "pick up",
     "get a new", "bump", "bring forward", "be set to", "adopt", "drop", "retire", "gone", "cancel",
     "resign", "sell", "break up", "divorc", "join", "since .*", "now that", "with .* on board", "go up",
-    "go down", "rise", "fall", "settle on", "redecorate", "reassign", "ditch", "abandon", "abolish",
+    "go down", "rise", "fall", "settle on", "reassign", "ditch", "abandon", "abolish",
     "die", "pass away", "recover", "at last", "number 1", "beat everything else", "former", "formerly",
-    "over to", "go to", "for good",
+    "over to", "for good", "slip", "graduate", "delay",
 )  # fmt: skip
 _CORRECTION = _any(
     "actually", "correction", "small correction", "be wrong", "mistake", "mistaken", "misread",
@@ -54,19 +54,19 @@ _OVER = _any(
     "no longer", "not .* anymore", "not .* any more", "not .* any longer", "stop", "quit", "give up",
     "formerly", "be gone", "be over", "die", "pass away", "break up with", "leave (?!at|on|for|from|in)", "resign from",
     "cancel", "get rid of", "sell", "be do with", "drop", "be retire", "be discontinue",
-    "move away from", "move on from", "be shut down", "ditch", "abandon", "be no more", "be dead",
+    "move away from", "move on from", "be shut down", "ditch", "abandon", "be no more", "be dead", "graduate from",
 )  # fmt: skip
 _NEGATION = _any("not", "never", "no", "without", "neither", "nor", "dislike", "avoid")
 _WISH = _any(
     "want to", "would like to", "plan to", "intend to", "hope to", "be think of", "be think about",
     "think of", "think about", "consider", "may", "might", "could", "will", "be going to", "going to",
     "wish to", "dream of", "look to", "look for", "apply to", "apply for", "interview", "aim to",
-    "want", "hope", "if", "plan", "would rather", "would love to", "maybe", "perhaps", "want learn",
-    "would like learn", "plan on", "goal",
+    "hope", "if", "plan a", "would love to", "maybe", "perhaps", "want study", "would like study",
+    "plan on", "goal",
 )  # fmt: skip
 _ADDITION = _any(
     "also", "too", "as well", "additionally", "another", "in addition", "besides", "part-time",
-    "on the side", "side", "2th", "3th", "as well as", "both", "one more", "else", "other",
+    "on the side", "a 2th", "a 3th", "2th job", "as well as", "both", "one more", "an other",
 )  # fmt: skip
 _PAST = _any("from @?\\d\\S* (to|until|till) @?\\d\\S*", "in @?(19|20)\\d\\d(-\\S+)?", "formerly",
              "back then", "in the past", "as a (student|child|kid|teenager)", "years? ago",
@@ -82,10 +82,10 @@ _RELATION = _folded(
     "girlfriend neighbour neighbor colleague grandmother grandfather dog cat rabbit hamster parrot "
     "horse fish bird boss manager doctor dentist husband partner roommate flatmate"
 )
-_SCALE_OF = {
+_SCALE_OF: dict[str, int] = {
     CLASS_OF.get(word, word): number
     for number, line in enumerate(SCALES.splitlines())
-    for word in (part.strip() for part in line.split("|"))
+    for word in (" ".join(map(lemma, part.split())) for part in line.split("|"))
 }
 
 
@@ -97,10 +97,12 @@ def _is_job(value: str) -> bool:
 _CHECKS: dict[str, Check] = {
     "job": _is_job,
     "number": lambda value: value.split()[0].replace(".", "").isdigit(),
-    "date": lambda value: value.startswith("@") and len(value) > len("@2020-10"),
+    "date": lambda value: bool(re.match(r"@(?:\d{4}-)?\d\d-\d\d(?!\S)", value)),
     "day": lambda value: bool(re.match(r"@|\d\d:\d\d|(?:on |at |next )?(?:@|\d\d:\d\d|\S+dai\b)", value)),
     "year": lambda value: bool(re.fullmatch(r"(?:19|20)\d\d", value)),
     "place": lambda value: not value[:1].isdigit() and not value.startswith("@"),
+    "where": lambda value: not value[:1].isdigit() and value.split()[-1] not in _SLOT
+    and len(value.split()) <= 3 and "@" not in value,  # noqa: PLR2004
     "kind": lambda value: value in KIND_OF,
     "phone": lambda value: KIND_OF.get(value.split()[0]) == "phone-model",
     "car": lambda value: any(KIND_OF.get(word) == "car-make" for word in value.split()),
@@ -120,9 +122,10 @@ _SENTENCES = """
 employer | S work (at|for|with) V:place
 employer | S (join|be hire by|get hire by|get hire at) V:place
 employer | S (begin|get|take|accept|land|find) (a )?(new )?(job|offer|position|role|work) (at|from|with) V
-employer | S begin (at|with) V
+employer | S begin (at|with) V:place
 employer | S 's (new )?employer be (call )?V
 employer | S have a job (at|with) V
+employer | S be (?P<v>unemployed|between jobs|out of work|retired)$
 employer | S be a? X (at|for) V:place
 job title | S (be|become|work as) a? V:job
 job title | S (be promote to|get promote to|be make|get a promotion to) a? V
@@ -133,15 +136,16 @@ home | S 's (home|hous|home city|residence|current city|current location|place o
 home | S be a resident of V
 birthplace | S be born in V:place
 birthplace | S (be|come) (originally )?from V:place
-birthplace | S 's (birthplace|hometown|home town|place of birth|birth place) be V
+birthplace | S 's (birthplace|hometown|place of birth|birth place) be V
 birthplace | S grow up in V
 birthday | S be born on V:date
 birthday | S 's birthday be (on )?V:day
 birthday | S celebrate (user 's )?birthday on V
 birth year | S be born in V:year
+birth year | S be born in .+ in (?P<v>(19|20)\\d\\d)$
 birth year | V:year be S 's year of birth
-age | S be N( year( old)?)?$
 age | S 's age be N
+age | S be N( year( old)?)?$
 age | S turn N
 name | S 's (full |real |legal |first |last )?name be (spell )?V
 name | P be S 's name
@@ -164,15 +168,19 @@ number of child | S be a? (father|mother|parent) of N( child)?
 allergy | S be allergic to V
 allergy | S have a? (?P<v>.+) allergy$
 allergy | S be allergy to V
-allergy | S can not (take|eat) (?P<v>.+) because of a? allergy$
++allergy | S can not (take|eat|have|drink) (?P<v>.+) because of a? ?(user 's )?allergy$
++allergy | S (be|have) (intolerant|intolerance) to V
 allergy | S have a? allergy to V
 diet | S (be|become|go|turn) a? V:dietary
 status | S be (turn )?V:scale
 diet | S (be on|follow|eat) a? V diet
-speaks | S speak V
+speaks | S speak (fluent |native |good |basic |perfect )?V
 speaks | S be fluent in V
 native language | S 's native language be V
 learning | S (study) V
+prefers | S prefer (?P<v>.+) (over|to|than|rather than|instead of) (?P<o>.+)$
+prefers | S like (?P<v>.+) (better|more) than (?P<o>.+)$
+prefers | S would rather (?P<v>.+) than (?P<o>.+)$
 like | S like V
 dislike | S dislike V
 dislike | (?P<v>.+) be (something|a thing) (that )?(S )?(really )?dislike$
@@ -212,16 +220,21 @@ answer language | (always )?(answer|write|speak) (to user )?in V:any
 answer language | S (want|like|prefer|would like) answer (to be )?(in|write in) V
 answer length | S (want|like|prefer|would like|ask for) V:scale answer
 answer length | S (want|like|prefer|would like|ask for) answer (to )?(be )?(keep |store )?V:scale
+answer length | answer (to )?be (keep |store )?V:scale
+answer length | answer should be (keep |store )?V:scale
+whereabouts | S be (in|at) (?P<v>(hospital|clinic|rehab|intensive care|jail|prison|nursing home|abroad)\\b.*)
+whereabouts | S be (back )?(?P<v>hous|at hous|out of hospital|abroad)\\b.*
+name | S spell (it|user 's name) V
 answer length | (please )?(keep|store) answer V:scale
 size | team (have|be|consist of) N (engineer|person|member|developer|employee)
 size | there be N (engineer|person|member|developer) (on|in) (user 's )?team
 school | S (attend|be a student at|study at|go to) V
 degree | S (have|hold) a? (degree|phd|master|bachelor) in V
-currently reading | S read (?P<v>.+)
 salary | S earn V
 salary | S make (?P<v>\\d\\S* \\S+) (a|per) \\S+
 price | S cost V
 plays | S play V
+home | S be (in|at) V:where
 """.strip()
 
 
@@ -232,7 +245,7 @@ def _compiled() -> Iterator[tuple[str, re.Pattern[str], str]]:
         found = re.search(r"\bV:(\w+)", text)
         if found:
             check, text = found[1], text.replace(found[0], "V")
-        pattern = _pattern(text)
+        pattern = _pattern(text).replace(" a? ", " (?:a )?")
         pattern = re.sub(r"(?<![\\?<(\w:])([SVOXWNP])(?![\w>])|(?<=\()([SVOX])(?=[ )])",
                          lambda m: _SLOTS_OF_PATTERNS[m[1] or m[2]], pattern)  # fmt: skip
         if pattern.rstrip().endswith("(?P<v>.+)"):
@@ -285,9 +298,14 @@ def telling(words: Iterable[str]) -> frozenset[str]:
     return frozenset(w for w in words if w not in ENGLISH_WEAK and w not in {".", ",", "'s"})
 
 
+_PLAIN = _folded("project service app application system")
+"""Words that a name may be given or not: the project Atlas is Atlas."""
+
+
 def _key(words: str) -> str:
     """Give a subject's key: its telling words without the user's own, in any order."""
     found = sorted({w for w in words.split() if w not in ENGLISH_WEAK and w not in {"'s", ","}})
+    found = [word for word in found if word not in _PLAIN] or found
     return " ".join(found) or (USER if "user" in words.split() or not words else words)
 
 
@@ -323,10 +341,12 @@ def read(content: str) -> Statement:
         anchors=frozenset(ordered) - ENGLISH_LIGHT - _GENERIC,
         is_event=_is_event(content),
         all_words=frozenset(words),
+        is_one_of_many=bool(_ONE_OF_MANY.search(text)),
         language="en",
     )
 
 
+_ONE_OF_MANY = re.compile(r"(?<!\S)(?:hav|get|schedul|book|attend|mak|giv|send|tak) a \S+")
 _GENERIC = _folded(
     "day time year month week today 1 2 3 4 5 6 7 8 9 10 good bad new old use user team say not no "
     "main change move switch update start begin stop since from back thing something be's longer "
@@ -417,14 +437,23 @@ def _claims(clause: str) -> Iterator[Claim]:
             continue
         groups = found.groupdict()
         subject = groups.get("s") or ("team" if attribute == "size" else USER)
+        if attribute.startswith("+"):
+            attribute, polarity = attribute[1:], "holds"
         value, rest = _value(attribute, groups["v"])
+        if check == "day":
+            value, rest = _moment(value, rest)
+        if attribute == "prefers":
+            pair = sorted((value, _value(attribute, groups["o"])[0]))
+            attribute = f"preferred of {pair[0]} and {pair[1]}"
         if not value or value in {"user", "it"} or (check and not _CHECKS[check](value)):
+            continue
+        if attribute == "age" and subject.split()[-1] in _SLOT:
             continue
         if attribute.startswith("relation:"):
             attribute, subject = "name", f"{subject} 's {groups['w']}"
         elif groups.get("w"):
             subject = f"{subject} {groups['w']}"
-        if attribute in seen:
+        if attribute in seen or (check == "where" and (seen or "user" in subject.split()[-1:])):
             continue
         seen.add(attribute)
         yield Claim(
@@ -432,19 +461,30 @@ def _claims(clause: str) -> Iterator[Claim]:
             telling(rest.split()), is_change,
         )  # fmt: skip
     if not seen:
-        yield from _slots(bare, polarity, is_change=is_change)
-        yield from _kinds(bare, polarity, is_change=is_change)
+        slots = tuple(_slots(bare, polarity, is_change=is_change))
+        yield from slots or _kinds(bare, polarity, is_change=is_change)
+
+
+_MOMENT = re.compile(r"(?<!\S)(?:@\S+|\d\d:\d\d|\S+dai)(?!\S)")
+
+
+def _moment(value: str, rest: str) -> tuple[str, str]:
+    """Part a day and a time of day from the words beside it."""
+    found = _MOMENT.findall(value)
+    return (" ".join(found), f"{_MOMENT.sub(' ', value)} {rest}") if found else (value, rest)
 
 
 def _is_single(attribute: str, subject: str) -> bool:
     if attribute == "name" and _key(subject) != USER:
         return False
+    if attribute.startswith("preferred of") or attribute == "whereabouts":
+        return True
     if attribute in {"deployment", "when", "plays", "fear", "allergy", "like", "dislike", "speaks"}:
         return attribute in {"deployment", "when"} and _key(subject) != USER
     if attribute == "car":
         return True
     return attribute not in {"learning", "school", "degree"} and (
-        is_single(attribute) or attribute in {"when", "salary", "currently reading"}
+        is_single(attribute) or attribute in {"when", "salary"}
     )
 
 
@@ -460,11 +500,17 @@ def _value(attribute: str, text: str) -> tuple[str, str]:
     return value, rest
 
 
+_SLOT_SWITCH = re.compile(
+    r"^(?P<s>\S+(?: \S+){0,3}?) (?:" + _pattern("switch|change|move|update") + r") "
+    r"(?:user 's |team 's )?(?P<y>\S+) (?:from (?P<o>.+?) )?to (?P<v>.+)$"
+)
+
+
 def _slots(bare: str, polarity: str, *, is_change: bool) -> Iterator[Claim]:
     """Read `the Y of X is V`, `X's Y was changed to V`."""
-    for pattern in (_SLOT_CHANGE, _SLOT_OF):
+    for pattern in (_SLOT_SWITCH, _SLOT_CHANGE, _SLOT_OF):
         found = pattern.match(bare)
-        if not found:
+        if not found or (pattern is _SLOT_SWITCH and found["y"] not in _SLOT):
             continue
         words = [w for w in f"{found['s']} {found['y'] or ''}".split() if w not in {"'s", ","}]
         head = (found["y"] or found["s"]).split()[-1]
@@ -478,7 +524,7 @@ def _slots(bare: str, polarity: str, *, is_change: bool) -> Iterator[Claim]:
         subject = _key(" ".join(words))
         if value:
             yield Claim(subject, attribute_key(head), value, True, polarity, telling(rest.split()),
-                        is_change or pattern is _SLOT_CHANGE)  # type: ignore[arg-type]  # fmt: skip
+                        is_change or pattern is not _SLOT_OF)  # type: ignore[arg-type]  # fmt: skip
         return
 
 
@@ -490,6 +536,10 @@ _USE = re.compile(
     "have|be|change to|upgrade to|be manage with|have a|use a|be a|chat on|"
     "communicate on|communicate via|communicate through") + r") (?:a )?(?P<v>.+)$"
 )  # fmt: skip
+
+
+_KIND_WORDS = _folded("editor ide browser phone database framework language system os tool app main "
+                      "primary default daily driver shell terminal code coding")  # fmt: skip
 
 
 def _kinds(bare: str, polarity: str, *, is_change: bool) -> Iterator[Claim]:
@@ -506,7 +556,7 @@ def _kinds(bare: str, polarity: str, *, is_change: bool) -> Iterator[Claim]:
     value = member[0] + (version[0] if version else "")
     yield Claim(
         _key(found["s"]), kind, value, kind in SINGLE_KINDS, polarity,  # type: ignore[arg-type]
-        telling(rest.replace(version[0] if version else "", "", 1).split()), is_change,
+        telling(rest.replace(version[0] if version else "", "", 1).split()) - _KIND_WORDS, is_change,
     )  # fmt: skip
 
 
@@ -525,7 +575,7 @@ def _old(clause: str) -> Iterator[frozenset[str]]:
 _OVER_WORDS = re.compile(
     r"(?<!\S)(?:" + "|".join(map(_pattern, (
         "no longer", "not", "do not", "anymore", "any more", "stop", "quit", "give up", "formerly",
-        "gone", "be", "over", "die", "pass away", "break up with", "leave", "resign from", "cancel",
+        "gone", "be", "over", "die", "pass away", "break up with", "leave", "resign from", "cancel", "graduate from",
         "get rid of", "sell", "drop", "retire", "discontinue", "finish", "away", "dead", "abandon",
         "ditch", "no more", "longer", "in spring", "in summer", "in autumn", "in winter",
     ))) + r")(?!\S)"
@@ -550,17 +600,25 @@ def _typed(text: str) -> Iterator[tuple[str, str]]:
         yield (f"count {unit}" if known else "number", number)
     for member in KIND.findall(text):
         yield KIND_OF[member], member
-    for word in text.split():
-        if word in _SCALE_OF:
-            yield f"scale {_SCALE_OF[word]}", word
+    for word in _SCALE.findall(text):
+        yield f"scale {_SCALE_OF[word]}", word
 
 
-_CAPITAL = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'\u2019-]*")
+_SCALE = re.compile(
+    r"(?<!\S)(?:" + "|".join(sorted(map(re.escape, _SCALE_OF), key=len, reverse=True)) + r")(?!\S)"
+)
+_CAPITAL = re.compile(r"\b[A-Z][\w'\u2019-]*")
+
+
+_NO_NAMES = frozenset(
+    "I I'm I've I'd I'll User The My Our We A An In On At It It's This That He She They His Her Their "
+    "There When Since After Before No Not Every Each From For With As Actually Also Now Please".split()
+)
 
 
 def _names(content: str) -> tuple[str, ...]:
     return tuple(
         CLASS_OF.get(lemma(name.lower()), lemma(name.lower()))
         for name in (re.sub(r"['\u2019]s$", "", match) for match in _CAPITAL.findall(content))
-        if name not in {"I", "I'm", "User", "I've", "I'd", "I'll"}
+        if name not in _NO_NAMES
     )

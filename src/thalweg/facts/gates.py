@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache
 from itertools import dropwhile
 from typing import Literal
 
@@ -229,6 +230,7 @@ def _is_unsound(clause: Clause) -> bool:
     return clause.soundness == "unsound"
 
 
+@lru_cache(maxsize=256)  # the turns around are looked at anew for every proposal
 def shown(text: str) -> str:
     """Give of a turn's text what may be kept and shown: own words, redacted, nothing hidden.
 

@@ -5,7 +5,7 @@ and their work. What is in none of them is not guessed at.
 """
 
 KINDS = {
-    "editor": "vscode, vim, neovim, nvim, emacs, sublime text, sublime, atom, intellij, intellij "
+    "editor": "vscode, vs code, visual studio code, vim, neovim, nvim, emacs, sublime text, sublime, atom, intellij, intellij "
     "idea, pycharm, webstorm, goland, clion, rider, phpstorm, android studio, xcode, eclipse, "
     "netbeans, notepad++, zed, cursor, helix, nano, windsurf, spacemacs, jetbrains, visual studio, "
     "rstudio, kakoune, textmate, lapce",
@@ -94,7 +94,7 @@ enable | disable
 open | close
 public | private
 active | paus | inactive
-in progress | finish | block | cancel | on hold | plan | in review | draft | not start | review
+in progress | finish | block | cancel | on hold | in review | draft | not start | review
 beginner | intermediate | advanc | expert
 junior | senior | staff | principal
 remote | hybrid | in-office

@@ -58,6 +58,8 @@ class Statement:
     """What two statements on the same matter would share."""
     is_event: bool = False
     """Whether it tells what happened, which nothing that happens later replaces."""
+    is_one_of_many: bool = False
+    """Whether it tells of `a meeting`, beside which there may be others."""
     all_words: frozenset[str] = frozenset()
     """Every word of it, small ones too."""
     contrasts: frozenset[str] = frozenset()

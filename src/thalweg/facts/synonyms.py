@@ -13,6 +13,7 @@ ENGLISH_WORDS = """
 like love enjoy adore fancy appreciate
 dislike hate detest loathe
 avoid shun
+move relocate
 start begin commence initiate
 finish complete conclude
 stop quit cease
@@ -53,7 +54,7 @@ city town
 street road
 doctor physician
 lawyer attorney
-teacher instructor educator
+teacher teach instructor educator
 developer programmer coder
 engineer engineering
 physics physicist
@@ -75,7 +76,7 @@ paint painting
 draw drawing
 cook cooking
 bake baking
-travel trip journey travelling
+travel trip journey travelling visit visiting
 visit visiting
 speak talk
 tell inform notify
@@ -181,7 +182,7 @@ eat eating consume
 meat
 coffee
 alcohol
-smoke smoking
+smoke smoking smoker
 sleep sleeping
 wake awake awoken
 commute commuting
@@ -203,6 +204,7 @@ quiet silent
 noise noisy loud
 clean tidy
 garden gardening
+change rotate renew
 photography photographing
 volunteer volunteering
 donate donation
@@ -245,7 +247,7 @@ like : be fond of | be into | be keen on | be a fan of | be a big fan of | be a 
 dislike : can not stand | can not bear | do not like | do not enjoy | do not love | be not a fan of | be not fond of | be not into | have an aversion to | do not care for | be no fan of
 wake : wake up | get up | rise
 sleep : go to bed | go to sleep | fall asleep | turn in
-exercise : work out | hit the gym | go to the gym | train at the gym
+exercise : work out at the gym | work out | hit the gym | go to the gym | train at the gym
 run : go running | go jogging | go for a run | go for runs | go on runs | go for a jog
 swim : go swimming | go for a swim
 hike : go hiking | go on hikes | go for hikes | go for a hike
@@ -289,7 +291,7 @@ because of : due to | owing to
 allergic to : can not tolerate | be intolerant to
 intolerant : intolerance
 gluten : wheat gluten
-work from home : work remotely | work at home | work from user 's home | wfh
+work remote : work from home | work at home | work from user 's home | wfh | telecommute
 in-office : on-site | onsite | in the office | at the office
 part-time : part time
 full-time : full time
@@ -312,12 +314,12 @@ step by step : step-by-step
 """.strip()
 
 CHINESE_WORDS = """
-喜欢 喜爱 热爱 爱好 钟爱 偏爱 爱喝 爱吃 爱看 爱听 爱玩 很爱 最爱 特别爱 酷爱
+喜欢 喜爱 热爱 爱好 钟爱 偏爱 爱喝 爱吃 爱看 爱听 爱玩 很爱 最爱 特别爱 酷爱 偏好 更喜欢 倾向于 更愿意 更偏好
 讨厌 厌恶 不喜欢 不爱 反感 受不了 讨厌吃
-偏好 更喜欢 倾向于 倾向 更愿意 更偏好 宁愿
 居住 住 住在 居住在 定居 定居在 家住 生活在 现居 常住
 工作 上班 任职 就职 供职 打工 在职 效力
 公司 企业 雇主 单位
+对象 另一半 伴侣
 职业 职务 岗位 职位 工种
 妻子 老婆 太太 爱人 媳妇 夫人
 丈夫 老公 先生
@@ -354,7 +356,7 @@ CHINESE_WORDS = """
 学习 学 在学 研究 攻读
 开始 着手
 完成 结束 做完
-购买 买 购入 入手 买下
+购买 买 购入 入手 买下 购置 采购
 使用 用 采用 运用 在用
 每天 每日 天天
 每周 每星期 每礼拜 一周
@@ -416,7 +418,7 @@ CHINESE_WORDS = """
 咖啡
 茶
 希望 想要 想 期望 渴望 愿望是 希望能
-目标 目的
+目标
 计划 打算 准备 规划
 团队 小组 组
 人 名 个人 位
@@ -463,8 +465,9 @@ _WEAK = """
     approximately currently presently nowadays fact sure definitely absolutely truly absolute
     respectively whenever while during how there here
 """
+_TOOLS = "like prefer use manage run handle do work be make write get have sit locate"
 _LIGHT = (
-    "like go do make take get have use attend spend practise practice favourite hobby time work play "
+    "sit locate manage handle like prefer go do make take get have use attend spend practise practice favourite hobby time work play "
     "person be stay want"
 )
 
@@ -475,7 +478,7 @@ CHINESE_WEAK = (
     "通常", "一般", "平时", "平常", "主要", "这个", "那个", "这", "那", "他", "她", "它", "其", "对", "于",
     "为", "和", "与", "及", "被", "把", "给", "让", "所", "而", "并", "且", "吗", "呢", "吧", "啊", "呀", "方面",
     "以及", "还", "已经", "已", "正在", "正", "去", "进行", "做", "东西", "食物", "习惯", "一些", "之", "里",
-    "上", "中", "使用", "时候", "时", "该", "家", "本", "要", "从事", "担任", "当", "作为", "身份", "一份",
+    "上", "中", "使用", "时候", "时", "该", "家", "要", "用", "拿", "套", "再", "从事", "担任", "当", "作为", "身份", "一份",
 )  # fmt: skip
 
 
@@ -497,6 +500,8 @@ IRREGULAR = {
         "man": "men", "woman": "women", "say": "said", "tell": "told", "send": "sent", "fly": "flew",
         "sing": "sang sung", "see": "saw seen", "feel": "felt", "i": "im", "wife": "wives",
         "an": "an", "life": "lives_", "analysis": "analyses", "foot": "feet", "mouse": "mice",
+        "break": "broke broken breaking", "fall": "fell fallen", "rise": "rose risen", "draw": "drew drawn",
+        "win": "won", "catch": "caught", "bring": "brought", "learn": "learnt", "die": "dies",
         "data": "datum", "tie": "ties tying", "lie": "lying", "die": "died dying",
     }.items()
     for form in forms.split()
@@ -528,14 +533,20 @@ def _phrases() -> dict[str, str]:
 
 
 def _folded(phrase: str) -> str:
-    return " ".join(map(lemma, phrase.split()))
+    return " ".join(lemma(word) for word in phrase.split() if word != "the")
 
 
 def _canonical(words: str) -> frozenset[str]:
     return frozenset(CLASS_OF.get(lemma(word), lemma(word)) for word in words.split())
 
 
-_SAFE_LETTERS = frozenset("两妈爸狗犬娃")
+_SAFE_LETTERS = frozenset("两妈爸狗犬娃买怕")
+CHINESE_LIGHT = frozenset(
+    ("喜欢", "工作", "管", "理", "管理", "每", "更", "换", "次", "一", "教", "老师", "办", "公", "工", "位",
+     "购买", "房", "子", "负责", "学习", "坐", "写", "觉", "尽", "量", "请", "希望", "求", "样", "最", "起", "来",
+     "从", "自", "起床", "每天", "早上", "晚上", "他们", "它们", "里面", "今", "年")
+)  # fmt: skip
+"""Words and letters that may be missing where four others agree."""
 """Chinese words of one letter that are seldom part of another word."""
 
 
@@ -557,6 +568,8 @@ CLASS_OF = _english_classes()
 """The stem that stands for a stem's class."""
 ENGLISH_WEAK = _canonical(_WEAK)
 """Words that tell nothing by themselves when the rest of two statements is the same."""
+ENGLISH_TOOLS = _canonical(_TOOLS)
+"""Verbs that may be missing where two telling words agree."""
 ENGLISH_LIGHT = _canonical(_LIGHT)
 """Verbs that may be missing where at least three telling words agree."""
 PHRASES = _phrases()

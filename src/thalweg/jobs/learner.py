@@ -6,7 +6,7 @@ learned from by somebody else, or the lease ran out.
 """
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -19,7 +19,7 @@ from thalweg.facts.learning import Lesson, Plan, candidates, is_told, plan_learn
 from thalweg.facts.portions import Portion, Size, portions
 from thalweg.facts.proposals import Proposal
 from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Fact, FactId, Turn
+from thalweg.facts.values import Fact, FactId
 from thalweg.jobs.backoff import NO_MODEL_S, backoff_s
 from thalweg.jobs.events import MINE, MOST_RACES, Report, Tell, cost_of, tell
 from thalweg.jobs.profile import write_profile
@@ -30,6 +30,10 @@ from thalweg.tokens import Counter, exact_counter
 SHRINK_AFTER, SKIP_AFTER = 2, 6
 """Attempts after which less is asked at once; and after which a turn about which no answer could
 be read is passed over. It stays among the turns that are recalled."""
+
+
+AROUND = 40
+"""Turns before and after a portion that the gates are shown."""
 
 
 class UnreadableError(ThalwegError):
@@ -200,8 +204,8 @@ class Learner:
             reached = self._reached(portion, job)
             if reached is None:
                 return False
-            learned, turns = reached
-            plan = self._plan(proposals, turns, asked, job)
+            learned, learnable = reached
+            plan = self._plan(proposals, learned, learnable, asked, job)
             try:
                 self.store.commit(
                     job.scope,
@@ -224,7 +228,7 @@ class Learner:
             return True
         return False
 
-    def _reached(self, portion: Portion, job: Job) -> tuple[Learned, dict[str, Turn]] | None:
+    def _reached(self, portion: Portion, job: Job) -> tuple[Learned, frozenset[str]] | None:
         """Tell how far a portion brings the thread, and which of its turns are still there.
 
         Returns:
@@ -236,23 +240,27 @@ class Learner:
         mine = [turn for turn in left if turn.uid in asked]
         if not mine or left[: len(mine)] != mine:
             return None
-        may = {turn.uid: turn for turn in mine if turn.uid in portion.learnable}
+        may = portion.learnable & {turn.uid for turn in mine}
         return Learned(job.thread, learned, mine[-1].seq + 1), may
 
     def _plan(
         self,
         proposals: Sequence[Proposal],
-        turns: Mapping[str, Turn],
+        learned: Learned,
+        learnable: frozenset[str],
         asked: _Asked,
         job: Job,
     ) -> Plan:
         lesson = Lesson(self.settings, self.clock(), self._writer, self.new_id)
-        learned, refused = candidates(proposals, turns, lesson)
-        gone = self.store.is_forgotten(job.scope, [fact.content for _, fact in learned])
+        # Those before and after tell, too, whether what was said was meant so.
+        around = max(0, learned.expected - AROUND), learned.upto + AROUND
+        turns = self.store.turns(job.scope, job.thread, *around) if proposals else []
+        made, refused = candidates(proposals, turns, learnable, lesson)
+        gone = self.store.is_forgotten(job.scope, [one.fact.content for one in made])
         refused += ["forgotten"] * sum(gone)
         facts = self.store.facts(job.scope, statuses=None)
         plan = plan_learning(
-            [one for one, is_gone in zip(learned, gone, strict=True) if not is_gone],
+            [one for one, is_gone in zip(made, gone, strict=True) if not is_gone],
             facts,
             lesson,
             asked=asked.facts,

@@ -5,13 +5,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from threading import Lock
 
-from thalweg.facts.changes import Put
+from thalweg.facts.changes import Put, Write
 from thalweg.facts.found import Item
-from thalweg.facts.rendering import render_prompt, render_tail
-from thalweg.facts.values import Fact, Scope
+from thalweg.facts.rendering import render_tail
+from thalweg.facts.seeds import MOST, render_system
+from thalweg.facts.values import Fact, Profile, Scope, Section
 from thalweg.memory import Memory, MemoryStore
 from thalweg.memory.base import Operation
 from thalweg.middleware.memory_shown import IN_PROMPT, Shown
+from thalweg.tokens import exact_counter
 
 REMEMBERED = 1_024
 """Texts that are kept in memory: to make one again asks the store."""
@@ -41,7 +43,7 @@ class Teller:
                 text = self._texts.get(key)
             if text is None:
                 past = past or Past(memory.store, memory.scope)
-                text = past.text(one)
+                text = past.text(one, memory.settings.max_injection_tokens)
                 with self._lock:
                     self._texts[key] = text
                     while len(self._texts) > REMEMBERED:
@@ -58,19 +60,41 @@ class Past:
         self._store, self._scope = store, scope
         self._operations = store.operations(scope, limit=LOOKED_BACK)
 
-    def text(self, shown: Shown) -> str:
-        """Write what was shown as it was, without what is gone."""
+    def text(self, shown: Shown, most: int) -> str:
+        """Write what was shown as it was, without what is gone.
+
+        Args:
+            shown: What was shown.
+            most: Tokens of a block in the system prompt, which is cut to them.
+        """
         facts = self._store.facts(self._scope, ids=shown.facts, statuses=None)
         there = {fact.id: self._fact(fact, shown.at) for fact in facts}
         told = [there[id_] for id_ in shown.facts if id_ in there]
-        pieces = {item.number: item for item in self._store.items(self._scope, shown.pieces)}
-        items = [
-            *(Item(0, fact=fact) for fact in told if fact.status != "quarantined"),
-            *(pieces[number] for number in shown.pieces if number in pieces),
-        ]
+        told = [fact for fact in told if fact.status != "quarantined"]
+        profile = self._profile(shown)
         if shown.uid == IN_PROMPT:
-            return render_prompt(items, self._store.profile(self._scope))
-        return render_tail(items)
+            return in_prompt(profile, told, most)
+        pieces = self._store.items(self._scope, shown.pieces)
+        return render_tail([*(Item(0, fact=fact) for fact in told), *pieces], profile)
+
+    def _profile(self, shown: Shown) -> Profile:
+        """Give the sections that were shown as they were, as `_fact` does."""
+        if not shown.sections:
+            return Profile()
+        now = self._store.profile(self._scope)
+        there = (section for section in now.sections if section.name in shown.sections)
+        return Profile(tuple(self._section(section, shown.at) for section in there))
+
+    def _section(self, section: Section, at: int) -> Section:
+        written = [
+            (one, change.section)
+            for one in self._operations
+            for change in one.changes
+            if isinstance(change, Write) and change.name == section.name and change.section.text
+        ]
+        if any(one.id > at and one.actor in _BY_PEOPLE for one, _ in written):
+            return section
+        return next((then for one, then in written if one.id <= at), section)
 
     def _fact(self, fact: Fact, at: int) -> Fact:
         """Give a fact as it was, unless a person changed it since: then as it is.
@@ -87,6 +111,14 @@ class Past:
 
     def _since(self, at: int) -> Iterable[Operation]:
         return (one for one in self._operations if one.id > at)
+
+
+def in_prompt(profile: Profile, facts: Sequence[Fact], most: int) -> str:
+    """Write DeerFlow's block for a system prompt, with its order and its limits."""
+    count = exact_counter()
+    frame = "<memory>\n{}\n</memory>"
+    text = render_system(profile, facts[:MOST], most - count(frame), count)
+    return frame.format(text) if text else ""
 
 
 def _puts(operation: Operation) -> Iterable[Put]:

@@ -1,17 +1,26 @@
 """What is told before a message of the user: recalled once a run, and made again ever after."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from thalweg.entries import Message
 from thalweg.facts.found import Item
-from thalweg.facts.values import FactId
-from thalweg.memory.handle import Recalled
+from thalweg.facts.rendering import closing, opening, profile_lines
+from thalweg.facts.values import HISTORY, USER_CONTEXT, FactId, Profile, SectionName
+from thalweg.memory.recalling import Recalled
 from thalweg.middleware.memory_again import Teller
 from thalweg.middleware.memory_binding import Bound
-from thalweg.middleware.memory_shown import IN_PROMPT, Key, Shown, Wanted, plan_telling
+from thalweg.middleware.memory_shown import (
+    IN_PROMPT,
+    Decision,
+    Key,
+    Shown,
+    Wanted,
+    plan_telling,
+)
 from thalweg.tokens import exact_counter
 
+NAMES: tuple[SectionName, ...] = (*USER_CONTEXT, *HISTORY)
 MESSAGE_TOKENS = 8
 """What a message has beside its text, at the most."""
 TURNS = 3
@@ -73,29 +82,54 @@ class Telling:
         if message is None or any(shown.uid == message.uid for shown in live):
             return None
         most = bound.settings.max_injection_tokens
-        recalled = bound.memory.recall(recent(messages), budget_tokens=most, explain=True)
+        recalled = bound.memory.recall(recent(messages), budget_tokens=most)
         if bound.settings.placement == "system_prompt":
-            keys = [_key(one.item) for one in recalled.items]
+            keys = [one.key for one in self._wanted(recalled)]
             return [self._shown(bound, IN_PROMPT, keys)]
         seen = {one.uid for one in messages}
         wanted = [
-            Wanted(_key(one.item), one.tokens)
-            for one in recalled.items
-            if not _is_seen(one.item, bound.thread, seen)
+            one
+            for one in self._wanted(recalled)
+            if one.item is None or not _is_seen(one.item, bound.thread, seen)
         ]
         here = [shown for shown in live if shown.uid != IN_PROMPT]
-        decision = plan_telling(wanted, here, most=most, frame=_frame(recalled))
-        told = [self._shown(bound, message.uid, decision.told)] if decision.told else []
-        shown = [*decision.kept, *told]
+        decision = plan_telling(wanted, here, most=most, frame=self._frame)
+        shown = [*decision.kept, *self._fitting(bound, message.uid, decision, most)]
         return None if shown == list(live) else shown
+
+    def _wanted(self, recalled: Recalled) -> list[Wanted]:
+        """List what was recalled, the most important first."""
+        about = [
+            Wanted(section.name, sum(map(self._count, profile_lines(Profile((section,))))))
+            for section in recalled.profile.sections
+        ]
+        found = [one for one in recalled.placed if one.fate == "shown"]
+        items = [(one.ranked.item, one.tokens) for one in found]
+        return [*about, *(Wanted(_key(item), tokens, item) for item, tokens in items)]
+
+    @property
+    def _frame(self) -> int:
+        return self._count(opening()) + self._count(closing()) + MESSAGE_TOKENS
+
+    def _fitting(self, bound: Bound, uid: str, decision: Decision, most: int) -> Iterator[Shown]:
+        """Tell what was decided on; headings may leave no room for the last of it."""
+        told = list(decision.told)
+        room = most - sum(shown.tokens for shown in decision.kept)
+        while told:
+            shown = self._shown(bound, uid, told)
+            if shown.tokens <= room:
+                yield shown
+                return
+            told.pop()
 
     def _shown(self, bound: Bound, uid: str, told: Sequence[Key]) -> Shown:
         newest = bound.memory.store.operations(bound.memory.scope, limit=1)
         shown = Shown(
             uid,
             at=newest[0].id if newest else 0,
-            facts=tuple(FactId(key) for key in told if isinstance(key, str)),
+            facts=tuple(FactId(key) for key in told if isinstance(key, str) and key not in NAMES),
             pieces=tuple(key for key in told if isinstance(key, int)),
+            sections=tuple(name for name in NAMES if name in told),
         )
         text = self._teller.tell(bound.memory, [shown]).get(uid, "")
         return replace(shown, tokens=self._count(text) + MESSAGE_TOKENS)
@@ -103,10 +137,6 @@ class Telling:
     def write(self, bound: Bound, shown: Sequence[Shown]) -> dict[str, str]:
         """Write what stands before messages, by their ids, and in the system prompt."""
         return self._teller.tell(bound.memory, shown)
-
-
-def _frame(recalled: Recalled) -> int:
-    return max(0, recalled.tokens - sum(one.tokens for one in recalled.items))
 
 
 def _key(item: Item) -> Key:
