@@ -102,7 +102,10 @@ _BREAK = re.compile(
     rf"|{MARKER.pattern}"
 )
 _PREFERS_TO = re.compile(r"\bprefer\w*\s+(?!to\b)[^,.;]{1,40}?(\s+)(?=to\s+\w+)", re.IGNORECASE)
-_BUT = re.compile(r"^\W*(?:but|only|just|always|rather|sondern|aber|mais|pero|sino|mas|ma|но|а|但|而是|只)", re.IGNORECASE)
+_BUT = re.compile(
+    r"^\W*(?:but|only|just|always|rather|sondern|aber|mais|pero|sino|mas|ma|но|а|但|而是|只)",
+    re.IGNORECASE,
+)
 
 
 def _parts(text: str, start: int, end: int, number: int) -> Iterator[Clause]:
@@ -215,7 +218,9 @@ def _questions(said: str, found: list[Clause]) -> list[Clause]:
 
 def _all(found: Iterable[Clause], soundness: Soundness, problem: str) -> list[Clause]:
     return [
-        clause if clause.soundness == "unsound" else replace(clause, soundness=soundness, problem=problem)
+        clause
+        if clause.soundness == "unsound"
+        else replace(clause, soundness=soundness, problem=problem)
         for clause in found
     ]
 

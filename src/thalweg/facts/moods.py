@@ -112,10 +112,14 @@ JOKED = _any(
     r"|je rigole|es broma|bromeo|de broma|brincadeira|scherzo|scherzavo)\b|(?:^|\s)/[sj]\b",
     r"开(?:个|一个)?玩笑|逗你|骗你的|瞎说的|胡说的|乱说的|шучу|шутка|冗談|うそです|嘘です|농담|장난",
 )
-LAUGHED = _any(r"\b(?:lol|lmao|rofl|a?ha(?:ha)+h?|jaja(?:ja)*|mdr|xd)\b|[😂🤣😜]|哈哈|笑死|ㅋㅋ|呵呵")
+LAUGHED = _any(
+    r"\b(?:lol|lmao|rofl|a?ha(?:ha)+h?|jaja(?:ja)*|mdr|xd)\b|[😂🤣😜]|哈哈|笑死|ㅋㅋ|呵呵"
+)
 """May be a joke."""
 
-_SUBJECT_GAP = r"(?:\s+(?:also|always|often|once|just|already|really|still|even|never|have|had|['’]ve))*"
+_SUBJECT_GAP = (
+    r"(?:\s+(?:also|always|often|once|just|already|really|still|even|never|have|had|['’]ve))*"
+)
 OWN_SAYING = _any(
     rf"\b(?:i|we)(?:['’](?:ve|d|ll))?{_SUBJECT_GAP}\s+(?:says?|said|tell|told|think|thought|believe\w*"
     r"|claim\w*|mention\w*|guess\w*|wrote|write|stated?|suggest\w*|assume\w*|insist\w*)\b",

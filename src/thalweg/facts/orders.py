@@ -71,7 +71,8 @@ _DONE = (
     r"|disclosed|mailed|emailed|granted|allowed|redirected|turned off|switched off)"
 )
 _PASSIVE = re.compile(
-    rf"\b(?:{_DONE})\b|\b(?:to be|be) (?:\w+ly )?(?:{_ACTS})\b|希望.{{0,20}}(?:{_ACTS_ZH})", re.IGNORECASE
+    rf"\b(?:{_DONE})\b|\b(?:to be|be) (?:\w+ly )?(?:{_ACTS})\b|希望.{{0,20}}(?:{_ACTS_ZH})",
+    re.IGNORECASE,
 )
 _STANDING_ACT = re.compile(
     rf"(?:{_STANDING.pattern})\s*(?:\S+\s+){{0,3}}?(?:{_ACTS})\b|(?:{_STANDING.pattern}).{{0,12}}?(?:{_ACTS_ZH})"
@@ -83,7 +84,9 @@ _YOU_ACT = re.compile(
     rf"\byou(?:\s+(?:to|always|also|just|\w+ly))?\s+(?:{_ACTS})\b|[你您](?:把|将|帮|给|来|替|要|去)?.{{0,12}}(?:{_ACTS_ZH})",
     re.IGNORECASE,
 )
-_TO_BE = re.compile(rf"\b(?:is|are|should|must|has|have) (?:to )?be (?:\w+ly )?(?:{_DONE})\b", re.IGNORECASE)
+_TO_BE = re.compile(
+    rf"\b(?:is|are|should|must|has|have) (?:to )?be (?:\w+ly )?(?:{_DONE})\b", re.IGNORECASE
+)
 _GRANT = re.compile(
     r"\b(?:give|gives|given|gave|grants?|granted|granting)\b.{0,60}\b(?:permissions?|access|consent"
     r"|authori[sz]ation|approval|rights|root|admin\w*|card details|credentials|passwords?)\b"
@@ -192,11 +195,15 @@ def _is_order(clause: str) -> bool:
         return True
     if _YOU_ACT.search(clause) or _TO_BE.search(clause):
         return True
-    return _AGENT.search(clause) is not None and re.search(
-        r"\b(?:should|must|shall|has to|have to|need to|is to|are to|will|can|may)\b|应该|应当|必须|可以|需要|务必|要",
-        clause,
-        re.IGNORECASE,
-    ) is not None
+    return (
+        _AGENT.search(clause) is not None
+        and re.search(
+            r"\b(?:should|must|shall|has to|have to|need to|is to|are to|will|can|may)\b|应该|应当|必须|可以|需要|务必|要",
+            clause,
+            re.IGNORECASE,
+        )
+        is not None
+    )
 
 
 PRAISE = re.compile(

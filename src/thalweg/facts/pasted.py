@@ -236,7 +236,9 @@ def _reported(text: str) -> Iterator[Span]:
             yield Span(found.end(), _end_of_report(text, found.end()), "pasted text")
 
 
-_MARKED = re.compile(r"\s*((?:[ \t]*[>＞][^\n]*(?:\n|$))+|\[(?:quoted text|pasted text|code)[^\]\n]*\])")
+_MARKED = re.compile(
+    r"\s*((?:[ \t]*[>＞][^\n]*(?:\n|$))+|\[(?:quoted text|pasted text|code)[^\]\n]*\])"
+)
 
 
 def _end_of_report(text: str, start: int) -> int:

@@ -65,7 +65,9 @@ _PERSON = re.compile(
     rf"\b(?:{_SPACED})\b(?!['’]s (?:day|house))|(?:{_WIDE})|(?<=[我她他家的])(?:{_WIDE_SHORT})",
     re.IGNORECASE,
 )
-_AGENT_OF = re.compile(r"\b(?:i['’]?m|i am|we are|as) (?:also )?(?:an? |the )?[\w -]{0,30}$", re.IGNORECASE)
+_AGENT_OF = re.compile(
+    r"\b(?:i['’]?m|i am|we are|as) (?:also )?(?:an? |the )?[\w -]{0,30}$", re.IGNORECASE
+)
 
 _SPEAKER = re.compile(
     rf"\b(?:I|we)\b|\b[Ii]['’](?:m|ve|d|ll)\b|\b(?:ich|wir|je|nous|yo|nosotros|eu|nós|io|noi|я|мы|ik|wij)\b"

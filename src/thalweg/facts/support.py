@@ -141,10 +141,16 @@ def _is_cut(short: str, long: str) -> bool:
     if len(short) == len(long) >= _SHORTEST_ROOT and short[:-1] == long[:-1]:
         return {short[-1], long[-1]} <= set("aeiouу")
     root = min(len(short), len(long)) - 2
-    return root >= _SHORTEST_ROOT and short[:root] == long[:root] and len(long) - root <= _SHORTEST_ROOT
+    return (
+        root >= _SHORTEST_ROOT
+        and short[:root] == long[:root]
+        and len(long) - root <= _SHORTEST_ROOT
+    )
 
 
-_GERMAN = re.compile(r"\b(?:nutzer\w*|benutzer\w*|anwender\w*|der|die|das|und|ist|nicht|mit)\b", re.IGNORECASE)
+_GERMAN = re.compile(
+    r"\b(?:nutzer\w*|benutzer\w*|anwender\w*|der|die|das|und|ist|nicht|mit)\b", re.IGNORECASE
+)
 
 
 def _is_name(word: str, content: str) -> bool:
@@ -262,7 +268,9 @@ def _unsaid(run: str, text: str) -> list[str]:
     for i in range(len(run) - 1):
         if run[i : i + 2] in text:
             covered[i] = covered[i + 1] = True
-    marks = "".join("x" if seen or letter in text else letter for seen, letter in zip(covered, run, strict=True))
+    marks = "".join(
+        "x" if seen or letter in text else letter for seen, letter in zip(covered, run, strict=True)
+    )
     strict = "".join("x" if seen else letter for seen, letter in zip(covered, run, strict=True))
     return [rest for rest in re.findall("[^x]+", marks) if rest] + [
         rest for rest in re.findall("[^x]+", strict) if len(rest) > 1
@@ -292,7 +300,9 @@ def _beside(part: Clause, said: Sequence[Clause]) -> list[Clause]:
     """Find the clauses that share most with a part of a fact."""
     shares = [_shared(part.text, clause.text) for clause in said]
     best = max(shares, default=0)
-    return [clause for clause, share in zip(said, shares, strict=True) if share == best and best > 0]
+    return [
+        clause for clause, share in zip(said, shares, strict=True) if share == best and best > 0
+    ]
 
 
 def shares(content: str, said: Sequence[Clause]) -> bool:

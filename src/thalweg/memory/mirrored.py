@@ -390,14 +390,14 @@ class MirroredMemory:
 def with_document(
     store: MemoryStore, settings: MemorySettings, *, owner: str = "local"
 ) -> MemoryStore:
-    """Put a document before a store, where the settings want one.
+    """Put a document before a store, where the settings want one and it has none.
 
     Args:
         store: The memory itself.
         settings: `storage` and `storage_path` of them.
         owner: Whose document `storage_path` is.
     """
-    if settings.storage == "database":
+    if settings.storage == "database" or isinstance(store, MirroredMemory):
         return store
     path = Path(settings.storage_path) if settings.storage_path else home() / "memory.json"
     return MirroredMemory(store, path, owner=owner)

@@ -38,9 +38,8 @@ from thalweg.facts.document_reading import read_document
 from thalweg.facts.values import Category, Fact, Mode, Scope, Status
 from thalweg.memory.base import Operation
 from thalweg.memory.clock import new_fact_id, utc_now
-from thalweg.memory.deciding import Decider, Known
+from thalweg.memory.deciding import Known
 from thalweg.memory.handle import Memory
-from thalweg.memory.mirrored import MirroredMemory
 from thalweg.sections import choices
 from thalweg.threads.export import write_to
 
@@ -236,7 +235,7 @@ def delete(
     with opened(db, owner, agent, document) as mine:
         planned = _plan(mine, lambda known: plan_delete(known.facts, names))
         known = _named(mine, names)
-        done = None if dry_run else _do(mine, lambda known: plan_delete(known.facts, names))
+        done = None if dry_run else mine.delete(*names)
     _print_changes(planned, done, known, dry_run=dry_run, as_json=as_json)
 
 
@@ -361,16 +360,12 @@ def clear(
     as_json: AsJson = False,
 ) -> None:
     """Take out all facts and the profile. The history keeps them; `forget` deletes for good."""
-
-    def cleared(known: Known) -> tuple[Change, ...]:
-        return plan_clear(known.facts, known.profile, now=utc_now())
-
     with opened(db, owner, agent, document) as mine:
-        planned = _plan(mine, cleared)
+        planned = _plan(mine, lambda known: plan_clear(known.facts, known.profile, now=utc_now()))
         known = _named(mine, [change.id for change in planned if isinstance(change, Drop)])
         if not dry_run:
             _ask(f"Take out all {len(planned):,} facts and texts?", "to clear it", yes=yes)
-        done = None if dry_run else _do(mine, cleared)
+        done = None if dry_run else mine.clear()
     _print_changes(planned, done, known, dry_run=dry_run, as_json=as_json)
 
 
@@ -469,10 +464,7 @@ def reload(
     Every command does so; this one tells what it was, and fails where it cannot be read.
     """
     with open_store(db, document, makes=document is not None) as store:
-        if not isinstance(store, MirroredMemory):
-            mend = "name one with --document, and set storage: json for your agent"
-            raise ConfigError("memory.json", "this memory has no document", mend)
-        done = store.reload(Scope(owner, agent))
+        done = Memory(store, Scope(owner, agent)).reload()
     plain = {"operations": [plain_operation(done)] if done else []}
     if done is None and not as_json:
         sys.stderr.write("Nothing was edited since.\n")
@@ -546,11 +538,6 @@ def _plan(mine: Memory, decide: Callable[[Known], Sequence[Change]]) -> Sequence
     """Tell what would be changed."""
     facts = mine.store.facts(mine.scope, statuses=None)
     return decide(Known(facts, mine.profile()))
-
-
-def _do(mine: Memory, decide: Callable[[Known], Sequence[Change]]) -> Operation | None:
-    why = "by hand"
-    return Decider(mine.store, mine.scope, utc_now).change(decide, actor="user", why=why)
 
 
 def _named(mine: Memory, names: Sequence[str]) -> dict[str, Fact]:
