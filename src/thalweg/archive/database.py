@@ -1,4 +1,4 @@
-"""What an archive asks of the database that its tables are in."""
+"""What is asked of a database that tables are in: by an archive, and by a memory."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
@@ -7,7 +7,7 @@ Value = int | str | bytes
 """What goes into a table. A `str` is ASCII; any other text goes as `blobs.encode` writes it."""
 
 
-class Database(Protocol):
+class Rows(Protocol):
     """A transaction. Statements are SQL that SQLite and PostgreSQL read alike, values as `?`."""
 
     for_update: str
@@ -21,8 +21,16 @@ class Database(Protocol):
         """Run a statement and give its first row, or `None`."""
         ...
 
-    def rows_by(self, statement: str, values: Sequence[Value], /) -> Iterator[Any]:
-        """Give the rows of `SELECT … WHERE column` whose column has any of many values."""
+    def rows_by(
+        self, statement: str, values: Sequence[Value], /, given: Sequence[Value] = ()
+    ) -> Iterator[Any]:
+        """Give the rows of `SELECT … WHERE column` whose column has any of many values.
+
+        Args:
+            statement: Ends in the column.
+            values: What the column may have, in any number.
+            given: The values of the `?` in the statement.
+        """
         ...
 
     def run(self, statement: str, values: Sequence[Value] = (), /) -> None:
@@ -36,6 +44,28 @@ class Database(Protocol):
     def insert(self, table: str, rows: Sequence[Sequence[Value]], /) -> None:
         """Add rows, a value for every column, to a table that has none of them."""
         ...
+
+    def put(
+        self,
+        table: str,
+        key: Sequence[str],
+        rest: Sequence[str],
+        rows: Sequence[Sequence[Value]],
+        /,
+    ) -> None:
+        """Add rows, or put them in the place of those with the same key.
+
+        Args:
+            table: Its first columns are `key`, the others `rest`.
+            key: Columns that no two rows have alike, neither in the table nor among `rows`.
+            rest: The other columns.
+            rows: A value for every column.
+        """
+        ...
+
+
+class Database(Rows, Protocol):
+    """A transaction on the tables of an archive."""
 
     def keep_writers_out(self, *tables: str) -> None:
         """Let nobody else write to some tables until the end."""

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
 
 import psycopg
 
-from thalweg.archive.database import Database, Value
+from thalweg.archive.database import Database
 from thalweg.archive.postgres_connections import Connections
+from thalweg.archive.postgres_rows import PostgresRows
 from thalweg.archive.postgres_schema import connect, prepare
 from thalweg.archive.postgres_words import WordIndex
 from thalweg.archive.tables import TableArchive
+from thalweg.errors import ArchiveError
 
 
 class PostgresArchive(TableArchive):
@@ -24,7 +25,7 @@ class PostgresArchive(TableArchive):
     def __init__(
         self, url: str, *, secret: bytes | None = None, busy_timeout_s: float = 10.0
     ) -> None:
-        self._connections = Connections(url, busy_timeout_s)
+        self._connections = Connections(url, busy_timeout_s, _closed)
         place = self._connections.place
         with connect(url, place, busy_timeout_s) as connection:
             self._secret = prepare(connection, place, secret)
@@ -51,6 +52,10 @@ class PostgresArchive(TableArchive):
             yield _Transaction(connection)
 
 
+def _closed(place: str) -> ArchiveError:
+    return ArchiveError(f"{place}: the archive is closed; open it again")
+
+
 # Every lookup has an index; a table that was not analyzed yet may seem too small to use it.
 _BEGIN_READ = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
@@ -58,45 +63,12 @@ _BEGIN_READ = (
 )
 
 
-class _Transaction:
-    """A transaction on a PostgreSQL database."""
-
-    for_update = " FOR UPDATE"
+class _Transaction(PostgresRows):
+    """A transaction on the archive's tables."""
 
     def __init__(self, connection: psycopg.Connection) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._words = WordIndex(connection)
-
-    def rows(self, statement: str, values: Sequence[Value | None] = ()) -> Iterator[Any]:
-        """See `Database.rows`."""
-        return iter(self._connection.execute(_marked(statement), values, binary=True))
-
-    def row(self, statement: str, values: Sequence[Value | None] = ()) -> Any:  # noqa: ANN401 (as in `Database`)
-        """See `Database.row`."""
-        return self._connection.execute(_marked(statement), values, binary=True).fetchone()
-
-    def rows_by(self, statement: str, values: Sequence[Value]) -> Iterator[Any]:
-        """See `Database.rows_by`."""
-        query = f"{statement} = ANY(%s)".encode()
-        return iter(self._connection.execute(query, (list(values),), binary=True))
-
-    def run(self, statement: str, values: Sequence[Value] = ()) -> None:
-        """See `Database.run`."""
-        self._connection.execute(_marked(statement), values)
-
-    def run_each(self, statement: str, values: Iterable[Sequence[Value]]) -> None:
-        """See `Database.run_each`."""
-        with self._connection.cursor() as cursor:
-            cursor.executemany(_marked(statement), values)
-
-    def insert(self, table: str, rows: Sequence[Sequence[Value]]) -> None:
-        """See `Database.insert`."""
-        with (
-            self._connection.cursor() as cursor,
-            cursor.copy(f"COPY {table} FROM STDIN".encode()) as copy,
-        ):
-            for row in rows:
-                copy.write_row(row)
 
     def keep_writers_out(self, *tables: str) -> None:
         """See `Database.keep_writers_out`."""
@@ -113,7 +85,3 @@ class _Transaction:
     def listed_under(self, words: Sequence[str], first: int, end: int, limit: int) -> list[int]:
         """See `Database.listed_under`."""
         return self._words.find(words, first, end, limit)
-
-
-def _marked(statement: str) -> bytes:
-    return statement.replace("?", "%s").encode()

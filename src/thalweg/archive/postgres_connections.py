@@ -1,7 +1,7 @@
 """Connections to a PostgreSQL server, shared between threads and replaced when they break."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import BoundedSemaphore, Lock
 
@@ -9,21 +9,24 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from thalweg.archive.postgres_schema import as_storage_error, connect, place_of
-from thalweg.errors import ArchiveError, StorageError
+from thalweg.errors import StorageError, ThalwegError
 
 MOST = 10
-"""Connections of one archive; more threads than this wait for each other."""
+"""Connections of one store; more threads than this wait for each other."""
 
 
 class Connections:
     """Connections of one process to one database, each in one transaction at a time.
 
+    `closed` makes the error of whoever uses them after they were closed, of the place's name.
+
     What breaks in a transaction ends in a `StorageError`; what broke between two is noticed
     when the next one begins, and another connection takes it.
     """
 
-    def __init__(self, url: str, timeout_s: float) -> None:
+    def __init__(self, url: str, timeout_s: float, closed: Callable[[str], ThalwegError]) -> None:
         self.place = place_of(url)
+        self._told_closed = closed
         self._url = url
         self._timeout_s = timeout_s
         self._lock = Lock()
@@ -37,7 +40,7 @@ class Connections:
         """Run a block in a transaction, which `begin` opens.
 
         Raises:
-            ArchiveError: The connections were closed.
+            ThalwegError: The connections were closed.
             StorageError: The database failed.
         """
         if not self._free.acquire(timeout=self._timeout_s):
@@ -90,8 +93,7 @@ class Connections:
     def _idle_one(self) -> psycopg.Connection | None:
         with self._lock:
             if self._closed:
-                problem = f"{self.place}: the archive is closed; open it again"
-                raise ArchiveError(problem)
+                raise self._told_closed(self.place)
             if self._process != os.getpid():
                 # A process that was forked: what it inherited still belongs to its parent.
                 self._process = os.getpid()

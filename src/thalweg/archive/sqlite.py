@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from os import PathLike, fspath
 from threading import RLock
-from typing import Any
 
-from thalweg.archive.database import Database, Value
+from thalweg.archive.database import Database
 from thalweg.archive.index import rows_between, words_of
+from thalweg.archive.sqlite_rows import SqliteRows
 from thalweg.archive.sqlite_schema import MEMORY, as_storage_error, connect, prepare
 from thalweg.archive.tables import TableArchive
 from thalweg.errors import ArchiveError
@@ -82,48 +82,11 @@ class SqliteArchive(TableArchive):
                     db.execute("ROLLBACK")
 
 
-_AT_ONCE = 500
-"""Values that one statement takes."""
-
-
-class _Transaction:
-    """A transaction on a SQLite file: it has the file to itself once it writes.
+class _Transaction(SqliteRows):
+    """A transaction on the archive's tables.
 
     The word index is FTS5's, by the stems of words and of English ones at that.
     """
-
-    for_update = ""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def rows(self, statement: str, values: Sequence[Value | None] = ()) -> Iterator[Any]:
-        """See `Database.rows`."""
-        return self._connection.execute(statement, values)
-
-    def row(self, statement: str, values: Sequence[Value | None] = ()) -> Any:  # noqa: ANN401 (as in `Database`)
-        """See `Database.row`."""
-        return self._connection.execute(statement, values).fetchone()
-
-    def rows_by(self, statement: str, values: Sequence[Value]) -> Iterator[Any]:
-        """See `Database.rows_by`."""
-        for at in range(0, len(values), _AT_ONCE):
-            some = values[at : at + _AT_ONCE]
-            yield from self.rows(f"{statement} IN ({', '.join('?' * len(some))})", some)
-
-    def run(self, statement: str, values: Sequence[Value] = ()) -> None:
-        """See `Database.run`."""
-        self._connection.execute(statement, values)
-
-    def run_each(self, statement: str, values: Iterable[Sequence[Value]]) -> None:
-        """See `Database.run_each`."""
-        self._connection.executemany(statement, values)
-
-    def insert(self, table: str, rows: Sequence[Sequence[Value]]) -> None:
-        """See `Database.insert`."""
-        if rows:
-            marks = ", ".join("?" * len(rows[0]))
-            self._connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608 (ours)
 
     def keep_writers_out(self, *tables: str) -> None:
         """See `Database.keep_writers_out`. They are out already."""

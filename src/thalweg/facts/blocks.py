@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from thalweg.facts.spans import Kind, Span, lines, paragraph_end
+from thalweg.facts.stretches import Kind, Span, lines, paragraph_end
 
 
 def find_blocks(text: str) -> list[Span]:

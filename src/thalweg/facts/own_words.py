@@ -13,7 +13,7 @@ from thalweg.facts.letters import hiding, visible, with_plain_lines
 from thalweg.facts.pasted import find_pasted
 from thalweg.facts.quotations import find_quotations
 from thalweg.facts.secrets import REDACTION
-from thalweg.facts.spans import TAKEN, Span
+from thalweg.facts.stretches import TAKEN, Span
 
 MARKER = re.compile(
     r"\[(?:quoted text|pasted text|code|hidden text)(?:, (\d+) characters)?\]|\[…\]"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from thalweg.facts.spans import TAKEN, Span, lines, paragraph_end
+from thalweg.facts.stretches import TAKEN, Span, lines, paragraph_end
 
 
 def find_pasted(text: str) -> list[Span]:

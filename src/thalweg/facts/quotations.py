@@ -4,7 +4,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 
-from thalweg.facts.spans import Span, paragraph_end
+from thalweg.facts.stretches import Span, paragraph_end
 
 _PAIRS = (
     ("“", "”"), ("„", "“”"), ("«", "»"), ("»", "«"), ("‹", "›"), ("「", "」"), ("『", "』"),

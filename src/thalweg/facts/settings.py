@@ -2,12 +2,26 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from thalweg.facts.values import Category
 from thalweg.sections import Section
 
 Share = Annotated[float, Field(ge=0, le=1)]
+WEB_TOOLS = (
+    "*web*",
+    "*search*",
+    "*fetch*",
+    "*brows*",
+    "*crawl*",
+    "*scrape*",
+    "*http*",
+    "*url*",
+    "*mail*",
+    "task",
+)
+"""Tools whose results anybody may have written; `task` because a subagent's report does not tell
+what the subagent read."""
 
 
 class MemorySettings(Section):
@@ -38,6 +52,18 @@ class MemorySettings(Section):
     """...or when its oldest message has waited for so long."""
     model_name: str | None = None
     """Model that learns; `None` takes the agent's own."""
+    learn_tokens: PositiveInt = 4_000
+    """Most tokens of turns that the model is shown at once. A longer turn is shown alone."""
+    learn_turns: PositiveInt = 40
+    """Most turns it is to learn from at once; a small model does best with 1."""
+    overlap_turns: NonNegativeInt = 4
+    """Turns it is shown again before them, so that it knows what `yes, the second` answers."""
+    answer_tokens: PositiveInt = 300
+    """Tokens that it is shown of an answer that is not learned from: its beginning and end."""
+    profile: bool = True
+    """Whether the profile is written anew, with one more call, when the facts change."""
+    web_tools: tuple[str, ...] = WEB_TOOLS
+    """Names of tools whose results come from strangers; `*` stands for anything."""
     max_facts: PositiveInt = 100
     """Most active facts of a scope. The least valuable are let go of first."""
     protected_categories: tuple[Category, ...] = ()

@@ -1,38 +1,13 @@
 """What a store of memories is. `thalweg.memory.handle.Memory` is what people use on top of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
 from thalweg.facts.changes import Change
-from thalweg.facts.values import Fact, FactId, Profile, Scope, Status, Turn
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """Something that can be recalled: a turn or a fact."""
-
-    number: int
-    """In its scope; newer items have higher numbers."""
-    turn: Turn | None = None
-    fact: Fact | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Where the words of a question occur in a scope, as far as it was worth looking."""
-
-    numbers: Mapping[int, Mapping[str, int]]
-    """Items with the words that stand in each, and how often."""
-    counts: Mapping[str, float]
-    """For each word how many items of the scope have it; may be an estimate for common ones."""
-    total: int
-    """Items of the scope that can be recalled."""
-    mean_words: float
-    """Words of an item on the average, as `words.words` counts them."""
-    near: Mapping[int, float]
-    """Items that vectors found, with their cosine; empty without vectors."""
+from thalweg.facts.found import Found, Item
+from thalweg.facts.values import Fact, FactId, Mode, Profile, Scope, Status, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +74,9 @@ class Receipt:
     """Tombstones: keyed digests that keep the same from being learned again."""
     remaining: tuple[tuple[str, int], ...] = ()
     """Threads and positions of their logs where it was said, which memory does not delete."""
+    left: tuple[str, ...] = ()
+    """Where its bytes may still be, in words for people; empty where they are in no file. A file
+    that could not be erased yet is, with a later write or when it is opened."""
     dry_run: bool = False
 
 
@@ -194,19 +172,26 @@ class MemoryStore(Protocol):
 
     # -- recall --------------------------------------------------------------------------
 
+    def vector(self, text: str) -> bytes:
+        """Make the vector of a question, as `find` takes it; empty where the store has none."""
+        ...
+
     def find(
         self,
         scope: Scope,
         words: Sequence[str],
         *,
         vector: bytes = b"",
-        limit: int = 2_000,
+        limit: int = 500,
     ) -> Found:
-        """Find items by words (`thalweg.words.words`), and by a vector where there are any.
+        """Find items by words, and by a vector where there are any.
+
+        An item is found by its `facts.found.item_words`.
 
         Args:
             scope: Whose.
-            words: Of the question, each once, the most telling first.
+            words: Of the question, as `facts.found.index_words` gives them, each once, the most
+                telling first.
             vector: Of the question: float32, little endian, of length 1; empty for none.
             limit: About how many items are worth a look.
         """
@@ -218,6 +203,10 @@ class MemoryStore(Protocol):
 
     def beside(self, scope: Scope, numbers: Sequence[int], reach: int = 2) -> dict[int, list[int]]:
         """List for each turn the numbers of those said within `reach` before and after it."""
+        ...
+
+    def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
+        """List the numbers of a thread's pieces, the newest first, `limit` at most."""
         ...
 
     # -- control -------------------------------------------------------------------------
@@ -251,11 +240,11 @@ class MemoryStore(Protocol):
         """
         ...
 
-    def set_mode(self, scope: Scope, thread: str, mode: str) -> None:
+    def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:
         """Set what memory does with a thread: `on`, `read_only`, `incognito`, `off`."""
         ...
 
-    def mode(self, scope: Scope, thread: str) -> str:
+    def mode(self, scope: Scope, thread: str) -> Mode:
         """Tell what memory does with a thread; `on` where nothing was set."""
         ...
 

@@ -5,6 +5,10 @@ the words are looked up in.
 """
 
 from thalweg.words.stems import stem
+from thalweg.words.stop import STOP_WORDS, WEAK_WORDS, is_particle
 from thalweg.words.words import find_tokens, fold, token_words, words
 
-__all__ = ["find_tokens", "fold", "stem", "token_words", "words"]
+__all__ = [
+    "STOP_WORDS", "WEAK_WORDS", "find_tokens", "fold", "is_particle", "stem", "token_words",
+    "words",
+]  # fmt: skip

@@ -1,0 +1,93 @@
+"""Turns: kept as they were said, each message once, and read again."""
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from thalweg.archive.blobs import encode
+from thalweg.facts.found import turn_words
+from thalweg.facts.pieces import pieces
+from thalweg.facts.values import Turn
+from thalweg.memory import threads
+from thalweg.memory.index import Entry
+from thalweg.memory.records import read_turn, write_turn
+from thalweg.memory.scoped import Scoped
+
+_ENDLESS = 1 << 60
+
+
+def with_uid(turn: Turn, thread: str) -> Turn:
+    """Give a turn that has no id of its own one that the same message has again.
+
+    Example:
+        >>> from thalweg.facts.values import Trust
+        >>> turn = Turn("t", 0, "user", "hello", "2026-03-01T10:00:00Z", Trust.USER)
+        >>> with_uid(turn, "t").uid == with_uid(turn, "t").uid != with_uid(turn, "u").uid
+        True
+    """
+    if turn.uid:
+        return turn
+    place = str(turn.position) if turn.position >= 0 else turn.said_at
+    told = repr((thread, place, turn.role, turn.text))
+    return replace(turn, uid=f"digest:{hashlib.sha256(encode(told)).hexdigest()[:32]}")
+
+
+def capture(scoped: Scoped, name: str, turns: Sequence[Turn], upto: int | None) -> int:
+    """See `MemoryStore.capture`."""
+    thread = threads.grasp(scoped.db, scoped.row, scoped.digests, name)
+    named = [with_uid(turn, name) for turn in turns]
+    by_uid: dict[str, Turn] = {}
+    for turn in named:
+        by_uid.setdefault(turn.uid, turn)
+    new = _unknown(scoped, thread.number, by_uid.keys())
+    fresh = [turn for uid, turn in by_uid.items() if uid in new]
+    numbered = list(enumerate(fresh, thread.turns))
+    scoped.db.insert(
+        "memory_turn",
+        [
+            (scoped.id, thread.number, seq, scoped.digests.of("uid", turn.uid), write_turn(turn))
+            for seq, turn in numbered
+        ],
+    )
+    cut = [(seq, turn, *piece) for seq, turn in numbered for piece in pieces(turn.text)]
+    if cut:
+        scoped.enter(
+            [
+                Entry(turn_words(turn, start, stop), thread.number, seq, start, stop)
+                for seq, turn, start, stop in cut
+            ],
+            [turn.text[start:stop] for _, turn, start, stop in cut],
+        )
+    thread.turns += len(fresh)
+    thread.captured = max(thread.captured, upto or 0)
+    threads.save(scoped.db, scoped.id, name, thread)
+    return len(fresh)
+
+
+def texts(turns: Sequence[Turn]) -> list[str]:
+    """List the texts that turns are found by: their pieces."""
+    return [turn.text[start:stop] for turn in turns for start, stop in pieces(turn.text)]
+
+
+def _unknown(scoped: Scoped, thread: int, uids: Collection[str]) -> set[str]:
+    """Leave out what the thread has, and what has a tombstone."""
+    digests = {scoped.digests.of("uid", uid): uid for uid in uids}
+    rows = scoped.db.rows_by(
+        "SELECT uid FROM memory_turn WHERE scope = ? AND thread = ? AND uid",
+        sorted(digests),
+        (scoped.id, thread),
+    )
+    there = {digests[bytes(digest)] for (digest,) in rows}
+    buried = {uid for _, uid in scoped.buried({("uid", uid) for uid in uids})}
+    return set(uids) - there - buried
+
+
+def read(scoped: Scoped, name: str, first: int, last: int | None) -> list[Turn]:
+    """See `MemoryStore.turns`."""
+    thread = threads.look(scoped.db, scoped.digests, name)
+    rows = scoped.db.rows(
+        "SELECT seq, body FROM memory_turn"
+        " WHERE scope = ? AND thread = ? AND seq BETWEEN ? AND ? ORDER BY seq",
+        (scoped.id, thread.number, first, _ENDLESS if last is None else last),
+    )
+    return [read_turn(name, seq, body) for seq, body in rows]

@@ -1,0 +1,139 @@
+"""Commits: what changes come to, and making them happen."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from thalweg.errors import StaleWriteError
+from thalweg.facts.changes import Change, Drop, Put, Write
+from thalweg.facts.values import Fact, FactId
+from thalweg.memory import operations, scopes, threads
+from thalweg.memory.base import Learned, Operation
+from thalweg.memory.meta import Kind
+from thalweg.memory.scoped import Scoped
+from thalweg.memory.steps import FactStep, SectionStep, Step
+
+
+def plan(scoped: Scoped, changes: Sequence[Change]) -> list[Step]:
+    """Tell what changes come to, in their order.
+
+    Passed over are facts with a tombstone, what rests on forgotten turns alone, sections that
+    cite facts that are not there, and what changes nothing: nothing forgotten comes back.
+    """
+    current = {id_: kept.fact for id_, kept in scoped.kept(_named(changes)).items()}
+    steps: dict[int, Step] = dict(_of_facts(scoped, changes, current))
+    steps.update(_of_sections(scoped, changes, current.keys()))
+    return [step for _, step in sorted(steps.items()) if step.before != step.after]
+
+
+def _named(changes: Sequence[Change]) -> set[FactId]:
+    ids: set[FactId] = set()
+    for change in changes:
+        match change:
+            case Put(fact):
+                ids.add(fact.id)
+            case Drop(id_):
+                ids.add(id_)
+            case Write(section):
+                ids.update(section.cites)
+    return ids
+
+
+def _of_facts(
+    scoped: Scoped, changes: Sequence[Change], current: dict[FactId, Fact]
+) -> Iterator[tuple[int, FactStep]]:
+    """Tell what happens to facts; `current` is brought up to date."""
+    buried = scoped.buried(told(change.fact for change in changes if isinstance(change, Put)))
+    for place, change in enumerate(changes):
+        match change:
+            case Put(proposed, why):
+                fact = allowed(proposed, buried)
+                if fact is not None:
+                    yield place, FactStep(fact.id, why, current.get(fact.id), fact)
+                    current[fact.id] = fact
+            case Drop(id_, why):
+                yield place, FactStep(id_, why, current.pop(id_, None), None)
+            case Write():
+                pass
+
+
+def _of_sections(
+    scoped: Scoped, changes: Sequence[Change], there: Collection[FactId]
+) -> Iterator[tuple[int, SectionStep]]:
+    written = [(at, change) for at, change in enumerate(changes) if isinstance(change, Write)]
+    current = scoped.sections() if written else {}
+    for place, change in written:
+        if all(id_ in there for id_ in change.section.cites):
+            before = current.pop(change.name, None)
+            after = change.section if change.section.text else None
+            yield place, SectionStep(change.name, change.why, before, after)
+            if after is not None:
+                current[change.name] = after
+
+
+def told(facts: Iterable[Fact]) -> set[tuple[Kind, str]]:
+    """List what of facts may have a tombstone."""
+    found: set[tuple[Kind, str]] = set()
+    for fact in facts:
+        found.add(("fact", fact.id))
+        found |= {("content", text) for text in (fact.content, *fact.aliases)}
+        found |= {("uid", evidence.uid) for evidence in fact.evidence if evidence.quote}
+    return found
+
+
+def allowed(fact: Fact, buried: Collection[tuple[Kind, str]]) -> Fact | None:
+    """Take what was forgotten out of a fact; `None` where nothing may stay.
+
+    Evidence without a quote may: it is what `forget` leaves of the evidence of other facts.
+    """
+    if ("fact", fact.id) in buried or ("content", fact.content) in buried:
+        return None
+    evidence = tuple(e for e in fact.evidence if not (e.quote and ("uid", e.uid) in buried))
+    if fact.evidence and not evidence:
+        return None
+    aliases = tuple(alias for alias in fact.aliases if ("content", alias) not in buried)
+    return replace(fact, evidence=evidence, aliases=aliases)
+
+
+def make(
+    scoped: Scoped, steps: Sequence[Step], *, actor: str, now: str, why: str
+) -> Operation | None:
+    """Make steps happen and log them; `None` where there are none."""
+    if not steps:
+        return None
+    kept = scoped.kept({step.id for step in steps if isinstance(step, FactStep)})
+    ends: Mapping[str, Step] = {
+        step.id if isinstance(step, FactStep) else f"\0{step.name}": step for step in steps
+    }
+    for step in ends.values():
+        if isinstance(step, SectionStep):
+            scoped.write(step.name, step.after)
+        elif step.after is not None:
+            scoped.put(step.after, kept.get(step.id))
+        elif step.id in kept:
+            scoped.drop([kept[step.id]])
+    return operations.log(scoped, steps, actor=actor, now=now, why=why)
+
+
+def take_in(scoped: Scoped, learned: Learned) -> None:
+    """Note how far a thread was learned from.
+
+    Raises:
+        StaleWriteError: Somebody else learned from it.
+    """
+    thread = threads.grasp(scoped.db, scoped.row, scoped.digests, learned.thread)
+    if thread.learned != learned.expected:
+        problem = f"{thread.learned} turns of the thread were learned from, not {learned.expected}"
+        raise StaleWriteError(problem)
+    thread.learned = learned.upto
+    threads.save(scoped.db, scoped.id, learned.thread, thread)
+
+
+def check_version(row: scopes.Row, expected: int) -> None:
+    """See that nobody changed the scope since it was read.
+
+    Raises:
+        StaleWriteError: Somebody did.
+    """
+    if row.version != expected:
+        problem = f"it is at version {row.version}, not {expected}"
+        raise StaleWriteError(problem)

@@ -1,0 +1,138 @@
+"""What forgetting comes to: a plan over all that a scope has. Pure.
+
+What is forgotten leaves the log of operations, too, and each image there is changed as the
+fact itself is: so whatever is left of a commit can still be undone.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from thalweg.facts.values import Evidence, Fact, FactId, SectionName, Turn
+from thalweg.memory.base import Selection
+from thalweg.memory.known import Known
+from thalweg.memory.leaving import Leaving
+from thalweg.memory.lineage import Lineage
+from thalweg.memory.meta import Kind
+from thalweg.memory.saying import Sayings
+from thalweg.memory.steps import Logged, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done."""
+
+    gone: Sequence[FactId]
+    """Facts that go, those included that only the log still had, oldest first."""
+    facts: Mapping[FactId, Fact | None]
+    """What becomes of facts, where they do not stay as they are; `None` for those that go."""
+    turns: Sequence[Turn]
+    """That go."""
+    sections: Sequence[SectionName]
+    """That go."""
+    log: Sequence[tuple[Logged, Step | None]]
+    """Steps in the log that change, and `None` for those that go."""
+    operations: Sequence[int]
+    """Those that lose content, and so what was said of why."""
+    reopened: Sequence[FactId]
+    buried: Collection[tuple[Kind, str]]
+    """What gets a tombstone."""
+    remaining: Sequence[tuple[str, int]]
+    """See `Receipt.remaining`."""
+
+
+def plan(known: Known, selection: Selection) -> Plan:
+    """Tell what forgetting a selection comes to.
+
+    With a fact go the turns it was learned from, with a turn the facts that rest on nothing
+    else, and with both whatever says the same word for word. The evidence that other facts
+    have in such a turn loses its quotation.
+    """
+    gone = _facts_gone(known, selection)
+    images = [fact for id_ in gone for fact in known.images[id_]]
+    sayings = Sayings.of(images)
+    quoted = {each.uid for fact in images for each in fact.evidence if each.uid}
+    turns = [
+        turn
+        for turn in known.turns
+        if _is_chosen(turn, selection) or turn.uid in quoted or sayings.are_in(turn.text)
+    ]
+    uids = quoted | {turn.uid for turn in turns}
+    leaving = Leaving(
+        gone=frozenset(gone),
+        uids=uids,
+        sayings=sayings,
+        is_chosen={
+            evidence: _is_chosen(evidence, selection)
+            for facts in known.images.values()
+            for fact in facts
+            for evidence in fact.evidence
+        },
+        lineage=Lineage(known.facts, gone),
+        whole_profile=selection.everything,
+    )
+    left = {fact.id: leaving.fact(fact) for fact in known.facts}
+    log = list(leaving.log(known.log))
+    operations = {logged.operation for logged, _ in log}
+    operations |= {number for number, why in known.whys.items() if sayings.are_in(why)}
+    return Plan(
+        gone=gone,
+        facts={fact.id: new for fact in known.facts if (new := left[fact.id]) != fact},
+        turns=turns,
+        sections=[each.name for each in known.sections if leaving.section(each) is None],
+        log=log,
+        operations=sorted(operations),
+        reopened=[
+            fact.id
+            for fact in known.facts
+            if fact.superseded_by and (new := left[fact.id]) and not new.superseded_by
+        ],
+        buried=_buried(images, uids),
+        remaining=_said(images, turns),
+    )
+
+
+def _is_chosen(said: Turn | Evidence, selection: Selection) -> bool:
+    """Say whether a turn, or where a fact was learned, was named by whoever forgets."""
+    return selection.everything or said.thread in selection.threads or said.uid in selection.uids
+
+
+def _facts_gone(known: Known, selection: Selection) -> list[FactId]:
+    """List the facts that go, oldest first."""
+    gone = {
+        fact.id
+        for fact in known.newest()
+        if selection.everything or fact.id in selection.facts or _rests_on(fact, selection)
+    }
+    while True:
+        sayings = Sayings.of([fact for id_ in gone for fact in known.images[id_]])
+        alike = {
+            fact.id
+            for fact in known.newest()
+            if fact.id not in gone
+            and any(sayings.are_in(text) for text in (fact.content, *fact.aliases))
+        }
+        if not alike:
+            return [id_ for id_ in known.images if id_ in gone]
+        gone |= alike
+
+
+def _rests_on(fact: Fact, selection: Selection) -> bool:
+    """Say whether a fact was learned from what was named, and from nothing else."""
+    if not fact.evidence:
+        return fact.source in selection.threads
+    return all(_is_chosen(evidence, selection) for evidence in fact.evidence)
+
+
+def _buried(images: Sequence[Fact], uids: Collection[str]) -> set[tuple[Kind, str]]:
+    buried: set[tuple[Kind, str]] = {("uid", uid) for uid in uids}
+    for fact in images:
+        buried.add(("fact", fact.id))
+        buried |= {("content", text) for text in (fact.content, *fact.aliases)}
+    return buried
+
+
+def _said(images: Sequence[Fact], turns: Sequence[Turn]) -> list[tuple[str, int]]:
+    """List the places in logs of threads where it was said."""
+    places = {(turn.thread, turn.position) for turn in turns}
+    places |= {(each.thread, each.position) for fact in images for each in fact.evidence}
+    return sorted(place for place in places if place[1] >= 0)

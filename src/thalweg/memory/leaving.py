@@ -1,0 +1,73 @@
+"""What becomes of what stays, and of every image of it, when facts and turns are forgotten."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from thalweg.facts.values import NO_FACT, Evidence, Fact, FactId, Section, Trust
+from thalweg.memory.lineage import Lineage
+from thalweg.memory.saying import Sayings
+from thalweg.memory.steps import Logged, SectionStep, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """What is forgotten. One function changes what stays and its images in the log alike."""
+
+    gone: frozenset[FactId]
+    uids: Collection[str]
+    """Turns that go."""
+    sayings: Sayings
+    """What the facts that go say."""
+    is_chosen: Mapping[Evidence, bool]
+    """Whether whoever forgets named the turn or the thread that it is from."""
+    lineage: Lineage
+    whole_profile: bool
+    """Whether no section stays."""
+
+    def fact(self, fact: Fact | None) -> Fact | None:
+        """Tell what stays of a fact."""
+        if fact is None or fact.id in self.gone or self.sayings.are_in(fact.content):
+            return None
+        left = replace(
+            fact,
+            evidence=tuple(
+                self._evidence(each) for each in fact.evidence if not self.is_chosen[each]
+            ),
+            aliases=tuple(alias for alias in fact.aliases if not self.sayings.are_in(alias)),
+            extra="" if self.sayings.are_in(fact.extra) else fact.extra,
+            supersedes=self.lineage.superseded(fact),
+        )
+        if fact.superseded_by not in self.gone:
+            return left
+        heir = self.lineage.heir(fact)
+        return replace(left, superseded_by=heir) if heir else _reopened(left)
+
+    def _evidence(self, evidence: Evidence) -> Evidence:
+        is_told = evidence.uid in self.uids or self.sayings.are_in(evidence.quote)
+        return replace(evidence, quote="") if is_told else evidence
+
+    def section(self, section: Section | None) -> Section | None:
+        """Tell what stays of a section."""
+        if section is None or self.whole_profile or not self.gone.isdisjoint(section.cites):
+            return None
+        return None if self.sayings.are_in(section.text) else section
+
+    def log(self, log: Collection[Logged]) -> Iterator[tuple[Logged, Step | None]]:
+        """Give the steps of a log that change, and what becomes of each; `None` for nothing."""
+        for logged in log:
+            step, left = logged.step, self._step(logged.step)
+            if left != step or self.sayings.are_in(step.why):
+                yield logged, None if left.before == left.after else replace(left, why="")
+
+    def _step(self, step: Step) -> Step:
+        if isinstance(step, SectionStep):
+            return replace(step, before=self.section(step.before), after=self.section(step.after))
+        return replace(step, before=self.fact(step.before), after=self.fact(step.after))
+
+
+def _reopened(fact: Fact) -> Fact:
+    """Let a fact hold again; one that is not trusted waits for the user's word."""
+    status = fact.status
+    if status == "superseded":
+        status = "active" if fact.trust >= Trust.IMPORT else "quarantined"
+    return replace(fact, status=status, valid_to="", superseded_by=NO_FACT)

@@ -1,0 +1,65 @@
+"""How values stand in rows: JSON in UTF-8, every text in it as it was said."""
+
+import json
+from dataclasses import asdict
+
+from thalweg.archive.blobs import decode, encode
+from thalweg.facts.values import Evidence, Fact, Section, Trust, Turn
+
+_AS_IN_FACTS = {"evidence", "aliases", "supersedes", "trust"}
+
+
+def write_fact(fact: Fact) -> bytes:
+    r"""Write a fact.
+
+    Example:
+        >>> from thalweg.facts.values import FactId
+        >>> fact = Fact(FactId("f"), "\ud83d 你好", "goal", 0.5, "", "manual", aliases=("a", "b"))
+        >>> read_fact(write_fact(fact)) == fact
+        True
+    """
+    return _written(asdict(fact))
+
+
+def read_fact(body: bytes) -> Fact:
+    """Read what `write_fact` wrote."""
+    read = json.loads(decode(body))
+    evidence = tuple(
+        Evidence(**{**each, "trust": Trust(each["trust"])}) for each in read["evidence"]
+    )
+    plain = {name: value for name, value in read.items() if name not in _AS_IN_FACTS}
+    return Fact(
+        **plain,
+        evidence=evidence,
+        aliases=tuple(read["aliases"]),
+        supersedes=tuple(read["supersedes"]),
+        trust=Trust(read["trust"]),
+    )
+
+
+def write_turn(turn: Turn) -> bytes:
+    """Write a turn, but for its thread and its place there."""
+    body = asdict(turn)
+    del body["thread"], body["seq"]
+    return _written(body)
+
+
+def read_turn(thread: str, seq: int, body: bytes) -> Turn:
+    """Read what `write_turn` wrote."""
+    read = json.loads(decode(body))
+    return Turn(**{**read, "thread": thread, "seq": seq, "trust": Trust(read["trust"])})
+
+
+def write_section(section: Section) -> bytes:
+    """Write a section of the profile."""
+    return _written(asdict(section))
+
+
+def read_section(body: bytes) -> Section:
+    """Read what `write_section` wrote."""
+    read = json.loads(decode(body))
+    return Section(**{**read, "cites": tuple(read["cites"])})
+
+
+def _written(value: dict[str, object]) -> bytes:
+    return encode(json.dumps(value, ensure_ascii=False, separators=(",", ":")))

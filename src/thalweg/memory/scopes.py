@@ -1,0 +1,65 @@
+"""The row of a scope: who holds it is its only writer, and knows what numbers come next."""
+
+from dataclasses import dataclass
+
+from thalweg.archive.blobs import decode, encode
+from thalweg.facts.values import Scope
+from thalweg.memory.rows import MemoryRows
+
+
+@dataclass(slots=True)
+class Row:
+    """A scope as it stands in its row. What a writer counts up goes back with `save`."""
+
+    id: int
+    version: int
+    operation: int
+    """The highest number of a commit."""
+    fact: int
+    thread: int
+
+
+def look(db: MemoryRows, scope: Scope, then: str = "") -> Row | None:
+    """Find a scope's row, `None` where it was never written to."""
+    row = db.row(
+        f"SELECT id, version, operation, fact, thread, {db.bound} FROM memory_scope"  # noqa: S608 (fixed text)
+        f" WHERE owner = ? AND agent = ?{then}",
+        (encode(scope.owner), encode(scope.agent)),
+    )
+    return None if row is None else Row(*row[:5])
+
+
+def grasp(db: MemoryRows, scope: Scope) -> Row:
+    """Find a scope's row, made where there is none, and be its only writer to the end."""
+    while True:
+        row = look(db, scope, db.for_update)
+        if row is not None:
+            return row
+        # Where another writer makes it at the same time, this waits for that one to end.
+        db.run(
+            "INSERT INTO memory_scope (owner, agent) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            (encode(scope.owner), encode(scope.agent)),
+        )
+
+
+def save(db: MemoryRows, row: Row) -> None:
+    """Write back what was counted up."""
+    db.run(
+        "UPDATE memory_scope SET version = ?, operation = ?, fact = ?, thread = ? WHERE id = ?",
+        (row.version, row.operation, row.fact, row.thread, row.id),
+    )
+
+
+def named(db: MemoryRows, number: int) -> Scope:
+    """Tell whose scope has a number, and make it the transaction's."""
+    owner, agent, _ = db.row(
+        f"SELECT owner, agent, {db.bound} FROM memory_scope WHERE id = ?",  # noqa: S608 (fixed text)
+        (number,),
+    )
+    return Scope(decode(owner), decode(agent))
+
+
+def of_owner(db: MemoryRows, owner: str) -> list[Scope]:
+    """List the scopes of an owner, oldest first."""
+    rows = db.rows("SELECT agent FROM memory_scope WHERE owner = ? ORDER BY id", (encode(owner),))
+    return [Scope(owner, decode(agent)) for (agent,) in rows]

@@ -1,0 +1,46 @@
+"""What a commit did, one fact or section at a time, with what was there before and after."""
+
+from dataclasses import dataclass
+
+from thalweg.facts.changes import Change, Drop, Put, Write
+from thalweg.facts.values import Fact, FactId, Section, SectionName
+
+
+@dataclass(frozen=True, slots=True)
+class FactStep:
+    """What happened to a fact. `None` stands for none."""
+
+    id: FactId
+    why: str
+    before: Fact | None
+    after: Fact | None
+
+    def change(self) -> Change:
+        """Tell it as a change."""
+        return Drop(self.id, self.why) if self.after is None else Put(self.after, self.why)
+
+
+@dataclass(frozen=True, slots=True)
+class SectionStep:
+    """What happened to a section of the profile. `None` stands for none."""
+
+    name: SectionName
+    why: str
+    before: Section | None
+    after: Section | None
+
+    def change(self) -> Change:
+        """Tell it as a change."""
+        return Write(self.after or Section(self.name, ""), self.why)
+
+
+Step = FactStep | SectionStep
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A step as it stands in the log."""
+
+    operation: int
+    place: int
+    step: Step

@@ -1,0 +1,327 @@
+"""What a memory on SQL tables does, whichever database holds them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from thalweg.errors import StaleWriteError
+from thalweg.facts.changes import Change, Put
+from thalweg.facts.found import Found, Item
+from thalweg.facts.values import (
+    HISTORY,
+    USER_CONTEXT,
+    Fact,
+    FactId,
+    Mode,
+    Profile,
+    Scope,
+    Status,
+    Turn,
+)
+from thalweg.memory import (
+    capturing,
+    commits,
+    erasing,
+    operations,
+    queue,
+    recall,
+    scopes,
+    threads,
+    undoing,
+)
+from thalweg.memory.base import Job, Learned, Operation, Receipt, Selection
+from thalweg.memory.embedded import Embed, Embedding
+from thalweg.memory.meta import Kind
+from thalweg.memory.rows import MemoryRows
+from thalweg.memory.scoped import Scoped
+
+if TYPE_CHECKING:
+    from thalweg.memory.nearest import Nearest
+
+_NOTHING_FORGOTTEN = Receipt((), 0, 0, 0, (), (), dry_run=True)
+_NEAR = 200
+"""Items that vectors find at most."""
+_BURIED: tuple[Kind, ...] = ("content", "fact", "uid")
+
+
+class TableMemory(ABC):
+    """The memories of all scopes, in SQL tables. See `MemoryStore` for what the methods promise.
+
+    A subclass opens the database, gives transactions on it, and sees to it that what was deleted
+    is in no file. Whoever changes a scope holds its row until the end of the transaction.
+    """
+
+    _secret: bytes
+    _embed: Embed | None
+
+    def __init__(self) -> None:
+        self._nearest: Nearest | None = None
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[MemoryRows]:
+        """Begin a transaction that sees one state of the memory throughout."""
+
+    @abstractmethod
+    def _writing(self) -> AbstractContextManager[MemoryRows]:
+        """Begin a transaction that is durable when its block ends, or leaves no trace."""
+
+    @abstractmethod
+    def _forgetting(self) -> AbstractContextManager[MemoryRows]:
+        """Begin a transaction like `_writing`, after which what it deletes is to be erased."""
+
+    @abstractmethod
+    def _erased(self) -> tuple[str, ...]:
+        """Erase what was deleted from the files.
+
+        Returns:
+            Where it may still be, as `Receipt.left` tells it.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """See `MemoryStore.close`."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _read(self, scope: Scope) -> Iterator[Scoped | None]:
+        """Read a scope; `None` where it was never written to."""
+        with self._reading() as db:
+            row = scopes.look(db, scope)
+            yield None if row is None else Scoped(db, row, self._secret)
+
+    @contextmanager
+    def _write(self, scope: Scope, texts: Sequence[str] = ()) -> Iterator[Scoped]:
+        """Write to a scope, and be the only one who does.
+
+        Args:
+            scope: Whose.
+            texts: What is going to be found by vectors: nobody waits while they are made.
+        """
+        embedding = Embedding(self._embed, texts)
+        with self._writing() as db:
+            yield Scoped(db, scopes.grasp(db, scope), self._secret, embedding)
+
+    # -- turns ---------------------------------------------------------------------------
+
+    def capture(
+        self, scope: Scope, thread: str, turns: Sequence[Turn], *, upto: int | None = None
+    ) -> int:
+        """See `MemoryStore.capture`."""
+        if not turns and upto is None:
+            return 0
+        with self._write(scope, capturing.texts(turns)) as scoped:
+            return capturing.capture(scoped, thread, turns, upto)
+
+    def captured(self, scope: Scope, thread: str) -> int:
+        """See `MemoryStore.captured`."""
+        return self._thread(scope, thread).captured
+
+    def turns(
+        self, scope: Scope, thread: str, first: int = 0, last: int | None = None
+    ) -> list[Turn]:
+        """See `MemoryStore.turns`."""
+        with self._read(scope) as scoped:
+            return [] if scoped is None else capturing.read(scoped, thread, first, last)
+
+    def learned(self, scope: Scope, thread: str) -> int:
+        """See `MemoryStore.learned`."""
+        return self._thread(scope, thread).learned
+
+    def _thread(self, scope: Scope, thread: str) -> threads.Thread:
+        with self._read(scope) as scoped:
+            if scoped is None:
+                return threads.Thread()
+            return threads.look(scoped.db, scoped.digests, thread)
+
+    # -- facts and profile ---------------------------------------------------------------
+
+    def version(self, scope: Scope) -> int:
+        """See `MemoryStore.version`."""
+        with self._read(scope) as scoped:
+            return 0 if scoped is None else scoped.row.version
+
+    def facts(
+        self,
+        scope: Scope,
+        *,
+        ids: Sequence[FactId] | None = None,
+        statuses: Sequence[Status] | None = ("active",),
+    ) -> list[Fact]:
+        """See `MemoryStore.facts`."""
+        with self._read(scope) as scoped:
+            return [] if scoped is None else scoped.facts(ids, statuses)
+
+    def profile(self, scope: Scope) -> Profile:
+        """See `MemoryStore.profile`."""
+        with self._read(scope) as scoped:
+            sections = {} if scoped is None else scoped.sections()
+        in_order = (sections.get(name) for name in (*USER_CONTEXT, *HISTORY))
+        return Profile(tuple(section for section in in_order if section is not None))
+
+    def commit(
+        self,
+        scope: Scope,
+        changes: Sequence[Change],
+        *,
+        expected: int,
+        actor: str,
+        now: str,
+        why: str = "",
+        learned: Learned | None = None,
+        lease: str = "",
+    ) -> Operation | None:
+        """See `MemoryStore.commit`."""
+        at = queue.ticks(now)
+        texts = [change.fact.content for change in changes if isinstance(change, Put)]
+        with self._write(scope, texts) as scoped:
+            commits.check_version(scoped.row, expected)
+            if lease and not queue.is_live(scoped, lease, at):
+                problem = "the lease on the thread ran out, or was taken back"
+                raise StaleWriteError(problem)
+            if learned is not None:
+                commits.take_in(scoped, learned)
+            steps = commits.plan(scoped, changes)
+            return commits.make(scoped, steps, actor=actor, now=now, why=why)
+
+    def is_forgotten(self, scope: Scope, texts: Sequence[str]) -> list[bool]:
+        """See `MemoryStore.is_forgotten`."""
+        with self._read(scope) as scoped:
+            if scoped is None:
+                return [False] * len(texts)
+            buried = scoped.buried({(kind, text) for kind in _BURIED for text in texts})
+        gone = {text for _, text in buried}
+        return [text in gone for text in texts]
+
+    # -- recall --------------------------------------------------------------------------
+
+    def vector(self, text: str) -> bytes:
+        """See `MemoryStore.vector`."""
+        return b"" if self._embed is None else self._embed([text])[0]
+
+    def find(
+        self, scope: Scope, words: Sequence[str], *, vector: bytes = b"", limit: int = 500
+    ) -> Found:
+        """See `MemoryStore.find`."""
+        with self._read(scope) as scoped:
+            if scoped is None:
+                return Found({word: {} for word in words}, dict.fromkeys(words, 0), {}, 0, 0, {})
+            found = scoped.index.find(words, limit)
+            return replace(found, near=self._near(scoped, vector, found)) if vector else found
+
+    def _near(self, scoped: Scoped, vector: bytes, found: Found) -> Mapping[int, float]:
+        if self._nearest is None:
+            from thalweg.memory.nearest import Nearest  # noqa: PLC0415 (an extra)
+
+            self._nearest = Nearest()
+        return self._nearest.find(scoped.index.vectors, vector, _NEAR, sorted(found.lengths))
+
+    def items(self, scope: Scope, numbers: Sequence[int]) -> list[Item]:
+        """See `MemoryStore.items`."""
+        with self._read(scope) as scoped:
+            return [] if scoped is None else recall.items(scoped, numbers)
+
+    def beside(self, scope: Scope, numbers: Sequence[int], reach: int = 2) -> dict[int, list[int]]:
+        """See `MemoryStore.beside`."""
+        with self._read(scope) as scoped:
+            return {} if scoped is None else scoped.index.beside(numbers, reach)
+
+    def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
+        """See `MemoryStore.newest`."""
+        with self._read(scope) as scoped:
+            return [] if scoped is None else recall.newest(scoped, thread, limit)
+
+    # -- control -------------------------------------------------------------------------
+
+    def operations(
+        self, scope: Scope, *, fact: FactId | None = None, limit: int | None = None
+    ) -> list[Operation]:
+        """See `MemoryStore.operations`."""
+        with self._read(scope) as scoped:
+            return [] if scoped is None else operations.read(scoped, fact=fact, limit=limit)
+
+    def undo(self, scope: Scope, operation: int, *, now: str) -> Operation:
+        """See `MemoryStore.undo`."""
+        with self._write(scope) as scoped:
+            return undoing.undo(scoped, operation, now=now)
+
+    def restore(self, scope: Scope, operation: int, *, now: str) -> list[Operation]:
+        """See `MemoryStore.restore`."""
+        with self._write(scope) as scoped:
+            return undoing.restore(scoped, operation, now=now)
+
+    def forget(
+        self, scope: Scope, selection: Selection, *, now: str, dry_run: bool = False
+    ) -> Receipt:
+        """See `MemoryStore.forget`."""
+        at = queue.ticks(now)
+        if dry_run:
+            with self._read(scope) as looked:
+                if looked is None:
+                    return _NOTHING_FORGOTTEN
+                return erasing.receipt(looked, erasing.plan(looked, selection), dry_run=True)
+        with self._forgetting() as db:
+            scoped = Scoped(db, scopes.grasp(db, scope), self._secret, Embedding(self._embed))
+            planned = erasing.plan(scoped, selection)
+            erasing.erase(scoped, planned, selection, now=now, at=at)
+        return erasing.receipt(scoped, planned, left=self._erased())
+
+    def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:
+        """See `MemoryStore.set_mode`."""
+        with self._write(scope) as scoped:
+            row = threads.grasp(scoped.db, scoped.row, scoped.digests, thread)
+            row.mode = mode
+            threads.save(scoped.db, scoped.id, thread, row)
+
+    def mode(self, scope: Scope, thread: str) -> Mode:
+        """See `MemoryStore.mode`."""
+        return self._thread(scope, thread).mode
+
+    def scopes(self, owner: str) -> list[Scope]:
+        """See `MemoryStore.scopes`."""
+        with self._reading() as db:
+            return scopes.of_owner(db, owner)
+
+    # -- jobs ----------------------------------------------------------------------------
+
+    def note(
+        self, scope: Scope, thread: str, *, now: str, debounce_s: float, max_wait_s: float
+    ) -> None:
+        """See `MemoryStore.note`."""
+        at = queue.ticks(now)
+        with self._write(scope) as scoped:
+            queue.note(scoped, thread, at, debounce_s, max_wait_s)
+
+    def lease(self, *, now: str, lease_s: float, worker: str) -> Job | None:
+        """See `MemoryStore.lease`."""
+        at = queue.ticks(now)
+        with self._reading() as db:
+            if not queue.is_any_due(db, at):
+                return None
+        with self._writing() as db:
+            return queue.lease(db, at, lease_s, worker)
+
+    def finish(self, job: Job, *, now: str, retry_s: float | None = None) -> None:
+        """See `MemoryStore.finish`."""
+        at = queue.ticks(now)
+        with self._writing() as db:
+            row = scopes.look(db, job.scope)
+            if row is not None:
+                queue.finish(Scoped(db, row, self._secret), job, at, retry_s)
+
+    def next_due(self) -> str | None:
+        """See `MemoryStore.next_due`."""
+        with self._reading() as db:
+            return queue.next_due(db)

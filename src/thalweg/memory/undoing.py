@@ -1,0 +1,60 @@
+"""Taking commits back: what they changed is put back, where nobody changed it since."""
+
+from thalweg.errors import NoSuchOperationError, StaleWriteError
+from thalweg.facts.values import Fact, Section
+from thalweg.memory import commits, operations
+from thalweg.memory.base import Operation
+from thalweg.memory.scoped import Scoped
+from thalweg.memory.steps import FactStep, SectionStep, Step
+
+
+def undo(scoped: Scoped, operation: int, *, now: str) -> Operation:
+    """See `MemoryStore.undo`."""
+    logged = operations.steps_of(scoped, [operation]).get(operation, [])
+    steps = _undone(scoped, operation, [each.step for each in reversed(logged)])
+    made = commits.make(scoped, steps, actor="undo", now=now, why=f"undo of change {operation}")
+    if made is None:
+        raise NoSuchOperationError(operation)
+    return made
+
+
+def restore(scoped: Scoped, operation: int, *, now: str) -> list[Operation]:
+    """See `MemoryStore.restore`. Operations whose content was forgotten are passed over."""
+    there = [each.id for each in operations.read(scoped)]
+    if operation and operation not in there:
+        raise NoSuchOperationError(operation)
+    later = [number for number in there if number > operation]
+    logged = operations.steps_of(scoped, later)
+    return [undo(scoped, number, now=now) for number in later if number in logged]
+
+
+def _undone(scoped: Scoped, operation: int, steps: list[Step]) -> list[Step]:
+    """Tell what puts back what steps changed; the last of them comes first."""
+    kept = scoped.kept({step.id for step in steps if isinstance(step, FactStep)})
+    facts = {id_: each.fact for id_, each in kept.items()}
+    sections = scoped.sections()
+    befores = [s.before for s in steps if isinstance(s, FactStep) and s.before is not None]
+    buried = scoped.buried(commits.told(befores))
+    why = f"undo of change {operation}"
+    undone: list[Step] = []
+    for step in steps:
+        if isinstance(step, SectionStep):
+            _check(sections.pop(step.name, None), step.after, step.name, operation)
+            if step.before is not None:
+                sections[step.name] = step.before
+            undone.append(SectionStep(step.name, why, step.after, step.before))
+            continue
+        _check(facts.pop(step.id, None), step.after, step.id, operation)
+        before = None if step.before is None else commits.allowed(step.before, buried)
+        if before is not None:
+            facts[step.id] = before
+        undone.append(FactStep(step.id, why, step.after, before))
+    return [step for step in undone if step.before != step.after]
+
+
+def _check(
+    found: Fact | Section | None, expected: Fact | Section | None, name: str, operation: int
+) -> None:
+    if found != expected:
+        problem = f"{name} was changed after change {operation}, undo that first"
+        raise StaleWriteError(problem)
