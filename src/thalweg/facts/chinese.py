@@ -4,8 +4,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from thalweg.facts.kinds import KINDS
-from thalweg.facts.synonyms import CHINESE_CLASS_OF, CHINESE_WEAK, CHINESE_WORD
+from thalweg.facts.tables.chinese_words import CLASS_OF, WEAK, WORD
+from thalweg.facts.tables.kinds import KINDS
 from thalweg.facts.when_chinese import number
 
 _NUMERAL = "零〇一二两三四五六七八九十百千"
@@ -79,8 +79,8 @@ def spelt(content: str) -> str:
 
 
 _LATIN = re.compile(r"@?[a-z0-9][a-z0-9.+#/@:_-]*[a-z0-9+#]|[a-z0-9]|周[1-7]")
-_PIECE = re.compile(f"({_LATIN.pattern}|{CHINESE_WORD.pattern}|[\\u3400-\\u9fff])")
-_WEAK = frozenset(CHINESE_WEAK)
+_PIECE = re.compile(f"({_LATIN.pattern}|{WORD.pattern}|[\\u3400-\\u9fff])")
+_WEAK = frozenset(WEAK)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -91,7 +91,7 @@ def tokens(text: str) -> tuple[str, ...]:
         >>> tokens(spelt("用户非常讨厌香菜"))
         ('讨厌', '香', '菜')
     """
-    found = (CHINESE_CLASS_OF.get(piece, piece) for piece in _PIECE.findall(text))
+    found = (CLASS_OF.get(piece, piece) for piece in _PIECE.findall(text))
     return tuple(piece for piece in found if piece not in _WEAK)
 
 

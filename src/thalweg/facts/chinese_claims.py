@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from thalweg.facts.attributes import attribute_key, is_single
 from thalweg.facts.chinese import KIND, KIND_OF, spelt, tokens
 from thalweg.facts.contrasts import HAN_WORDS
-from thalweg.facts.kinds import CHINESE_OCCUPATIONS, SCALES, SINGLE_KINDS
+from thalweg.facts.tables.chinese_sentences import SENTENCES as _SENTENCES
+from thalweg.facts.tables.kinds import CHINESE_OCCUPATIONS, SCALES, SINGLE_KINDS
+from thalweg.facts.tables.rows import rows
 from thalweg.facts.claims import USER, Claim, Polarity, Statement
 
 _NOW = re.compile(
@@ -28,11 +30,15 @@ _OVER = re.compile(
     "曾经?|以前|过去|(?<![0-9])之前|原来|从前|注销|退订|告别"
 )
 _NEGATION = re.compile("不|没|无|别|未|讨厌|避免|拒绝")
-_NOT_NEGATION = re.compile("不对|不是|不过|不仅|不久|不少|不同|没错|差不多|不错|别的|别人|特别|无论|未来|不用谢|分别|不好意思|不耐受")
+_NOT_NEGATION = re.compile(
+    "不对|不是|不过|不仅|不久|不少|不同|没错|差不多|不错|别的|别人|特别|无论|未来|不用谢|分别|不好意思|不耐受"
+)
 _WISH = re.compile(
     "打算|计划|准备|考虑|可能|也许|或许|将要?|即将|如果|要是|面试|申请|梦想|争取|有意|想学|想去|想买|想要?|希望(?!.{0,4}(?:回|答|用|注释))"
 )
-_ADDITION = re.compile("也|还有|另外|此外|同时|兼职|副业|另一[个只名位]|第二[个份]|又养|又有|再加|除了")
+_ADDITION = re.compile(
+    "也|还有|另外|此外|同时|兼职|副业|另一[个只名位]|第二[个份]|又养|又有|再加|除了"
+)
 _PAST = re.compile(
     r"(?:\d{4}|@\S+)年?[到至~-]+(?:\d{4}|@)|曾经?|以前|过去|当年|小时候|的时候(?=[^。.,,])|从前|(?<![0-9])之前|原来|\d{4}年|\d{2}年生|上大学时|去年|上个?月|前年"
 )
@@ -53,73 +59,18 @@ _IS = (
 )
 _CHECKS = {
     "job": re.compile(rf".*(?:{CHINESE_OCCUPATIONS})$"),
-    "relation": re.compile(".*(?:妹|姐|哥|弟|妈|爸|儿|女|老婆|老公|妻|夫|友|对象|另一半|狗|猫|老板|邻居|同事|导师|伴侣|宠物|犬|柯基)"),
+    "relation": re.compile(
+        ".*(?:妹|姐|哥|弟|妈|爸|儿|女|老婆|老公|妻|夫|友|对象|另一半|狗|猫|老板|邻居|同事|导师|伴侣|宠物|犬|柯基)"
+    ),
     "name": re.compile(r"[\u3400-\u9fffa-z· ]{1,12}$"),
     "place": re.compile(r"[^\d@].*"),
 }
 
-_SENTENCES = """
-employer | S在V(?:工作|上班|任职|就职|供职|做|当|实习|担任|搬砖|写代码).*
-employer | S(?:入职|加入|跳槽到|跳槽去|就职于|任职于|供职于|受雇于|去|到)了?V(?:工作|上班|任职|入职|了)
-employer | S(?:入职|加入|跳槽到|跳槽去|就职于|任职于|供职于|受雇于)了?V
-employer | S从V(?:离职|辞职|离开)
-employer | S的?(?:公司|雇主|单位|工作单位|东家)(?:是|叫|在|换成了?)V
-job title | S的?(?:职业|职位|职务|岗位|工作)(?:是|为|变成了?)V
-job title | S(?:是|做|当|担任|从事|升为|晋升为|当上了?|成了|转做|转行做|改做)(?:名|个|位)?V:job
-home | S(?:居住|定居|现居|常住|生活|住)(?:在|于)?V:place
-home | S(?:搬到|搬去|搬家到|搬进|移居|移居到|迁到|迁居|迁居到|搬回|搬家去)了?V
-home | S家(?:住|在|安在|搬到了?)V
-birthplace | S(?:\\d{2,4}年)?出生(?:在|于)V:place
-birthplace | S(?:来自|生于|来自|老家在|老家是|籍贯是|出生于|的?家乡是|的?出生地是)V:place
-birthplace | S是(?P<v>[\\u3400-\\u9fff]{2,5})人$
-birth year | S(?:出生于|生于)?(?P<v>\\d{4}|\\d{2})年(?:出生|生).*
-age | S(?:今年|现在)?(?P<v>\\d{1,3})岁.*
-name | S(?:的名字|的姓名|名字)?(?:叫做?|名叫|名字叫|名字是|的名字是|的名字叫|是)V:name
-surname | S姓V:name
-employer | S(?P<v>失业|待业|退休)了?$
-marital status | S(?:是|已经|已)?(?P<v>单身|已婚|未婚|结婚|离婚|离异|订婚|丧偶)了?$
-manager | (?P<v>[\\u3400-\\u9fffa-z]{2,8})是S的(?:直属)?(?:领导|上司|老板|主管|经理|上级)
-manager | S的?(?:直属)?(?:领导|上司|老板|主管|经理|上级)(?:是|叫|换成了?|变成了?)V
-manager | S(?:改|改成|改为|直接)?向V汇报
-owner | S(?:由|归)V(?:负责|管|维护|主管|牵头|接手|来做|主导|跟进)
-owner | S(?:的)?(?:负责人|owner)(?:是|换成了?|变成了?|改为|改成)V
-owner | S(?:交接给|移交给|转给|交给|转交给)了?V
-owner | (?P<v>[\\u3400-\\u9fffa-z]{2,4})(?:负责|接手|接管|主导|牵头)了?S$
-reviewer | S由V评审
-diet | S(?:只)?吃?(?P<v>全素|蛋奶素|纯素|素食|素|肉|清真|生酮)(?:主义者?|者)?$
-diet | S是(?P<v>素食|纯素|肉食)(?:主义者?|者)$
-commute | S(?P<v>(?:坐|乘|骑|开|走|搭)[^上去通]{0,6})(?:上班|去公司|通勤|上下班)
-wake time | S(?:每天|天天|平时|一般|通常|都|早上)*(?P<v>\\d\\d:\\d\\d) ?(?:就)?(?:起床|起来|醒)
-wake time | S起床时间(?:是|为|改成了?)(?P<v>\\d\\d:\\d\\d)
-bedtime | S(?:每天|天天|平时|一般|通常|都|晚上)*(?P<v>\\d\\d:\\d\\d) ?(?:就)?(?:睡觉|睡|上床|入睡)
-allergy | S对V过敏
-fear | S(?:有)?(?P<v>恐高|恐飞|怕黑|社恐|幽闭恐惧|晕血)症?$
-speaks | S(?:会说|会讲|能说|说|讲)V(?:语|话|文)
-learning | S(?:在|正在|开始)?(?:学习|学)V
-like | S(?:很|非常|特别|最|挺|比较)?(?:喜欢|喜爱|热爱|爱吃|爱喝|爱看|爱|偏爱)(?!用)V
-dislike | S(?:很|非常|特别|最|挺|比较)?(?:讨厌|不喜欢|厌恶|受不了|不爱)V
-answer language | S(?:希望|要求|要|想要|喜欢|偏好)?(?:所有)?(?:回答|回复|答复|解释)(?:都|一律|尽量|请)?用V
-answer language | S(?:希望|要求|要|想要|喜欢|偏好|请)?(?:都|一律|请)?用V(?:回答|回复|答复|交流|解释|沟通).*
-answer length | S(?:希望|要求|要|想要|喜欢|偏好)(?:回答|回复|答复)(?:都|尽量|能|要|可以|更|再)?(?P<v>简短|简洁|精简|简明|详细|详尽|长|短)(?:一?点|一些|些)?
-answer length | S(?:希望|要求|要|想要|喜欢|偏好)(?P<v>简短|简洁|精简|简明|详细|详尽)的?(?:回答|回复|答复)
-size | S(?:一共|总共|共|现在)?(?:有)?(?P<v>\\d+)(?:个|名|位)?(?:人|工程师|成员|同事|开发)$
-deadline | S(?:必须|需要|要|得|应该|应)(?:在)?V(?:之前|前)?(?:完成|交付|上线|做完|交)
-when | S(?:定|安排|放|约|改|推迟|提前)?(?:在|到|是|改到|推迟到|提前到|改成|定在)V:when
-plays | S会?(?:弹|拉|吹|打)V
-cadence | S每(?P<v>\\d*个?(?:周|月|天|年|季度|日))(?:发布?|上线|更新|更换|换|开)(?P<x>.+)
-whereabouts | S在(?P<v>.+?)住院
-whereabouts | S(?:已经)?(?:出院|从.+出院)?回(?P<v>家)
-mother tongue | S的?母语是V
-weight | S(?:体重)?(?:是|有|重|现在)?(?P<v>\\d+(?:\\.\\d+)?(?:公斤|kg|斤))$
-height | S(?:身高)?(?:是|有|高)?(?P<v>\\d+(?:\\.\\d+)?(?:厘米|cm|米))$
-price | S(?:要|卖|花了?|价格)(?P<v>\\d+(?:元|块))
-spouse | S(?:和|跟|与)V结婚了?
-""".strip()
 _CHECKS["when"] = re.compile(r"(?:@|\d\d:|周[1-7]|下周|每周|明天|.*\d\d:\d\d).*")
 
 
 def _compiled() -> Iterator[tuple[str, re.Pattern[str], str]]:
-    for line in _SENTENCES.splitlines():
+    for line in rows(_SENTENCES):
         attribute, _, text = line.partition(" | ")
         check = ""
         found = re.search(r"V:(\w+)", text)
@@ -138,7 +89,9 @@ _USE = re.compile(
     "^(?P<s>.{0,16}?)(?:是|使用|用的是|用的|用|采用|改用|换成了?|换用|换了|切换到了?|迁移到了?|转到|转用|搬到了?|升级到了?|装的是|"
     "重装成了?|开一辆|开|跑在|运行在|部署在|走|拿|精通|买了|买|发到|喜欢用|偏爱|养了?)(?P<v>.+)$"
 )
-_SUBJECT = re.compile(r"^(?:用户|本人|我|咱)(?:的)?(?:家)?|的$|^(?:在|把|将|对(?!象)|让|希望|要求|想要|喜欢)|(?:已经|已|都|就|也|是|的|把|现在|全部|从此)+$")
+_SUBJECT = re.compile(
+    r"^(?:用户|本人|我|咱)(?:的)?(?:家)?|的$|^(?:在|把|将|对(?!象)|让|希望|要求|想要|喜欢)|(?:已经|已|都|就|也|是|的|把|现在|全部|从此)+$"
+)
 _TEAM = re.compile("^(?:我们|咱们|我司|本组)(?:的)?(?:团队|组|这边|公司)?|^团队|^小组")
 _TAIL = re.compile("(?:[,,。;;、]|因为|所以|以便|才|就好|的人|呢|了)+.*$|(?:的|了|吧|呀)$")
 
@@ -210,7 +163,9 @@ def read(content: str) -> Statement:
     )
 
 
-_EVENT = re.compile("去了|买了|参加了|看了|吃了|见了|跑了|花了|拿了|获得了|考了|写了|去过|看过|参加过")
+_EVENT = re.compile(
+    "去了|买了|参加了|看了|吃了|见了|跑了|花了|拿了|获得了|考了|写了|去过|看过|参加过"
+)
 _NO_ANCHOR = re.compile(
     r"用户|我们|本人|自己|现在|目前|已经|改成|改为|改到|换成|搬到|升级|迁移|其实|应该|不是|说错|记错|看错|写错|打错|以后|"
     r"今天|昨天|昨晚|上周|上个?月|下个?月|去年|明年|这个|那个|一个|之后|之前|全部|一律|希望|喜欢|开始|使用|每天|上班|工作|没有|周[1-7]|"
@@ -303,7 +258,11 @@ def _single(attribute: str, key: str) -> bool:
         return True
     if attribute in {"allergy", "fear", "speaks", "learning", "like", "dislike", "plays"}:
         return False
-    return attribute in {"when", "cadence", "reviewer", "mother tongue"} or is_single(attribute) or not key
+    return (
+        attribute in {"when", "cadence", "reviewer", "mother tongue"}
+        or is_single(attribute)
+        or not key
+    )
 
 
 _KIND_WORDS = frozenset(("编辑器", "数据库", "框架", "语言", "系统", "工具", "软件", "浏览器", "手机号", "代", "码", "写", "编", "程",
@@ -328,7 +287,9 @@ def _slots(bare: str, default: str, polarity: Polarity, *, is_change: bool) -> I
                     frozenset(tokens(_TAIL.sub("", rest))) - _KIND_WORDS, is_change)  # fmt: skip
 
 
-_FROM = re.compile(r"(?:从|由|把)(?P<o>[^,]{1,12}?)(?:改成|改为|改到|换成|换到|搬到|迁到|迁移到|转到|切换到|升级到|变成|调到|跳槽到|到)")
+_FROM = re.compile(
+    r"(?:从|由|把)(?P<o>[^,]{1,12}?)(?:改成|改为|改到|换成|换到|搬到|迁到|迁移到|转到|切换到|升级到|变成|调到|跳槽到|到)"
+)
 _NOT = re.compile(r"(?:^|,)(?:不是|并非)(?P<o>[^,而]{1,12})")
 _GONE = re.compile(
     r"^(?P<o>.{1,14}?)(?:已经|上个?月|上周|昨天|今天|去年)?(?:停用|走|下线|废弃|弃用|取消|去世|转岗|离职|卖掉|没)了?$|"
@@ -355,7 +316,7 @@ _TYPED = (
     ("every", re.compile(r"每(\d*个?(?:天|周|月|年|季度|小时|分钟|日))")),
     ("version", re.compile(r"(?<![\d.])\d+\.\d+(?:\.\d+)*")),
     ("email", re.compile(r"[a-z0-9_.+-]+@[a-z0-9_.-]+[a-z0-9]")),
-    ("title", re.compile("[《“「\"]([^》”」\"]+)[》”」\"]")),
+    ("title", re.compile('[《“「"]([^》”」"]+)[》”」"]')),
 )
 _COUNT = re.compile(rf"(?<![\d.:@-])(\d+(?:\.\d+)?) ?({_UNITS})?(?![\d.:])")
 _SCALES = {

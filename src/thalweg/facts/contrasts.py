@@ -1,7 +1,8 @@
 """Words that set two facts apart: at work and at home, staging and production, the two sisters."""
 
 from thalweg.facts.claims import Statement
-from thalweg.facts.synonyms import CLASS_OF, lemma
+from thalweg.facts.tables.english_words import stems
+from thalweg.facts.tables.rows import rows
 
 _ENGLISH = """
 work home private personal school office weekend leisure
@@ -14,7 +15,9 @@ outbound return inbound
 q1 q2 q3 q4
 summer winter spring autumn
 breakfast lunch dinner
-sister brother mother father wife husband son daughter cousin aunt uncle nephew niece friend girlfriend boyfriend neighbour neighbor colleague grandmother grandfather boss manager dentist doctor gp roommate partner landlord therapist child
+sister brother mother father wife husband son daughter cousin aunt uncle nephew niece friend
+    girlfriend boyfriend neighbour neighbor colleague grandmother grandfather boss manager
+    dentist doctor gp roommate partner landlord therapist child
 dog cat rabbit hamster parrot horse fish bird turtle
 left right
 unit integration e2e
@@ -52,7 +55,8 @@ _CHINESE = """
 1季度 2季度 3季度 4季度 一季度 二季度 三季度 四季度
 夏天 冬天 春天 秋天
 早餐 午餐 晚餐 早饭 午饭 晚饭
-母亲 父亲 姐姐 妹妹 哥哥 弟弟 丈夫 妻子 儿子 女儿 朋友 女朋友 男朋友 邻居 同事 奶奶 爷爷 外公 外婆 老板 牙医 医生 室友 对象 表姐 表弟 堂哥 舅舅 姑姑 姨妈 叔叔
+母亲 父亲 姐姐 妹妹 哥哥 弟弟 丈夫 妻子 儿子 女儿 朋友 女朋友 男朋友 邻居 同事 奶奶 爷爷 外公
+    外婆 老板 牙医 医生 室友 对象 表姐 表弟 堂哥 舅舅 姑姑 姨妈 叔叔
 猫 狗 兔 仓鼠 鹦鹉 鱼 乌龟
 左 右
 读 写
@@ -71,15 +75,8 @@ _CHINESE = """
 """.strip()
 
 
-def _english() -> tuple[frozenset[str], ...]:
-    return tuple(
-        frozenset(CLASS_OF.get(lemma(word), lemma(word)) for word in line.split())
-        for line in _ENGLISH.splitlines()
-    )
-
-
-_PAIRS = _english()
-_HAN_PAIRS = tuple(frozenset(line.split()) for line in _CHINESE.splitlines())
+_PAIRS = tuple(map(stems, rows(_ENGLISH)))
+_HAN_PAIRS = tuple(frozenset(row.split()) for row in rows(_CHINESE))
 
 
 def contrast(

@@ -4,8 +4,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from thalweg.facts.kinds import KINDS
-from thalweg.facts.synonyms import CLASS_OF, PHRASE, PHRASES, lemma
+from thalweg.facts.tables.english_words import PHRASE, PHRASES, class_of, lemma
+from thalweg.facts.tables.kinds import KINDS
 
 _CONTRACTIONS = (
     (re.compile(r"\b(can)'?not\b|\bcan't\b"), "can not"),
@@ -201,7 +201,7 @@ def _tokens(content: str) -> tuple[str, ...]:
         text = re.sub(r"\b(?:his|her|their|hi)\b", "user 's", text)
     text = re.sub(r"\b(?:user|team) 's team\b", "team", text)
     text = PHRASE.sub(lambda m: PHRASES[m[0]], text)
-    return tuple(CLASS_OF.get(word, word) for word in text.split())
+    return tuple(map(class_of, text.split()))
 
 
 def _is_progressive(word: str) -> bool:

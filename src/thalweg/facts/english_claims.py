@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from thalweg.facts.attributes import attribute_key, is_single
 from thalweg.facts.contrasts import ENGLISH_WORDS
 from thalweg.facts.english import KIND, KIND_OF, tokens
-from thalweg.facts.kinds import OCCUPATIONS, SCALES, SINGLE_KINDS, SLOTS
+from thalweg.facts.tables.english_sentences import SENTENCES as _SENTENCES
+from thalweg.facts.tables.english_words import LIGHT, WEAK, class_of, lemma, stem, stems
+from thalweg.facts.tables.kinds import OCCUPATIONS, SCALES, SINGLE_KINDS, SLOTS
+from thalweg.facts.tables.rows import rows
 from thalweg.facts.claims import USER, Claim, Statement
-from thalweg.facts.synonyms import CLASS_OF, ENGLISH_LIGHT, ENGLISH_WEAK, lemma
-
-
-def _folded(words: str) -> frozenset[str]:
-    return frozenset(CLASS_OF.get(lemma(word), lemma(word)) for word in words.split())
 
 
 _LITERAL = re.compile(r"(?<!\(\?)(?<![\\A-Za-z<])[a-z][a-z-]*(?![a-z>=])")
@@ -20,7 +18,7 @@ _LITERAL = re.compile(r"(?<!\(\?)(?<![\\A-Za-z<])[a-z][a-z-]*(?![a-z>=])")
 
 def _pattern(text: str) -> str:
     """Fold the words of a pattern as those of statements are."""
-    return _LITERAL.sub(lambda m: CLASS_OF.get(lemma(m[0]), lemma(m[0])), text)
+    return _LITERAL.sub(lambda m: stem(m[0]), text)
 
 
 def _any(*phrases: str) -> re.Pattern[str]:
@@ -75,16 +73,16 @@ _PAST = _any("from @?\\d\\S* (to|until|till) @?\\d\\S*", "in @?(19|20)\\d\\d(-\\
              "originally")  # fmt: skip
 
 Check = Callable[[str], bool]
-_OCCUPATION = _folded(OCCUPATIONS)
-_NOT_JOBS = _folded("member lover mother father customer user beginner partner owner runner")
-_SLOT = _folded(SLOTS)
-_RELATION = _folded(
+_OCCUPATION = stems(OCCUPATIONS)
+_NOT_JOBS = stems("member lover mother father customer user beginner partner owner runner")
+_SLOT = stems(SLOTS)
+_RELATION = stems(
     "sister brother mother father wife son daughter child cousin aunt uncle nephew niece friend "
     "girlfriend neighbour neighbor colleague grandmother grandfather dog cat rabbit hamster parrot "
     "horse fish bird boss manager doctor dentist husband partner roommate flatmate"
 )
 _SCALE_OF: dict[str, int] = {
-    CLASS_OF.get(word, word): number
+    class_of(word): number
     for number, line in enumerate(SCALES.splitlines())
     for word in (" ".join(map(lemma, part.split())) for part in line.split("|"))
 }
@@ -99,18 +97,26 @@ _CHECKS: dict[str, Check] = {
     "job": _is_job,
     "number": lambda value: value.split()[0].replace(".", "").isdigit(),
     "date": lambda value: bool(re.match(r"@(?:\d{4}-)?\d\d-\d\d(?!\S)", value)),
-    "day": lambda value: bool(re.match(r"@|\d\d:\d\d|(?:on |at |next )?(?:@|\d\d:\d\d|\S+dai\b)", value)),
+    "day": lambda value: bool(
+        re.match(r"@|\d\d:\d\d|(?:on |at |next )?(?:@|\d\d:\d\d|\S+dai\b)", value)
+    ),
     "year": lambda value: bool(re.fullmatch(r"(?:19|20)\d\d", value)),
     "place": lambda value: not value[:1].isdigit() and not value.startswith("@"),
-    "where": lambda value: not value[:1].isdigit() and value.split()[-1] not in _SLOT
-    and len(value.split()) <= 3 and "@" not in value,  # noqa: PLR2004
+    "where": lambda value: (
+        not value[:1].isdigit()
+        and value.split()[-1] not in _SLOT
+        and len(value.split()) <= 3
+        and "@" not in value
+    ),  # noqa: PLR2004
     "kind": lambda value: value in KIND_OF,
     "phone": lambda value: KIND_OF.get(value.split()[0]) == "phone-model",
     "car": lambda value: any(KIND_OF.get(word) == "car-make" for word in value.split()),
     "slot": lambda value: value.split()[-1] in _SLOT,
     "scale": lambda value: value in _SCALE_OF,
-    "marital": lambda value: value in _folded("single married divorced engaged widowed separated"),
-    "dietary": lambda value: value in _folded("vegetarian vegan omnivore pescatarian carnivore keto"),
+    "marital": lambda value: value in stems("single married divorced engaged widowed separated"),
+    "dietary": lambda value: (
+        value in stems("vegetarian vegan omnivore pescatarian carnivore keto")
+    ),
     "any": bool,
 }
 _SLOTS_OF_PATTERNS = {
@@ -119,127 +125,10 @@ _SLOTS_OF_PATTERNS = {
     "W": r"(?P<w>\S+(?: \S+){0,4}?)", "N": r"(?P<v>\d[\d.]*)",
 }  # fmt: skip
 
-_SENTENCES = """
-employer | S work (at|for|with) V:place
-employer | S (join|be hire by|get hire by|get hire at) V:place
-employer | S (begin|get|take|accept|land|find) (a )?(new )?(job|offer|position|role|work) (at|from|with) V
-employer | S begin (at|with) V:place
-employer | S 's (new )?employer be (call )?V
-employer | S have a job (at|with) V
-employer | S be (?P<v>unemployed|between jobs|out of work|retired)$
-employer | S be a? X (at|for) V:place
-job title | S (be|become|work as) a? V:job
-job title | S (be promote to|get promote to|be make|get a promotion to) a? V
-job title | S 's (new )?(job title|job|title|role|position) be a? V
-home | S 's (home|home city|residence|current city|current location|place of residence) be (in )?V:place
-home | S (reside|be base|be locate|settle|settle down|be home|be resident) (in|at) V:place
-home | S (move|relocate) (from O )?(back )?to V:place
-home | S be a resident of V
-birthplace | S be born in V:place
-birthplace | S (be|come) (originally )?from V:place
-birthplace | S 's (birthplace|hometown|place of birth|birth place) be V
-birthplace | S grow up in V
-birthday | S be born on V:date
-birthday | S 's birthday be (on )?V:day
-birthday | S celebrate (user 's )?birthday on V
-birth year | S be born in V:year
-birth year | S be born in .+ in (?P<v>(19|20)\\d\\d)$
-birth year | V:year be S 's year of birth
-age | S 's age be N
-age | S be N( year( old)?)?$
-age | S turn N
-name | S 's (full |real |legal |first |last )?name be (spell )?V
-name | P be S 's name
-name | P be name of S
-nickname | S (go by|prefer to be call|like to be call|want to be call) V
-nickname | S 's (nickname|preferred name) be V
-spouse | S 's wife be (call )?V
-spouse | S be marry to V
-spouse | S marry V
-partner | S 's (girlfriend|fiance|fiancee) be (call )?V
-partner | S (date|be in a relationship with|be engage to|be together with) V
-marital status | S (be|get|become) V:marital
-manager | S 's manager be (call |name )?V
-manager | S report to V
-manager | P be S 's manager
-relation:W | S 's (?P<w>\\S+) be (call|name) V
-number of child | S have N child
-number of child | S be a? (father|mother|parent) of N( child)?
-allergy | S be allergic to V
-allergy | S have a? (?P<v>.+) allergy$
-allergy | S be allergy to V
-+allergy | S can not (take|eat|have|drink) (?P<v>.+) because of a? ?(user 's )?allergy$
-+allergy | S (be|have) (intolerant|intolerance) to V
-allergy | S have a? allergy to V
-diet | S (be|become|go|turn) a? V:dietary
-status | S be (turn )?V:scale
-diet | S (be on|follow|eat) a? V diet
-speaks | S speak (fluent |native |good |basic |perfect )?V
-speaks | S be fluent in V
-native language | S 's native language be V
-learning | S (study) V
-prefers | S prefer (?P<v>.+) (over|to|than|rather than|instead of) (?P<o>.+)$
-prefers | S like (?P<v>.+) (better|more) than (?P<o>.+)$
-prefers | S would rather (?P<v>.+) than (?P<o>.+)$
-dislike | S dislike V
-dislike | (?P<v>.+) be (something|a thing) (that )?(S )?(really )?dislike$
-fear | S be fear of V
-fear | S have a? fear of V
-phone number | S 's phone number be V:number
-email | S 's W? ?email be V
-car | S drive a? V
-car | S 's W? ?car be a? V:car
-phone | S (use|have|get|buy) a? V:phone
-phone | S 's phone be a? V
-wake time | S (wake|be wak)( up)? (at|by|around) V:day
-wake time | daily S (wake|be wak)( up)? (at|by|around) V:day
-bedtime | S sleep (at|by|around) V:day
-commute | S (commute|get to work|go to work|travel to work) (by|on|with) a? V
-commute | S (take|ride) a? (?P<v>.+) to work
-commute | S (?P<v>bike|walk|drive) to work
-weight | S weigh (?P<v>\\d+(?:\\.\\d+)? \\S+)
-height | S be (?P<v>\\d+(?:\\.\\d+)? (?:cm|m|metre|feet|inch)\\S*)( tall)?$
-deadline | S (be due|must be finish|hav to be finish|need to be finish|hav to be do|must be do|must be deliver)( on| by)? V:day
-deadline | S be deadline (on |by )?V:day
-when | S be (on|at|schedule for|plan for) V:day
-when | S (take place|happen|begin|start|leave|depart|be hold) (on|at) V:day
-port | S (listen|run|be|answer|be reachable|be serve) (on|at) port N
-port | S use port N
-owner | P own S$
-owner | P take over S from O
-owner | P take over S
-owner | S be with P$
-owner | S be own by V
-lead | P lead S
-lead | S be lead by V
-reviewer | P review S
-deployment | S (be )?(deploy|host) (on|to|at|with|by|through|via) V
-deployment | S deploy W (with|by|through|via|to) V
-answer language | (always )?(answer|write|speak) (to user )?in V:any
-answer language | S (want|like|prefer|would like) answer (to be )?(in|write in) V
-answer length | S (want|like|prefer|would like|ask for) V:scale answer
-answer length | S (want|like|prefer|would like|ask for) answer (to )?(be )?(keep |store )?V:scale
-answer length | answer (to )?be (keep |store )?V:scale
-answer length | answer should be (keep |store )?V:scale
-whereabouts | S be (in|at) (?P<v>(hospital|clinic|rehab|intensive care|jail|prison|nursing home|abroad)\\b.*)
-whereabouts | S be (back )?(?P<v>hous|at hous|out of hospital|abroad)\\b.*
-name | S spell (it|user 's name) V
-answer length | (please )?(keep|store) answer V:scale
-like | S like V
-size | team (have|be|consist of) N (engineer|person|member|developer|employee)
-size | there be N (engineer|person|member|developer) (on|in) (user 's )?team
-school | S (attend|be a student at|study at|go to) V
-degree | S (have|hold) a? (degree|phd|master|bachelor) in V
-salary | S earn V
-salary | S make (?P<v>\\d\\S* \\S+) (a|per) \\S+
-price | S cost V
-plays | S play V
-home | S be (in|at) V:where
-""".strip()
 
 
 def _compiled() -> Iterator[tuple[str, re.Pattern[str], str]]:
-    for line in _SENTENCES.splitlines():
+    for line in rows(_SENTENCES):
         attribute, _, text = line.partition(" | ")
         check = ""
         found = re.search(r"\bV:(\w+)", text)
@@ -295,16 +184,16 @@ _NOT_BUT = re.compile(r"(?:^|(?<= ))not (?P<o>\S+(?: \S+){0,3})$")
 
 def telling(words: Iterable[str]) -> frozenset[str]:
     """Keep the words that tell something."""
-    return frozenset(w for w in words if w not in ENGLISH_WEAK and w not in {".", ",", "'s"})
+    return frozenset(w for w in words if w not in WEAK and w not in {".", ",", "'s"})
 
 
-_PLAIN = _folded("project service app application system")
+_PLAIN = stems("project service app application system")
 """Words that a name may be given or not: the project Atlas is Atlas."""
 
 
 def _key(words: str) -> str:
     """Give a subject's key: its telling words without the user's own, in any order."""
-    found = sorted({w for w in words.split() if w not in ENGLISH_WEAK and w not in {"'s", ","}})
+    found = sorted({w for w in words.split() if w not in WEAK and w not in {"'s", ","}})
     found = [word for word in found if word not in _PLAIN] or found
     return " ".join(found) or (USER if "user" in words.split() or not words else words)
 
@@ -325,7 +214,7 @@ def read(content: str) -> Statement:
         claims += _claims(clause)
         old += _old(clause)
     plain = _ADDITION.sub(" ", _NOW.sub(" ", text))
-    ordered = tuple(w for w in plain.split() if w not in ENGLISH_WEAK and w not in {".", ",", "'s"})
+    ordered = tuple(w for w in plain.split() if w not in WEAK and w not in {".", ",", "'s"})
     typed = frozenset(_typed(text))
     is_over = bool(clauses) and all(_OVER.search(clause) for clause in clauses)
     return Statement(
@@ -339,11 +228,11 @@ def read(content: str) -> Statement:
         has_cue=bool(_NOW.search(text) or _CHANGE.search(text) or _CORRECTION.search(text)),
         is_additional=bool(_ADDITION.search(text)),
         old=tuple(dict.fromkeys(old)),
-        anchors=frozenset(ordered) - ENGLISH_LIGHT - _GENERIC,
+        anchors=frozenset(ordered) - LIGHT - _GENERIC,
         is_event=_is_event(content),
         text=text,
         contrasts=frozenset(words) & ENGLISH_WORDS,
-        marks=frozenset(ordered) - ENGLISH_LIGHT - _GENERIC
+        marks=frozenset(ordered) - LIGHT - _GENERIC
         | {claim.attribute for claim in claims}
         | {f"a {kind}" for kind, _ in typed if kind not in {"number", "date"}},
         is_one_of_many=bool(_ONE_OF_MANY.search(text)),
@@ -352,7 +241,7 @@ def read(content: str) -> Statement:
 
 
 _ONE_OF_MANY = re.compile(r"(?<!\S)(?:hav|get|schedul|book|attend|mak|giv|send|tak) a \S+")
-_GENERIC = _folded(
+_GENERIC = stems(
     "day time year month week today 1 2 3 4 5 6 7 8 9 10 good bad new old use user team say not no "
     "main change move switch update start begin stop since from back thing something be's longer "
     "everything nothing best better now daily early late high low more less first last"
@@ -413,8 +302,12 @@ def _clauses(text: str) -> Iterator[str]:
             clause = f"{front[2]} {front[1]}"
         if _VERB.match(clause):
             clause = f"{subject} {clause}"
-        found = re.match(r"(?P<s>\S+(?: 's \S+| \S+){0,3}?) (?:be|" + "|".join(
-            map(_pattern, ("have", "work", "live", "move", "use", "like", "drive"))) + r")\b", clause)
+        found = re.match(
+            r"(?P<s>\S+(?: 's \S+| \S+){0,3}?) (?:be|"
+            + "|".join(map(_pattern, ("have", "work", "live", "move", "use", "like", "drive")))
+            + r")\b",
+            clause,
+        )
         subject = found["s"] if found else "user" if clause.startswith("user") else subject
         yield clause
 
@@ -425,7 +318,11 @@ def _bare(clause: str) -> str:
     clause = re.sub(r"(?<!\S)be not(?!\S)", "be", clause)
     clause = re.sub(rf"(?<!\S)(?:{_pattern('stop|quit|formerly|previously')})(?!\S)", " ", clause)
     clause = _NOW.sub(" ", _ADDITION.sub(" ", clause))
-    clause = re.sub(r"(?<!\S)(?:really|realli|very|veri|alwai|usualli|also|still|mostli|mainli)(?!\S)", " ", clause)
+    clause = re.sub(
+        r"(?<!\S)(?:really|realli|very|veri|alwai|usualli|also|still|mostli|mainli)(?!\S)",
+        " ",
+        clause,
+    )
     return re.sub(r"\s+", " ", clause).strip(" ,.")
 
 
@@ -523,7 +420,7 @@ def _slots(bare: str, polarity: str, *, is_change: bool) -> Iterator[Claim]:
         head = (found["y"] or found["s"]).split()[-1]
         if any(w in {"get", "do"} for w in words):
             continue
-        is_favourite = any(w == CLASS_OF.get(lemma("favourite")) for w in words)
+        is_favourite = any(w == stem("favourite") for w in words)
         if head not in _SLOT and not is_favourite:
             continue
         value, rest = _value("", found["v"])
@@ -545,7 +442,7 @@ _USE = re.compile(
 )  # fmt: skip
 
 
-_KIND_WORDS = _folded("editor ide browser phone database framework language system os tool app main "
+_KIND_WORDS = stems("editor ide browser phone database framework language system os tool app main "
                       "primary default daily driver shell terminal code coding")  # fmt: skip
 
 
@@ -603,7 +500,7 @@ def _typed(text: str) -> Iterator[tuple[str, str]]:
     for kind, pattern in _TYPED:
         yield from ((kind, value) for value in pattern.findall(text))
     for number, unit in _COUNTED.findall(text):
-        known = unit and unit not in ENGLISH_WEAK and unit not in {".", ","}
+        known = unit and unit not in WEAK and unit not in {".", ","}
         yield (f"count {unit}" if known else "number", number)
     for member in KIND.findall(text):
         yield KIND_OF[member], member
@@ -625,7 +522,7 @@ _NO_NAMES = frozenset(
 
 def _names(content: str) -> tuple[str, ...]:
     return tuple(
-        CLASS_OF.get(lemma(name.lower()), lemma(name.lower()))
+        stem(name.lower())
         for name in (re.sub(r"['\u2019]s$", "", match) for match in _CAPITAL.findall(content))
         if name not in _NO_NAMES
     )

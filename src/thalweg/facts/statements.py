@@ -23,5 +23,3 @@ def read_statement(content: str, language: str = "") -> Statement:
     if language == "zh" or _HAN.search(content):
         return chinese_claims.read(content)
     return english_claims.read(content)
-
-
