@@ -161,7 +161,11 @@ def is_single(attribute: str) -> bool:
         return True
     words = _SPLIT.sub(" ", text).split()
     last = words[-1] if words else ""
-    if not last or stem(last) in _MULTIPLE_STEMS or (len(words) == 1 and stem(last) in _ALONE_STEMS):
+    if (
+        not last
+        or stem(last) in _MULTIPLE_STEMS
+        or (len(words) == 1 and stem(last) in _ALONE_STEMS)
+    ):
         return False
     if text in _MULTIPLE_ALONE or any(
         text.endswith(word) for word in _MULTIPLE if not word.isascii()

@@ -114,9 +114,7 @@ _CHECKS: dict[str, Check] = {
     "slot": lambda value: value.split()[-1] in _SLOT,
     "scale": lambda value: value in _SCALE_OF,
     "marital": lambda value: value in stems("single married divorced engaged widowed separated"),
-    "dietary": lambda value: (
-        value in stems("vegetarian vegan omnivore pescatarian carnivore keto")
-    ),
+    "dietary": lambda value: value in stems("vegetarian vegan omnivore pescatarian carnivore keto"),
     "any": bool,
 }
 _SLOTS_OF_PATTERNS = {
@@ -124,7 +122,6 @@ _SLOTS_OF_PATTERNS = {
     "P": r"(?P<v>(?!(?:be|get|hav|do|lik|use) )\S+(?: (?!(?:be|get|hav|do|lik|use) )\S+)?)", "V": r"(?P<v>.+)", "O": r"(?P<o>.+?)", "X": r"(?:\S+(?: \S+)*?)",
     "W": r"(?P<w>\S+(?: \S+){0,4}?)", "N": r"(?P<v>\d[\d.]*)",
 }  # fmt: skip
-
 
 
 def _compiled() -> Iterator[tuple[str, re.Pattern[str], str]]:
