@@ -6,16 +6,23 @@ facts that have nothing to do with each other. Where no rule is sure both facts 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from thalweg.facts import chinese, chinese_claims, english, english_claims
-from thalweg.facts.attributes import attribute_key, is_single
-from thalweg.facts.contrasts import contrast
-from thalweg.facts.statements import read_statement
-from thalweg.facts.claims import USER, Claim, Statement
-from thalweg.facts.tables import chinese_words, english_words
+from thalweg.facts.statements import (
+    USER,
+    Claim,
+    Statement,
+    read_statement,
+    subject_key,
+    value_key,
+    value_words,
+)
+from thalweg.facts.statements.attributes import attribute_key, is_single
+from thalweg.facts.statements.contrasts import contrast
+from thalweg.facts.statements.english.wording import REST_FREE
+from thalweg.facts.statements.kinds import kind_of
+from thalweg.facts.statements.tables import chinese_words, english_words
 from thalweg.facts.values import Fact
 
 Kind = Literal["same", "update", "narrower", "other"]
@@ -58,23 +65,6 @@ def claims_of(fact: Fact) -> tuple[Claim, ...]:
     return _with(read_statement(fact.content, fact.language), _learned(fact)).claims
 
 
-@lru_cache(maxsize=1 << 12)
-def subject_key(subject: str) -> str:
-    """Fold a subject: `the user's Dog` and `dog` are one."""
-    if _HAN.search(subject):
-        return chinese_claims.subject_of(subject)
-    return english_claims.subject_of(subject)
-
-
-@lru_cache(maxsize=1 << 13)
-def value_key(value: str) -> str:
-    """Fold a value, so that the same value in other spelling is the same."""
-    if _HAN.search(value):
-        return "".join(chinese.tokens(chinese.spelt(value))) or value
-    words = english_claims.telling(english.tokens(value))
-    return " ".join(sorted(words)) or value.strip().lower()
-
-
 def _learned(fact: Fact) -> Claim | None:
     """Give what a learner read in a fact."""
     if not (fact.subject and fact.attribute):
@@ -88,8 +78,6 @@ def _learned(fact: Fact) -> Claim | None:
 def _with(statement: Statement, learned: Claim | None) -> Statement:
     if learned is None:
         return statement
-    from dataclasses import replace
-
     return replace(statement, claims=(learned, *statement.claims))
 
 
@@ -100,7 +88,7 @@ def _by_fields(told: Claim, retold: Claim, first: Statement, second: Statement) 
     """Compare values of one attribute of one subject, as a learner gave them."""
     if _is_of_another_time(first, second):
         return _OTHER
-    values = _words(told.value) | _words(retold.value)
+    values = value_words(told.value) | value_words(retold.value)
     opposed = contrast(first, second, values, has_subject=True)
     if told.value == retold.value:
         return _of_one_value(told, first, second, opposed)
@@ -109,14 +97,14 @@ def _by_fields(told: Claim, retold: Claim, first: Statement, second: Statement) 
     if not told.is_single:
         if _NONE.match(retold.value) or _ends(first, second):
             return Comparison("update", f"it ends what was known of {told.attribute}")
-        if second.has_cue and _words(told.value) & _words(retold.value) and not opposed:
+        if second.has_cue and value_words(told.value) & value_words(retold.value) and not opposed:
             return Comparison(
                 "update", f"{told.attribute} {told.value!r} goes on as {retold.value!r}"
             )
         return Comparison("other", f"{told.attribute} may have several values")
     if opposed or second.is_additional:
         return Comparison("other", opposed or "told to hold beside it")
-    less = _words(retold.value) < _words(told.value)
+    less = value_words(retold.value) < value_words(told.value)
     if less and not second.has_cue and first.polarity == second.polarity:
         return Comparison("same", f"{told.attribute}, told with fewer words")
     return Comparison("update", f"{told.attribute} was {told.value!r}, is {retold.value!r}")
@@ -139,10 +127,6 @@ def _is_of_another_time(first: Statement, second: Statement) -> bool:
             second.modality == "wish" and not second.has_cue
         )
     return second.modality == "past" and not second.has_cue and first.modality == "fact"
-
-
-def _words(value: str) -> frozenset[str]:
-    return frozenset(chinese.tokens(value) if _HAN.search(value) else value.split())
 
 
 def _hard(statement: Statement) -> frozenset[str]:
@@ -246,9 +230,9 @@ def _is_of_one(known: Claim, new: Claim, first: Statement, second: Statement) ->
         return False
     if new.subject == USER:
         told = second.words | second.anchors
-        return bool(_words(known.subject) <= told or _words(known.value) <= told) and not contrast(
-            first, second, frozenset()
-        )
+        return bool(
+            value_words(known.subject) <= told or value_words(known.value) <= told
+        ) and not contrast(first, second, frozenset())
     if known.subject == USER:
         return False
     if _HAN.search(known.subject + new.subject):
@@ -271,10 +255,10 @@ def _by_claims(known: Claim, new: Claim, first: Statement, second: Statement) ->
         return None
     if second.is_additional or second.modality == "past" or first.modality != "fact":
         return None
-    values = _words(known.value) | _words(new.value)
+    values = value_words(known.value) | value_words(new.value)
     if contrast(first, second, values) or not _holds_alone(known, new):
         return None
-    one, other = _words(known.value), _words(new.value)
+    one, other = value_words(known.value), value_words(new.value)
     if (one < other or other < one) and not new.is_change:
         return Comparison("narrower", f"the same {known.attribute}, not told as exactly")
     if _is_part_of_another(known.value, new.value):
@@ -284,16 +268,14 @@ def _by_claims(known: Claim, new: Claim, first: Statement, second: Statement) ->
 
 def _holds_alone(known: Claim, new: Claim) -> bool:
     """Say whether what is told beside two values does not set them apart."""
-    if known.attribute in english_claims.REST_FREE:
+    if known.attribute in REST_FREE:
         return True
     return known.rest == new.rest or (new.is_change and not (known.rest and new.rest))
 
 
 def _is_part_of_another(one: str, other: str) -> bool:
     """Say whether one value is a country and the other is none: a city is no update of it."""
-    kinds = [
-        "country" in {english.KIND_OF.get(value), chinese.KIND_OF.get(value)} for value in (one, other)
-    ]  # fmt: skip
+    kinds = ["country" in kind_of(value) for value in (one, other)]
     return kinds[0] != kinds[1]
 
 
@@ -301,9 +283,9 @@ def _adds_nothing(known: Claim, new: Claim, first: Statement, second: Statement)
     """Say whether a statement that tells a known value again tells nothing more."""
     if first.modality != second.modality and known.attribute not in _FOR_GOOD:
         return False
-    if not _hard(second) <= _hard(first) | _words(new.value):
+    if not _hard(second) <= _hard(first) | value_words(new.value):
         return False
-    if contrast(first, second, _words(new.value)) or second.old:
+    if contrast(first, second, value_words(new.value)) or second.old:
         return False
     if not new.rest <= known.rest | _TRIFLES:
         return False
@@ -329,7 +311,7 @@ def _ends(first: Statement, second: Statement) -> bool:
                 or len(first.words) <= _FEW
                 or _HAN.search("".join(over)) is not None
             )
-        values = [_words(claim.value) for claim in first.claims if claim.value]
+        values = [value_words(claim.value) for claim in first.claims if claim.value]
         if any(value <= over or over <= value for value in values):
             return True
     return False
@@ -362,7 +344,7 @@ def _by_values(first: Statement, second: Statement) -> Comparison | None:
         before = {value for k, value in first.typed if k == kind[0]}
         after = {value for k, value in second.typed if k == kind[1]}
         values = frozenset(
-            word for value in before | after for word in (value.split() + list(chinese.tokens(value)))
+            word for value in before | after for word in (*value.split(), *value_words(value))
         )  # fmt: skip
         if contrast(first, second, values):
             continue

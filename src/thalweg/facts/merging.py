@@ -7,11 +7,11 @@ more.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from thalweg.facts.attributes import attribute_key
 from thalweg.facts.changes import Change, Put
 from thalweg.facts.comparing import Comparison, compare, is_possible
 from thalweg.facts.proposals import Relation
 from thalweg.facts.statements import read_statement
+from thalweg.facts.statements.attributes import attribute_key
 from thalweg.facts.values import Fact, FactId, Trust
 
 

@@ -6,7 +6,7 @@ what may stand for another in nearly every statement: what is merely alike is no
 
 import re
 
-from thalweg.facts.tables.rows import rows
+from thalweg.facts.statements.tables.rows import rows
 from thalweg.words import fold
 
 _CLASSES = """

@@ -1,10 +1,6 @@
-"""Words that set two facts apart: at work and at home, staging and production, the two sisters."""
+"""Words that set facts apart: a line holds what excludes each other."""
 
-from thalweg.facts.claims import Statement
-from thalweg.facts.tables.english_words import stems
-from thalweg.facts.tables.rows import rows
-
-_ENGLISH = """
+ENGLISH = """
 work home private personal school office weekend leisure
 weekday weekend sunday saturday
 production staging development test sandbox live qa preview canary local
@@ -43,7 +39,7 @@ bachelor master phd
 single double
 """.strip()
 
-_CHINESE = """
+CHINESE = """
 公司 在家 家里 上班 单位
 工作日 周末
 生产 测试 开发环境 预发 正式 沙箱 线上 本地
@@ -73,47 +69,3 @@ _CHINESE = """
 国内 国外
 脚本 前端
 """.strip()
-
-
-_PAIRS = tuple(map(stems, rows(_ENGLISH)))
-_HAN_PAIRS = tuple(frozenset(row.split()) for row in rows(_CHINESE))
-
-
-def contrast(
-    first: Statement, second: Statement, values: frozenset[str], *, has_subject: bool = False
-) -> str:
-    """Name what sets two statements apart, or nothing.
-
-    Args:
-        first: One.
-        second: The other.
-        values: Words of the values that are compared: they set nothing apart.
-        has_subject: Whether both are known to be about the same subject.
-    """
-    if first.contrasts and second.contrasts:
-        for group in _GROUPS:
-            one, other = (first.contrasts & group) - values, (second.contrasts & group) - values
-            if one and other and not one & other:
-                return f"{' '.join(sorted(one))} is not {' '.join(sorted(other))}"
-    return "" if has_subject else _kin(first, second)
-
-
-_KIN = next(group for group in _PAIRS if "sister" in group)
-_HAN_KIN = next(group for group in _HAN_PAIRS if "母亲" in group)
-
-
-def _kin(first: Statement, second: Statement) -> str:
-    """Say whether one tells of the user and the other of a relative."""
-    for group in (_KIN, _HAN_KIN):
-        one = {w for c in first.claims for w in c.subject.split()} & group
-        other = {w for c in second.claims for w in c.subject.split()} & group
-        if bool(one) != bool(other) and first.claims and second.claims:
-            return f"told of {' '.join(sorted(one | other))} alone"
-    return ""
-
-
-_GROUPS = (*_PAIRS, *_HAN_PAIRS)
-ENGLISH_WORDS = frozenset(word for group in _PAIRS for word in group)
-"""What a reader of English looks for."""
-HAN_WORDS = frozenset(word for group in _HAN_PAIRS for word in group)
-"""What a reader of Chinese looks for."""

@@ -5,7 +5,7 @@ Words are found where they stand, the longest first.
 
 import re
 
-from thalweg.facts.tables.rows import rows
+from thalweg.facts.statements.tables.rows import rows
 
 _CLASSES = """
 喜欢 喜爱 热爱 爱好 钟爱 偏爱 爱喝 爱吃 爱看 爱听 爱玩 很爱 最爱 特别爱 酷爱 偏好 更喜欢 倾向于

@@ -1,16 +1,6 @@
-"""What is told of somebody or something: one name for each attribute, and whether it has one value.
+"""Attributes by all their names, and those of which somebody has several."""
 
-An attribute that nobody listed here is taken to have one value at a time where a learner gave it
-as a singular (`release cadence`), and many where it is a plural (`hobbies`).
-"""
-
-import re
-from functools import lru_cache
-
-from thalweg.facts.tables.english_words import stem
-from thalweg.facts.tables.rows import rows
-
-_ALIASES = """
+ALIASES = """
 employer : company | workplace | works at | work at | works for | place of work
     | current employer | employment | organization | organisation | 公司 | 雇主 | 工作单位
     | 单位 | 就职公司 | current company
@@ -67,8 +57,8 @@ url : link | address | website
 path : location of file | file path | 路径
 native language : mother tongue | first language | 母语
 """
-
-_MULTIPLE = """
+"""The one name of an attribute, and what else learners call it."""
+MULTIPLE = """
 pet hobby interest skill expertise like dislike preference speaks child kid son daughter sibling
 brother sister friend colleague allergy intolerance fear visited trip event purchase bought owns
 possession wish dream plays condition symptom illness disease certification degree achievement
@@ -81,7 +71,7 @@ met family relative competitor dependency integration collects gift mention pref
 爱好 兴趣 宠物 喜欢 不喜欢 讨厌 技能 过敏 朋友 孩子 经历 去过 愿望 运动
 """.split()
 """Attributes of which somebody has several at a time, by their last word."""
-_MULTIPLE_ALONE = """
+MULTIPLE_ALONE = """
 language instrument tool uses technology travel goal plan sport game book movie film song band
     artist
 music food drink dish cuisine medication course project habit routine learning subject topic
@@ -92,93 +82,3 @@ newspaper magazine podcast show series collection contact link device vehicle
 语言 乐器 计划 习惯 书 电影 工具 偏好 食物 项目
 """.split()
 """The same, where nothing tells which: `drink`, though there is one `morning drink`."""
-_SINGULAR_IN_S = frozenset({"status", "address", "os", "diabetes", "business", "access", "class",
-                            "analysis", "basis", "process", "progress", "thesis", "series", "whereabouts",
-                            "pronouns", "hours", "headquarters", "kubernetes", "windows", "macos"})  # fmt: skip
-_SINGLE_BY_HEAD = ("favourite", "favorite", "current", "main", "primary", "preferred", "default",
-                   "最喜欢", "主要", "首选", "默认", "当前")  # fmt: skip
-
-
-_PAST = re.compile(
-    r"^(?:former|past|previous|ex|old|first|last|early|earlier)\b|以前|曾经|前任|过去"
-)
-_SPLIT = re.compile(r"[\s_\-/]+")
-
-
-def _aliases() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for row in rows(_ALIASES):
-        name, _, rest = row.partition(" : ")
-        for alias in (name, *rest.split(" | ")):
-            found[_stems(alias)] = name
-    return found
-
-
-def _stems(text: str) -> str:
-    words = _SPLIT.sub(" ", text.strip().lower()).split()
-    return " ".join(map(stem, words))
-
-
-_NAME_OF = _aliases()
-
-
-@lru_cache(maxsize=1 << 10)
-def attribute_key(attribute: str) -> str:
-    """Give the one name of an attribute.
-
-    Example:
-        >>> [attribute_key(name) for name in ("Works at", "home_city", "favourite colour")]
-        ['employer', 'home', 'favourit colour']
-    """
-    text = re.sub(
-        r"^(?:(?:user|the|current|has|is)(?:'s)?[\s_]+|用户的|当前|目前的?)",
-        "",
-        attribute.strip().lower(),
-    )
-    stems = _stems(text)
-    return _NAME_OF.get(stems, stems)
-
-
-_SINGLE_NAMES = frozenset(_NAME_OF.values()) - {"goal"}
-_MULTIPLE_STEMS = frozenset(map(stem, _MULTIPLE))
-_ALONE_STEMS = frozenset(map(stem, _MULTIPLE_ALONE))
-
-
-@lru_cache(maxsize=1 << 10)
-def is_single(attribute: str) -> bool:
-    """Say whether an attribute has one value at a time.
-
-    Example:
-        >>> [is_single(name) for name in ("employer", "release cadence", "hobbies", "pet")]
-        [True, True, False, False]
-    """
-    text = attribute.strip().lower()
-    if _PAST.search(text):
-        return False
-    if text.startswith(_SINGLE_BY_HEAD):
-        return not _is_plural(text)
-    if attribute_key(text) in _SINGLE_NAMES:
-        return True
-    words = _SPLIT.sub(" ", text).split()
-    last = words[-1] if words else ""
-    if (
-        not last
-        or stem(last) in _MULTIPLE_STEMS
-        or (len(words) == 1 and stem(last) in _ALONE_STEMS)
-    ):
-        return False
-    if text in _MULTIPLE_ALONE or any(
-        text.endswith(word) for word in _MULTIPLE if not word.isascii()
-    ):
-        return False
-    return not _is_plural(text)
-
-
-def _is_plural(text: str) -> bool:
-    last = _SPLIT.sub(" ", text).split()[-1]
-    return (
-        last.isascii()
-        and last.endswith("s")
-        and not last.endswith("ss")
-        and (last not in _SINGULAR_IN_S)
-    )

@@ -1,11 +1,20 @@
-"""English statements, word for word as they are compared: folded, with numbers and times spelt one way."""
+"""The words of English statements, folded, with numbers and times spelt one way."""
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 
-from thalweg.facts.tables.english_words import PHRASE, PHRASES, class_of, lemma
-from thalweg.facts.tables.kinds import KINDS
+from thalweg.facts.statements.claims import USER
+from thalweg.facts.statements.tables.english_words import (
+    PHRASE,
+    PHRASES,
+    WEAK,
+    class_of,
+    lemma,
+    stems,
+)
+from thalweg.facts.statements.tables.kinds import KINDS
 
 _CONTRACTIONS = (
     (re.compile(r"\b(can)'?not\b|\bcan't\b"), "can not"),
@@ -188,7 +197,7 @@ def _tokens(content: str) -> tuple[str, ...]:
             found.append(",")
         elif word in _PRONOUNS:
             found += _PRONOUNS[word].split()
-        elif word in {"an"}:
+        elif word == "an":
             found.append("a")
         else:
             if _is_progressive(word) and found and found[-1] == "be" and i:
@@ -202,6 +211,30 @@ def _tokens(content: str) -> tuple[str, ...]:
     text = re.sub(r"\b(?:user|team) 's team\b", "team", text)
     text = PHRASE.sub(lambda m: PHRASES[m[0]], text)
     return tuple(map(class_of, text.split()))
+
+
+def telling(words: Iterable[str]) -> frozenset[str]:
+    """Keep the words that tell something."""
+    return frozenset(telling_in_order(words))
+
+
+def telling_in_order(words: Iterable[str]) -> tuple[str, ...]:
+    """Keep the words that tell something, in their order."""
+    return tuple(word for word in words if word not in WEAK and word not in _MARKS)
+
+
+_PLAIN = stems("project service app application system")
+"""Words that a name may be given or not: the project Atlas is Atlas."""
+
+
+def subject_words(words: str) -> str:
+    """Give the key of a subject in folded words: those that tell, in any order."""
+    found = sorted(telling(words.split()))
+    found = [word for word in found if word not in _PLAIN] or found
+    return " ".join(found) or (USER if USER in words.split() or not words else words)
+
+
+_MARKS = frozenset((".", ",", "'s"))
 
 
 def _is_progressive(word: str) -> bool:

@@ -4,8 +4,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from thalweg.facts.tables.chinese_words import CLASS_OF, WEAK, WORD
-from thalweg.facts.tables.kinds import KINDS
+from thalweg.facts.statements.tables.chinese_words import CLASS_OF, WEAK, WORD
+from thalweg.facts.statements.tables.kinds import KINDS
 from thalweg.facts.when_chinese import number
 
 _NUMERAL = "零〇一二两三四五六七八九十百千"
