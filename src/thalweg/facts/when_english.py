@@ -290,18 +290,24 @@ _NUMERIC = (
     (r"\b(?P<decade>(?:19|20)\d0)'?s\b", _decade),
     (rf"(?<![\d.:/-])(?P<from>{_YEAR})\s?[-\u2013]\s?(?P<to>{_YEAR})(?![\d-])", _years),
     (
-        r"(?:\b(?:in|since|during|until|till|year|by|before|after|back in|around)\s+|(?=\b(?:"
-        rf"{_EDGE})))(?P<told>{_THIRD}(?P<year>{_YEAR})\b(?![-/:]\d))",
+        (
+            r"(?:\b(?:in|since|during|until|till|year|by|before|after|back in|around)\s+|(?=\b(?:"
+            rf"{_EDGE})))(?P<told>{_THIRD}(?P<year>{_YEAR})\b(?![-/:]\d))"
+        ),
         _in_year,
     ),
     (
-        r"(?:\b(?:of|from|to|and|between)\s+|,\s|\()(?P<told>(?P<third>)"
-        rf"(?P<year>{_YEAR})(?=\s*[.,;?!)](?:\s|$)|\s*$|\s+(?:and|to|until)\b))",
+        (
+            r"(?:\b(?:of|from|to|and|between)\s+|,\s|\()(?P<told>(?P<third>)"
+            rf"(?P<year>{_YEAR})(?=\s*[.,;?!)](?:\s|$)|\s*$|\s+(?:and|to|until)\b))"
+        ),
         _in_year,
     ),
     (
-        r"\b(?:on\s+)?the\s+(?P<day>[0-3]?\d)(?:st|nd|rd|th)\b\s+of\s+"
-        r"(?P<which>last|this|next)\s+month\b",
+        (
+            r"\b(?:on\s+)?the\s+(?P<day>[0-3]?\d)(?:st|nd|rd|th)\b\s+of\s+"
+            r"(?P<which>last|this|next)\s+month\b"
+        ),
         _day_of_month,
     ),
     (
@@ -315,43 +321,55 @@ _MONTHLY = (
     (rf"\b{_THIRD}(?P<month>{_MONTHS})\b\.?,?\s+(?:of\s+)?(?P<year>{_YEAR})\b", _in_month),
     (rf"\b{_WHICH}\s+(?P<month>{_MONTHS})\b(?!\s+\d)", _relative_month),
     (
-        r"(?:\b(?:in|of|since|until|till|by|during|from|to|and|before|after|between|around)\s+"
-        rf"|(?=\b(?:{_EDGE})))(?P<told>{_THIRD}(?P<month>{_MONTHS})\b(?P<year>)"
-        rf"{_NOT_A_VERB}(?!\s+\d))",
+        (
+            r"(?:\b(?:in|of|since|until|till|by|during|from|to|and|before|after|between|around)\s+"
+            rf"|(?=\b(?:{_EDGE})))(?P<told>{_THIRD}(?P<month>{_MONTHS})\b(?P<year>)"
+            rf"{_NOT_A_VERB}(?!\s+\d))"
+        ),
         _in_month,
     ),
 )
 _SEASONAL = (
     (
-        r"\b(?:(?P<which>last|past|previous|this|next|coming|the|in|during)\s+)"
-        rf"(?:the\s+)?(?P<season>spring|summer|autumn|fall|winter)(?:\s+(?:of\s+)?"
-        rf"(?P<year>{_YEAR}))?\b",
+        (
+            r"\b(?:(?P<which>last|past|previous|this|next|coming|the|in|during)\s+)"
+            rf"(?:the\s+)?(?P<season>spring|summer|autumn|fall|winter)(?:\s+(?:of\s+)?"
+            rf"(?P<year>{_YEAR}))?\b"
+        ),
         _in_season,
     ),
     (
-        rf"\b(?P<which>)(?P<season>spring|summer|autumn|fall|winter)\s+(?:of\s+)?"
-        rf"(?P<year>{_YEAR})\b",
+        (
+            rf"\b(?P<which>)(?P<season>spring|summer|autumn|fall|winter)\s+(?:of\s+)?"
+            rf"(?P<year>{_YEAR})\b"
+        ),
         _in_season,
     ),
     (
-        rf"\b(?:{_WHICH}\s+)?(?P<holiday>new year['\u2019]s (?:eve|day)|christmas(?: eve| day)?"
-        rf"|xmas|halloween|valentine['\u2019]s day|boxing day|independence day)\b"
-        rf"(?:,?\s+(?P<year>{_YEAR})\b)?",
+        (
+            rf"\b(?:{_WHICH}\s+)?(?P<holiday>new year['\u2019]s (?:eve|day)|christmas(?: eve| day)?"
+            rf"|xmas|halloween|valentine['\u2019]s day|boxing day|independence day)\b"
+            rf"(?:,?\s+(?P<year>{_YEAR})\b)?"
+        ),
         _holiday,
     ),
 )
 _OF_THE_WEEK = (
     (
-        rf"\b(?:(?P<which>last|past|this past|previous|this|next|coming|this coming)\s+)"
-        rf"(?P<weekday>{_DAYS})\b{_PART}",
+        (
+            rf"\b(?:(?P<which>last|past|this past|previous|this|next|coming|this coming)\s+)"
+            rf"(?P<weekday>{_DAYS})\b{_PART}"
+        ),
         _weekday,
     ),
     (rf"(?<!every )\b(?P<which>)(?P<weekday>{_FULL_DAYS})\b(?P<part>)", _weekday),
 )
 _NEAR = (
     (
-        r"\b(?:the\s+)?(?P<near>day before yesterday|day after tomorrow|yesterday|tomorrow"
-        rf"|last night|tonight|today|this(?=\s+(?:morning|afternoon|evening)))\b{_PART}",
+        (
+            r"\b(?:the\s+)?(?P<near>day before yesterday|day after tomorrow|yesterday|tomorrow"
+            rf"|last night|tonight|today|this(?=\s+(?:morning|afternoon|evening)))\b{_PART}"
+        ),
         _near_day,
     ),
     (r"\bthe\s+other\s+day\b", _other_day),
@@ -365,8 +383,10 @@ _COUNTED = (
     (rf"\b(?:in|within)\s+{_COUNT}\s+{_UNIT}(?P<way>)\b(?!'|\s+of\b)", _ago),
     (r"\bhalf a year\s+(?P<way>ago)\b", _half_a_year),
     (
-        r"\b(?:(?:for|over|during|in|within)\s+)?the\s+(?P<which>last|past)\s+"
-        rf"(?:{_COUNT}\s+)?{_UNIT}\b",
+        (
+            r"\b(?:(?:for|over|during|in|within)\s+)?the\s+(?P<which>last|past)\s+"
+            rf"(?:{_COUNT}\s+)?{_UNIT}\b"
+        ),
         _past_units,
     ),
     (rf"\b(?P<which>last|past)\s+{_COUNT}\s+{_UNIT}\b", _past_units),

@@ -98,7 +98,7 @@ def tokens(text: str) -> tuple[str, ...]:
 def _members() -> dict[str, str]:
     found: dict[str, str] = {}
     for kind, members in KINDS.items():
-        for member in members.split(","):
+        for member in members:
             found.setdefault(spelt(member), kind)
     return found
 

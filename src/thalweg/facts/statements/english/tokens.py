@@ -254,10 +254,8 @@ def _members() -> dict[str, str]:
     """Map what has a kind, folded as statements are, to the kind."""
     found: dict[str, str] = {}
     for kind, members in KINDS.items():
-        for member in members.split(","):
-            name = member.strip()
-            if name.isascii():
-                found.setdefault(" ".join(t for t in tokens(name) if t not in {".", ","}), kind)
+        for name in filter(str.isascii, members):
+            found.setdefault(" ".join(t for t in tokens(name) if t not in {".", ","}), kind)
     return found
 
 

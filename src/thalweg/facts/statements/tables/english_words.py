@@ -336,30 +336,93 @@ _LIGHT = (
     "person be stay want"
 )
 
-_IRREGULAR = {
-    form: verb
-    for verb, forms in {
-        "be": "am is are was were been being", "have": "has had having", "do": "does did done doing",
-        "go": "goes went gone going", "use": "uses used using", "get": "gets got gotten getting",
-        "buy": "bought", "drive": "drove driven driving", "speak": "spoke spoken", "eat": "ate eaten",
-        "drink": "drank drunk", "write": "wrote written writing", "read": "reads", "run": "ran",
-        "swim": "swam swum", "teach": "taught", "think": "thought", "sleep": "slept", "wake": "woke",
-        "leave": "left leaves leaving", "quit": "quits quitting", "begin": "began begun beginning",
-        "grow": "grew grown", "become": "became becomes becoming", "meet": "met", "pay": "paid",
-        "sell": "sold", "spend": "spent", "build": "built", "keep": "kept", "hold": "held",
-        "choose": "chose chosen", "take": "took taken taking", "give": "gave given giving",
-        "make": "made making makes", "come": "came coming comes", "know": "knew known", "lead": "led",
-        "ride": "rode ridden riding", "wear": "wore worn", "find": "found", "lose": "lost",
-        "move": "moving", "live": "living", "person": "people", "child": "children kids kid",
-        "man": "men", "woman": "women", "say": "said", "tell": "told", "send": "sent", "fly": "flew",
-        "sing": "sang sung", "see": "saw seen", "feel": "felt", "i": "im", "wife": "wives",
-        "an": "an", "life": "lives_", "analysis": "analyses", "foot": "feet", "mouse": "mice",
-        "break": "broke broken breaking", "fall": "fell fallen", "rise": "rose risen", "draw": "drew drawn",
-        "win": "won", "catch": "caught", "bring": "brought", "learn": "learnt", "die": "dies",
-        "data": "datum", "tie": "ties tying", "lie": "lying", "die": "died dying",
-    }.items()
-    for form in forms.split()
-}  # fmt: skip
+_IRREGULAR_FORMS = """
+be : am is are was were been being
+have : has had having
+do : does did done doing
+go : goes went gone going
+use : uses used using
+get : gets got gotten getting
+buy : bought
+drive : drove driven driving
+speak : spoke spoken
+eat : ate eaten
+drink : drank drunk
+write : wrote written writing
+read : reads
+run : ran
+swim : swam swum
+teach : taught
+think : thought
+sleep : slept
+wake : woke
+leave : left leaves leaving
+quit : quits quitting
+begin : began begun beginning
+grow : grew grown
+become : became becomes becoming
+meet : met
+pay : paid
+sell : sold
+spend : spent
+build : built
+keep : kept
+hold : held
+choose : chose chosen
+take : took taken taking
+give : gave given giving
+make : made making makes
+come : came coming comes
+know : knew known
+lead : led
+ride : rode ridden riding
+wear : wore worn
+find : found
+lose : lost
+move : moving
+live : living
+person : people
+child : children kids kid
+man : men
+woman : women
+say : said
+tell : told
+send : sent
+fly : flew
+sing : sang sung
+see : saw seen
+feel : felt
+i : im
+wife : wives
+an : an
+life : lives_
+analysis : analyses
+foot : feet
+mouse : mice
+break : broke broken breaking
+fall : fell fallen
+rise : rose risen
+draw : drew drawn
+win : won
+catch : caught
+bring : brought
+learn : learnt
+die : dies died dying
+data : datum
+tie : ties tying
+lie : lying
+"""
+
+
+def _irregular() -> dict[str, str]:
+    verbs: dict[str, str] = {}
+    for row in rows(_IRREGULAR_FORMS):
+        verb, _, forms = row.partition(" : ")
+        verbs |= dict.fromkeys(forms.split(), verb)
+    return verbs
+
+
+_IRREGULAR = _irregular()
 
 
 def lemma(word: str) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 
 def rows(table: str) -> Iterator[str]:
-    """Give the entries of a table; a line that ends with a bar goes on without a space.
+    r"""Give the entries of a table; a line that ends with a bar goes on without a space.
 
     Example:
-        >>> list(rows("a | b\\n  | c\\nd (e|\\n  f)"))
+        >>> list(rows("a | b\n  | c\nd (e|\n  f)"))
         ['a | b | c', 'd (e|f)']
     """
     entry = ""

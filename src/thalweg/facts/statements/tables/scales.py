@@ -19,7 +19,7 @@ remote | hybrid | in-office
 full-time | part-time | freelance | unemploy | retir
 morning person | night owl
 morning | afternoon | evening | night
-daily | weekly | monthly | yearly | biweekly | fortnightly | quarterly | hourly | weekday | weekend | twice week
+daily | weekly | monthly | yearly | biweekly | fortnightly | quarterly | hourly | twice week
 metric | imperial
 celsius | fahrenheit
 left-hand | right-hand
