@@ -14,9 +14,7 @@ from thalweg.facts.pasted import find_pasted
 from thalweg.facts.quotations import find_quotations
 from thalweg.facts.stretches import Span
 
-MARKER = re.compile(
-    r"\[(?:quoted text|pasted text|code|hidden text)(?:, (\d+) characters)?\]|\[…\]"
-)
+MARKER = re.compile(r"\[(?:quoted text|pasted text|code|hidden text)(?:, (\d+) characters)?\]|\[…\]")
 """What stands where something was left out."""
 
 

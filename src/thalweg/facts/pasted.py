@@ -77,9 +77,7 @@ def _after_task(text: str, place: int) -> int | None:
     return stop.end() if stop and line_end - stop.end() > _ONE_LINE else None
 
 
-_ADDRESS = re.compile(
-    r"[ \t]*(?:https?://|www\.|[\w.+-]+@|[~./]|\w+\.\w{2,}/)\S*[.,;]?[ \t]*(?=\n|$)"
-)
+_ADDRESS = re.compile(r"[ \t]*(?:https?://|www\.|[\w.+-]+@|[~./]|\w+\.\w{2,}/)\S*[.,;]?[ \t]*(?=\n|$)")
 
 
 def _is_address(text: str, place: int) -> bool:

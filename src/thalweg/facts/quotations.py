@@ -105,11 +105,7 @@ def _code(text: str) -> Iterator[Span]:
     for found in _CODE.finditer(text):
         inner = found[2].strip()
         speaks = _PERSON.search(inner) is not None and " " in inner
-        if (
-            len(inner) > MAX_COMMAND_CHARS
-            or speaks
-            or _INTRODUCED.search(text[: found.start()][-80:])
-        ):
+        if len(inner) > MAX_COMMAND_CHARS or speaks or _INTRODUCED.search(text[: found.start()][-80:]):
             if not speaks and len(inner.split()) == 1:
                 continue
             yield Span(found.start(), found.end(), "code")

@@ -94,10 +94,11 @@ def _dated(match: Match, today: date, is_future: bool) -> Span:  # noqa: FBT001
     told, month, day = _told_year(match, today), number(match["month"]), match["day"]
     if told:
         return _marked(_within(told[0], month, day, match["third"]), is_relative=told[1])
-    choices = []
-    for year in (today.year - 1, today.year, today.year + 1):
-        if not day or number(day) <= spans.month(year, month).last.day:
-            choices.append(_within(year, month, day, match["third"]))
+    choices = [
+        _within(year, month, day, match["third"])
+        for year in (today.year - 1, today.year, today.year + 1)
+        if not day or number(day) <= spans.month(year, month).last.day
+    ]
     if not choices:
         raise ValueError(match[0])
     return spans.latest(choices, today, is_future=is_future)
@@ -300,32 +301,30 @@ def told_day(of: date) -> str:
 
 def written(span: Span, said: date) -> str:
     """Write a span so that it is understood on any day."""
+    if span.grain == "range":
+        return _third_of(span) if span.part else _stretch(span, said)
     first = span.first
-    match span.grain:
-        case "day":
-            return told_day(first) + span.part
-        case "days":
-            return f"{told_day(first + (span.last - first) / 2)}前后"
-        case "week":
-            return f"{told_day(first)}那一周"
-        case "weekend":
-            return f"{told_day(first)}那个周末"
-        case "month":
-            return f"{first.year}年{first.month}月"
-        case "quarter":
-            return f"{first.year}年第{'一二三四'[first.month // 3]}季度"
-        case "season":
-            return f"{first.year}年{'春夏秋冬'[first.month // 3 - 1]}天"
-        case "year":
-            return f"{first.year}年"
-        case "range" if span.part:
-            return _third_of(span)
-        case "range" if span.last == said:
-            return f"自{written(spans.coarse(first, span), said)}以来"
-        case "range" if first == said:
-            return f"在{written(spans.coarse(span.last, span), said)}之前"
-        case "range":
-            return f"{told_day(first)}至{told_day(span.last)}"
+    day = told_day(first)
+    names = {
+        "day": day + span.part,
+        "days": f"{told_day(first + (span.last - first) / 2)}前后",
+        "week": f"{day}那一周",
+        "weekend": f"{day}那个周末",
+        "month": f"{first.year}年{first.month}月",
+        "quarter": f"{first.year}年第{'一二三四'[first.month // 3]}季度",
+        "season": f"{first.year}年{'春夏秋冬'[first.month // 3 - 1]}天",
+        "year": f"{first.year}年",
+    }
+    return names[span.grain]
+
+
+def _stretch(span: Span, said: date) -> str:
+    """Name a stretch of days: from its beginning, where it goes on to the day it was said on."""
+    if span.last == said:
+        return f"自{written(spans.coarse(span.first, span), said)}以来"
+    if span.first == said:
+        return f"在{written(spans.coarse(span.last, span), said)}之前"
+    return f"{told_day(span.first)}至{told_day(span.last)}"
 
 
 def _third_of(span: Span) -> str:

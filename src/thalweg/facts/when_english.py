@@ -113,10 +113,11 @@ def _dated(match: Match, today: date, is_future: bool) -> Span:  # noqa: FBT001
     number = _month_number(match["month"])
     if match["year"]:
         return spans.day(date(int(match["year"]), number, int(match["day"])))
-    days = []
-    for year in (today.year - 1, today.year, today.year + 1):
-        if int(match["day"]) <= spans.month(year, number).last.day:
-            days.append(spans.day(date(year, number, int(match["day"]))))
+    days = [
+        spans.day(date(year, number, int(match["day"])))
+        for year in (today.year - 1, today.year, today.year + 1)
+        if int(match["day"]) <= spans.month(year, number).last.day
+    ]
     if not days:
         raise ValueError(match[0])
     return spans.latest(days, today, is_future=is_future)
@@ -445,30 +446,29 @@ def written(span: Span, said: date, before: str, after: str) -> str:
 
 def _names(span: Span, said: date) -> tuple[str, str]:
     """Give a span's preposition and its name."""
+    if span.grain == "range":
+        return _stretch(span, said)
     first = span.first
-    match span.grain:
-        case "day":
-            told = told_day(first)
-            return "on", f"the {span.part} of {told}" if span.part else told
-        case "days":
-            return "around", told_day(first + (span.last - first) / 2)
-        case "week":
-            return "in", f"the week of {told_day(first)}"
-        case "weekend":
-            return "on", f"the weekend of {told_day(first)}"
-        case "month":
-            return "in", f"{MONTH_NAMES[first.month - 1]} {first.year}"
-        case "quarter":
-            return "in", f"Q{(first.month + 2) // 3} {first.year}"
-        case "season":
-            name = next(n for n, m in zip(spans.SEASONS, (3, 6, 9, 12), strict=True)
-                        if m == first.month)  # fmt: skip
-            return "in", f"{name} {first.year}"
-        case "year":
-            return "in", str(first.year)
-        case "range" if span.last == said:
-            return "since", _names(spans.coarse(first, span), said)[1]
-        case "range" if span.first == said:
-            return "until", _names(spans.coarse(span.last, span), said)[1]
-        case "range":
-            return "between", f"{told_day(first)} and {told_day(span.last)}"
+    middle = first + (span.last - first) / 2
+    month = f"{MONTH_NAMES[first.month - 1]} {first.year}"
+    day = told_day(first)
+    names = {
+        "day": ("on", f"the {span.part} of {day}" if span.part else day),
+        "days": ("around", told_day(middle)),
+        "week": ("in", f"the week of {day}"),
+        "weekend": ("on", f"the weekend of {day}"),
+        "month": ("in", month),
+        "quarter": ("in", f"Q{(first.month + 2) // 3} {first.year}"),
+        "season": ("in", f"{spans.SEASONS[first.month // 3 - 1]} {first.year}"),
+        "year": ("in", str(first.year)),
+    }
+    return names[span.grain]
+
+
+def _stretch(span: Span, said: date) -> tuple[str, str]:
+    """Name a stretch of days: from its beginning, where it goes on to the day it was said on."""
+    if span.last == said:
+        return "since", _names(spans.coarse(span.first, span), said)[1]
+    if span.first == said:
+        return "until", _names(spans.coarse(span.last, span), said)[1]
+    return "between", f"{told_day(span.first)} and {told_day(span.last)}"

@@ -11,9 +11,10 @@ from thalweg.facts.statements.tables.attribute_names import ALIASES, MULTIPLE, M
 from thalweg.facts.statements.tables.english_words import stem
 from thalweg.facts.statements.tables.rows import rows
 
-_SINGULAR_IN_S = frozenset({"status", "address", "os", "diabetes", "business", "access", "class",
-                            "analysis", "basis", "process", "progress", "thesis", "series", "whereabouts",
-                            "pronouns", "hours", "headquarters", "kubernetes", "windows", "macos"})  # fmt: skip
+_SINGULAR_IN_S = frozenset(
+    "status address os diabetes business access class analysis basis process progress thesis "
+    "series whereabouts pronouns hours headquarters kubernetes windows macos".split()
+)
 _SINGLE_BY_HEAD = ("favourite", "favorite", "current", "main", "primary", "preferred", "default",
                    "最喜欢", "主要", "首选", "默认", "当前")  # fmt: skip
 

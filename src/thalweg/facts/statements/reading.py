@@ -33,8 +33,7 @@ def read_statement(content: str, language: str = "") -> Statement:
 @lru_cache(maxsize=1 << 12)
 def subject_key(subject: str) -> str:
     """Fold a subject: `the user's Dog` and `dog` are one."""
-    reader = chinese if _HAN.search(subject) else english
-    return reader.subject_of(subject)
+    return chinese.subject_of(subject) if _HAN.search(subject) else english.subject_of(subject)
 
 
 @lru_cache(maxsize=1 << 13)

@@ -61,9 +61,15 @@ def _claims(parts: list[str], text: str) -> Iterator[Claim]:
 
 _CONTRAST = re.compile(f"(?=({'|'.join(sorted(HAN_WORDS, key=len, reverse=True))}))")
 _FORMAL = {
-    "妈妈": "母亲", "我妈": "母亲", "爸爸": "父亲", "我爸": "父亲", "老公": "丈夫", "老婆": "妻子", "媳妇": "妻子",
-    "男友": "男朋友", "女友": "女朋友", "另一半": "对象", "主治医生": "医生",
-}  # fmt: skip
+    **dict.fromkeys(("妈妈", "我妈"), "母亲"),
+    **dict.fromkeys(("爸爸", "我爸"), "父亲"),
+    **dict.fromkeys(("老婆", "媳妇"), "妻子"),
+    "老公": "丈夫",
+    "男友": "男朋友",
+    "女友": "女朋友",
+    "另一半": "对象",
+    "主治医生": "医生",
+}
 
 
 def _told_formally(text: str) -> str:

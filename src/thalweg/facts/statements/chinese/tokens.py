@@ -1,4 +1,4 @@
-"""Chinese statements, as they are compared: numbers and times spelt one way, one word for a class."""
+"""The words of Chinese statements, with numbers and times spelt one way."""
 
 import re
 import unicodedata
@@ -14,8 +14,10 @@ _UNIT = (
     "个|人|天|岁|次|楼|年|点|块|元|号|分|秒|小时|周|月|条|只|名|辆|套|杯|公斤|斤|米|厘米|毫秒|位|口|层|度|"
     "公里|遍|门|本|部|台|家|倍|票|轮|期|章|页|班|级|季|季度|日|位|成|折|居室|平"
 )
-_HALF = {"上午": 0, "早上": 0, "早晨": 0, "清晨": 0, "凌晨": 0, "中午": 0, "下午": 12, "傍晚": 12, "晚上": 12, "夜里": 12,
-         "晚": 12, "早": 0}  # fmt: skip
+_HALF = dict.fromkeys(("上午", "早上", "早晨", "清晨", "凌晨", "中午", "早"), 0) | dict.fromkeys(
+    ("下午", "傍晚", "晚上", "夜里", "晚"), 12
+)
+"""Hours that a part of the day adds to an hour before noon."""
 _USER = re.compile("用户(?!名|数|群|量|体验|界面|端|协议|表|中心)")
 _SPACE = re.compile(r"(?<=[\u3400-\u9fff])\s+|\s+(?=[\u3400-\u9fff])")
 _CLOCK = re.compile(

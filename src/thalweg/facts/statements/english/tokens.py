@@ -44,9 +44,11 @@ _TENS = re.compile(
     r"(one|two|three|four|five|six|seven|eight|nine)\b"
 )
 _ORDINALS = {
-    "first": "1th", "second": "2th", "third": "3th", "fourth": "4th", "fifth": "5th", "sixth": "6th",
-    "seventh": "7th", "eighth": "8th", "ninth": "9th", "tenth": "10th",
-}  # fmt: skip
+    word: f"{number}th"
+    for number, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth".split(), 1
+    )
+}
 _MONTH = (
     r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -72,7 +74,10 @@ def _amount(text: str, scale: str | None) -> str:
 
 
 _SPELLINGS = (
-    (re.compile(r"\b(\d{4})[-/](\d{1,2})[-/](\d{1,2})\b(?!-?\d)"), lambda m: _date(m[1], m[2], m[3])),
+    (
+        re.compile(r"\b(\d{4})[-/](\d{1,2})[-/](\d{1,2})\b(?!-?\d)"),
+        lambda m: _date(m[1], m[2], m[3]),
+    ),
     (
         re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}\b\.?(?:,?\s+(\d{{4}})\b)?"),
         lambda m: _date(m[3], m[2], m[1]),
@@ -120,7 +125,10 @@ _SPELLINGS = (
         lambda m: f"{m[1]} {m[2]}",
     ),
     (re.compile(r"\bv(?:ersion\s+)?(\d+(?:\.\d+)+)\b"), lambda m: m[1]),
-    (re.compile(r"\b(\d+)-(year|month|week|day|person|hour|minute)s?(?:-old)?\b"), lambda m: f"{m[1]} {m[2]}"),
+    (
+        re.compile(r"\b(\d+)-(year|month|week|day|person|hour|minute)s?(?:-old)?\b"),
+        lambda m: f"{m[1]} {m[2]}",
+    ),
 )  # fmt: skip
 _PIECE = re.compile(
     r"https?://\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|@[\d-]+|[~/]?[\w$][\w./+#&:\\-]*[\w+#]|[\w$]+|'s\b|[,;.:!?()\u2014]"
@@ -145,7 +153,8 @@ _FREE = re.compile(
     r" (\w+)-free(?: diet| food)?\b"
 )
 _SWITCHED = re.compile(
-    r"\b(?:is|are|was|be|been)(?: now)?( turned| switched)? (on|off)\b(?=\s*(?:for|in|by|now|again|[.,;]|$))"
+    r"\b(?:is|are|was|be|been)(?: now)?( turned| switched)? (on|off)\b"
+    r"(?=\s*(?:for|in|by|now|again|[.,;]|$))"
 )
 _GO = re.compile(r"(?<=[a-z,] )Go\b(?! to\b)")
 """The language; at the start of a sentence it is a verb."""
@@ -179,7 +188,7 @@ def tokens(content: str) -> list[str]:
 
     Example:
         >>> " ".join(tokens("I'm working at Google now."))
-        'user work at google now .'
+        'user work at googl now .'
     """
     return list(_tokens(content))
 
@@ -241,9 +250,11 @@ def _is_progressive(word: str) -> bool:
     return word.endswith("ing") and len(word) > 4 and word not in _PARTICIPLE_ADJECTIVES  # noqa: PLR2004
 
 
-_PARTICIPLES = frozenset("been had done gone got gotten bought driven spoken eaten drunk written run "
-    "swum taught thought slept woken left quit begun grown become met paid sold spent built kept "
-    "held chosen taken given made come known led ridden worn found lost seen felt told said".split())  # fmt: skip
+_PARTICIPLES = frozenset(
+    "been had done gone got gotten bought driven spoken eaten drunk written run swum taught "
+    "thought slept woken left quit begun grown become met paid sold spent built kept held chosen "
+    "taken given made come known led ridden worn found lost seen felt told said".split()
+)
 
 
 def _is_participle(word: str) -> bool:

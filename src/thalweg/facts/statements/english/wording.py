@@ -4,7 +4,9 @@ import re
 
 _TAIL = re.compile(
     r" (?:since|because|becaus|so|when|while|until|after|before|although|which|who|where|as|with"
-    r"|and|,|but|for @?\d|in @?(?:19|20)\d\d|instead|rather|not|now|for good)(?: .*)?$"
+    r"|and|,|but"
+    r"|last|next|yesterday|today|tomorrow|again|\d+ \S+ ago"
+    r"|for @?\d|in @?(?:19|20)\d\d|instead|rather|not|now|for good)(?: .*)?$"
 )
 _SHORT_TAIL = re.compile(r" (?:in|at|on|for|from|by|every|near|to|of user) .*$")
 _HEAD = re.compile(r"^(?:a|on|at|in|by|team 's|user 's) ")

@@ -332,8 +332,8 @@ _WEAK = """
 """
 _TOOLS = "like prefer use manage run handle do work be make write get have sit locate"
 _LIGHT = (
-    "sit locate manage handle like prefer go do make take get have use attend spend practise practice favourite hobby time work play "
-    "person be stay want"
+    "sit locate manage handle like prefer go do make take get have use attend spend practise "
+    "practice favourite hobby time work play person be stay want"
 )
 
 _IRREGULAR_FORMS = """
