@@ -45,6 +45,24 @@ class Rows(Protocol):
         """Add rows, a value for every column, to a table that has none of them."""
         ...
 
+    def put(
+        self,
+        table: str,
+        key: Sequence[str],
+        rest: Sequence[str],
+        rows: Sequence[Sequence[Value]],
+        /,
+    ) -> None:
+        """Add rows, or put them in the place of those with the same key.
+
+        Args:
+            table: Its first columns are `key`, the others `rest`.
+            key: Columns that no two rows have alike, neither in the table nor among `rows`.
+            rest: The other columns.
+            rows: A value for every column.
+        """
+        ...
+
 
 class Database(Rows, Protocol):
     """A transaction on the tables of an archive."""

@@ -11,10 +11,10 @@ from thalweg.archive.base import Span
 from thalweg.archive.blobs import decode, encode
 from thalweg.archive.database import Database
 from thalweg.archive.passages import cut
+from thalweg.archive.shapes import is_shape_word, shape_words
 from thalweg.entries import Message
 from thalweg.transcript import as_text, speaker
 from thalweg.words import words
-from thalweg.words.shapes import is_shape_word, shape_words
 
 BITS = 32
 """Passages of one thread: at most 2**32."""

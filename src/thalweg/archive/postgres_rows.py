@@ -49,6 +49,23 @@ class PostgresRows:
             for row in rows:
                 copy.write_row(row)
 
+    def put(
+        self, table: str, key: Sequence[str], rest: Sequence[str], rows: Sequence[Sequence[Value]]
+    ) -> None:
+        """See `Rows.put`."""
+        if rows:
+            columns = ", ".join(f"%b::{_ARRAYS[type(value)]}" for value in rows[0])
+            changes = ", ".join(f"{column} = excluded.{column}" for column in rest)
+            statement = (
+                f"INSERT INTO {table} SELECT * FROM unnest({columns})"  # noqa: S608 (ours)
+                f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}"
+            )
+            values = [list(column) for column in zip(*rows, strict=True)]
+            self._connection.execute(statement.encode(), values)
+
+
+_ARRAYS = {int: "bigint[]", str: "text[]", bytes: "bytea[]"}
+
 
 def _marked(statement: str) -> bytes:
     return statement.replace("?", "%s").encode()

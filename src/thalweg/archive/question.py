@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from thalweg.archive.shapes import SHAPE_WORDS, is_shape_word, shapes_asked
 from thalweg.words import STOP_WORDS, WEAK_WORDS, words
-from thalweg.words.shapes import SHAPE_WORDS, is_shape_word, shapes_asked
 
 MAX_CHARS = 4_000
 """So much of a query is read."""

@@ -15,9 +15,9 @@ from thalweg.archive.base import Passage, Span, render_passages
 from thalweg.archive.excerpts import best_window, segments, widen
 from thalweg.archive.index import Hits, Row
 from thalweg.archive.question import Question
+from thalweg.archive.shapes import SHAPE_WORDS, looks_like
 from thalweg.tokens import Counter
 from thalweg.words import find_tokens, token_words
-from thalweg.words.shapes import SHAPE_WORDS, looks_like
 
 SHORTLIST = 240
 """Passages that are read."""

@@ -47,3 +47,16 @@ class SqliteRows:
         if rows:
             marks = ", ".join("?" * len(rows[0]))
             self._connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608 (ours)
+
+    def put(
+        self, table: str, key: Sequence[str], rest: Sequence[str], rows: Sequence[Sequence[Value]]
+    ) -> None:
+        """See `Rows.put`."""
+        if rows:
+            marks = ", ".join("?" * len(rows[0]))
+            changes = ", ".join(f"{column} = excluded.{column}" for column in rest)
+            self._connection.executemany(
+                f"INSERT INTO {table} VALUES ({marks})"  # noqa: S608 (ours)
+                f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}",
+                rows,
+            )

@@ -131,9 +131,7 @@ def _examples() -> tuple[tuple[str, str], ...]:
 
 def _turns_text(known: Iterable[str], turns: Iterable[str]) -> str:
     named = [f"F{number}: {told}" for number, told in enumerate(known, start=1)]
-    return prompt("learn_turns").render(
-        known="\n".join(named) or "none", turns="\n\n".join(turns)
-    )
+    return prompt("learn_turns").render(known="\n".join(named) or "none", turns="\n\n".join(turns))
 
 
 def ask_for_profile(

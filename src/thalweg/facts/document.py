@@ -102,8 +102,13 @@ def export(
         return replace(like, facts=told, sections=sections)
     if "lastUpdated" in body and now:
         body["lastUpdated"] = now
-    text = json.dumps(body, indent=_indent(like.text), ensure_ascii=False)
-    return Document(shape, told, sections, f"{_LONE.sub(_escaped, text)}\n")
+    return Document(shape, told, sections, _written(body, like.text))
+
+
+def _written(body: Body, before: str) -> str:
+    """Write a body with the indentation of the text before it."""
+    text = json.dumps(body, indent=_indent(before), ensure_ascii=False)
+    return f"{_LONE.sub(_escaped, text)}\n"
 
 
 _LONE = re.compile("[\ud800-\udfff]")
@@ -196,10 +201,9 @@ def _kept(old: Body, fact: Fact) -> Body:
         "source": fact.source,
     }
     body = {
-        key: value
-        if key not in plain or _says(key, value, meant.get(key, plain[key]))
-        else plain[key]
+        key: value if _says(key, value, meant.get(key, plain[key])) else plain[key]
         for key, value in old.items()
+        if key in plain
     }
     missing = (key for key in plain if key not in body and not _says(key, None, plain[key]))
     return body | {key: plain[key] for key in missing}
@@ -214,3 +218,35 @@ def _says(key: str, value: object, meant: object) -> bool:
         return read(value) == meant
     except UnusableError:
         return False
+
+
+def without(document: Document, says: Callable[[str], bool]) -> Document:
+    """Take out of a document what has no place in a memory, where it says what is to be gone.
+
+    Args:
+        document: What was exported.
+        says: Whether a text says it.
+    """
+    body: Body = json.loads(document.text.removeprefix("\ufeff"))
+    was = json.dumps(body)
+    known = {"facts", *CONTAINERS[document.shape]}
+    body = {key: value for key, value in body.items() if key in known or not _tells(value, says)}
+    for container, names in CONTAINERS[document.shape].items():
+        if container in body:
+            body[container] = {
+                key: value
+                for key, value in body[container].items()
+                if key in names or not _tells(value, says)
+            }
+    if json.dumps(body) == was:
+        return document
+    return replace(document, text=_written(body, document.text))
+
+
+def _tells(value: object, says: Callable[[str], bool]) -> bool:
+    """Tell whether any text within a value says it."""
+    if isinstance(value, dict):
+        return any(_tells(part, says) for pair in value.items() for part in pair)
+    if isinstance(value, list):
+        return any(_tells(part, says) for part in value)
+    return isinstance(value, str) and says(value)

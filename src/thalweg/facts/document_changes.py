@@ -36,7 +36,7 @@ def import_(
         new_id: Makes an id for a fact that has none.
     """
     known = {fact.id: fact for fact in facts}
-    contents = {_folded(fact.content) for fact in known.values() if fact.status == "active"}
+    contents = _contents(known.values())
     changes: list[Change] = []
     for told in document.facts or ():
         old = known.get(told.id) if told.id else None
@@ -51,6 +51,10 @@ def import_(
         if section.text and section.text != profile.text(section.name)
     ]
     return tuple(changes)
+
+
+def _contents(facts: Iterable[Fact]) -> set[str]:
+    return {_folded(fact.content) for fact in facts if fact.status == "active"}
 
 
 def _folded(content: str) -> str:
@@ -164,11 +168,14 @@ def picked_up(
     if before is None:
         return import_(document, facts, profile, now=now, new_id=new_id)
     known = {fact.id: fact for fact in facts}
+    contents = _contents(known.values())
     changes: list[Change] = []
     for told in document.facts or ():
         old = known.get(told.id)
         if before.facts.get(told.id) == _digest(told):
             continue
+        if not told.id and _folded(told.content) in contents:
+            continue  # it was taken in, and its id was not written yet
         if old is None:
             changes.append(Put(_new(told, now, new_id, by_hand=True), "written by hand"))
         elif _differs(old, told) or old.status != "active":
@@ -182,9 +189,12 @@ def _taken_out(document: Document, before: Marks, known: Mapping[FactId, Fact]) 
     if document.facts is None:
         return
     still = {fact.id for fact in document.facts}
+    nameless = {_folded(fact.content) for fact in document.facts if not fact.id}
     for name in before.facts:
         fact = known.get(FactId(name))
-        if fact is not None and fact.id not in still and fact.status == "active":
+        if fact is None or fact.id in still or _folded(fact.content) in nameless:
+            continue
+        if fact.status == "active":
             yield Drop(fact.id, "taken out by hand")
 
 

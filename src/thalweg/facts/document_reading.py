@@ -86,6 +86,7 @@ def _mend(text: str, error: json.JSONDecodeError) -> str:
     before, here = text[: error.pos].rstrip(), text[error.pos :]
     slips = {
         "write {} for an empty memory": not text.strip(),
+        "the end is missing: close what was opened": not here.strip(),
         "take out the comma that stands last": before.endswith(",") and here[:1] in {"}", "]"},
         "use straight double quotes": here[:1] in {"'", "\u201c", "\u201d", "\u2018", "\u2019"},
         "JSON has no comments: take it out": here.startswith(("//", "/*", "#")),

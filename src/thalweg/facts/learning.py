@@ -4,6 +4,7 @@ A plan is of one state of a memory. Whoever lost a race plans again, with the sa
 the new state; there what a person did meanwhile wins.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -12,10 +13,10 @@ from thalweg.facts.changes import Change, Drop, Put, Write
 from thalweg.facts.eviction import plan_eviction
 from thalweg.facts.extraction import Paragraph
 from thalweg.facts.gates import judge
-from thalweg.facts.merging import plan_merge
+from thalweg.facts.merging import Hint, plan_merge
 from thalweg.facts.proposals import Proposal
 from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Evidence, Fact, FactId, Profile, Section, Trust, Turn
+from thalweg.facts.values import Fact, FactId, Profile, Section, Trust, Turn
 from thalweg.facts.when import absolute
 
 SECTION_CHARS = 600
@@ -42,26 +43,95 @@ class Lesson:
     new_id: Callable[[], FactId]
 
 
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A proposal that passed the gates, as a fact."""
+
+    fact: Fact
+    hint: Hint
+    why: str
+    """What the gates say of it."""
+
+
 def candidates(
-    proposals: Sequence[Proposal], turns: Mapping[str, Turn], lesson: Lesson
-) -> tuple[list[tuple[Proposal, Fact]], list[str]]:
+    proposals: Sequence[Proposal],
+    turns: Sequence[Turn],
+    learnable: Collection[str],
+    lesson: Lesson,
+) -> tuple[list[Candidate], list[str]]:
     """Make facts of the proposals that pass the gates.
 
     Args:
         proposals: What a learner proposed.
-        turns: Those they may rest on, by `Turn.uid`; what rests on another is passed over.
+        turns: Of the thread, oldest first: those that they rest on, and those around them.
+        learnable: Which of these they may rest on, by `Turn.uid`.
         lesson: What is the same in every plan.
 
     Returns:
-        The proposals with their facts, and why each of the others gave none.
+        The candidates, and why each of the other proposals is none.
     """
-    made = [(proposal, _candidate(proposal, turns, lesson)) for proposal in proposals]
-    refused = [found for _, found in made if isinstance(found, str)]
-    return [(p, found) for p, found in made if isinstance(found, Fact)], refused
+    made = [_candidate(proposal, turns, learnable, lesson) for proposal in proposals]
+    refused = [found for found in made if isinstance(found, str)]
+    return [found for found in made if isinstance(found, Candidate)], refused
+
+
+def _candidate(
+    proposal: Proposal, turns: Sequence[Turn], learnable: Collection[str], lesson: Lesson
+) -> Candidate | str:
+    turn = next((turn for turn in turns if turn.uid == proposal.uid), None)
+    if turn is None or turn.uid not in learnable:
+        return "its turn is gone"
+    verdict = judge(proposal, turns, settings=lesson.settings)
+    if verdict.decision == "drop":
+        return kind_of(verdict.why)
+    passed = verdict.proposal
+    fact = Fact(
+        id=lesson.new_id(),
+        content=_dated(passed.content, turn.said_at),
+        category=passed.category,
+        confidence=passed.confidence,
+        created_at=lesson.now,
+        source=turn.thread,
+        subject=_folded(passed.subject),
+        attribute=_folded(passed.attribute),
+        value=_folded(passed.value),
+        evidence=verdict.evidence,
+        trust=verdict.trust,
+        language=passed.language,
+        valid_from=passed.valid_from,
+        observed_at=turn.said_at,
+        status="active" if verdict.kept else "quarantined",
+        written_by=lesson.writer,
+    )
+    return Candidate(fact, Hint(passed.relation, passed.of), verdict.why)
+
+
+def kind_of(why: str) -> str:
+    """Take out of a reason what it quotes, so that it can be told in a log.
+
+    Example:
+        >>> kind_of("has 'Rome', which was not said")
+        'has …, which was not said'
+    """
+    return _QUOTED.sub("…", why)
+
+
+_QUOTED = re.compile(r"(?<!\w)['\"].*['\"]|\d[\d.]*")
+
+
+def _dated(content: str, said_at: str) -> str:
+    try:
+        return absolute(content, date.fromisoformat(said_at[:10]))
+    except ValueError:
+        return content
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def plan_learning(
-    learned: Sequence[tuple[Proposal, Fact]],
+    learned: Sequence[Candidate],
     facts: Sequence[Fact],
     lesson: Lesson,
     *,
@@ -72,70 +142,41 @@ def plan_learning(
 
     Args:
         learned: See `candidates`.
-        facts: As they are, of every status that merging looks at.
+        facts: As they are, whatever their status.
         lesson: What is the same in every plan.
         asked: Facts as they were when the learner was asked.
         settled: Those of them that a person changed or took out since: what would have touched
             them is passed over.
     """
-    kept: list[Fact] = []
+    kept: list[Candidate] = []
     refused: list[str] = []
-    for proposal, fact in learned:
-        if settled and (proposal.of in settled or _touched(asked, fact) & set(settled)):
+    for one in learned:
+        if settled and (one.hint.of in settled or _touched(asked, one) & set(settled)):
             refused.append("a person was first")
         else:
-            kept.append(fact)
-    changes = plan_merge(facts, kept)
+            kept.append(one)
+    changes = _merged(facts, kept)
     changes = [*changes, *_room(after(facts, changes), lesson)]
     return Plan(folded(changes), tuple(refused))
 
 
-def _touched(facts: Sequence[Fact], made: Fact) -> set[FactId]:
-    changes = plan_merge(facts, [made])
-    return {_id(change) for change in changes if not isinstance(change, Write)}
+def _merged(facts: Sequence[Fact], learned: Sequence[Candidate]) -> list[Change]:
+    """Merge candidates; those that wait for the user's word say why the gates had them wait."""
+    hints = {one.fact.id: one.hint for one in learned if one.hint.of}
+    whys = {one.fact.id: one.why for one in learned if one.fact.status == "quarantined"}
+    return [
+        replace(change, why=whys.get(_id(change), change.why))
+        if isinstance(change, Put)
+        else change
+        for change in plan_merge(facts, [one.fact for one in learned], hints=hints)
+    ]
 
 
-def _candidate(proposal: Proposal, turns: Mapping[str, Turn], lesson: Lesson) -> Fact | str:
-    """Make a fact of a proposal that passes the gates, or say why it does not."""
-    turn = turns.get(proposal.uid)
-    if turn is None:
-        return "its turn is gone"
-    verdict = judge(proposal, turn, lesson.settings)
-    if verdict.status is None:
-        return verdict.reason
-    evidence = Evidence(
-        thread=turn.thread,
-        uid=turn.uid,
-        quote=proposal.quote,
-        said_at=turn.said_at,
-        trust=turn.trust,
-        position=turn.position,
-    )
-    return Fact(
-        id=lesson.new_id(),
-        content=_dated(proposal.content, turn.said_at),
-        category=proposal.category,
-        confidence=proposal.confidence,
-        created_at=lesson.now,
-        source=turn.thread,
-        subject=proposal.subject,
-        attribute=proposal.attribute,
-        value=proposal.value,
-        evidence=(evidence,),
-        trust=turn.trust,
-        language=proposal.language,
-        valid_from=proposal.valid_from,
-        observed_at=turn.said_at,
-        status=verdict.status,
-        written_by=lesson.writer,
-    )
-
-
-def _dated(content: str, said_at: str) -> str:
-    try:
-        return absolute(content, date.fromisoformat(said_at[:10]))
-    except ValueError:
-        return content
+def _touched(facts: Sequence[Fact], one: Candidate) -> set[FactId]:
+    """Tell which facts a candidate would have changed."""
+    known = {fact.id for fact in facts}
+    changes = _merged(facts, [one])
+    return known & {_id(change) for change in changes if not isinstance(change, Write)}
 
 
 def _room(facts: Sequence[Fact], lesson: Lesson) -> list[Put]:

@@ -73,7 +73,7 @@ def hiding(text: str) -> list[tuple[int, int]]:
 
     Example:
         >>> hiding("Hello. My bank\u200b is Fox. Bye.")
-        [(6, 22)]
+        [(6, 23)]
     """
     if not _HIDDEN.search(text):
         return []
@@ -122,3 +122,7 @@ def disguised(text: str) -> list[str]:
 def _is_mixed(word: str) -> bool:
     foreign = [letter for letter in word if letter in _LOOKALIKE]
     return 0 < len(foreign) < len(word)
+
+
+WIDE = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff\uac00-\ud7af]")
+"""A letter of a script that is written without spaces, or with particles joined to its words."""

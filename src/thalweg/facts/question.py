@@ -1,4 +1,4 @@
-"""What is asked of a memory: telling words, who and when it is about, what an answer looks like."""
+"""What is asked of a memory: telling words, whom and when it is about."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,6 @@ from typing import Literal
 
 from thalweg.facts.when import find_times
 from thalweg.words import STOP_WORDS, WEAK_WORDS, find_tokens, is_particle, stem, token_words
-from thalweg.words.shapes import shapes_asked
 
 MAX_CHARS = 4_000
 """So much of a text is read: half of it from the beginning, half from the end."""
@@ -18,8 +17,6 @@ WEAK = 0.3
 """How much a word says that only shapes a question, and a pair with a particle in it."""
 EARLIER = 0.5
 """How much the words of a turn say beside those of the turn after it."""
-SHAPES = frozenset({"date", "duration"})
-"""Shapes of an answer that tell something of what is said in a conversation."""
 
 _SUGGESTED = (
     r"recommend|suggest|tell|told|say|said|mention|advi[cs]e|explain|propose|answer|describe|give"
@@ -28,6 +25,12 @@ _ASKS_ASSISTANT = re.compile(
     rf"\b(?:did|have|had|do|were|would)\s+you\b.{{0,40}}\b(?:{_SUGGESTED})|\byou(?:'ve| had| have)?"
     rf"\s+(?:{_SUGGESTED})|\byour (?:advice|answer|suggestion|recommendation)"
     r"|你.{0,6}(?:推荐|建议|告诉|介绍|提到|说过|说的|回答|解释|安慰)",
+    re.IGNORECASE,
+)
+_ASKS_TIME = re.compile(
+    r"\bwhen\b|\b(?:what|which) (?:time|day|date|week|month|season|year)\b|\bhow (?:long|often)\b"
+    r"|\bhow many (?:hours|days|weeks|months|years)\b|什么时候|何时|哪一?[天年月日]|几[月号点]|多久"
+    r"|多长时间|日期",
     re.IGNORECASE,
 )
 _ASKS_PAST = re.compile(
@@ -51,8 +54,8 @@ class Question:
     """Every word in it, as the index has it: names of people are found among them."""
     role: Literal["", "assistant"] = ""
     """Whose turns it asks for; empty where it does not say."""
-    shapes: tuple[str, ...] = ()
-    """What an answer would look like; see `words.shapes`."""
+    asks_time: bool = False
+    """Whether a time answers it."""
     periods: tuple[tuple[str, str], ...] = ()
     """Times it asks about: their first and last day, in ISO 8601."""
     asks_past: bool = False
@@ -75,8 +78,8 @@ def ask(text: str, *earlier: str, today: date | None = None, as_of: str = "") ->
 
     Example:
         >>> question = ask("When did Melanie paint a sunrise?", today=date(2023, 9, 1))
-        >>> question.words, question.shapes, question.names("Melanie")
-        (('melani', 'paint', 'sunri'), ('date',), True)
+        >>> question.words, question.asks_time, question.names("Melanie")
+        (('melani', 'paint', 'sunri'), True, True)
     """
     weights: dict[str, float] = {}
     filler: list[str] = []
@@ -97,7 +100,7 @@ def ask(text: str, *earlier: str, today: date | None = None, as_of: str = "") ->
         weights=tuple(weights[word] for word in chosen),
         mentions=frozenset(mentions),
         role="assistant" if _ASKS_ASSISTANT.search(last) else "",
-        shapes=tuple(shape for shape in shapes_asked(last) if shape in SHAPES),
+        asks_time=bool(_ASKS_TIME.search(last)),
         periods=tuple(_periods(last, today)),
         asks_past=bool(as_of or _ASKS_PAST.search(last)),
     )
@@ -133,3 +136,28 @@ def _periods(text: str, today: date | None) -> Iterator[tuple[str, str]]:
     if today is not None:
         for when in find_times(text, today):
             yield when.first.isoformat(), when.last.isoformat()
+
+
+_TIMES = frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday january february march april may june"
+    " july august september october november december yesterday today tomorrow tonight ago recently"
+    " morning afternoon evening night noon hour hours day days week weeks weekend weekends month"
+    " months season year years spring summer autumn fall winter christmas easter birthday".split()
+)
+_LETTERS = re.compile(r"[a-z]+|(?:19|20)\d\d|\d{1,2}:\d\d")
+_TIMES_IN_CHINESE = re.compile(
+    r"[昨今明前后]天|[去今明前后]年|[上下这本]个?(?:周|月|星期|礼拜|季度)|星期|周[一二三四五六日末]|礼拜"
+    r"|[\d一二三四五六七八九十几两半]\s?个?(?:[年月日号天周点]|小时|星期)|最近|春节|生日|夏天|冬天|春天|秋天"
+)
+
+
+def tells_time(text: str) -> bool:
+    """Tell whether something in a text may answer when, or how long.
+
+    Example:
+        >>> tells_time("I went last week"), tells_time("I went there"), tells_time("昨天去了")
+        (True, False, True)
+    """
+    if any(word in _TIMES or word[0].isdigit() for word in _LETTERS.findall(text.lower())):
+        return True
+    return not text.isascii() and _TIMES_IN_CHINESE.search(text) is not None

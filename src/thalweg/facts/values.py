@@ -20,6 +20,11 @@ Status = Literal["active", "superseded", "quarantined", "expired"]
 want of room and are recalled no more."""
 
 
+Mode = Literal["on", "read_only", "incognito", "off"]
+"""What memory does with a thread. `read_only`: it recalls and learns nothing; `incognito` and
+`off`: neither, and `incognito` threads leave no turn."""
+
+
 class Trust(IntEnum):
     """Who is behind a text. What is derived from several has the least trust of them.
 

@@ -10,11 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thalweg.context.pricing import Tariff
+from thalweg.facts.changes import Change, Drop, Put, Write
 from thalweg.threads.journal import Spent
 from thalweg.tracing import trace
 
 EVENT = "thalweg.memory"
 """Type of the events, and name of those in a trace."""
+MINE = "learned:"
+"""Begins the actor of a learner's commits."""
+MOST_RACES = 100
+"""How often a plan is made anew for one answer. Each time somebody else's commit went through."""
 _log = logging.getLogger("thalweg.memory")
 
 
@@ -48,6 +53,18 @@ class Report:
     def refuse(self, reasons: Iterable[str]) -> None:
         """Count proposals that came to nothing."""
         self.refused.update(reasons)
+
+    def count(self, changes: Iterable[Change]) -> None:
+        """Count changes that were made."""
+        for change in changes:
+            match change:
+                case Put(fact):
+                    self.changed[fact.status] += 1
+                    self.confidences.append(fact.confidence)
+                case Drop():
+                    self.changed["dropped"] += 1
+                case Write():
+                    self.changed["section"] += 1
 
 
 Tell = Callable[[Report], None]

@@ -5,59 +5,40 @@ behind it are one commit, which goes wrong as a whole when the memory was change
 learned from by somebody else, or the lease ran out.
 """
 
-import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 
 from thalweg.context.pricing import Tariff
 from thalweg.errors import StaleWriteError, ThalwegError
-from thalweg.facts.asking import ask_for_facts, ask_for_profile
+from thalweg.facts.asking import ask_for_facts
 from thalweg.facts.changes import Change, Drop, Put, Write
-from thalweg.facts.eviction import value
-from thalweg.facts.extraction import Item, Paragraph, proposals_of
-from thalweg.facts.learning import (
-    SECTION_CHARS,
-    Lesson,
-    Plan,
-    candidates,
-    is_told,
-    plan_learning,
-    plan_profile,
-)
+from thalweg.facts.extraction import Item, proposals_of
+from thalweg.facts.learning import Lesson, Plan, candidates, is_told, plan_learning
 from thalweg.facts.portions import Portion, Size, portions
 from thalweg.facts.proposals import Proposal
 from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Fact, FactId, Turn
+from thalweg.facts.values import Fact, FactId
 from thalweg.jobs.backoff import NO_MODEL_S, backoff_s
-from thalweg.jobs.events import Report, Tell, cost_of, tell
+from thalweg.jobs.events import MINE, MOST_RACES, Report, Tell, cost_of, tell
+from thalweg.jobs.profile import write_profile
 from thalweg.jobs.structured import Respondent, plus
 from thalweg.memory.base import Job, Learned, MemoryStore
+from thalweg.memory.clock import Clock, new_fact_id, utc_now
 from thalweg.tokens import Counter, exact_counter
 
-RACES = 100
-"""How often a plan is made anew for one answer. Each time somebody else's commit went through."""
 SHRINK_AFTER, SKIP_AFTER = 2, 6
 """Attempts after which less is asked at once; and after which a turn about which no answer could
 be read is passed over. It stays among the turns that are recalled."""
-MINE = "learned:"
-"""Begins the actor of a learner's commits."""
+
+
+AROUND = 40
+"""Turns before and after a portion that the gates are shown."""
 
 
 class UnreadableError(ThalwegError):
     """A model's answer holds nothing that can be read."""
 
     code = "memory.unreadable"
-
-
-def utc_now() -> str:
-    """Tell the time as memory has it."""
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def new_fact_id() -> FactId:
-    """Make an id for a fact."""
-    return FactId(f"fact-{uuid.uuid4().hex[:12]}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +58,7 @@ class Learner:
     respondent: Respondent | None
     """Who is asked. Without one nothing is learned, and every job waits."""
     settings: MemorySettings = field(default_factory=MemorySettings)
-    clock: Callable[[], str] = utc_now
+    clock: Clock = utc_now
     new_id: Callable[[], FactId] = new_fact_id
     count: Counter = field(default_factory=exact_counter)
     tell: Tell = tell
@@ -111,12 +92,16 @@ class Learner:
             report.retry_s = NO_MODEL_S
             return
         while (portion := self._next(job)) is not None:
-            is_late = until and self.clock() > until
-            if is_late or not self._learn_from(portion, job, self.respondent, report):
+            if until and self.clock() > until:
+                # Noted before it is given back, the rest is nobody's loss in between.
+                now = self.clock()
+                self.store.note(job.scope, job.thread, now=now, debounce_s=0, max_wait_s=0)
+                return
+            if not self._learn_from(portion, job, self.respondent, report):
                 report.retry_s = 0.0
                 return
         if report.changed.keys() - {"quarantined"}:
-            self._write_profile(job, self.respondent, report)
+            write_profile(self.store, self.respondent, job, self.settings, self.clock, report)
 
     def _may_learn(self, job: Job) -> bool:
         settings = self.settings
@@ -172,9 +157,12 @@ class Learner:
         return self._commit(portion, proposals, asked, job, report)
 
     def _look(self, job: Job) -> _Asked:
+        newest = self._newest(job)
+        return _Asked(self.store.facts(job.scope, statuses=None), newest)
+
+    def _newest(self, job: Job) -> int:
         newest = self.store.operations(job.scope, limit=1)
-        operation = newest[0].id if newest else 0
-        return _Asked(self.store.facts(job.scope, statuses=None), operation)
+        return newest[0].id if newest else 0
 
     def _ask(
         self, portion: Portion, facts: Sequence[Fact], respondent: Respondent, report: Report
@@ -200,13 +188,13 @@ class Learner:
         report: Report,
     ) -> bool:
         """Commit what a portion gave, and plan anew as often as somebody else was first."""
-        for _ in range(RACES):
+        for _ in range(MOST_RACES):
             version = self.store.version(job.scope)
             reached = self._reached(portion, job)
             if reached is None:
                 return False
-            learned, turns = reached
-            plan = self._plan(proposals, turns, asked, job)
+            learned, learnable = reached
+            plan = self._plan(proposals, learned, learnable, asked, job)
             try:
                 self.store.commit(
                     job.scope,
@@ -214,7 +202,7 @@ class Learner:
                     expected=version,
                     actor=self._writer,
                     now=self.clock(),
-                    why=f"learned from {job.thread}",
+                    why="learned",
                     learned=learned,
                     lease=job.lease,
                 )
@@ -225,11 +213,11 @@ class Learner:
                 continue
             report.turns += learned.upto - learned.expected
             report.refuse(plan.refused)
-            _count(plan.changes, report)
+            report.count(plan.changes)
             return True
         return False
 
-    def _reached(self, portion: Portion, job: Job) -> tuple[Learned, dict[str, Turn]] | None:
+    def _reached(self, portion: Portion, job: Job) -> tuple[Learned, frozenset[str]] | None:
         """Tell how far a portion brings the thread, and which of its turns are still there.
 
         Returns:
@@ -241,23 +229,27 @@ class Learner:
         mine = [turn for turn in left if turn.uid in asked]
         if not mine or left[: len(mine)] != mine:
             return None
-        may = {turn.uid: turn for turn in mine if turn.uid in portion.learnable}
+        may = portion.learnable & {turn.uid for turn in mine}
         return Learned(job.thread, learned, mine[-1].seq + 1), may
 
     def _plan(
         self,
         proposals: Sequence[Proposal],
-        turns: Mapping[str, Turn],
+        learned: Learned,
+        learnable: frozenset[str],
         asked: _Asked,
         job: Job,
     ) -> Plan:
         lesson = Lesson(self.settings, self.clock(), self._writer, self.new_id)
-        learned, refused = candidates(proposals, turns, lesson)
-        gone = self.store.is_forgotten(job.scope, [fact.content for _, fact in learned])
+        # Those before and after tell, too, whether what was said was meant so.
+        around = max(0, learned.expected - AROUND), learned.upto + AROUND
+        turns = self.store.turns(job.scope, job.thread, *around) if proposals else []
+        made, refused = candidates(proposals, turns, learnable, lesson)
+        gone = self.store.is_forgotten(job.scope, [one.fact.content for one in made])
         refused += ["forgotten"] * sum(gone)
         facts = self.store.facts(job.scope, statuses=None)
         plan = plan_learning(
-            [one for one, is_gone in zip(learned, gone, strict=True) if not is_gone],
+            [one for one, is_gone in zip(made, gone, strict=True) if not is_gone],
             facts,
             lesson,
             asked=asked.facts,
@@ -269,73 +261,15 @@ class Learner:
         """Find the facts that a person changed or took out since the learner was asked."""
         there = {fact.id for fact in facts}
         settled = {fact.id for fact in asked.facts if fact.id not in there}
-        for operation in self.store.operations(job.scope):
-            if operation.id <= asked.operation:
-                break
+        newer = self._newest(job) - asked.operation
+        for operation in self.store.operations(job.scope, limit=newer) if newer > 0 else ():
             if not operation.actor.startswith(MINE):
                 settled |= _facts_in(operation.changes)
         return settled
 
     @property
     def _writer(self) -> str:
-        return MINE + (self.respondent.name if self.respondent else "")
-
-    # -- the profile -----------------------------------------------------------------------
-
-    def _write_profile(self, job: Job, respondent: Respondent, report: Report) -> None:
-        """Write the profile anew from the facts that hold now."""
-        told = self._told_facts(job)
-        paragraphs: Sequence[Paragraph] = ()
-        names: dict[str, FactId] = {}
-        if told and self.settings.profile:
-            profile = self.store.profile(job.scope)
-            question = ask_for_profile(told, profile, now=self.clock(), max_chars=SECTION_CHARS)
-            answer = respondent.ask(question, "sections", Paragraph)
-            report.spent = plus(report.spent, answer.spent)
-            report.unreadable += bool(answer.answer.problems)
-            paragraphs, names = answer.answer.items, dict(question.names)
-        for _ in range(RACES):
-            version = self.store.version(job.scope)
-            facts = self.store.facts(job.scope)
-            profile = self.store.profile(job.scope)
-            writes = plan_profile(paragraphs, names, facts, profile, now=self.clock())
-            if not writes:
-                return
-            try:
-                self.store.commit(
-                    job.scope,
-                    writes,
-                    expected=version,
-                    actor=self._writer,
-                    now=self.clock(),
-                    why="profile",
-                    lease=job.lease,
-                )
-            except StaleWriteError:
-                report.races += 1
-                if self.store.version(job.scope) == version:
-                    return
-                continue
-            _count(writes, report)
-            return
-
-    def _told_facts(self, job: Job) -> list[Fact]:
-        """Read the facts that a profile is written from, the most valuable that fit."""
-        now = self.clock()
-        told = [fact for fact in self.store.facts(job.scope) if is_told(fact)]
-        told.sort(key=lambda fact: (-value(fact, now=now), fact.id))
-        room = self.settings.learn_tokens
-        kept: list[Fact] = []
-        for fact in told:
-            room -= self.count(fact.content) + FACT_TOKENS
-            if room < 0:
-                break
-            kept.append(fact)
-        return kept
-
-
-FACT_TOKENS = 16
-"""What the name, category and date of a fact add."""
+        return f"{MINE}{self.respondent.name if self.respondent else ''}"
 
 
 def _facts_in(changes: Sequence[Change]) -> set[FactId]:
@@ -349,15 +283,3 @@ def _facts_in(changes: Sequence[Change]) -> set[FactId]:
             case Write():
                 pass
     return found
-
-
-def _count(changes: Sequence[Change], report: Report) -> None:
-    for change in changes:
-        match change:
-            case Put(fact):
-                report.changed[fact.status] += 1
-                report.confidences.append(fact.confidence)
-            case Drop():
-                report.changed["dropped"] += 1
-            case Write():
-                report.changed["section"] += 1

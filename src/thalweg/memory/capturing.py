@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from thalweg.archive.blobs import encode
 from thalweg.facts.found import turn_words
+from thalweg.facts.pieces import pieces
 from thalweg.facts.values import Turn
 from thalweg.memory import threads
 from thalweg.memory.index import Entry
@@ -35,9 +36,11 @@ def capture(scoped: Scoped, name: str, turns: Sequence[Turn], upto: int | None) 
     """See `MemoryStore.capture`."""
     thread = threads.grasp(scoped.db, scoped.row, scoped.digests, name)
     named = [with_uid(turn, name) for turn in turns]
-    by_uid = {turn.uid: turn for turn in reversed(named)}
+    by_uid: dict[str, Turn] = {}
+    for turn in named:
+        by_uid.setdefault(turn.uid, turn)
     new = _unknown(scoped, thread.number, by_uid.keys())
-    fresh = [turn for uid, turn in reversed(by_uid.items()) if uid in new]
+    fresh = [turn for uid, turn in by_uid.items() if uid in new]
     numbered = list(enumerate(fresh, thread.turns))
     scoped.db.insert(
         "memory_turn",
@@ -46,13 +49,24 @@ def capture(scoped: Scoped, name: str, turns: Sequence[Turn], upto: int | None) 
             for seq, turn in numbered
         ],
     )
-    entries = [Entry(turn_words(turn), thread.number, seq) for seq, turn in numbered]
-    if entries:
-        scoped.index.add(entries)
+    cut = [(seq, turn, *piece) for seq, turn in numbered for piece in pieces(turn.text)]
+    if cut:
+        scoped.enter(
+            [
+                Entry(turn_words(turn, start, stop), thread.number, seq, start, stop)
+                for seq, turn, start, stop in cut
+            ],
+            [turn.text[start:stop] for _, turn, start, stop in cut],
+        )
     thread.turns += len(fresh)
     thread.captured = max(thread.captured, upto or 0)
     threads.save(scoped.db, scoped.id, name, thread)
     return len(fresh)
+
+
+def texts(turns: Sequence[Turn]) -> list[str]:
+    """List the texts that turns are found by: their pieces."""
+    return [turn.text[start:stop] for turn in turns for start, stop in pieces(turn.text)]
 
 
 def _unknown(scoped: Scoped, thread: int, uids: Collection[str]) -> set[str]:

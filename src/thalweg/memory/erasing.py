@@ -61,6 +61,8 @@ def erase(
     """
     _facts(scoped, planned)
     _turns(scoped, planned.turns)
+    if selection.everything:
+        scoped.index.clear()
     for name in planned.sections:
         scoped.write(name, None)
     _log(scoped, planned)

@@ -68,6 +68,7 @@ def plan(known: Known, selection: Selection) -> Plan:
             for evidence in fact.evidence
         },
         lineage=Lineage(known.facts, gone),
+        whole_profile=selection.everything,
     )
     left = {fact.id: leaving.fact(fact) for fact in known.facts}
     log = list(leaving.log(known.log))

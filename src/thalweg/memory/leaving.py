@@ -21,6 +21,8 @@ class Leaving:
     is_chosen: Mapping[Evidence, bool]
     """Whether whoever forgets named the turn or the thread that it is from."""
     lineage: Lineage
+    whole_profile: bool
+    """Whether no section stays."""
 
     def fact(self, fact: Fact | None) -> Fact | None:
         """Tell what stays of a fact."""
@@ -32,6 +34,7 @@ class Leaving:
                 self._evidence(each) for each in fact.evidence if not self.is_chosen[each]
             ),
             aliases=tuple(alias for alias in fact.aliases if not self.sayings.are_in(alias)),
+            extra="" if self.sayings.are_in(fact.extra) else fact.extra,
             supersedes=self.lineage.superseded(fact),
         )
         if fact.superseded_by not in self.gone:
@@ -45,7 +48,7 @@ class Leaving:
 
     def section(self, section: Section | None) -> Section | None:
         """Tell what stays of a section."""
-        if section is None or not self.gone.isdisjoint(section.cites):
+        if section is None or self.whole_profile or not self.gone.isdisjoint(section.cites):
             return None
         return None if self.sayings.are_in(section.text) else section
 

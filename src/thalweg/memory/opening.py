@@ -4,10 +4,13 @@ from os import PathLike, fspath
 
 from thalweg.errors import ConfigError
 from thalweg.memory.base import MemoryStore
+from thalweg.memory.embedded import Embed
 from thalweg.memory.sqlite import SqliteMemory
 
 
-def open_memory(url_or_path: str | PathLike[str], *, secret: bytes | None = None) -> MemoryStore:
+def open_memory(
+    url_or_path: str | PathLike[str], *, secret: bytes | None = None, embed: Embed | None = None
+) -> MemoryStore:
     """Open the memory at an address; a new one is made where there is none.
 
     Args:
@@ -16,6 +19,8 @@ def open_memory(url_or_path: str | PathLike[str], *, secret: bytes | None = None
             `postgres`).
         secret: What digests of forgotten texts are keyed with. `None` takes the memory's own,
             made at random when the memory is.
+        embed: Makes vectors of texts (extra `vectors`): what is kept from now on is found by
+            them, too.
 
     Raises:
         ConfigError: Nothing can be opened there.
@@ -30,15 +35,15 @@ def open_memory(url_or_path: str | PathLike[str], *, secret: bytes | None = None
     address = fspath(url_or_path)
     scheme, separator, _ = address.partition("://")
     if not separator:
-        return SqliteMemory(address, secret=secret)
+        return SqliteMemory(address, secret=secret, embed=embed)
     if scheme in {"postgres", "postgresql"}:
-        return _open_postgres(address, secret)
+        return _open_postgres(address, secret, embed)
     kind = f"{scheme}://"
     problem = "there is no such kind of memory"
     raise ConfigError(kind, problem, "give a path to a SQLite file, or postgresql://…")
 
 
-def _open_postgres(url: str, secret: bytes | None) -> MemoryStore:
+def _open_postgres(url: str, secret: bytes | None, embed: Embed | None) -> MemoryStore:
     try:
         from thalweg.memory.postgres import PostgresMemory  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError as error:
@@ -46,4 +51,4 @@ def _open_postgres(url: str, secret: bytes | None) -> MemoryStore:
             raise
         problem = "psycopg is not installed"
         raise ConfigError("postgresql://", problem, "pip install 'thalweg[postgres]'") from None
-    return PostgresMemory(url, secret=secret)
+    return PostgresMemory(url, secret=secret, embed=embed)

@@ -8,6 +8,7 @@ from thalweg.archive.postgres_connections import Connections
 from thalweg.archive.postgres_rows import PostgresRows
 from thalweg.archive.postgres_schema import connect
 from thalweg.errors import MemoryStoreError, StorageError
+from thalweg.memory.embedded import Embed
 from thalweg.memory.postgres_erasure import FAILED, KEPT_BY_SERVER, erase
 from thalweg.memory.postgres_schema import prepare
 from thalweg.memory.rows import MemoryRows
@@ -28,9 +29,12 @@ class PostgresMemory(TableMemory):
         url: str,
         *,
         secret: bytes | None = None,
+        embed: Embed | None = None,
         busy_timeout_s: float = 10.0,
         rewrite_bytes: int = 64 << 20,
     ) -> None:
+        super().__init__()
+        self._embed = embed
         self._url = url
         self._timeout_s = busy_timeout_s
         self._rewrite_bytes = rewrite_bytes

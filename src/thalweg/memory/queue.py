@@ -42,8 +42,8 @@ def note(scoped: Scoped, name: str, now: int, debounce_s: float, max_wait_s: flo
     thread = threads.grasp(scoped.db, scoped.row, scoped.digests, name)
     threads.save(scoped.db, scoped.id, name, thread)
     row = scoped.db.row(
-        "SELECT lease, deadline, not_before, noted, noted_deadline FROM memory_job"
-        " WHERE scope = ? AND thread = ?" + scoped.db.for_update,
+        "SELECT lease, deadline, not_before, noted, noted_deadline FROM memory_job"  # noqa: S608 (fixed text)
+        f" WHERE scope = ? AND thread = ?{scoped.db.for_update}",
         (scoped.id, thread.number),
     )
     deadline, quiet = now + _span(max_wait_s), now + _span(debounce_s)
@@ -75,7 +75,7 @@ _WAITING = "CASE WHEN COALESCE(at, 0) > since THEN at ELSE since END"
 def lease(db: MemoryRows, now: int, lease_s: float, worker: str) -> Job | None:
     """See `MemoryStore.lease`. Owners take turns: one with many threads is served no sooner."""
     row = db.row(
-        "SELECT memory_job.scope, thread, attempt FROM memory_job"
+        "SELECT memory_job.scope, thread, attempt FROM memory_job"  # noqa: S608 (fixed text)
         " LEFT JOIN memory_served ON memory_served.scope = memory_job.scope"
         f" WHERE due <= ? ORDER BY {_WAITING}, since LIMIT 1{db.skip_held}",
         (now,),
@@ -109,7 +109,7 @@ def is_any_due(db: MemoryRows, now: int) -> bool:
 def is_live(scoped: Scoped, lease: str, now: int) -> bool:
     """Tell whether a lease of this scope still holds, and hold its job to the end."""
     row = scoped.db.row(
-        "SELECT due FROM memory_job WHERE scope = ? AND lease = ?" + scoped.db.for_update,
+        f"SELECT due FROM memory_job WHERE scope = ? AND lease = ?{scoped.db.for_update}",  # noqa: S608 (fixed text)
         (scoped.id, lease),
     )
     return row is not None and row[0] > now
@@ -118,8 +118,8 @@ def is_live(scoped: Scoped, lease: str, now: int) -> bool:
 def finish(scoped: Scoped, job: Job, now: int, retry_s: float | None) -> None:
     """See `MemoryStore.finish`."""
     row = scoped.db.row(
-        "SELECT thread, due, noted FROM memory_job WHERE scope = ? AND lease = ?"
-        + scoped.db.for_update,
+        "SELECT thread, due, noted FROM memory_job"  # noqa: S608 (fixed text)
+        f" WHERE scope = ? AND lease = ?{scoped.db.for_update}",
         (scoped.id, job.lease),
     )
     if row is None or row[1] <= now:

@@ -8,6 +8,7 @@ from thalweg.archive.blobs import encode
 from thalweg.facts.found import fact_words
 from thalweg.facts.values import Fact, FactId, Section, SectionName, Status
 from thalweg.memory import scopes
+from thalweg.memory.embedded import Embedding
 from thalweg.memory.index import Entry, Index
 from thalweg.memory.meta import Digests, Kind
 from thalweg.memory.records import read_fact, read_section, write_fact, write_section
@@ -30,11 +31,14 @@ class Kept:
 class Scoped:
     """One scope in a transaction. Who writes has taken its row with `scopes.grasp`."""
 
-    def __init__(self, db: MemoryRows, row: scopes.Row, secret: bytes) -> None:
+    def __init__(
+        self, db: MemoryRows, row: scopes.Row, secret: bytes, embedding: Embedding | None = None
+    ) -> None:
         self.db = db
         self.row = row
         self.id = row.id
         self.digests = Digests(secret, row.id)
+        self._embedding = embedding or Embedding()
 
     @cached_property
     def index(self) -> Index:
@@ -79,17 +83,6 @@ class Scoped:
         facts = [kept.fact for kept in in_order]
         return [fact for fact in facts if statuses is None or fact.status in statuses]
 
-    def numbered(self, numbers: Sequence[int]) -> dict[int, Fact]:
-        """Read facts by their number."""
-        found = self._read(
-            self.db.rows_by(
-                "SELECT fact, item, body FROM memory_fact WHERE scope = ? AND fact",
-                sorted(set(numbers)),
-                (self.id,),
-            )
-        )
-        return {kept.number: kept.fact for kept in found.values()}
-
     def _read(self, rows: Iterable[tuple[int, int, bytes]]) -> dict[FactId, Kept]:
         kept = [Kept(number, item, read_fact(body)) for number, item, body in rows]
         return {each.fact.id: each for each in kept}
@@ -115,11 +108,18 @@ class Scoped:
                 self.index.remove({old.item: fact_words(old.fact)})
             return 0
         if not old.item:
-            return self.index.add([Entry(words, seq=old.number)])[0]
+            return self.enter([Entry(words, seq=old.number)], [fact.content])[0]
         before = fact_words(old.fact)
         if before != words:
             self.index.replace(old.item, before, words)
+            self.index.vectors.put(self._embedding.by_number([old.item], [fact.content]))
         return old.item
+
+    def enter(self, entries: Sequence[Entry], texts: Sequence[str]) -> Sequence[int]:
+        """Have items found by their words, and by vectors of their texts where they are made."""
+        numbers = self.index.add(entries)
+        self.index.vectors.put(self._embedding.by_number(numbers, texts))
+        return numbers
 
     def drop(self, facts: Sequence[Kept]) -> None:
         """Take facts out."""

@@ -9,6 +9,7 @@ from threading import RLock
 from thalweg.archive.sqlite_rows import SqliteRows
 from thalweg.archive.sqlite_schema import MEMORY, as_storage_error, connect
 from thalweg.errors import MemoryStoreError
+from thalweg.memory.embedded import Embed
 from thalweg.memory.rows import MemoryRows
 from thalweg.memory.sqlite_erasure import begin_erasure, finish_erasure, is_unfinished
 from thalweg.memory.sqlite_schema import prepare
@@ -28,8 +29,11 @@ class SqliteMemory(TableMemory):
         path: str | PathLike[str],
         *,
         secret: bytes | None = None,
+        embed: Embed | None = None,
         busy_timeout_s: float = 10.0,
     ) -> None:
+        super().__init__()
+        self._embed = embed
         self._path = fspath(path)
         self._lock = RLock()
         self._closed = False

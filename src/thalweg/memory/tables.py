@@ -1,15 +1,26 @@
 """What a memory on SQL tables does, whichever database holds them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from thalweg.errors import StaleWriteError
-from thalweg.facts.changes import Change
+from thalweg.facts.changes import Change, Put
 from thalweg.facts.found import Found, Item
-from thalweg.facts.values import HISTORY, USER_CONTEXT, Fact, FactId, Profile, Scope, Status, Turn
+from thalweg.facts.values import (
+    HISTORY,
+    USER_CONTEXT,
+    Fact,
+    FactId,
+    Mode,
+    Profile,
+    Scope,
+    Status,
+    Turn,
+)
 from thalweg.memory import (
     capturing,
     commits,
@@ -22,11 +33,17 @@ from thalweg.memory import (
     undoing,
 )
 from thalweg.memory.base import Job, Learned, Operation, Receipt, Selection
+from thalweg.memory.embedded import Embed, Embedding
 from thalweg.memory.meta import Kind
 from thalweg.memory.rows import MemoryRows
 from thalweg.memory.scoped import Scoped
 
+if TYPE_CHECKING:
+    from thalweg.memory.nearest import Nearest
+
 _NOTHING_FORGOTTEN = Receipt((), 0, 0, 0, (), (), dry_run=True)
+_NEAR = 200
+"""Items that vectors find at most."""
 _BURIED: tuple[Kind, ...] = ("content", "fact", "uid")
 
 
@@ -38,6 +55,10 @@ class TableMemory(ABC):
     """
 
     _secret: bytes
+    _embed: Embed | None
+
+    def __init__(self) -> None:
+        self._nearest: Nearest | None = None
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[MemoryRows]:
@@ -82,10 +103,16 @@ class TableMemory(ABC):
             yield None if row is None else Scoped(db, row, self._secret)
 
     @contextmanager
-    def _write(self, scope: Scope) -> Iterator[Scoped]:
-        """Write to a scope, and be the only one who does."""
+    def _write(self, scope: Scope, texts: Sequence[str] = ()) -> Iterator[Scoped]:
+        """Write to a scope, and be the only one who does.
+
+        Args:
+            scope: Whose.
+            texts: What is going to be found by vectors: nobody waits while they are made.
+        """
+        embedding = Embedding(self._embed, texts)
         with self._writing() as db:
-            yield Scoped(db, scopes.grasp(db, scope), self._secret)
+            yield Scoped(db, scopes.grasp(db, scope), self._secret, embedding)
 
     # -- turns ---------------------------------------------------------------------------
 
@@ -95,7 +122,7 @@ class TableMemory(ABC):
         """See `MemoryStore.capture`."""
         if not turns and upto is None:
             return 0
-        with self._write(scope) as scoped:
+        with self._write(scope, capturing.texts(turns)) as scoped:
             return capturing.capture(scoped, thread, turns, upto)
 
     def captured(self, scope: Scope, thread: str) -> int:
@@ -158,7 +185,8 @@ class TableMemory(ABC):
     ) -> Operation | None:
         """See `MemoryStore.commit`."""
         at = queue.ticks(now)
-        with self._write(scope) as scoped:
+        texts = [change.fact.content for change in changes if isinstance(change, Put)]
+        with self._write(scope, texts) as scoped:
             commits.check_version(scoped.row, expected)
             if lease and not queue.is_live(scoped, lease, at):
                 problem = "the lease on the thread ran out, or was taken back"
@@ -179,14 +207,26 @@ class TableMemory(ABC):
 
     # -- recall --------------------------------------------------------------------------
 
+    def vector(self, text: str) -> bytes:
+        """See `MemoryStore.vector`."""
+        return b"" if self._embed is None else self._embed([text])[0]
+
     def find(
-        self, scope: Scope, words: Sequence[str], *, vector: bytes = b"", limit: int = 2_000
+        self, scope: Scope, words: Sequence[str], *, vector: bytes = b"", limit: int = 500
     ) -> Found:
         """See `MemoryStore.find`."""
         with self._read(scope) as scoped:
             if scoped is None:
                 return Found({word: {} for word in words}, dict.fromkeys(words, 0), {}, 0, 0, {})
-            return scoped.index.find(words, limit)
+            found = scoped.index.find(words, limit)
+            return replace(found, near=self._near(scoped, vector, found)) if vector else found
+
+    def _near(self, scoped: Scoped, vector: bytes, found: Found) -> Mapping[int, float]:
+        if self._nearest is None:
+            from thalweg.memory.nearest import Nearest  # noqa: PLC0415 (an extra)
+
+            self._nearest = Nearest()
+        return self._nearest.find(scoped.index.vectors, vector, _NEAR, sorted(found.lengths))
 
     def items(self, scope: Scope, numbers: Sequence[int]) -> list[Item]:
         """See `MemoryStore.items`."""
@@ -197,6 +237,11 @@ class TableMemory(ABC):
         """See `MemoryStore.beside`."""
         with self._read(scope) as scoped:
             return {} if scoped is None else scoped.index.beside(numbers, reach)
+
+    def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
+        """See `MemoryStore.newest`."""
+        with self._read(scope) as scoped:
+            return [] if scoped is None else recall.newest(scoped, thread, limit)
 
     # -- control -------------------------------------------------------------------------
 
@@ -228,19 +273,19 @@ class TableMemory(ABC):
                     return _NOTHING_FORGOTTEN
                 return erasing.receipt(looked, erasing.plan(looked, selection), dry_run=True)
         with self._forgetting() as db:
-            scoped = Scoped(db, scopes.grasp(db, scope), self._secret)
+            scoped = Scoped(db, scopes.grasp(db, scope), self._secret, Embedding(self._embed))
             planned = erasing.plan(scoped, selection)
             erasing.erase(scoped, planned, selection, now=now, at=at)
         return erasing.receipt(scoped, planned, left=self._erased())
 
-    def set_mode(self, scope: Scope, thread: str, mode: str) -> None:
+    def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:
         """See `MemoryStore.set_mode`."""
         with self._write(scope) as scoped:
             row = threads.grasp(scoped.db, scoped.row, scoped.digests, thread)
             row.mode = mode
             threads.save(scoped.db, scoped.id, thread, row)
 
-    def mode(self, scope: Scope, thread: str) -> str:
+    def mode(self, scope: Scope, thread: str) -> Mode:
         """See `MemoryStore.mode`."""
         return self._thread(scope, thread).mode
 

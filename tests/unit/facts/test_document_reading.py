@@ -44,6 +44,7 @@ def wrong(**fields: object) -> str:
         ('{\n  // mine\n  "facts": []}', "line 2 column 3"),
         ('{\n  // mine\n  "facts": []}', "JSON has no comments: take it out"),
         ("", "write {} for an empty memory"),
+        ('{"facts": [', "the end is missing: close what was opened"),
         ('{"facts": [], "facts": []}', "'facts' is twice the key of one object"),
         ("[" * 100_000, "write a plainer document"),
     ],

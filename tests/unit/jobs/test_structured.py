@@ -55,10 +55,13 @@ class Plain(ScriptedModel):
         raise Refused(self.status)
 
 
-def respondent(
-    script: Callable[[Sequence[BaseMessage]], AIMessage | str], **given: int
-) -> Respondent:
-    model = Plain(script=script, **given) if given else ScriptedModel(script=script)
+Script = Callable[[Sequence[BaseMessage]], AIMessage | str]
+
+
+def respondent(script: Script, status: int | None = None) -> Respondent:
+    model = ScriptedModel(script=script)
+    if status is not None:
+        model = Plain(script=script, status=status)
     return Respondent(model, exact_counter())
 
 

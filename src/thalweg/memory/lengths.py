@@ -1,0 +1,67 @@
+"""How many words each item of an index has: a byte for each, the newest ones' in a short row."""
+
+from collections.abc import Iterable, Mapping
+
+from thalweg.archive.database import Rows
+from thalweg.memory.word_rows import LENGTHS, RECENT, Row, WordRows, read_times, write_times
+
+MOST = 255
+"""An item with more words is said to have so many."""
+_BITS = 12
+"""The lengths of 2**12 items stand in a row of `memory_posting`."""
+_IN_ROW = (1 << _BITS) - 1
+
+
+class Lengths:
+    """The lengths of the items of one scope, in a transaction; of those that are gone 0."""
+
+    def __init__(self, db: Rows, scope: int, rows: WordRows) -> None:
+        self._db = db
+        self._scope = scope
+        self._rows = rows
+
+    def change(self, lengths: Mapping[int, int]) -> None:
+        """Set lengths of items, by number."""
+        row = self._rows.read((LENGTHS,)).get(LENGTHS, Row())
+        recent = {**read_times(row.recent), **lengths}
+        if len(recent) > RECENT:
+            self._move(recent)
+            recent = {}
+        self._rows.put({LENGTHS: Row(0, write_times(recent))})
+
+    def _move(self, lengths: Mapping[int, int]) -> None:
+        rows = {block: bytearray(packed) for block, packed in self._blocks(lengths).items()}
+        for number, length in lengths.items():
+            row, at = rows.setdefault(number >> _BITS, bytearray()), number & _IN_ROW
+            row.extend(bytes(max(0, at + 1 - len(row))))
+            row[at] = length
+        self._db.put(
+            "memory_posting",
+            ("scope", "word", "block"),
+            ("items",),
+            [(self._scope, LENGTHS, block, bytes(row)) for block, row in rows.items()],
+        )
+
+    def read(self, numbers: Iterable[int], recent: Row) -> dict[int, int]:
+        """Read lengths of items.
+
+        Args:
+            numbers: Of items that there are.
+            recent: The row under `LENGTHS`.
+        """
+        known = read_times(recent.recent)
+        found = {number: known[number] for number in numbers if number in known}
+        others = [number for number in numbers if number not in known]
+        blocks = self._blocks(others)
+        for number in others:
+            found[number] = blocks[number >> _BITS][number & _IN_ROW]
+        return found
+
+    def _blocks(self, numbers: Iterable[int]) -> dict[int, bytes]:
+        return dict(
+            self._db.rows_by(
+                "SELECT block, items FROM memory_posting WHERE scope = ? AND word = ? AND block",
+                sorted({number >> _BITS for number in numbers}),
+                (self._scope, LENGTHS),
+            )
+        )
