@@ -213,7 +213,8 @@ def _of_other_value(
     known: Claim, new: Claim, first: Statement, second: Statement
 ) -> Comparison | None:
     """Compare two values of an attribute, of which there may be one at a time."""
-    if not (known.is_single and new.is_single and new.polarity == "holds"):
+    is_one_at_a_time = new.is_instead or (known.is_single and new.is_single)
+    if not is_one_at_a_time or new.polarity != "holds":
         return None
     if second.is_additional or second.modality == "past" or first.modality != "fact":
         return None

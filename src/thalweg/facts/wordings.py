@@ -113,7 +113,7 @@ def _is_over(first: Statement, over: frozenset[str]) -> bool:
 
 
 _NEGATIONS = frozenset(("not", "no", "never", "longer", "anymor", "不", "没", "无", "别", "再"))
-_IDENTIFIER = re.compile(r"(?=.*[a-z])(?=.*\d)[a-z0-9_#/-]{4,}")
+_IDENTIFIER = re.compile(r"(?=.*[a-z])(?=.*[\d_])[a-z0-9_#/-]{4,}")
 
 
 def contradicts(first: Statement, second: Statement) -> bool:
@@ -136,26 +136,44 @@ def changed_value(first: Statement, second: Statement) -> str:
         return ""
     if first.is_event and second.is_event and not second.has_cue:
         return ""
-    for was, now in _changed_kinds(first, second):
-        before = {value for kind, value in first.typed if kind == was}
-        after = {value for kind, value in second.typed if kind == now}
-        if _is_changed(was, frozenset(before | after), first, second):
+    changed = {
+        (was, now): (
+            frozenset(value for kind, value in first.typed if kind == was),
+            frozenset(value for kind, value in second.typed if kind == now),
+        )
+        for was, now in _changed_kinds(first, second)
+    }
+    matters = {
+        "moment" if was in _MOMENTS else (before - after, after - before)
+        for (was, _), (before, after) in changed.items()
+    }
+    for (was, _), (before, after) in changed.items():
+        if _is_changed(was, before | after, first, second, is_alone=len(matters) == 1):
             return f"{was} was {_told(before - after)}, is {_told(after - before)}"
     return ""
 
 
-def _told(values: set[str]) -> str:
+_MOMENTS = frozenset(("date", "time", "weekday"))
+
+
+def _told(values: frozenset[str]) -> str:
     return " and ".join(sorted(values))
 
 
-def _is_changed(kind: str, told: frozenset[str], first: Statement, second: Statement) -> bool:
+def _is_changed(
+    kind: str, told: frozenset[str], first: Statement, second: Statement, *, is_alone: bool
+) -> bool:
     values = frozenset(word for value in told for word in (*value.split(), *value_words(value)))
     if contrast(first, second, values):
         return False
     shared = (first.anchors & second.anchors) - values
     if _differ_in_one(first, second, values) and (shared or first.words & second.words):
         return True
-    return second.has_cue and kind != _LIKING and _is_one_matter(kind, first, second, shared)
+    if kind.startswith("scale") and any(map(_IDENTIFIER.fullmatch, shared)):
+        return True
+    if not second.has_cue or not is_alone or kind == _LIKING:
+        return False
+    return _is_one_matter(kind, first, second, shared)
 
 
 _LIKING = "scale 0"
@@ -170,16 +188,22 @@ def _differ_in_one(first: Statement, second: Statement, values: frozenset[str]) 
 
 _PERSONAL = frozenset(
     (
-        *("phone-model", "car-make", "editor", "browser"),
+        *("phone-model", "car-make", "editor", "browser", "laptop"),
         *("count kilogram", "count kg", "count 公斤", "count 斤"),
     )
 )
 """Kinds of which people tell without a word of what they are: a new phone, 84 kg."""
+_LIKINGS = english_words.stems("like dislike want prefer") | {"喜欢", "讨厌", "希望"}
+"""Who likes or wants a thing does not have it."""
 
 
 def _is_one_matter(kind: str, first: Statement, second: Statement, shared: frozenset[str]) -> bool:
     """Say whether a statement that is told as a change is about what the first is about."""
-    if kind in _PERSONAL and _subjects(first) == _subjects(second) == {USER}:
+    if (
+        kind in _PERSONAL
+        and not second.words & _LIKINGS
+        and _subjects(first) == _subjects(second) == {USER}
+    ):
         return True
     lost = set(first.names) - set(second.names) - {value for _, value in first.typed}
     strangers = set(second.names) - set(first.names) - {value for _, value in second.typed}

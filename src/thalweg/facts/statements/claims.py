@@ -17,6 +17,7 @@ class Manner:
 
     polarity: Polarity = "holds"
     is_change: bool = False
+    is_correction: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Claim:
     """Telling words beside it, that it may hold for alone: `for scripts`, `at work`."""
     is_change: bool = False
     """Whether it is told as a change: `moved to`, `now`."""
+    is_instead: bool = False
+    """Whether it is told to be in the place of another value, of whatever attribute."""
 
 
 @dataclass(frozen=True, slots=True)

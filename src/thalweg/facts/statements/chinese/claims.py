@@ -69,6 +69,7 @@ def claims(clause: str, subject: str, *, is_corrected: bool) -> Iterator[Claim]:
     manner = Manner(
         "over" if cues.OVER.search(clause) else "not" if cues.is_negated(clause) else "holds",
         is_corrected or cues.is_change(clause),
+        is_corrected,
     )
     seen: set[str] = set()
     for sentence in _SENTENCES:
@@ -80,6 +81,7 @@ def claims(clause: str, subject: str, *, is_corrected: bool) -> Iterator[Claim]:
                 yield claim
     if not seen - {"birth year", "age"}:
         yield from _slot(bare, subject, manner)
+        yield from _replaced(bare, subject, manner)
         yield from _used(bare, subject, manner)
 
 
@@ -112,6 +114,7 @@ def _claim(sentence: _Sentence, found: re.Match[str], default: str, manner: Mann
         is_single=_is_single(sentence.attribute),
         polarity=manner.polarity,
         is_change=manner.is_change,
+        is_instead=sentence.attribute == "name" and manner.is_correction,
     )
 
 
@@ -153,6 +156,27 @@ def _slot(bare: str, default: str, manner: Manner) -> Iterator[Claim]:
         )
 
 
+_IS = re.compile(r"^(?P<s>[^是]{2,10})是(?P<v>[^是]+)$")
+_BECAME = re.compile(r"^(?P<s>[^换改变调]{2,10})(?:换成|改成|改为|变成|调整为)了?(?P<v>.+)$")
+_DOES = re.compile(r"^(?P<s>.{0,6}?)(?P<instead>改)?(?P<y>[喝吃坐骑看学玩穿抽])(?P<v>.+)$")
+
+
+def _replaced(bare: str, default: str, manner: Manner) -> Iterator[Claim]:
+    """Read `X是V`, and `X换成V` that replaces it; `喝V`, and `改喝V`."""
+    found = _BECAME.match(bare) or _IS.match(bare) or _DOES.match(bare)
+    if not found or not _value(found["v"]):
+        return
+    groups = found.groupdict()
+    yield Claim(
+        subject=subject_words(found["s"] or default),
+        attribute=groups.get("y") or "what it is",
+        value=_folded(_value(found["v"])),
+        polarity=manner.polarity,
+        is_change=manner.is_change,
+        is_instead=bool(groups.get("instead")) or found.re is _BECAME,
+    )
+
+
 _USES = re.compile(
     "^(?P<s>.{0,16}?)(?:是|使用|用的是|用的|用|采用|改用|换成了?|换用|换了|切换到了?|迁移到了?|转到|转用|搬到了?|"
     "升级到了?|装的是|重装成了?|开一辆|开|跑在|运行在|部署在|走|拿|精通|买了|买|发到|喜欢用|偏爱|养了?)(?P<v>.+)$"
@@ -174,9 +198,9 @@ def _used(bare: str, default: str, manner: Manner) -> Iterator[Claim]:
         return
     rest = used["v"][member.end() :]
     version = re.match(r" ?(\d+(?:\.\d+)*)", rest)
-    kind = KIND_OF[member[0]]
+    kind, slot = KIND_OF[member[0]], _SLOTTED.match(bare)
     yield Claim(
-        subject=subject_words(used["s"] or default),
+        subject=subject_words((slot or used)["s"] or default),
         attribute=kind,
         value=f"{member[0]} {version[1]}" if version else member[0],
         is_single=kind in SINGLE_KINDS,

@@ -38,7 +38,9 @@ def clauses(text: str) -> list[str]:
 
 _NO_MORE = re.compile(r"^(.{0,10}?)不(吃|喝|用|在|住|去|做)(.*?)了$")
 _ONCE = re.compile("不再|曾经?|以前|过去|从前")
-_FILLERS = re.compile("正好|一直|通常|主要|平时|非常|其实|全部|都")
+_FILLERS = re.compile(
+    "上上?个?(?:月|周|星期)|前几天|前不久|去年|今年|昨[天晚]|前天|不久前|今[早晚]|正好|一直|通常|主要|平时|非常|其实|全部|都"
+)
 
 
 def bare(clause: str) -> str:

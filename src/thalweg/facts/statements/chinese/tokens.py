@@ -19,6 +19,7 @@ _HALF = dict.fromkeys(("上午", "早上", "早晨", "清晨", "凌晨", "中午
 )
 """Hours that a part of the day adds to an hour before noon."""
 _USER = re.compile("用户(?!名|数|群|量|体验|界面|端|协议|表|中心)")
+_LIKE = re.compile("(?<![可亲热])爱(?=[吃喝看听玩])")
 _SPACE = re.compile(r"(?<=[\u3400-\u9fff])\s+|\s+(?=[\u3400-\u9fff])")
 _CLOCK = re.compile(
     rf"({'|'.join(_HALF)})?的?(?:(\d{{1,2}})[::](\d\d)|(\d{{1,2}}|[{_NUMERAL}]{{1,3}})[点时]"
@@ -76,7 +77,7 @@ def spelt(content: str) -> str:
     text = _WEEKDAY.sub(lambda m: f"周{_WEEKDAYS.find(m[1].replace('天', '日')) + 1}", text)
     text = _ONE.sub("", text)
     text = _SMALL.sub(lambda m: str(number(m[1])), text)
-    text = _USER.sub("我", text)
+    text = _LIKE.sub("喜欢", _USER.sub("我", text))
     return _SPACE.sub("", re.sub(r"\s+", " ", text).strip())
 
 

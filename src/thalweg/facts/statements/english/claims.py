@@ -61,9 +61,10 @@ _PLACEHOLDERS = {
     "O": r"(?P<o>.+?)",
     "X": r"(?:\S+(?: \S+)*?)",
     "W": r"(?P<w>\S+(?: \S+){0,4}?)",
+    "U": r"(?:user|team)",
     "N": r"(?P<v>\d[\d.]*)",
 }
-_PLACEHOLDER = re.compile(r"(?<!\(\?)(?<![\\<\w:])([SVOXWNP])(?![\w>])")
+_PLACEHOLDER = re.compile(r"(?<!\(\?)(?<![\\<\w:])([SVOXWNPU])(?![\w>])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +94,16 @@ def _sentences() -> Iterator[_Sentence]:
 _SENTENCES = tuple(_sentences())
 
 
-def claims(clause: str) -> Iterator[Claim]:
-    """List what a clause claims."""
+def claims(clause: str, *, is_corrected: bool = False) -> Iterator[Claim]:
+    """List what a clause claims.
+
+    Args:
+        clause: Of folded words.
+        is_corrected: Whether the statement is told as a correction.
+    """
     if cues.WISH.search(clause) and not _ASKS.search(clause):
         return
-    bare, manner = cues.bare(clause), _manner(clause)
+    bare, manner = cues.bare(clause), _manner(clause, is_corrected=is_corrected)
     seen: set[str] = set()
     for sentence in _SENTENCES:
         found = sentence.pattern.match(bare)
@@ -112,10 +118,13 @@ def claims(clause: str) -> Iterator[Claim]:
 _ASKS = re.compile(cues.folded("answer|would like"))
 
 
-def _manner(clause: str) -> Manner:
-    if cues.OVER.search(clause):
-        return Manner("over", cues.is_change(clause))
-    return Manner("not" if cues.NEGATION.search(clause) else "holds", cues.is_change(clause))
+def _manner(clause: str, *, is_corrected: bool) -> Manner:
+    is_over, is_negated = cues.OVER.search(clause), cues.NEGATION.search(clause)
+    return Manner(
+        "over" if is_over else "not" if is_negated else "holds",
+        is_change=is_corrected or cues.is_change(clause),
+        is_correction=is_corrected,
+    )
 
 
 def _claim(
@@ -149,6 +158,7 @@ def _claim(
         polarity="holds" if sentence.affirms else manner.polarity,
         rest=telling(rest.split()),
         is_change=manner.is_change,
+        is_instead=attribute == "name" and manner.is_correction,
     )
 
 
@@ -156,6 +166,8 @@ def _is_out_of_place(sentence: _Sentence, subject: str, has_more: bool) -> bool:
     """Say whether a sentence that fits nearly anything fits only because others do not."""
     if sentence.attribute == "age":
         return bool(set(subject.split()) & (SLOT | {"of"}))
+    if sentence.attribute == "job title":
+        return subject.rsplit(maxsplit=1)[-1] in SLOT
     if sentence.check == "where":
         return has_more or subject.rsplit(maxsplit=1)[-1] == USER
     return has_more and (sentence.attribute == "like" or sentence.attribute.startswith("relation:"))

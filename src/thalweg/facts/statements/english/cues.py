@@ -27,6 +27,7 @@ NEGATION = _any(tables.NEGATION)
 WISH = _any(tables.WISH)
 ADDITION = _any(tables.ADDITION)
 PAST = _any(tables.PAST)
+PAST_YEAR = _any(tables.PAST_YEAR)
 
 
 def is_change(text: str) -> bool:

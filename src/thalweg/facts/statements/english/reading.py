@@ -23,10 +23,16 @@ def read(content: str) -> Statement:
     words = tokens(content)
     text = " ".join(words)
     parts = tuple(cues.clauses(text))
-    claimed = tuple(dict.fromkeys(claim for part in parts for claim in claims(part)))
+    is_corrected = bool(cues.CORRECTION.search(_NOT.sub(" ", text)))
+    claimed = tuple(
+        dict.fromkeys(c for part in parts for c in claims(part, is_corrected=is_corrected))
+    )
     ordered = telling_in_order(cues.ADDITION.sub(" ", cues.NOW.sub(" ", text)).split())
     values = frozenset(typed(text))
     anchors = frozenset(ordered) - LIGHT - _GENERIC
+    is_past = cues.PAST.search(text) or (
+        cues.PAST_YEAR.search(text) and _PAST_TENSE.search(content)
+    )
     is_over = bool(parts) and all(cues.OVER.search(part) for part in parts)
     return Statement(
         claims=claimed,
@@ -35,7 +41,7 @@ def read(content: str) -> Statement:
         typed=values,
         names=names(content),
         polarity="over" if is_over else "not" if cues.NEGATION.search(text) else "holds",
-        modality="wish" if cues.WISH.search(text) else "past" if cues.PAST.search(text) else "fact",
+        modality="wish" if cues.WISH.search(text) else "past" if is_past else "fact",
         has_cue=cues.is_change(text),
         is_additional=bool(cues.ADDITION.search(text)),
         old=tuple(dict.fromkeys(words for part in parts for words in _over(part))),
@@ -58,6 +64,7 @@ def _kinds(values: frozenset[tuple[str, str]]) -> set[str]:
     return {f"a {kind}" for kind, _ in values if kind not in {"number", "date"}}
 
 
+_NOT = re.compile(r"(?<!\S)not(?!\S)")
 _ONE_OF_MANY = re.compile(r"(?<!\S)(?:hav|get|schedul|book|attend|mak|giv|send|tak) a \S+")
 _GENERIC = stems(
     "day time year month week today 1 2 3 4 5 6 7 8 9 10 good bad new old use user team say not no "
@@ -68,6 +75,9 @@ _EVENT = re.compile(
     r"\b(?:went|visited|bought|met|ran|saw|ate|attended|finished|watched|read a|flew|won|lost"
     r"|found|wrote|made|took|gave|spent|had|did|(?<!is )(?<!are )(?<!was )(?<!were )(?<!be )"
     r"(?<!been )(?<!get )(?<!got )(?<!has )(?<!have )[a-z]{2,}ed)\b(?! in\b)"
+)
+_PAST_TENSE = re.compile(
+    r"\b(?:was|were|had|did|went|ran|wrote|led|taught|spent|left|made|took|saw|[a-z]{2,}ed)\b"
 )
 _ENDS = (
     re.compile(
@@ -82,6 +92,9 @@ _ENDS = (
 )
 
 
+_REASON = re.compile(r" (?:becaus|due to|so that|after|when|in order to|to sav)\b.*$")
+
+
 def _over(clause: str) -> Iterator[frozenset[str]]:
     """List what a clause says is over."""
     for pattern in _ENDS:
@@ -89,6 +102,7 @@ def _over(clause: str) -> Iterator[frozenset[str]]:
         if found:
             yield telling(cues.NOW.sub(" ", found["o"]).split())
     if cues.OVER.search(clause):
-        words = telling(cues.OVER_WORDS.sub(" ", cues.NOW.sub(" ", clause)).split())
+        ended = _REASON.sub("", clause)
+        words = telling(cues.OVER_WORDS.sub(" ", cues.NOW.sub(" ", ended)).split())
         if words:
             yield words

@@ -28,7 +28,7 @@ _CHANGES = re.compile(
 _SWITCHES = re.compile(
     r"^(?P<s>\S+(?: \S+){0,3}?) (?:"
     + folded("switch|change|move|update")
-    + r") (?:user 's |team 's )?(?P<y>\S+) (?:from (?P<o>.+?) )?to (?P<v>.+)$"
+    + r") (?:user 's |team 's )?(?P<y>\S+(?: \S+){0,2}?) (?:from (?P<o>.+?) )?to (?P<v>.+)$"
 )
 _FAVOURITE = stem("favourite")
 _NO_SUBJECT = frozenset(("get", "do"))
@@ -38,7 +38,7 @@ def slots(bare: str, manner: Manner) -> Iterator[Claim]:
     """Read `the Y of X is V`, `X's Y was changed to V`, `X switched Y to V`."""
     for pattern in (_SWITCHES, _CHANGES, _IS):
         found = pattern.match(bare)
-        if not found or (pattern is _SWITCHES and found["y"] not in SLOT):
+        if not found or (pattern is _SWITCHES and found["y"].split()[-1] not in SLOT):
             continue
         words = [w for w in f"{found['s']} {found['y'] or ''}".split() if w not in {"'s", ","}]
         head = (found["y"] or found["s"]).split()[-1]

@@ -134,6 +134,7 @@ _PIECE = re.compile(
     r"https?://\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|@[\d-]+|[~/]?[\w$][\w./+#&:\\-]*[\w+#]|[\w$]+|'s\b|[,;.:!?()\u2014]"
 )
 _FORMER = re.compile(r"(?<!\bam )(?<!\bis )(?<!\bare )(?<!\bget )(?<!\bgot )\bused to (?=[a-z])")
+_TITLE = re.compile(r"\b(?:mr|mrs|ms|dr|prof)\. (?=\w)")
 _PARTICIPLE_ADJECTIVES = frozenset(
     "boring interesting amazing exciting missing pending willing outstanding engineering marketing "
     "building morning evening meeting king thing something nothing anything everything string ring "
@@ -166,7 +167,8 @@ def spelt(content: str) -> str:
     text = _GO.sub("golang", text).strip().lower()
     for pattern, form in _CONTRACTIONS:
         text = pattern.sub(form, text)
-    text = _FORMER.sub("formerly ", text)
+    text = re.sub(r"\bthese days\b", "nowadays", text)
+    text = _FORMER.sub("formerly ", _TITLE.sub("", text))
     text = _TENS.sub(lambda m: str(int(_NUMBER_WORDS[m[1]]) + int(_NUMBER_WORDS[m[2]])), text)
     text = re.sub(
         rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b(?!\s+(?:of|day)\b)",

@@ -20,11 +20,12 @@ _LOOKS = (
     ("date", re.compile(r"(?<!\S)@\S+")),
     ("time", re.compile(r"(?<!\S)\d\d:\d\d(?!\S)")),
     ("version", re.compile(r"(?<!\S)\d+\.\d+(?:\.\d+)*(?!\S)")),
+    ("ordinal", re.compile(r"(?<!\S)\d+th(?!\S)")),
     ("email", re.compile(r"(?<!\S)[\w.+-]+@[\w.-]+(?!\S)")),
     ("url", re.compile(r"(?<!\S)https?://\S+")),
     ("path", re.compile(r"(?<!\S)[~/][\w./-]+")),
 )
-_COUNTED = re.compile(r"(?<!\S)(\d+(?:\.\d+)?)(?: (?!@)([a-z]\S*))?")
+_COUNTED = re.compile(r"(?<!\S)(\d+(?:\.\d+)?)(?!\S)(?: (?!@)([a-z]\S*))?")
 
 
 def typed(text: str) -> Iterator[tuple[str, str]]:

@@ -54,7 +54,7 @@ ADDITION = pattern(
 """It holds beside what was known."""
 PAST = pattern(r"""
 (?:\d{4}|@\S+)年?[到至~-]+(?:\d{4}|@)|曾经?|以前|过去|当年|小时候|的时候(?=[^。.,,])|从前|
-(?<![0-9])之前|原来|\d{4}年|\d{2}年生|上大学时|去年|上个?月|前年
+(?<![0-9])之前|原来|\d{4}年|\d{2}年生|上大学时
 """)
 """It held once; nothing is told of now."""
 EVENT = pattern(

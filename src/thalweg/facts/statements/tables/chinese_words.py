@@ -8,7 +8,7 @@ import re
 from thalweg.facts.statements.tables.rows import rows
 
 _CLASSES = """
-喜欢 喜爱 热爱 爱好 钟爱 偏爱 爱喝 爱吃 爱看 爱听 爱玩 很爱 最爱 特别爱 酷爱 偏好 更喜欢 倾向于
+喜欢 喜爱 热爱 爱好 钟爱 偏爱 很爱 最爱 特别爱 酷爱 偏好 更喜欢 倾向于
     更愿意 更偏好
 讨厌 厌恶 不喜欢 不爱 反感 受不了 讨厌吃
 居住 住 住在 居住在 定居 定居在 家住 生活在 现居 常住
@@ -65,7 +65,7 @@ _CLASSES = """
 跑步 慢跑 晨跑
 健身 锻炼 运动
 旅行 旅游 出游 游玩
-去 前往 到
+坐 乘 乘坐 搭乘
 电影 影片
 照片 相片
 音乐 歌曲
@@ -107,7 +107,6 @@ _CLASSES = """
 德语 德文
 猫 猫咪 小猫 喵星人
 狗 小狗 狗狗 犬
-宠物 养
 饮食 吃
 喝 饮用 饮
 咖啡
@@ -162,12 +161,13 @@ WEAK = frozenset(
 
 LIGHT = frozenset(
     """
+    养
     喜欢 工作 管 理 管理 每 更 换 次 一 教 老师 办 公 工 位 购买 房 子 负责 学习 坐 写 觉 尽 量 请
     希望 求 样 最 起 来 从 自 起床 每天 早上 晚上 他们 它们 里面 今 年
     """.split()
 )
 """Words and letters that may be missing where four others agree."""
-_SAFE_LETTERS = frozenset("两妈爸狗犬娃买怕")
+_SAFE_LETTERS = frozenset("两妈爸狗犬娃买怕坐乘")
 """Words of one letter that are seldom part of another word."""
 
 

@@ -13,8 +13,8 @@ def phrases(table: str) -> Iterator[str]:
 
 NOW = r"""
 now ; current ; currently ; (on )?these day ; at (the )?moment ; nowadays ; at present ;
-presently ; as of (today|now|@\S+) ; from now on ; going forward ; lately ; recently ; just ;
-instead ; anymore ; any more ; any longer ; by now ; meanwhile ; today ; already ; finally ;
+presently ; yesterday ; as of (today|now|@\S+) ; from now on ; going forward ; lately ; recently ;
+just ; instead ; anymore ; any more ; any longer ; by now ; meanwhile ; today ; already ; finally ;
 since ; eventually ; new
 """
 """It holds now, and perhaps did not before."""
@@ -22,8 +22,8 @@ CHANGE = r"""
 switch ; move ; change ; relocate ; migrate ; replace ; become ; update ; upgrade ;
 downgrade ; turn ; rename ; push ; postpone ; reschedule ; extend ; shorten ; raise ;
 increase ; reduce ; lower ; cut ; convert ; shift ; swap ; trade ; transfer ; promote ;
-take over ; hand over ; took over ; begin ; stop ; quit ; leave ; give up ; no longer ;
-go back ; back ; grow ; rather than ; instead of ; be down to ; be up to ; pick up ;
+take over ; hand over ; took over ; begin(?! at| on) ; stop(?! at| on) ; quit ;
+leave ; give up ; no longer ; go back ; back ; grow ; rather than ; instead of ; be down to ; be up to ; pick up ;
 get a new ; bump ; bring forward ; be set to ; adopt ; drop ; retire ; gone ; cancel ;
 resign ; sell ; break up ; divorc ; join ; since .* ; now that ; go up ; go down ; rise ;
 fall ; settle on ; reassign ; ditch ; abandon ; abolish ; die ; pass away ; recover ;
@@ -39,7 +39,7 @@ scratch that ; my bad ; to be precise ; i misremember ; misremember
 """It is told as a correction."""
 OVER = r"""
 no longer ; not .* anymore ; not .* any more ; not .* any longer ; stop ; quit ; give up ;
-formerly ; be gone ; be over ; die ; pass away ; break up with ; leave (?!at|on|for|from|in) ;
+formerly ; be gone ; be over ; die ; pass away ; break up with ; leave(?! at| on| for| from| in) ;
 resign from ; cancel ; get rid of ; sell ; be do with ; drop ; be retire ; be discontinue ;
 move away from ; move on from ; be shut down ; ditch ; abandon ; be no more ; be dead ;
 graduate from
@@ -70,14 +70,16 @@ on the side ; a 2th ; a 3th ; 2th job ; as well as ; both ; one more ; an other
 """
 """It holds beside what was known."""
 PAST = r"""
-from @?\d\S* (to|until|till) @?\d\S* ; in @?(19|20)\d\d(-\S+)? ; formerly ; back then ;
+from @?\d\S* (to|until|till) @?\d\S* ; formerly ; back then ;
 in the past ; as a (student|child|kid|teenager) ; years? ago ; previous ; previously ;
-former ; once ; when user be ; until @?\d\S* ; originally
+former ; once ; when user be ; (work|live|be|study) .* until @?\d\S* ; originally
 """
 """It held once; nothing is told of now."""
+PAST_YEAR = r"in @?(19|20)\d\d(-\S+)?"
+"""The same, where it is told in the past tense."""
 LEAD_INS = r"""
-actually ; by the way ; fyi ; update ; correction ; small correction ; remember that? ;
-note that? ; just so you know ; also ; well ; so ; hey ; ok ; okay ; yes ; please ; hm ;
+typo ; i be wrong ; user be wrong ; actually ; by the way ; fyi ; update ; correction ;
+small correction ; remember that? ; note that? ; just so you know ; also ; well ; so ; hey ; ok ; okay ; yes ; please ; hm ;
 sorry ; user (?:say|mention|clarify|state|report|note|explain) that? ; user mean ;
 user ask for ; oops ; no ; it turn out that? ; in fact
 """

@@ -32,6 +32,7 @@ birthday | S 's birthday be (on )?V:day
 birthday | S celebrate (user 's )?birthday on V
 birth year | S be born in V:year
 birth year | S be born in .+ in (?P<v>(19|20)\\d\\d)$
+birth year | S 's (year of birth|birth year) be V:year
 birth year | V:year be S 's year of birth
 age | S 's age be N
 age | S be N( year( old)?)?$
@@ -83,8 +84,8 @@ wake time | S (wake|be wak)( up)? (at|by|around) V:day
 wake time | daily S (wake|be wak)( up)? (at|by|around) V:day
 bedtime | S sleep (at|by|around) V:day
 commute | S (commute|get to work|go to work|travel to work) (by|on|with) a? V
-commute | S (take|ride) a? (?P<v>.+) to work
-commute | S (?P<v>bike|walk|drive) to work
+commute | S (take|ride) a? (?P<v>.+) to (work|office|school)
+commute | S (?P<v>bike|walk|drive) to (work|office|school)
 weight | S weigh (?P<v>\\d+(?:\\.\\d+)? \\S+)
 height | S be (?P<v>\\d+(?:\\.\\d+)? (?:cm|m|metre|feet|inch)\\S*)( tall)?$
 deadline | S (be due|must be finish|hav to be finish|need to be finish|hav to be do|must be do|
@@ -92,6 +93,9 @@ deadline | S (be due|must be finish|hav to be finish|need to be finish|hav to be
 deadline | S be deadline (on |by )?V:day
 when | S be (on|at|schedule for|plan for) V:day
 when | S (take place|happen|begin|start|leave|depart|be hold) (on|at) V:day
+when | S (end|expire|close|run out) (in|on|at) V:day
+when | U (extend|move|push|postpone|delay|reschedule|shift|renew) (user 's )?W (to|until)
+  V:day
 port | S (listen|run|be|answer|be reachable|be serve) (on|at) port N
 port | S use port N
 owner | P own S$
@@ -103,7 +107,7 @@ lead | P lead S
 lead | S be lead by V
 reviewer | P review S
 deployment | S (be )?(deploy|host) (on|to|at|with|by|through|via) V
-deployment | S deploy W (with|by|through|via|to) V
+deployment | S (deploy|host) W (with|by|through|via|to|on|at) V
 answer language | (always )?(answer|write|speak) (to user )?in V:any
 answer language | S (want|like|prefer|would like) answer (to be )?(in|write in) V
 answer length | S (want|like|prefer|would like|ask for) V:scale answer

@@ -128,7 +128,7 @@ course class
 book novel
 newspaper paper
 money cash
-salary pay wage earnings income
+salary wage earnings income
 price cost
 expensive costly pricey
 cheap inexpensive affordable

@@ -53,6 +53,8 @@ search-engine : google, duckduckgo, bing, kagi, baidu, 百度
 message-queue : kafka, rabbitmq, nats, sqs, pulsar, celery, activemq, redis streams
 container-tool : docker, podman, kubernetes, nomad, docker swarm, docker compose, containerd
 assistant : chatgpt, claude, gemini, copilot, github copilot, cursor, deepseek, kimi
+laptop : macbook, macbook pro, macbook air, thinkpad, surface, surface laptop, dell xps, xps,
+  zenbook, chromebook, ideapad, matebook, imac, mac mini
 car-make : tesla, toyota, honda, ford, bmw, audi, volkswagen, vw, mercedes, mercedes-benz, volvo,
   mazda, subaru, nissan, hyundai, kia, lexus, porsche, jeep, chevrolet, skoda, renault, peugeot,
   fiat, mini, prius, civic, corolla, golf, polo, byd, rivian, polestar, camry, accord, model 3,
@@ -91,6 +93,15 @@ def _members() -> dict[str, tuple[str, ...]]:
 KINDS = _members()
 """Kinds with their members, as they are written."""
 SINGLE_KINDS = frozenset(
-    {"editor", "browser", "phone-model", "phone-system", "shell", "terminal", "search-engine"}
+    {
+        "editor",
+        "browser",
+        "laptop",
+        "phone-model",
+        "phone-system",
+        "shell",
+        "terminal",
+        "search-engine",
+    }
 )
 """Kinds of which somebody who names one, and nothing to set it apart, has only that one."""
