@@ -14,7 +14,8 @@ def phrases(table: str) -> Iterator[str]:
 NOW = r"""
 now ; current ; currently ; (on )?these day ; at (the )?moment ; nowadays ; at present ;
 presently ; yesterday ; as of (today|now|@\S+) ; from now on ; going forward ; lately ; recently ;
-just ; instead ; anymore ; any more ; any longer ; by now ; meanwhile ; today ; already ; finally ;
+just ; instead ; anymore ; any more ; any longer ; by now ; meanwhile ; today ; already ;
+finally ;
 since ; eventually ; new
 """
 """It holds now, and perhaps did not before."""
@@ -23,7 +24,8 @@ switch ; move ; change ; relocate ; migrate ; replace ; become ; update ; upgrad
 downgrade ; turn ; rename ; push ; postpone ; reschedule ; extend ; shorten ; raise ;
 increase ; reduce ; lower ; cut ; convert ; shift ; swap ; trade ; transfer ; promote ;
 take over ; hand over ; took over ; begin(?! at| on) ; stop(?! at| on) ; quit ;
-leave ; give up ; no longer ; go back ; back ; grow ; rather than ; instead of ; be down to ; be up to ; pick up ;
+leave ; give up ; no longer ; go back ; back ; grow ; rather than ; instead of ; be down to ;
+be up to ; pick up ;
 get a new ; bump ; bring forward ; be set to ; adopt ; drop ; retire ; gone ; cancel ;
 resign ; sell ; break up ; divorc ; join ; since .* ; now that ; go up ; go down ; rise ;
 fall ; settle on ; reassign ; ditch ; abandon ; abolish ; die ; pass away ; recover ;
@@ -79,7 +81,8 @@ PAST_YEAR = r"in @?(19|20)\d\d(-\S+)?"
 """The same, where it is told in the past tense."""
 LEAD_INS = r"""
 typo ; i be wrong ; user be wrong ; actually ; by the way ; fyi ; update ; correction ;
-small correction ; remember that? ; note that? ; just so you know ; also ; well ; so ; hey ; ok ; okay ; yes ; please ; hm ;
+small correction ; remember that? ; note that? ; just so you know ; also ; well ; so ; hey ;
+ok ; okay ; yes ; please ; hm ;
 sorry ; user (?:say|mention|clarify|state|report|note|explain) that? ; user mean ;
 user ask for ; oops ; no ; it turn out that? ; in fact
 """
