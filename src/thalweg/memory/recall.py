@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from thalweg.archive.blobs import decode
 from thalweg.facts.found import Item
 from thalweg.facts.values import Turn
+from thalweg.memory import threads
 from thalweg.memory.index import FACTS
 from thalweg.memory.records import read_fact, read_turn
 from thalweg.memory.scoped import Scoped
@@ -17,6 +18,17 @@ def items(scoped: Scoped, numbers: Sequence[int]) -> list[Item]:
     if len(found) < len(wanted):
         found |= _facts(scoped, [number for number in wanted if number not in found])
     return [found[number] for number in wanted if number in found]
+
+
+def newest(scoped: Scoped, thread: str, limit: int) -> list[int]:
+    """List the newest pieces of a thread; see `MemoryStore.newest`."""
+    number = threads.look(scoped.db, scoped.digests, thread).number
+    rows = scoped.db.rows(
+        "SELECT number FROM memory_item WHERE scope = ? AND thread = ?"
+        " ORDER BY seq DESC, place DESC LIMIT ?",
+        (scoped.id, number, limit),
+    )
+    return [found for (found,) in rows] if number else []
 
 
 def _turns(scoped: Scoped, numbers: Sequence[int]) -> dict[int, Item]:
@@ -53,9 +65,8 @@ def _names(scoped: Scoped, threads: Collection[int]) -> dict[int, str]:
 def _facts(scoped: Scoped, numbers: Sequence[int]) -> dict[int, Item]:
     rows = scoped.db.rows_by(
         "SELECT i.number, f.body FROM memory_item i JOIN memory_fact f"
-        f" ON f.scope = i.scope AND f.fact = i.seq AND i.thread = {FACTS}"
-        " WHERE i.scope = ? AND i.number",
+        " ON f.scope = i.scope AND f.fact = i.seq WHERE i.scope = ? AND i.thread = ? AND i.number",
         numbers,
-        (scoped.id,),
+        (scoped.id, FACTS),
     )
     return {number: Item(number, fact=read_fact(body)) for number, body in rows}

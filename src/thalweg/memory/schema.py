@@ -148,7 +148,6 @@ SCOPED = (
     "memory_item",
     "memory_word",
     "memory_posting",
-    "memory_vector",
 )
 """Tables whose rows only those may see who are in their scope."""
 
