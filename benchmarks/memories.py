@@ -29,7 +29,7 @@ well sound next never these where before thought read long watch big story enoug
 little went found creating writing start both beautiful dog city team hiking trip wait than stuff
 heard school health night moment hang journey goals ago road car talk passion only try movie food
 bring guess share those each super cooking weekend into together challenge believe mind year few
-""".split()
+""".split()  # noqa: SIM905 (as it is read)
 _SYLLABLES = (
     "ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "qui", "ro", "sha",
     "tre", "un", "ver", "wo", "zel", "ar", "en", "is", "or",
@@ -53,7 +53,7 @@ class Chat:
     def turns(self, number: int) -> Iterator[Turn]:
         """Make up what is said next, twenty turns a day."""
         for n in range(self._said, self._said + number):
-            size = self._dice.randint(60, 300) if n % 12 == 11 else self._dice.randint(4, 40)
+            size = self._dice.randint(60, 300) if n % 12 == 0 else self._dice.randint(4, 40)
             day = n // 20
             yield Turn(
                 thread="",
@@ -69,7 +69,7 @@ class Chat:
 
     def question(self, turn: Turn) -> str:
         """Ask for something that was said; a few of the words were not said there."""
-        told = [word for word in turn.text.replace(".", "").lower().split()]
+        told = turn.text.replace(".", "").lower().split()
         words = [word for word in told if word not in self._stop_words]
         some = self._dice.sample(words, min(len(words), self._dice.randint(2, 6)))
         others = [w for w in self._draw(self._dice.randint(0, 3)) if w not in self._stop_words]

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
-
 from benchmarks.memories import Chat
 from tests.postgres import fresh_database, running_server
+
 from thalweg.facts.changes import Put
 from thalweg.facts.question import ask
 from thalweg.facts.ranking import REACH, Scale, links, rank, shortlist, worth_reading
@@ -28,6 +28,7 @@ SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 QUESTIONS = 200
 THREAD = 400
 """Turns of a thread at most."""
+FACT_CHARS = 200
 STORED = 500
 WRITTEN = 200
 OWNERS = 1_000
@@ -149,7 +150,7 @@ def recall(names: Sequence[str], most: int, folder: str | None) -> None:
 
 def facts(number: int) -> list[Fact]:
     """Make up facts."""
-    turns = [turn for turn in Chat(2).turns(2 * number) if len(turn.text) < 200][:number]
+    turns = [turn for turn in Chat(2).turns(2 * number) if len(turn.text) < FACT_CHARS][:number]
     return [
         Fact(
             id=FactId(f"fact-{n}"),
@@ -187,7 +188,7 @@ def seeds(names: Sequence[str], most: int, folder: str | None) -> None:
 
         theirs, _ = measured(formula, texts)
         contents = [fact.content for fact in made]
-        real = f"{measured(lambda text: fit(contents, text), texts)[0]:.1f} ms" if fit else "–"  # noqa: B023 (called at once)
+        real = f"{measured(lambda text: fit(contents, text), texts)[0]:.1f} ms" if fit else "none"  # noqa: B023 (called at once)
         for name in names:
             with opened(name, folder) as place:
                 put(place.store, SCOPE, made)
