@@ -205,8 +205,8 @@ class Calibration:
         return int(tokens / (self.factor * (1 + self.MARGIN)))
 
 
-SECTIONS = ("system", "tools", "memory", "skills", "history", "summary")
-"""The sections of a request, in the order they are sent."""
+SECTIONS = ("system", "tools", "memory", "skills", "added", "history", "summary")
+"""The sections of a request; `added` is what other middleware adds to it unasked."""
 
 
 @dataclass(slots=True)

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import get_args
 
 from thalweg.context.budget import Budget
-from thalweg.context.window import Beside, Window, is_blank
+from thalweg.context.window import Window, is_blank
 from thalweg.entries import Entry, Message
 from thalweg.prompts import prompt
 from thalweg.tokens import measure
@@ -33,7 +32,8 @@ class Scene:
     @property
     def fixed(self) -> int:
         """Tokens that no edit can free: the system prompt, and what goes beside the messages."""
-        return sum(self.window.ledger.tokens[section] for section in get_args(Beside))
+        beside, ledger = self.window.beside, self.window.ledger.tokens
+        return sum(beside.values()) + ledger["system"] - beside.get("system", 0)
 
     @property
     def spoken(self) -> int:

@@ -35,7 +35,7 @@ def squeeze(scene: Scene) -> Iterator[Sequence[Edit]]:
     """
     if not excess(scene):
         return
-    for rung in (_folds, _rewrites, _smaller_records):
+    for rung in (_folds, _without_inserts, _rewrites, _smaller_records):
         for edits in rung(scene):
             yield edits
             if not excess(scene):
@@ -53,6 +53,13 @@ def _folds(scene: Scene) -> Iterator[Sequence[Edit]]:
         )
         if fold is not None and fold.freed > 0:
             yield (fold, *plan_tail(scene, fold.last))
+
+
+def _without_inserts(scene: Scene) -> Iterator[Sequence[Edit]]:
+    """Let go of what was put between the messages: none of it is the thread's, so none is lost."""
+    if scene.window.inserts:
+        scene.window.set_inserts({})
+        yield ()
 
 
 def _rewrites(scene: Scene) -> Iterator[Sequence[Edit]]:

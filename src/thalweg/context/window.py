@@ -9,7 +9,7 @@ Adding a message and asking for the totals cost the same however long the thread
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -25,7 +25,7 @@ NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
     prompt(name).render() for name in ("no_result", "no_answer", "no_words", "begins")
 )
 
-Beside = Literal["system", "tools", "memory", "skills"]
+Beside = Literal["system", "tools", "memory", "skills", "added"]
 """Sections of what a request carries beside its messages, in the order they are sent."""
 
 
@@ -36,7 +36,8 @@ class Item:
     message: Message
     """What is sent: the very object that arrived, unless an edit or an odd id changes it."""
     position: int
-    """Position of the message it shows; -1 for a record, a note or a placeholder."""
+    """Position of the message it shows, or stands before; -1 for a record, a note or a
+    placeholder."""
     tokens: int
     size_bytes: int = 0
     media: int = 0
@@ -72,6 +73,8 @@ class Window:
     """Grows whenever an item that was sent changes: the prefix is not the same."""
     head: int = 0
     """How many leading items no cut may touch: system prompt, record, kept messages."""
+    inserts: Mapping[str, Item] = field(default_factory=dict)
+    """What stands before messages of the user, by their `uid`; `set_inserts` says it."""
     _system: list[Entry] = field(default_factory=list)
     _open: list[Entry] = field(default_factory=list)
     """The last assistant message and what came since: the turn that may still grow."""
@@ -91,6 +94,38 @@ class Window:
         """
         self.ledger.add(section, tokens - self.beside.get(section, 0))
         self.beside[section] = tokens
+
+    def set_inserts(self, inserts: Mapping[str, Message]) -> None:
+        """Say what stands before messages of the user: what memory knows, for instance.
+
+        It counts, it is sent as long as its message is, and goes with it. It is in no log: a
+        later word takes the place of the one before it.
+
+        Args:
+            inserts: By the `uid` of the message each stands before.
+        """
+        known = {uid: item.message for uid, item in self.inserts.items()}
+        if inserts == known:
+            return
+        changed = {uid for uid in {*inserts, *known} if inserts.get(uid) != known.get(uid)}
+        again = {uid: self._inserted(inserts[uid]) for uid in inserts if uid in changed}
+        self.inserts = {uid: again.get(uid) or self.inserts[uid] for uid in inserts}
+        places = {p for p, entry in self.entries.items() if entry.message.uid in changed}
+        if places <= {entry.position for entry in self._open}:
+            self._dirty = self._dirty or bool(places)
+            self.settle()
+        else:
+            self._rebuild()
+
+    def _inserted(self, message: Message) -> Item:
+        size = measure(message, self.count, self.model)
+        return Item(message, -1, size.tokens, size.bytes, size.media, "memory")
+
+    @property
+    def inserted(self) -> set[str]:
+        """The messages that something stands before, by `uid`."""
+        live = {entry.message.uid for entry in self.entries.values()}
+        return live.intersection(self.inserts)
 
     def add(self, entry: Entry) -> None:
         """Take in the thread's next entry."""
@@ -163,9 +198,16 @@ class Window:
             if (entry.answers and entry.answers.id in ids) or self._is_silent(entry):
                 continue
             alone = False
-            yield self._item(entry)
+            yield from self._with_insert(entry)
         if alone:
             yield self._note(Message("user", (Text(NO_ANSWER),), kind="injected"), opens=False)
+
+    def _with_insert(self, entry: Entry) -> Iterator[Item]:
+        """Lay out a message with what stands before it; no cut parts the two."""
+        insert = self.inserts.get(entry.message.uid) if entry.is_request else None
+        if insert is not None:
+            yield replace(insert, position=entry.position)
+        yield self._item(entry, opens=insert is None)
 
     def _turns(self, positions: Iterable[int]) -> Iterator[list[Entry]]:
         """Part entries where the assistant speaks."""
@@ -218,7 +260,7 @@ class Window:
         return Item(message, -1, size.tokens, size.bytes, opens=opens)
 
     def _push(self, item: Item) -> None:
-        if item.opens and item.section == "history":
+        if item.opens and item.section in {"history", "memory"}:
             self._cuts.append(len(self.items))
         self.items.append(item)
         self._sums.append(self._sums[-1] + item.tokens)

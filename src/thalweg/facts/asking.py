@@ -6,7 +6,7 @@ from collections import Counter as Tally
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 
 from thalweg.facts.portions import Portion
@@ -30,6 +30,8 @@ class Question:
     text: str
     names: Mapping[str, FactId]
     """The names that facts have in the question."""
+    examples: tuple[tuple[str, str], ...] = ()
+    """Questions with their answers, which stand before it."""
 
 
 def ask_for_facts(
@@ -52,12 +54,8 @@ def ask_for_facts(
         lines.append(f"{_heading(turn, number, mark, learns=learns)}\n{text}")
     like = similar_facts(known, " ".join(turn.text for turn in portion.turns))
     names = {f"F{number}": fact.id for number, fact in enumerate(like, start=1)}
-    told = [f"{name}: {_told(fact)}" for name, fact in zip(names, like, strict=True)]
-    rules = prompt("learn").render(
-        bands=prompt("learn_bands").text, example=_example(mark), mark=mark
-    )
-    text = prompt("learn_turns").render(known="\n".join(told) or "none", turns="\n\n".join(lines))
-    return Question(rules, text, names)
+    rules = prompt("learn").render(bands=prompt("learn_bands").text, mark=mark)
+    return Question(rules, _turns_text(map(_told, like), lines), names, _examples())
 
 
 def _heading(turn: Turn, number: int, mark: str, *, learns: bool) -> str:
@@ -115,19 +113,25 @@ def similar_facts(facts: Sequence[Fact], text: str, most: int = KNOWN_FACTS) -> 
     return [facts[k] for k in order[:most] if scores[k] > 0]
 
 
-@lru_cache(maxsize=8)
-def _example(mark: str) -> str:
-    """Write the example that the rules end with, in the very form of questions and answers."""
-    given = json.loads(
-        (files("thalweg.prompts") / "learn_example.json").read_text(encoding="utf-8")
-    )
-    turns = [
-        Turn("", number, "user", row["text"], row["said_at"], Trust.USER)
-        for number, row in enumerate(given["turns"], start=1)
-    ]
-    shown = [f"{_heading(t, t.seq, mark, learns=True)}\n{t.text}" for t in turns]
-    answer = json.dumps({"facts": given["facts"]}, ensure_ascii=False)
-    return "\n\n".join([*shown, answer])
+@cache
+def _examples() -> tuple[tuple[str, str], ...]:
+    """Write the examples of questions and answers in the very form of questions and answers."""
+    text = (files("thalweg.prompts") / "learn_examples.json").read_text(encoding="utf-8")
+    found: list[tuple[str, str]] = []
+    for given in json.loads(text):
+        turns = [
+            Turn("", seq, "user", row["text"], row["said_at"], Trust.USER)
+            for seq, row in enumerate(given["turns"], start=1)
+        ]
+        shown = [f"{_heading(t, t.seq, MARK, learns=True)}\n{t.text}" for t in turns]
+        answer = json.dumps({"facts": given["facts"]}, ensure_ascii=False)
+        found.append((_turns_text(given["known"], shown), answer))
+    return tuple(found)
+
+
+def _turns_text(known: Iterable[str], turns: Iterable[str]) -> str:
+    named = [f"F{number}: {told}" for number, told in enumerate(known, start=1)]
+    return prompt("learn_turns").render(known="\n".join(named) or "none", turns="\n\n".join(turns))
 
 
 def ask_for_profile(

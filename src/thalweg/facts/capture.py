@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from thalweg.entries import Message
-from thalweg.facts.own_words import own_words
+from thalweg.facts.own_words import own_words, without_markers
 from thalweg.facts.secrets import redact
 from thalweg.facts.settings import WEB_TOOLS
 from thalweg.facts.values import Trust, Turn
@@ -62,20 +62,22 @@ def captured_turns(
         role = _role(message)
         if role is None or position < since:
             continue
-        if text := _own_text(message):
-            turns.append(
-                Turn(
-                    thread=thread,
-                    seq=0,
-                    role=role,
-                    text=text,
-                    said_at=message.at or now,
-                    trust=Trust.USER if role == "user" else trust,
-                    author=message.name if role == "user" else "",
-                    position=position,
-                    uid=message.uid or _digest(thread, position, message),
-                )
+        text = redact(own_words(without_memory(message.text))).strip()
+        if not without_markers(text).strip():
+            continue
+        turns.append(
+            Turn(
+                thread=thread,
+                seq=0,
+                role=role,
+                text=text,
+                said_at=message.at or now,
+                trust=Trust.USER if role == "user" else trust,
+                author=message.name if role == "user" else "",
+                position=position,
+                uid=message.uid or _digest(thread, position, message),
             )
+        )
     return turns
 
 
@@ -118,10 +120,6 @@ def _role(message: Message) -> Literal["user", "assistant"] | None:
     if message.role == "assistant" and not message.calls:
         return "assistant"
     return None
-
-
-def _own_text(message: Message) -> str:
-    return redact(own_words(without_memory(message.text))).strip()
 
 
 def without_memory(text: str) -> str:

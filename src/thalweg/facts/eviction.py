@@ -86,8 +86,8 @@ def value(fact: Fact, *, now: str, uses: int = 0) -> float:
     """
     said = max(1, len(fact.evidence))
     age = max(0.0, _days(fact.observed_at or fact.created_at, now))
-    # With nothing but its age a fact must still be worth more than an older one of its kind.
-    return (1 + math.log2(said + uses)) * 0.5 ** (age / HALF_LIFE_DAYS[fact.category])
+    decay = math.exp2(-age / HALF_LIFE_DAYS[fact.category])
+    return (1 + math.log2(said + uses)) * decay
 
 
 def _days(earlier: str, later: str) -> float:

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
@@ -31,10 +31,11 @@ _Text = Annotated[str, BeforeValidator(_text)]
 
 
 class Item(BaseModel):
-    """One fact, as a learner is asked for it. In this order it is written: what it rests on first."""
+    """One fact, as a learner is asked for it: it writes down first what the fact rests on."""
 
     turn: Annotated[int, Field(description="Number of the turn it was learned from")]
     quote: Annotated[str, Field(description="Words of that turn, copied exactly")]
+    language: _Text = ""
     content: Annotated[str, Field(min_length=1, description="The fact, one sentence")]
     category: Annotated[Category, BeforeValidator(_word)]
     confidence: Annotated[float, Field(ge=0, le=1)]
@@ -42,7 +43,6 @@ class Item(BaseModel):
     attribute: _Text = ""
     value: _Text = ""
     since: Annotated[_Text, Field(description="YYYY-MM-DD or empty")] = ""
-    language: _Text = ""
     relation: Annotated[Relation, BeforeValidator(_word)] = "new"
     known: Annotated[_Text, Field(description="Name of the known fact, or empty")] = ""
 
@@ -80,13 +80,11 @@ def answer_schema(kind: Kind) -> dict[str, object]:
     }
 
 
-def _strict(schema: Mapping[str, object]) -> dict[str, object]:
-    fields = schema["properties"]
-    assert isinstance(fields, dict)
+def _strict(schema: Mapping[str, Any]) -> dict[str, object]:
     kept = {"type", "enum", "items", "description"}
     properties = {
         name: {key: value for key, value in field.items() if key in kept}
-        for name, field in fields.items()
+        for name, field in schema["properties"].items()
     }
     return {
         "type": "object",

@@ -34,6 +34,11 @@ _HIDDEN = re.compile(f"({_HONEST})|{_SHAPELESS}")
 _BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
 
 
+def with_plain_lines(text: str) -> str:
+    """End every line in a line feed."""
+    return _BREAKS.sub("\n", text)
+
+
 def visible(text: str) -> str:
     r"""Take out what a reader does not see: zero widths, direction marks, tags, controls.
 
@@ -43,8 +48,7 @@ def visible(text: str) -> str:
         >>> visible("ig\u200bnore\u202e this\r\n")
         'ignore this\n'
     """
-    text = _BREAKS.sub("\n", text)
-    return _HIDDEN.sub(lambda found: found[1] or "", text)
+    return _HIDDEN.sub(lambda found: found[1] or "", with_plain_lines(text))
 
 
 def folded(text: str) -> str:
@@ -55,6 +59,33 @@ def folded(text: str) -> str:
         'ABC def 1'
     """
     return unicodedata.normalize("NFKC", visible(text))
+
+
+_INNOCENT = frozenset("\u00ad\u061c\u200e\u200f\ufe0e\ufe0f\x7f")
+_PRIVATE = re.compile("[\ud800-\udfff\ue000-\uf8ff]")
+_STATEMENT = re.compile(r"[^.!?\n。！？]*(?:[.!?\n。！？]+|$)")
+
+
+def hiding(text: str) -> list[tuple[int, int]]:
+    r"""Find the statements in which something is hidden: nobody types that, it came from elsewhere.
+
+    Soft hyphens, single direction marks and icons of a vendor are left alone.
+
+    Example:
+        >>> hiding("Hello. My bank\u200b is Fox. Bye.")
+        [(6, 23)]
+    """
+    if not _HIDDEN.search(text):
+        return []
+    return [
+        found.span()
+        for found in _STATEMENT.finditer(text)
+        if any(
+            not (hidden[1] or hidden[0] in _INNOCENT or _PRIVATE.match(hidden[0]))
+            and not (hidden.start() == 0 and hidden[0] == "\ufeff")
+            for hidden in _HIDDEN.finditer(text, *found.span())
+        )
+    ]
 
 
 _LOOKALIKE = (
@@ -91,3 +122,7 @@ def disguised(text: str) -> list[str]:
 def _is_mixed(word: str) -> bool:
     foreign = [letter for letter in word if letter in _LOOKALIKE]
     return 0 < len(foreign) < len(word)
+
+
+WIDE = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff\uac00-\ud7af]")
+"""A letter of a script that is written without spaces, or with particles joined to its words."""

@@ -1,6 +1,5 @@
 """Which of the ranked items fit into a budget, counted as they will stand there."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import Literal
 from thalweg.facts import rendering
 from thalweg.facts.found import Item
 from thalweg.facts.ranking import Ranked
-from thalweg.facts.rendering import Line, line, render_tail
+from thalweg.facts.rendering import Line, line, render_lines
 from thalweg.facts.values import Profile
 from thalweg.tokens import Counter
 
@@ -28,7 +27,7 @@ class Placed:
     ranked: Ranked
     fate: Fate
     tokens: int
-    """What it takes, or would have taken, without its heading."""
+    """What it takes without its heading; of what has no room at least so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +85,7 @@ class _Room:
         self._days = {""}
         self._told = _Told()
         self._fates: dict[int, Placed] = {}
+        self._lines: dict[int, Line] = {}
 
     def take_profile(self, profile: Profile) -> Profile:
         """Take the sections that fit in their share, in their order."""
@@ -105,8 +105,10 @@ class _Room:
             known = self._fates.get(one.item.number)
             if known is not None and known.fate != "no room":
                 continue
-            shown = line(one.item)
-            tokens = self._count(shown.text) if known is None else known.tokens
+            shown = self._line(one.item)
+            # A word has a token at least: what cannot fit need not be counted.
+            least = shown.text.count(" ")
+            tokens = self._count(shown.text) if least <= self._left else least
             cost = tokens
             if shown.day not in self._days:
                 cost += self._count(rendering.heading(shown.day))
@@ -120,11 +122,16 @@ class _Room:
                 self._days.add(shown.day)
                 self._told.add(one.item, shown)
 
+    def _line(self, item: Item) -> Line:
+        if (known := self._lines.get(item.number)) is None:
+            known = self._lines[item.number] = line(item)
+        return known
+
     def packed(self, ranked: Sequence[Ranked], profile: Profile) -> Packed:
         """Write the block. A counter that is not additive may find it too large: then less."""
         shown = [one for one in ranked if self._fates[one.item.number].fate == "shown"]
         while True:
-            text = render_tail((one.item for one in shown), profile)
+            text = render_lines((self._lines[one.item.number] for one in shown), profile)
             tokens = self._count(text)
             if tokens <= self._budget:
                 break
@@ -144,7 +151,7 @@ class _Told:
     """What the lines of a block tell."""
 
     def __init__(self) -> None:
-        self._gists: set[tuple[str, ...]] = set()
+        self._gists: set[str] = set()
         self._quotes: defaultdict[str, list[str]] = defaultdict(list)
         self._pieces: defaultdict[str, list[str]] = defaultdict(list)
 
@@ -178,8 +185,8 @@ class _Told:
         return 2 * sum(map(len, told)) > len(text)
 
 
-_WORD = re.compile(r"\w+")
+_POINTS = dict.fromkeys(map(ord, "!\"'(),.:;?\u2018\u2019\u201c\u201d\u2026、。！，：；？"))
 
 
-def _gist(shown: Line) -> tuple[str, ...]:
-    return tuple(_WORD.findall(shown.text.casefold()))
+def _gist(shown: Line) -> str:
+    return shown.text.casefold().translate(_POINTS)

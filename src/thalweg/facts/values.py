@@ -20,6 +20,11 @@ Status = Literal["active", "superseded", "quarantined", "expired"]
 want of room and are recalled no more."""
 
 
+Mode = Literal["on", "read_only", "incognito", "off"]
+"""What memory does with a thread. `read_only`: it recalls and learns nothing; `incognito` and
+`off`: neither, and `incognito` threads leave no turn."""
+
+
 class Trust(IntEnum):
     """Who is behind a text. What is derived from several has the least trust of them.
 
@@ -119,6 +124,8 @@ class Fact:
     """`user`, `import`, `agent` (its tool `remember`), or `learned:MODEL`."""
     protected: bool = False
     """Never let go of for want of room, never changed by what is learned."""
+    extra: str = ""
+    """A JSON object: what a document told of it that has no place here. Exports tell it again."""
 
 
 SectionName = Literal[

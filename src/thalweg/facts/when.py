@@ -55,6 +55,14 @@ def find_times(text: str, today: date) -> list[When]:
     return found
 
 
+def dated(text: str, said_at: str) -> str:
+    """Do as `absolute` does, by a time in ISO 8601; without one the text stays as it is."""
+    try:
+        return absolute(text, date.fromisoformat(said_at[:10]))
+    except ValueError:
+        return text
+
+
 def absolute(text: str, said: date) -> str:
     """Put the date in the place of every time that was told from the day it was said on.
 

@@ -16,6 +16,7 @@ _DIGITS = {
     "八": 8, "九": 9,
 }  # fmt: skip
 _NUMBER = r"(?:\d{1,4}|[〇零一二两三四五六七八九十百]{1,5}|几)"
+_TIMES = {"十": 10, "百": 100, "千": 1_000}
 _YEARS_AWAY = {"大前年": -3, "前年": -2, "去年": -1, "今年": 0, "本年": 0, "明年": 1, "后年": 2}
 _YEAR = (
     r"(?:(?P<year>\d{4}|[〇零一二三四五六七八九]{4})\s*年|(?<!\d)(?P<short>\d{2})\s*年(?=\d|的|底|初)"
@@ -50,7 +51,7 @@ FUTURE = re.compile("将|打算|计划|准备|即将|截止|下次|明[天年]|�
 
 
 def number(text: str) -> int:
-    """Read a number in digits or in Chinese, below a thousand; a year digit by digit.
+    """Read a number in digits or in Chinese, below ten thousand; a year digit by digit.
 
     Example:
         >>> [number(text) for text in ("三", "十二", "二十", "两", "8", "二〇二三")]
@@ -64,8 +65,8 @@ def number(text: str) -> int:
         return int("".join(str(_DIGITS[letter]) for letter in text))
     total, digit = 0, 0
     for letter in text:
-        if letter in {"十", "百"}:
-            total += (digit or 1) * (10 if letter == "十" else 100)
+        if letter in _TIMES:
+            total += (digit or 1) * _TIMES[letter]
             digit = 0
         else:
             digit = _DIGITS[letter]

@@ -18,6 +18,7 @@ from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import ConfigError
 from thalweg.graph.layers import Middleware, arrange, replacing
 from thalweg.graph.state import DeepAgentState
+from thalweg.memory import Memory, MemoryStore
 from thalweg.middleware.answers import AnswerMiddleware
 from thalweg.middleware.approval import (
     Approvals,
@@ -25,6 +26,7 @@ from thalweg.middleware.approval import (
     merge_approvals,
     with_approvals,
 )
+from thalweg.middleware.arguments import Owner
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.filesystem import FilesystemMiddleware
 from thalweg.middleware.loops import LoopMiddleware
@@ -63,12 +65,16 @@ class Recipe:
     subagents: Sequence[SubAgent | CompiledSubAgent]
     skills: list[str] | None
     memory: list[str] | None
+    """Files of notes."""
     permissions: Rights
     backend: BackendProtocol
     interrupt_on: Approvals
     state_schema: type[AgentState[Any]] | None
     context: ContextMiddleware
     """Shared with all subagents: their threads are told apart by where they run."""
+    user_memory: MemoryStore | Memory | None = None
+    """What is known of the user. Subagents are told it, too."""
+    owner: Owner = "local"
     has_base: bool = True
     """Whether the prompt says how to work; that of a subagent is its own."""
     addendum: str | None = None
@@ -108,8 +114,8 @@ def stack(recipe: Recipe) -> list[Middleware]:
         AnswerMiddleware(),
         recipe.context,
     ]
-    if recipe.memory is not None:
-        ours.append(MemoryMiddleware(backend=backend, sources=recipe.memory))
+    if recipe.memory is not None or recipe.user_memory is not None:
+        ours.append(_memory(recipe))
     if recipe.skills is not None:
         ours.append(SkillsMiddleware(backend=backend, sources=recipe.skills))
     if recipe.subagents:
@@ -120,6 +126,12 @@ def stack(recipe: Recipe) -> list[Middleware]:
         if isinstance(one, SubAgentMiddleware):
             one.private_state_keys |= _private_keys(arranged, recipe.state_schema)
     return arranged
+
+
+def _memory(recipe: Recipe) -> MemoryMiddleware:
+    return MemoryMiddleware(
+        recipe.user_memory, backend=recipe.backend, sources=recipe.memory, owner=recipe.owner
+    )
 
 
 def _subagents(recipe: Recipe) -> SubAgentMiddleware:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from thalweg.archive import Archive
     from thalweg.backends.protocol import BackendProtocol
     from thalweg.context.settings import ContextPolicy
+    from thalweg.memory import Memory, MemoryStore
+    from thalweg.middleware.arguments import Owner
     from thalweg.middleware.subagents import CompiledSubAgent, SubAgent
     from thalweg.tools.rights import FilesystemPermission
 
@@ -32,7 +34,7 @@ def create_deep_agent(
     middleware: "Sequence[AgentMiddleware[Any, Any, Any]]" = (),
     subagents: "Sequence[SubAgent | CompiledSubAgent] | None" = None,
     skills: list[str] | None = None,
-    memory: list[str] | None = None,
+    memory: "Sequence[str | MemoryStore | Memory] | MemoryStore | Memory | None" = None,
     permissions: "list[FilesystemPermission] | None" = None,
     backend: "BackendProtocol | None" = None,
     interrupt_on: "dict[str, bool | InterruptOnConfig] | None" = None,
@@ -46,13 +48,14 @@ def create_deep_agent(
     cache: "BaseCache[Any] | None" = None,
     context: "ContextPolicy | Mapping[str, object] | None" = None,
     archive: "Archive | str | PathLike[str] | None" = None,
+    owner: "Owner" = "local",
 ) -> "CompiledStateGraph[Any, Any, Any, Any]":
     """Make an agent that plans, works on files, delegates, and never outgrows its window.
 
     It has the tools `write_todos, ls, read_file, write_file, edit_file, delete, glob, grep`,
     `execute` where the backend has a shell, `task` for subagents, and `recall` and
     `compact_conversation` for its own context. The parameters are those of `deepagents` 0.7, so
-    that changing the import is enough; `context` and `archive` are ours.
+    that changing the import is enough; `context`, `archive` and `owner` are ours.
 
     Args:
         model: A chat model, or its name for `init_chat_model` (`"anthropic:claude-sonnet-4-6"`,
@@ -66,7 +69,10 @@ def create_deep_agent(
             the agent's own model, tools and skills.
         skills: Folders with skills, in the backend: `["/skills/user/", "/skills/project/"]`. Of
             two with one name the later counts.
-        memory: `AGENTS.md` files, in the backend; always in the system prompt.
+        memory: Paths of `AGENTS.md` files, in the backend; always in the system prompt. Or the
+            memory of the user, a `Memory` or a store of `open_memory`: the agent is told what is
+            known, and what is said is kept and learned from (see `MemoryMiddleware`). Or a list
+            of paths with one memory among them.
         permissions: Rules for files, the first that matches decides. They hold in subagents,
             whose own come on top.
         backend: Where files are: the agent's state by default. One that can run commands
@@ -84,6 +90,7 @@ def create_deep_agent(
         context: When to compact the context and how; see `ContextPolicy`.
         archive: Where threads are kept whole: an archive or its address; see
             `ContextMiddleware`.
+        owner: Whose threads and whose memory they are, or how to tell it from a run's config.
 
     Returns:
         The compiled graph: `invoke`, `stream` and their async twins.
@@ -100,9 +107,11 @@ def create_deep_agent(
     # LangChain takes seconds to import: not before an agent is made.
     from thalweg.backends.state import StateBackend  # noqa: PLC0415
     from thalweg.graph.build import Recipe, as_model, build, with_general_purpose  # noqa: PLC0415
+    from thalweg.graph.memories import Memories  # noqa: PLC0415
     from thalweg.middleware.context import ContextMiddleware  # noqa: PLC0415
     from thalweg.tools.rights import rights  # noqa: PLC0415
 
+    memories = Memories.of(memory)
     recipe = Recipe(
         model=as_model(model),
         tools=tuple(tools or ()),
@@ -110,12 +119,14 @@ def create_deep_agent(
         middleware=tuple(middleware),
         subagents=with_general_purpose(subagents or (), skills),
         skills=skills,
-        memory=memory,
+        memory=memories.files,
+        user_memory=memories.user,
+        owner=owner,
         permissions=rights(permissions),
         backend=backend if backend is not None else StateBackend(),
         interrupt_on=interrupt_on or {},
         state_schema=state_schema,
-        context=ContextMiddleware(context, archive=archive),
+        context=ContextMiddleware(context, archive=archive, owner=owner),
     )
     return build(
         recipe,

@@ -23,7 +23,10 @@ class Layer:
 
 LAYERS = (
     Layer("TodoListMiddleware", "the first part of ours in the system prompt: never changes"),
-    Layer("MemoryMiddleware", "memory files: change between runs at most"),
+    Layer(
+        "MemoryMiddleware",
+        "memory files, and what is known of the user: change between runs at most",
+    ),
     Layer("SkillsMiddleware", "skills: change between runs at most"),
     Layer("FilesystemMiddleware", "files and the shell"),
     Layer("SubAgentMiddleware", "whom to delegate to"),

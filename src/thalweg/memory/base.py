@@ -7,7 +7,7 @@ from typing import Protocol, Self
 
 from thalweg.facts.changes import Change
 from thalweg.facts.found import Found, Item
-from thalweg.facts.values import Fact, FactId, Profile, Scope, Status, Turn
+from thalweg.facts.values import Fact, FactId, Mode, Profile, Scope, Status, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +172,17 @@ class MemoryStore(Protocol):
 
     # -- recall --------------------------------------------------------------------------
 
+    def vector(self, text: str) -> bytes:
+        """Make the vector of a question, as `find` takes it; empty where the store has none."""
+        ...
+
     def find(
         self,
         scope: Scope,
         words: Sequence[str],
         *,
         vector: bytes = b"",
-        limit: int = 2_000,
+        limit: int = 500,
     ) -> Found:
         """Find items by words, and by a vector where there are any.
 
@@ -199,6 +203,10 @@ class MemoryStore(Protocol):
 
     def beside(self, scope: Scope, numbers: Sequence[int], reach: int = 2) -> dict[int, list[int]]:
         """List for each turn the numbers of those said within `reach` before and after it."""
+        ...
+
+    def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
+        """List the numbers of a thread's pieces, the newest first, `limit` at most."""
         ...
 
     # -- control -------------------------------------------------------------------------
@@ -232,11 +240,11 @@ class MemoryStore(Protocol):
         """
         ...
 
-    def set_mode(self, scope: Scope, thread: str, mode: str) -> None:
+    def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:
         """Set what memory does with a thread: `on`, `read_only`, `incognito`, `off`."""
         ...
 
-    def mode(self, scope: Scope, thread: str) -> str:
+    def mode(self, scope: Scope, thread: str) -> Mode:
         """Tell what memory does with a thread; `on` where nothing was set."""
         ...
 

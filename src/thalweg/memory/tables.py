@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Self
 from thalweg.errors import StaleWriteError
 from thalweg.facts.changes import Change, Put
 from thalweg.facts.found import Found, Item
-from thalweg.facts.values import HISTORY, USER_CONTEXT, Fact, FactId, Profile, Scope, Status, Turn
+from thalweg.facts.values import (
+    HISTORY,
+    USER_CONTEXT,
+    Fact,
+    FactId,
+    Mode,
+    Profile,
+    Scope,
+    Status,
+    Turn,
+)
 from thalweg.memory import (
     capturing,
     commits,
@@ -197,8 +207,12 @@ class TableMemory(ABC):
 
     # -- recall --------------------------------------------------------------------------
 
+    def vector(self, text: str) -> bytes:
+        """See `MemoryStore.vector`."""
+        return b"" if self._embed is None else self._embed([text])[0]
+
     def find(
-        self, scope: Scope, words: Sequence[str], *, vector: bytes = b"", limit: int = 2_000
+        self, scope: Scope, words: Sequence[str], *, vector: bytes = b"", limit: int = 500
     ) -> Found:
         """See `MemoryStore.find`."""
         with self._read(scope) as scoped:
@@ -223,6 +237,11 @@ class TableMemory(ABC):
         """See `MemoryStore.beside`."""
         with self._read(scope) as scoped:
             return {} if scoped is None else scoped.index.beside(numbers, reach)
+
+    def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
+        """See `MemoryStore.newest`."""
+        with self._read(scope) as scoped:
+            return [] if scoped is None else recall.newest(scoped, thread, limit)
 
     # -- control -------------------------------------------------------------------------
 
@@ -259,14 +278,14 @@ class TableMemory(ABC):
             erasing.erase(scoped, planned, selection, now=now, at=at)
         return erasing.receipt(scoped, planned, left=self._erased())
 
-    def set_mode(self, scope: Scope, thread: str, mode: str) -> None:
+    def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:
         """See `MemoryStore.set_mode`."""
         with self._write(scope) as scoped:
             row = threads.grasp(scoped.db, scoped.row, scoped.digests, thread)
             row.mode = mode
             threads.save(scoped.db, scoped.id, thread, row)
 
-    def mode(self, scope: Scope, thread: str) -> str:
+    def mode(self, scope: Scope, thread: str) -> Mode:
         """See `MemoryStore.mode`."""
         return self._thread(scope, thread).mode
 

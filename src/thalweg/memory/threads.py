@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from thalweg.archive.blobs import decode, encode
+from thalweg.facts.values import Mode
 from thalweg.memory import scopes
 from thalweg.memory.meta import Digests
 from thalweg.memory.rows import MemoryRows
@@ -14,7 +15,7 @@ class Thread:
 
     number: int = 0
     """0 where there is no row."""
-    mode: str = "on"
+    mode: Mode = "on"
     captured: int = 0
     """Length of its log that was looked at."""
     turns: int = 0

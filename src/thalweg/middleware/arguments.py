@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 
 from thalweg.context.settings import ContextPolicy
 from thalweg.errors import ConfigError
+from thalweg.facts.settings import MemorySettings
 
 Owner = str | Callable[[RunnableConfig], str]
 """Whose threads, or how to tell from the config of a run."""
@@ -80,6 +81,46 @@ def as_summarizer(given: object, policy: ContextPolicy) -> BaseChatModel | None:
         problem = f"the policy names another one, model_name {policy.model_name!r}"
         raise ConfigError("summarizer", problem, "give one of the two")
     named, what = (given, "summarizer") if given is not None else (policy.model_name, "model_name")
+    return as_chat_model(named, what)
+
+
+def as_learner(given: object, settings: MemorySettings) -> BaseChatModel | None:
+    """Find the model that learns; `None` for the agent's own.
+
+    Raises:
+        ConfigError: There is no such model, or two are named.
+    """
+    if given is not None and settings.model_name is not None:
+        problem = f"the settings name another one, model_name {settings.model_name!r}"
+        raise ConfigError("model", problem, "give one of the two")
+    named, what = (given, "model") if given is not None else (settings.model_name, "model_name")
+    return as_chat_model(named, what)
+
+
+def as_memory_settings(given: object) -> MemorySettings | None:
+    """Read settings of memory; a mapping is one in the form of `MemorySettings.from_mapping`.
+
+    Raises:
+        ConfigError: It is neither, or the mapping says something that cannot be.
+    """
+    if given is None or isinstance(given, MemorySettings):
+        return given
+    if isinstance(given, Mapping):
+        return MemorySettings.from_mapping(given, where="memory")
+    mend = "give MemorySettings, or a mapping with its settings"
+    raise ConfigError("settings", f"it is {_told(given)}", mend)
+
+
+def as_chat_model(named: object, what: str) -> BaseChatModel | None:
+    """Find a chat model by its name; one that is given is taken.
+
+    Args:
+        named: What was given; nothing is no model.
+        what: The argument it was given as.
+
+    Raises:
+        ConfigError: There is no such model.
+    """
     if named is None or isinstance(named, BaseChatModel):
         return named
     if not isinstance(named, str):

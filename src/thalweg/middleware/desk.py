@@ -72,14 +72,14 @@ class OpenThread:
         window = self.session.engine.window
         window.set_beside("system", beside.system_tokens)
         window.set_beside("tools", beside.tools_tokens)
-        window.set_beside("memory", self.added)
+        window.set_beside("added", self.added)
 
     def learn_beside(self, sent: int) -> None:
         """Count from now on what other middleware added to a request of so many tokens."""
         window = self.session.engine.window
         if sent:
             self.added = max(0, self.added + sent - window.tokens)
-            window.set_beside("memory", self.added)
+            window.set_beside("added", self.added)
 
     def attach(self, beside: Beside, tariff: Tariff) -> tuple[str, str, str]:
         """Keep system prompt, tools and prices with the thread; the last request's are there.

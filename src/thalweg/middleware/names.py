@@ -69,6 +69,11 @@ def is_node(config: RunnableConfig) -> bool:
     return bool(steps) and steps[-1] != _TOOLS
 
 
+def is_subagent(config: RunnableConfig) -> bool:
+    """Tell whether an agent was called by another one's tool: it is not the user who talks."""
+    return bool(_inside(config)) and not is_node(config)
+
+
 def _inside(config: RunnableConfig) -> str:
     """Tell in which step of a parent's graph an agent runs; empty outside of any."""
     return str(config.get("configurable", {}).get("checkpoint_ns", "")).rpartition("|")[0]

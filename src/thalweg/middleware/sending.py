@@ -22,7 +22,7 @@ ATTEMPTS = 6
 """How often one request is sent, a smaller one each time."""
 ANSWER = 0.25
 """Most of another model's window that is kept free for its answer."""
-_NAMES = {"memory": "added by other middleware"}
+_NAMES = {"added": "added by other middleware"}
 """What a section of the ledger is called, where its name alone would not tell."""
 _log = logging.getLogger("thalweg.requests")
 _LEARNED = "%s takes less than was thought, %s from now on; it refused a request and said: %s"

@@ -27,6 +27,7 @@ from thalweg.middleware.desk import Desk, OpenThread
 from thalweg.middleware.effects import Flow, Work
 from thalweg.middleware.events import Report, tell, tell_prices
 from thalweg.middleware.fitting import listener_of, without_thinking
+from thalweg.middleware.inserts import Inserts, inserts_of
 from thalweg.middleware.limits import Limits, is_stand_in, limits_of, provider_of
 from thalweg.middleware.marks import write_mark
 from thalweg.middleware.neighbours import as_left
@@ -62,6 +63,7 @@ class _Turn:
     limits: Limits = field(init=False)
     priced: Priced = field(init=False)
     beside: Beside = field(init=False)
+    inserts: Inserts = field(init=False)
     open: OpenThread = field(init=False)
     sending: Sending = field(init=False)
     gone: list[str] = field(default_factory=list)
@@ -75,6 +77,7 @@ class _Turn:
         self.priced = policy.pricing.of(provider_of(model), self.limits.model)
         self.sending = Sending(self.desk, self.limits.model)
         self.beside = Beside.of(self.request, self.desk.count)
+        self.inserts = inserts_of(self.request)
 
     @property
     def tariff(self) -> Tariff:
@@ -124,6 +127,7 @@ class _Turn:
             engine.policy.tariff = self.tariff
         self.open.wording.speak_to(listener_of(self.request))
         self.open.set_beside(self.beside)
+        engine.window.set_inserts(self.inserts.read())
         if self.desk.releases(self.config):
             self.gone = session.release(self.desk.state_tokens)
 
@@ -277,7 +281,8 @@ class _Turn:
     def _request(self) -> ModelRequest[Any]:
         items = self.open.session.engine.window.items
         view = self.open.wording.write(items)
-        messages = as_left(self.request.state["messages"], self.request.messages, view)
+        asked = self.inserts.without(self.request.messages)
+        messages = as_left(self.request.state["messages"], asked, view)
         request = self.request.override(messages=messages)
         if self.open.wording.lacks_thinking:
             request = without_thinking(request)
@@ -296,6 +301,8 @@ class _Turn:
         """Leave the thread open for the next turn, and say what changes in the state."""
         session = self.open.session
         session.is_running = True
+        self.inserts.shown = session.engine.window.inserted
+        self.inserts.desk = self.desk
         self.desk.put_back(self.open)
         update: dict[str, Any] = {}
         if session.number is not None:

@@ -1,0 +1,624 @@
+"""`thalweg memory`: see what is remembered, and why; change it, take it along, forget it."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+
+from thalweg.cli.memory.opening import open_store, opened
+from thalweg.cli.memory.plain import (
+    plain_change,
+    plain_fact,
+    plain_operation,
+    plain_profile,
+    plain_recalled,
+    plain_receipt,
+)
+from thalweg.cli.memory.text import (
+    tell_change,
+    tell_explained,
+    tell_fact,
+    tell_memory,
+    tell_operations,
+    tell_recalled,
+    tell_receipt,
+    tell_whole_fact,
+)
+from thalweg.cli.numbers import bounded
+from thalweg.errors import ConfigError
+from thalweg.facts.changes import Change, Drop
+from thalweg.facts.clearing import plan_clear, plan_delete
+from thalweg.facts.document import Shape
+from thalweg.facts.document_changes import import_
+from thalweg.facts.document_reading import read_document
+from thalweg.facts.values import Category, Fact, Mode, Scope, Status
+from thalweg.memory.base import Operation
+from thalweg.memory.clock import new_fact_id, utc_now
+from thalweg.memory.deciding import Known
+from thalweg.memory.handle import Memory
+from thalweg.sections import choices
+from thalweg.threads.export import write_to
+
+memory = typer.Typer(
+    name="memory",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="See what is remembered across threads, and why; change it, take it along, forget it. "
+    "A fact is named by its id, a change by its number in `thalweg memory history`.",
+)
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="Of the fact, as it is listed.")]
+Words = Annotated[
+    list[str], typer.Argument(metavar="WORDS", help="A question or some words, any language.")
+]
+Place = Annotated[
+    str | None,
+    typer.Option(
+        "--db",
+        metavar="ADDRESS",
+        help="The memory: a file or a database. Default: thalweg.db in the folder THALWEG_HOME, "
+        "or in .thalweg here.",
+        show_default=False,
+    ),
+]
+Beside = Annotated[
+    Path | None,
+    typer.Option(
+        "--document",
+        metavar="FILE",
+        help="The document that is kept in step (`storage: json`). Default: memory.json beside "
+        "the memory, where there is one.",
+        show_default=False,
+    ),
+]
+Owner = Annotated[str, typer.Option(metavar="NAME", help="Whose memory.")]
+Agent = Annotated[
+    str, typer.Option(metavar="NAME", help="Of an agent with a memory of its own for the owner.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with everything.")]
+Dry = Annotated[bool, typer.Option("--dry-run", help="Change nothing; tell what would.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+AsOf = Annotated[
+    str, typer.Option(metavar="TIME", help="What held then, such as 2025-03-01; now otherwise.")
+]
+Kind = Annotated[
+    str | None,
+    typer.Option("--category", metavar="NAME", help=f"One of {', '.join(get_args(Category))}."),
+]
+Sure = Annotated[float | None, typer.Option("--confidence", metavar="X", help="From 0 to 1.")]
+
+
+@memory.command(short_help="Show what is remembered, or one fact with its evidence.")
+def show(
+    name: Annotated[
+        str, typer.Argument(metavar="[ID]", help="Of a fact. Default: all.", show_default=False)
+    ] = "",
+    *,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also what was superseded, expired or waits for review.")
+    ] = False,
+    db: Place = None,
+    document: Beside = None,
+    owner: Owner = "local",
+    agent: Agent = "",
+    as_json: AsJson = False,
+) -> None:
+    """Show the profile and the facts that hold; with an ID, one fact and where it comes from."""
+    with opened(db, owner, agent, document) as mine:
+        if name:
+            fact = mine.fact(name)
+            _show(tell_whole_fact(fact), plain_fact(fact), as_json=as_json)
+            return
+        profile = mine.profile()
+        statuses: tuple[Status, ...] = get_args(Status) if everything else ("active",)
+        facts = mine.facts(*statuses)
+    plain = {"profile": plain_profile(profile), "facts": [plain_fact(fact) for fact in facts]}
+    if not as_json and not facts and not profile.sections:
+        sys.stderr.write("Nothing is remembered here.\n")
+        return
+    _show(tell_memory(profile, facts), plain, as_json=as_json)
+
+
+@memory.command(short_help="Find what answers a question.")
+def search(
+    words: Words,
+    *,
+    as_of: AsOf = "",
+    db: Place = None,
+    document: Beside = None,
+    owner: Owner = "local",
+    agent: Agent = "",
+    as_json: AsJson = False,
+) -> None:
+    """Find facts and turns that answer a question, best first: what an agent would be given."""
+    with opened(db, owner, agent, document) as mine:
+        found = mine.recall(" ".join(words), as_of=as_of)
+    if not as_json and not found.items:
+        sys.stderr.write("Nothing that is remembered has to do with it.\n")
+        return
+    _show(tell_recalled(found), plain_recalled(found), as_json=as_json)
+
+
+@memory.command(short_help="Tell why something is recalled, or is not.")
+def explain(
+    words: Words,
+    *,
+    as_of: AsOf = "",
+    db: Place = None,
+    document: Beside = None,
+    owner: Owner = "local",
+    agent: Agent = "",
+    as_json: AsJson = False,
+) -> None:
+    """Tell of all that was looked at for a question why it is recalled or is not, best first."""
+    with opened(db, owner, agent, document) as mine:
+        found = mine.explain(" ".join(words), as_of=as_of)
+    _show(tell_explained(found), plain_recalled(found), as_json=as_json)
+
+
+@memory.command(short_help="Remember something.")
+def add(
+    content: Annotated[
+        str, typer.Argument(metavar="CONTENT", help='One statement: "User prefers tea".')
+    ],
+    *,
+    category: Kind = None,
+    confidence: Sure = None,
+    protected: Annotated[
+        bool, typer.Option("--protect", help="Never let it go for want of room.")
+    ] = False,
+    db: Place = None,
+    document: Beside = None,
+    owner: Owner = "local",
+    agent: Agent = "",
+    as_json: AsJson = False,
+) -> None:
+    """Remember a statement on your own word; what it brings up to date is superseded."""
+    with opened(db, owner, agent, document, makes=True) as mine:
+        fact = mine.remember(
+            content,
+            category=_category(category) or "knowledge",
+            confidence=1.0 if confidence is None else _share(confidence),
+            protected=protected,
+        )
+    _show(tell_fact(fact), plain_fact(fact), as_json=as_json)
+
+
+@memory.command(short_help="Change a fact.")
+def edit(
+    name: Id,
+    content: Annotated[
+        str | None,
+        typer.Argument(metavar="[CONTENT]", help="What it is to say.", show_default=False),
+    ] = None,
+    *,
+    category: Kind = None,
+    confidence: Sure = None,
+    protected: Annotated[
+        bool | None,
+        typer.Option("--protect/--no-protect", help="Whether it may go for want of room."),
+    ] = None,
+    db: Place = None,
+    document: Beside = None,
+    owner: Owner = "local",
+    agent: Agent = "",
+    as_json: AsJson = False,
+) -> None:
+    """Change what a fact says, its category or its confidence; the history keeps what it was."""
+    with opened(db, owner, agent, document) as mine:
+        fact = mine.edit(
+            name,
+            content=content,
+            category=_category(category),
+            confidence=None if confidence is None else _share(confidence),
+            protected=protected,
+        )
+    _show(tell_fact(fact), plain_fact(fact), as_json=as_json)
+
+
+@memory.command(short_help="Take facts out; undo brings them back.")
+def delete(
+    names: Annotated[list[str], typer.Argument(metavar="ID...", help="Of facts, as listed.")],
+    *,
+    dry_run: Dry = False,
+    db: Place = None,
+    document: Beside = None,
+    owner: Owner = "local",
+    agent: Agent = "",
+    as_json: AsJson = False,
+) -> None:
+    """Take facts out of the memory. The history keeps them; `forget` deletes for good."""
+    with opened(db, owner, agent, document) as mine:
+        planned = _plan(mine, lambda known: plan_delete(known.facts, names))
+        known = _named(mine, names)
+        done = None if dry_run else mine.delete(*names)
+    _print_changes(planned, done, known, dry_run=dry_run, as_json=as_json)
+
+
+@memory.command(short_help="Delete for good, everywhere.")
+def forget(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID...]", help="Of facts, as listed.")
+    ] = None,
+    *,
+    threads: Annotated[
+        list[str] | None,
+        typer.Option("--thread", metavar="ID", help="All that was said there. May be repeated."),
+    ] = None,
+    messages: Annotated[
+        list[str] | None,
+        typer.Option("--message", metavar="ID", help="What was said there. May be repeated."),
+    ] = None,
+    query: Annotated[
+        str, typer.Option(metavar="WORDS", help="Facts and turns that have every word of it.")
+    ] = "",
+    everything: Annotated[bool, typer.Option("--everything", help="The whole memory.")] = False,
+    dry_run: Dry = False,
+    yes: Yes = False,
+    db: Place = None,
+    document: Beside = None,
+    owner: Owner = "local",
+    agent: Agent = "",
+    as_json: AsJson = False,
+) -> None:
+    """Delete for good: facts, evidence, index, profile, history and jobs; nothing brings it back.
+
+    It is not learned again from the same messages. The threads themselves stay: see
+    `thalweg thread delete`.
+    """
+    with opened(db, owner, agent, document) as mine:
+        erase = partial(
+            mine.forget,
+            *(names or ()),
+            threads=threads or (),
+            messages=messages or (),
+            query=query,
+            everything=everything,
+        )
+        receipt = erase(dry_run=True)
+        if not as_json:
+            _print(tell_receipt(receipt, _named(mine, receipt.facts)))
+        if not dry_run:
+            _ask("Forget all this for good?", "to forget for good", yes=yes)
+            receipt = erase()
+            if not as_json:
+                _print(tell_receipt(receipt))
+    if as_json:
+        _print_json(plain_receipt(receipt))
+
+
+@memory.command("export", short_help="Write the memory as a document.")
+def export_memory(
+    *,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="NAME", help="seeds (userContext, history, facts) or deerflow."
+        ),
+    ] = "seeds",
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to. Default: print it.", show_default=False),
+    ] = None,
+    db: Place = None,
+    document: Beside = None,
+    owner: Owner = "local",
+    agent: Agent = "",
+) -> None:
+    """Write what holds, and the profile, as a document of DeerFlow's form."""
+    shape = next((one for one in get_args(Shape) if one == form), None)
+    if shape is None:
+        mend = choices(form, get_args(Shape))
+        raise ConfigError("--format", f"there is no form {form!r}", mend)
+    with opened(db, owner, agent, document) as mine:
+        text = mine.export(shape=shape)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        write_to(output, [text], archive=db)
+
+
+@memory.command("import", short_help="Take a document in.")
+def import_document(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A document, in either form.")],
+    *,
+    dry_run: Dry = False,
+    db: Place = None,
+    document: Beside = None,
+    owner: Owner = "local",
+    agent: Agent = "",
+    as_json: AsJson = False,
+) -> None:
+    """Take a document in: what it has is added, or takes the place of what has its id."""
+    text = _read(file)
+    where = str(file)
+    read = read_document(text, where)
+    with opened(db, owner, agent, document, makes=True) as mine:
+        planned = _plan(
+            mine,
+            lambda known: import_(
+                read, known.facts, known.profile, now=utc_now(), new_id=new_fact_id
+            ),
+        )
+        done = None if dry_run else mine.import_(text, where=where)
+    _print_changes(planned, done, {}, dry_run=dry_run, as_json=as_json)
+
+
+@memory.command(short_help="Take everything out; undo brings it back.")
+def clear(
+    *,
+    dry_run: Dry = False,
+    yes: Yes = False,
+    db: Place = None,
+    document: Beside = None,
+    owner: Owner = "local",
+    agent: Agent = "",
+    as_json: AsJson = False,
+) -> None:
+    """Take out all facts and the profile. The history keeps them; `forget` deletes for good."""
+    with opened(db, owner, agent, document) as mine:
+        planned = _plan(mine, lambda known: plan_clear(known.facts, known.profile, now=utc_now()))
+        known = _named(mine, [change.id for change in planned if isinstance(change, Drop)])
+        if not dry_run:
+            _ask(f"Take out all {len(planned):,} facts and texts?", "to clear it", yes=yes)
+        done = None if dry_run else mine.clear()
+    _print_changes(planned, done, known, dry_run=dry_run, as_json=as_json)
+
+
+@memory.command(short_help="List what was changed.")
+def history(
+    name: Annotated[
+        str, typer.Argument(metavar="[ID]", help="Of a fact. Default: all.", show_default=False)
+    ] = "",
+    *,
+    limit: Annotated[
+        int,
+        typer.Option(metavar="N", help="At most so many, the newest.", callback=bounded, min=1),
+    ] = 50,
+    db: Place = None,
+    document: Beside = None,
+    owner: Owner = "local",
+    agent: Agent = "",
+    as_json: AsJson = False,
+) -> None:
+    """List what was changed, by whom and why, newest first: of one fact, or at all."""
+    with opened(db, owner, agent, document) as mine:
+        done = mine.history(name, limit=limit)
+    plain = {"operations": [plain_operation(one) for one in done]}
+    _show(tell_operations(done), plain, as_json=as_json)
+
+
+@memory.command(short_help="See what waits for your word, and decide on it.")
+def review(
+    *,
+    accept: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Take it in. May be repeated.")
+    ] = None,
+    reject: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Take it out. May be repeated.")
+    ] = None,
+    db: Place = None,
+    document: Beside = None,
+    owner: Owner = "local",
+    agent: Agent = "",
+    as_json: AsJson = False,
+) -> None:
+    """List the facts that were not learned from you: none is recalled until you accept it."""
+    with opened(db, owner, agent, document) as mine:
+        for name in accept or ():
+            mine.accept(name)
+        for name in reject or ():
+            mine.reject(name)
+        waiting = mine.review()
+    if not waiting and not as_json:
+        sys.stderr.write("Nothing waits for your word.\n")
+        return
+    plain = {"facts": [plain_fact(fact) for fact in waiting]}
+    _show((line for fact in waiting for line in tell_whole_fact(fact)), plain, as_json=as_json)
+
+
+@memory.command(short_help="Undo a change.")
+def undo(
+    operation: Annotated[
+        int | None,
+        typer.Argument(
+            metavar="[N]",
+            help="Number of a change in the history. Default: the newest.",
+            show_default=False,
+            callback=bounded,
+        ),
+    ] = None,
+    *,
+    later: Annotated[
+        bool, typer.Option("--and-later", help="Undo all that was changed after it, too.")
+    ] = False,
+    db: Place = None,
+    document: Beside = None,
+    owner: Owner = "local",
+    agent: Agent = "",
+    as_json: AsJson = False,
+) -> None:
+    """Put back what a change replaced. Undoing is a change, too, and can be undone."""
+    with opened(db, owner, agent, document) as mine:
+        number = _newest(mine) if operation is None else operation
+        done = mine.restore(number - 1) if later else [mine.undo(number)]
+    plain = {"operations": [plain_operation(one) for one in done]}
+    _show(tell_operations(done), plain, as_json=as_json)
+
+
+@memory.command(short_help="Take in what was edited in memory.json.")
+def reload(
+    *,
+    db: Place = None,
+    document: Beside = None,
+    owner: Owner = "local",
+    agent: Agent = "",
+    as_json: AsJson = False,
+) -> None:
+    """Take in what was edited by hand, and write the document anew (`storage: json`).
+
+    Every command does so; this one tells what it was, and fails where it cannot be read.
+    """
+    with open_store(db, document, makes=document is not None) as store:
+        done = Memory(store, Scope(owner, agent)).reload()
+    plain = {"operations": [plain_operation(done)] if done else []}
+    if done is None and not as_json:
+        sys.stderr.write("Nothing was edited since.\n")
+        return
+    _show(tell_operations([done] if done else []), plain, as_json=as_json)
+
+
+@memory.command(short_help="Learn from the threads that are due.")
+def learn(
+    *,
+    model: Annotated[
+        str, typer.Option(metavar="NAME", help="Model that learns, as provider:name.")
+    ],
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Also from those that are not due yet, once they are.")
+    ] = False,
+    db: Place = None,
+    document: Beside = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn from the threads of all owners that have been quiet for long enough."""
+    from thalweg.cli.memory.learning import learn_due, named_model  # noqa: PLC0415 (loads slowly)
+
+    asked = named_model(model)
+    with open_store(db, document) as store:
+        reports = learn_due(store, asked, wait=wait)
+        due = store.next_due()
+    if as_json:
+        _print_json({"jobs": reports.events, "next_due": due})
+        return
+    _print(reports.sentences)
+    if due is not None:
+        _print([f"The next thread is due at {due}; --wait learns from it, too."])
+    elif not reports.events:
+        sys.stderr.write("Nothing waits to be learned from.\n")
+
+
+@memory.command(short_help="Say what memory does with a thread.")
+def mode(
+    thread: Annotated[str, typer.Argument(metavar="THREAD", help="Name of the thread.")],
+    wanted: Annotated[
+        str,
+        typer.Argument(
+            metavar="[MODE]",
+            help="on; read_only: nothing is learned from it; incognito: nothing is kept or "
+            "recalled; off. Default: tell it.",
+            show_default=False,
+        ),
+    ] = "",
+    *,
+    db: Place = None,
+    document: Beside = None,
+    owner: Owner = "local",
+    agent: Agent = "",
+) -> None:
+    """Tell what memory does with a thread, or say it."""
+    with opened(db, owner, agent, document, makes=True) as mine:
+        if wanted:
+            known: tuple[Mode, ...] = get_args(Mode)
+            chosen = next((one for one in known if one == wanted), None)
+            if chosen is None:
+                raise ConfigError("MODE", f"there is no mode {wanted!r}", choices(wanted, known))
+            mine.set_mode(thread, chosen)
+        _print([mine.store.mode(mine.scope, thread)])
+
+
+# -- what commands share ----------------------------------------------------------------
+
+
+def _plan(mine: Memory, decide: Callable[[Known], Sequence[Change]]) -> Sequence[Change]:
+    """Tell what would be changed."""
+    facts = mine.store.facts(mine.scope, statuses=None)
+    return decide(Known(facts, mine.profile()))
+
+
+def _named(mine: Memory, names: Sequence[str]) -> dict[str, Fact]:
+    wanted = set(names)
+    facts = mine.store.facts(mine.scope, statuses=None)
+    return {fact.id: fact for fact in facts if fact.id in wanted}
+
+
+def _newest(mine: Memory) -> int:
+    done = mine.history(limit=1)
+    if not done:
+        raise ConfigError("N", "nothing was changed here", "there is nothing to undo")
+    return done[0].id
+
+
+def _category(name: str | None) -> Category | None:
+    if name is None:
+        return None
+    known: tuple[Category, ...] = get_args(Category)
+    found = next((one for one in known if one == name), None)
+    if found is None:
+        raise ConfigError("--category", f"there is no category {name!r}", choices(name, known))
+    return found
+
+
+def _share(value: float) -> float:
+    if not 0 <= value <= 1:
+        raise ConfigError("--confidence", f"{value:g} is not between 0 and 1", "give such as 0.9")
+    return value
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ConfigError(str(file), "it is not written in UTF-8", "save it as UTF-8") from None
+
+
+def _ask(question: str, purpose: str, *, yes: bool) -> None:
+    """Ask whether to go on; end the command where the answer is no."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise ConfigError("--yes", "nobody is there to be asked", f"give it {purpose}")
+    if not typer.confirm(question):
+        sys.stderr.write("Nothing was changed.\n")
+        raise typer.Exit(2)
+
+
+def _print_changes(
+    planned: Sequence[Change],
+    done: Operation | None,
+    known: Mapping[str, Fact],
+    *,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    if as_json:
+        changes = planned if dry_run else done.changes if done else ()
+        told = [plain_change(change) for change in changes]
+        number = done.id if done else None
+        _print_json({"dry_run": dry_run, "operation": number, "changes": told})
+    elif dry_run:
+        _print(["Would change:" if planned else "Nothing would change."])
+        _print(tell_change(change, known) for change in planned)
+    elif done is None:
+        _print(["Nothing changed."])
+    else:
+        _print(tell_operations([done], known))
+
+
+def _show(lines: Iterable[str], plain: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        _print_json(plain)
+    else:
+        _print(lines)
+
+
+def _print(lines: Iterable[str]) -> None:
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(value, indent=1) + "\n")

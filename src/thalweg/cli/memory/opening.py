@@ -1,0 +1,85 @@
+"""Which memory a command is about: its database, its scope, and the document beside it."""
+
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from thalweg.archive.home import default_place
+from thalweg.errors import ConfigError, DocumentError
+from thalweg.facts.settings import MemorySettings
+from thalweg.facts.values import Scope
+from thalweg.memory.base import MemoryStore
+from thalweg.memory.handle import Memory
+from thalweg.memory.mirrored import MirroredMemory
+from thalweg.memory.opening import open_memory
+from thalweg.transcript import printable
+
+DOCUMENT = "memory.json"
+
+
+@contextmanager
+def opened(
+    address: str | None, owner: str, agent: str, document: Path | None, *, makes: bool = False
+) -> Iterator[Memory]:
+    """Open the memory of a scope, and take in what was edited by hand.
+
+    Args:
+        address: A file or a database; the usual place where it is not given.
+        owner: Whose.
+        agent: Of which agent; empty for the one that all share.
+        document: The document beside it; where it is not given, the one that is there.
+        makes: Whether a memory is made where there is none.
+
+    Raises:
+        ConfigError: There is none, or it cannot be opened.
+        StorageError: Another process holds it.
+    """
+    with open_store(address, document, makes=makes) as store:
+        scope = Scope(owner, agent)
+        if isinstance(store, MirroredMemory):
+            _take_in(store, scope)
+        yield Memory(store, scope, settings=MemorySettings())
+
+
+def open_store(address: str | None, document: Path | None, *, makes: bool = False) -> MemoryStore:
+    """Open a store, with the document beside it where there is one."""
+    place = address or str(default_place())
+    if "://" not in place and not makes and not _holds_memory(place):
+        mend = "name one with --db, or the folder of one with THALWEG_HOME"
+        raise ConfigError(place, "there is no memory", mend)
+    if "://" not in place:
+        Path(place).parent.mkdir(parents=True, exist_ok=True)
+    path = document or _document_beside(place)
+    store = open_memory(place)
+    return store if path is None else MirroredMemory(store, path)
+
+
+def _holds_memory(path: str) -> bool:
+    """Look for our tables in a file, before they would be made there."""
+    if not Path(path).is_file():
+        return False
+    tables = "SELECT 1 FROM sqlite_master WHERE name = 'memory_meta'"
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            return connection.execute(tables).fetchone() is not None
+    except sqlite3.DatabaseError:
+        return True  # opening it says what is wrong
+
+
+def _document_beside(place: str) -> Path | None:
+    """Find the document that is kept in step with a database: there is one, or there was."""
+    folder = default_place().parent if "://" in place else Path(place).parent
+    beside = (folder / DOCUMENT, folder / f".{DOCUMENT}.seen")
+    return beside[0] if any(path.exists() for path in beside) else None
+
+
+def _take_in(store: MirroredMemory, scope: Scope) -> None:
+    """Take in what was edited; one that cannot be read is told, and the command goes on."""
+    if not store.path_of(scope).parent.is_dir():
+        return
+    try:
+        store.reload(scope)
+    except DocumentError as error:
+        sys.stderr.write(f"thalweg: {printable(str(error))}\n")

@@ -1,0 +1,91 @@
+"""Facts, operations and what was recalled as plain values that JSON can hold."""
+
+import json
+from dataclasses import asdict, fields
+from typing import Any, assert_never
+
+from thalweg.facts.changes import Change, Drop, Put, Write
+from thalweg.facts.packing import Placed
+from thalweg.facts.ranking import Features
+from thalweg.facts.values import Fact, Profile, Turn
+from thalweg.memory.base import Operation, Receipt
+from thalweg.memory.recalling import Recalled
+
+
+def plain_fact(fact: Fact) -> dict[str, Any]:
+    """Give a fact with all that is known of it."""
+    plain = asdict(fact)
+    plain["trust"] = fact.trust.name.lower()
+    plain["extra"] = json.loads(fact.extra or "{}")
+    for told, evidence in zip(plain["evidence"], fact.evidence, strict=True):
+        told["trust"] = evidence.trust.name.lower()
+    return plain
+
+
+def plain_turn(turn: Turn) -> dict[str, Any]:
+    """Give a turn."""
+    return {**asdict(turn), "trust": turn.trust.name.lower()}
+
+
+def plain_profile(profile: Profile) -> dict[str, Any]:
+    """Give the sections by name."""
+    return {
+        section.name: {
+            "text": section.text,
+            "updated_at": section.updated_at,
+            "cites": list(section.cites),
+        }
+        for section in profile.sections
+    }
+
+
+def plain_recalled(recalled: Recalled) -> dict[str, Any]:
+    """Give what was recalled, and why each was, or was not."""
+    return {
+        "tokens": recalled.tokens,
+        "text": recalled.text,
+        "profile": plain_profile(recalled.profile),
+        "items": [plain_placed(placed) for placed in recalled.placed],
+    }
+
+
+def plain_placed(placed: Placed) -> dict[str, Any]:
+    """Give what became of one item."""
+    item, features = placed.ranked.item, placed.ranked.features
+    return {
+        "fate": placed.fate,
+        "score": round(features.score, 4),
+        "tokens": placed.tokens,
+        "features": {one.name: round(getattr(features, one.name), 4) for one in fields(Features)},
+        "fact": plain_fact(item.fact) if item.fact else None,
+        "turn": plain_turn(item.turn) if item.turn else None,
+    }
+
+
+def plain_operation(operation: Operation) -> dict[str, Any]:
+    """Give a commit."""
+    return {
+        "operation": operation.id,
+        "at": operation.at,
+        "actor": operation.actor,
+        "why": operation.why,
+        "changes": [plain_change(change) for change in operation.changes],
+    }
+
+
+def plain_change(change: Change) -> dict[str, Any]:
+    """Give a change."""
+    match change:
+        case Put(fact, why):
+            return {"change": "put", "why": why, "fact": plain_fact(fact)}
+        case Drop(name, why):
+            return {"change": "drop", "why": why, "fact": {"id": name}}
+        case Write(section, why):
+            return {"change": "write", "why": why, "section": section.name, "text": section.text}
+        case _:
+            assert_never(change)
+
+
+def plain_receipt(receipt: Receipt) -> dict[str, Any]:
+    """Give what was forgotten, or would be. It holds no content."""
+    return asdict(receipt)

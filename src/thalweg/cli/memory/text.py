@@ -1,0 +1,179 @@
+"""Memory as text for people, on a terminal or in a pipe.
+
+Two rules: what a fact says never acts on a terminal (`printable`); an id stands on its line
+first, whole, so that it can be copied.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import wrap
+from typing import assert_never
+
+from thalweg.facts.changes import Change, Drop, Put, Write
+from thalweg.facts.packing import Placed
+from thalweg.facts.ranking import Features
+from thalweg.facts.values import Fact, Profile, SectionName, Turn
+from thalweg.memory.base import Operation, Receipt
+from thalweg.memory.recalling import Recalled
+from thalweg.transcript import printable
+
+WIDTH = 80
+_INDENT = 4
+_TITLES: dict[SectionName, str] = {
+    "workContext": "Work",
+    "personalContext": "Personal",
+    "topOfMind": "Top of mind",
+    "recentMonths": "Recent months",
+    "earlierContext": "Earlier",
+    "longTermBackground": "Background",
+}
+
+
+def tell_memory(profile: Profile, facts: Sequence[Fact]) -> Iterator[str]:
+    """Tell the profile, then the facts by category, newest last."""
+    sections = [section for section in profile.sections if section.text]
+    for section in sections:
+        yield f"{_TITLES[section.name]}:"
+        yield from _wrapped(section.text)
+    for number, category in enumerate(dict.fromkeys(fact.category for fact in facts)):
+        these = [fact for fact in facts if fact.category == category]
+        if number or sections:
+            yield ""
+        yield f"{category} ({len(these)})"
+        for fact in these:
+            yield from tell_fact(fact)
+
+
+def tell_fact(fact: Fact) -> Iterator[str]:
+    """Tell a fact in two lines: what it says, and where that is from."""
+    yield f"{printable(fact.id)}  {_one_line(fact.content)}"
+    status = f"{fact.status}, " if fact.status != "active" else ""
+    kept = ", protected" if fact.protected else ""
+    yield f"    {status}{fact.confidence:.2f}, {_source(fact)}{_dates(fact)}{kept}"
+
+
+def _source(fact: Fact) -> str:
+    by = {"manual": "by hand", "import": "imported", "": "source unknown"}.get(fact.source)
+    return by or f"from {_one_line(fact.source)} ({fact.trust.name.lower()})"
+
+
+def _dates(fact: Fact) -> str:
+    since, until = fact.valid_from or fact.created_at, fact.valid_to
+    return f", {since[:10]}" + (f" to {until[:10]}" if until else "")
+
+
+def tell_whole_fact(fact: Fact) -> Iterator[str]:
+    """Tell all of a fact, with its evidence."""
+    yield from tell_fact(fact)
+    yield f"    category: {fact.category}, written by {_one_line(fact.written_by)}"
+    if fact.subject or fact.attribute or fact.value:
+        parts = (fact.subject, fact.attribute, fact.value)
+        yield f"    reads as: {' / '.join(_one_line(part) or '-' for part in parts)}"
+    if fact.superseded_by:
+        yield f"    superseded by {printable(fact.superseded_by)}"
+    for old in fact.supersedes:
+        yield f"    supersedes {printable(old)}"
+    for alias in fact.aliases:
+        yield f"    also: {_one_line(alias)}"
+    for evidence in fact.evidence:
+        at = f" #{evidence.position}" if evidence.position >= 0 else ""
+        where = f"{_one_line(evidence.thread)}{at}, {evidence.said_at[:10]}"
+        yield f'    "{_one_line(evidence.quote)}"'
+        yield f"        {where}, {evidence.trust.name.lower()}"
+
+
+def tell_recalled(recalled: Recalled) -> Iterator[str]:
+    """Tell what was found, best first."""
+    for placed in recalled.placed:
+        if placed.fate == "shown":
+            yield from _tell_item(placed)
+
+
+def tell_explained(recalled: Recalled) -> Iterator[str]:
+    """Tell of all that was looked at why it is recalled or is not, best first."""
+    for placed in recalled.placed:
+        features = placed.ranked.features
+        named = {name: getattr(features, name) for name in Features.__dataclass_fields__}
+        why = ", ".join(f"{name} {value:.2f}" for name, value in named.items() if value)
+        yield f"{features.score:6.3f}  {placed.fate}, {placed.tokens} tokens"
+        yield from (f"        {line}" for line in wrap(why, WIDTH - 8))
+        yield from (f"        {line}" for line in _tell_item(placed))
+    yield f"{recalled.tokens} tokens in all."
+
+
+def _tell_item(placed: Placed) -> Iterator[str]:
+    item = placed.ranked.item
+    if item.fact is not None:
+        yield from tell_fact(item.fact)
+    elif item.turn is not None:
+        yield from _tell_turn(item.turn, item.text)
+
+
+def _tell_turn(turn: Turn, text: str) -> Iterator[str]:
+    speaker = _one_line(turn.author) or turn.role
+    yield f"{_one_line(turn.thread)} #{turn.seq}, {speaker}, {turn.said_at[:10]}"
+    yield from _wrapped(text)
+
+
+def tell_operations(
+    operations: Iterable[Operation], known: Mapping[str, Fact] | None = None
+) -> Iterator[str]:
+    """List commits with what each did, newest first; see `tell_change`."""
+    for operation in operations:
+        when = operation.at[:16].replace("T", " ")
+        yield f"{operation.id:>5}  {when}  {_one_line(operation.actor)}: {_one_line(operation.why)}"
+        if not operation.changes:
+            yield "         what it did was forgotten"
+        yield from (f"         {tell_change(change, known)}" for change in operation.changes)
+
+
+def tell_change(change: Change, known: Mapping[str, Fact] | None = None) -> str:
+    """Tell one change; of a fact that goes, what it says, where that is given."""
+    match change:
+        case Put(fact, why):
+            return f"put   {printable(fact.id)}  {_one_line(fact.content)} ({_one_line(why)})"
+        case Drop(name, why):
+            said = f"  {_one_line(known[name].content)}" if known and name in known else ""
+            return f"drop  {printable(name)}{said} ({_one_line(why)})"
+        case Write(section, why):
+            text = _one_line(section.text) or "nothing"
+            return f"write {_TITLES[section.name]}: {text} ({_one_line(why)})"
+        case _:
+            assert_never(change)
+
+
+def tell_receipt(receipt: Receipt, facts: Mapping[str, Fact] | None = None) -> Iterator[str]:
+    """Tell what was forgotten, or would be; of the facts that are given, what they say."""
+    known = facts or {}
+    goes = "Would forget" if receipt.dry_run else "Forgot"
+    yield (
+        f"{goes} {_many(len(receipt.facts), 'fact')}, {_many(receipt.turns, 'turn')}, "
+        f"{_many(receipt.sections, 'section')} of the profile and what "
+        f"{_many(receipt.operations, 'change')} of the history held."
+    )
+    for name in receipt.facts:
+        content = f"  {_one_line(known[name].content)}" if name in known else ""
+        yield f"    {printable(name)}{content}"
+    for name in receipt.reopened:
+        yield f"{'Would hold' if receipt.dry_run else 'Holds'} again: {printable(name)}"
+    if receipt.remaining:
+        yield "It was said in these messages, which memory does not delete:"
+        for thread, position in receipt.remaining:
+            yield f"    {_one_line(thread)} #{position}"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+QUOTED_CHARS = 400
+"""How much of a text stands on a line."""
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(printable(text).split())
+    return line if len(line) <= QUOTED_CHARS else line[: QUOTED_CHARS - 1] + "…"
+
+
+def _wrapped(text: str) -> Iterator[str]:
+    for line in wrap(" ".join(printable(text).split()), WIDTH - _INDENT) or [""]:
+        yield f"{' ' * _INDENT}{line}"

@@ -1,0 +1,138 @@
+"""What people change of a memory by hand: remembered, edited, reviewed. Pure plans."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from thalweg.errors import FactRefusedError, NoSuchFactError
+from thalweg.facts.changes import Change, Drop, Put
+from thalweg.facts.eviction import plan_eviction
+from thalweg.facts.gates import Verdict
+from thalweg.facts.learning import after, folded
+from thalweg.facts.merging import plan_merge
+from thalweg.facts.settings import MemorySettings
+from thalweg.facts.values import Category, Fact, FactId, Trust
+from thalweg.facts.when import dated
+
+
+def told_fact(
+    verdict: Verdict, id_: FactId, *, confidence: float, said_at: str, now: str, by: str
+) -> Fact:
+    """Make a fact of what was told directly and judged.
+
+    Args:
+        verdict: See `gates.judge_told`.
+        id_: For the fact, if it is new.
+        confidence: 0 to 1.
+        said_at: When it was told.
+        now: When it is stored.
+        by: See `Fact.written_by`.
+
+    Raises:
+        FactRefusedError: It was judged not to be remembered.
+    """
+    told = verdict.proposal
+    if verdict.decision == "drop":
+        raise FactRefusedError(told.content, f"it {verdict.why}")
+    return Fact(
+        id=id_,
+        content=dated(told.content, said_at),
+        category=told.category,
+        confidence=confidence,
+        created_at=now,
+        source="manual",
+        evidence=verdict.evidence,
+        trust=verdict.trust,
+        observed_at=said_at,
+        status="active" if verdict.kept else "quarantined",
+        written_by=by,
+    )
+
+
+def plan_remember(
+    facts: Sequence[Fact], new: Fact, settings: MemorySettings, *, now: str
+) -> tuple[Change, ...]:
+    """Plan to take a fact in: merged with what says the same, in the place of what it updates.
+
+    Args:
+        facts: Those of the memory, whatever their status.
+        new: What is to be remembered.
+        settings: How many facts there is room for.
+        now: When.
+    """
+    changes: list[Change] = list(plan_merge(facts, [new]))
+    room = plan_eviction(
+        after(facts, changes),
+        settings.max_facts,
+        now=now,
+        protected=settings.protected_categories,
+    )
+    return folded([*changes, *room])
+
+
+def plan_edit(
+    facts: Iterable[Fact],
+    id_: FactId,
+    *,
+    content: str | None = None,
+    category: Category | None = None,
+    confidence: float | None = None,
+    protected: bool | None = None,
+    now: str,
+) -> tuple[Change, ...]:
+    """Plan to edit a fact. A new wording is the user's own: it has nothing of the old evidence.
+
+    Raises:
+        NoSuchFactError: There is no such fact.
+    """
+    old = find(facts, id_)
+    edited = replace(
+        old,
+        category=category or old.category,
+        confidence=old.confidence if confidence is None else confidence,
+        protected=old.protected if protected is None else protected,
+    )
+    if content is not None and content != old.content:
+        edited = replace(
+            edited,
+            content=content,
+            subject="",
+            attribute="",
+            value="",
+            language="",
+            evidence=(),
+            aliases=(),
+            trust=Trust.USER,
+            written_by="user",
+            observed_at=now,
+        )
+    return () if edited == old else (Put(edited, "edited"),)
+
+
+def plan_review(
+    facts: Sequence[Fact], id_: FactId, settings: MemorySettings, *, accepted: bool, now: str
+) -> tuple[Change, ...]:
+    """Plan to take a quarantined fact in on the user's word, or out.
+
+    Raises:
+        NoSuchFactError: No quarantined fact has that id.
+    """
+    held = find((fact for fact in facts if fact.status == "quarantined"), id_)
+    if not accepted:
+        return (Drop(id_, "rejected"),)
+    vouched = replace(
+        held, status="active", trust=Trust.USER, superseded_by=FactId(""), protected=False
+    )
+    others = [fact for fact in facts if fact.id != id_]
+    return folded([Drop(id_, "accepted"), *plan_remember(others, vouched, settings, now=now)])
+
+
+def find(facts: Iterable[Fact], id_: FactId) -> Fact:
+    """Find a fact by its id.
+
+    Raises:
+        NoSuchFactError: There is none.
+    """
+    for fact in facts:
+        if fact.id == id_:
+            return fact
+    raise NoSuchFactError(id_)

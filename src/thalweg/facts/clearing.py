@@ -1,0 +1,30 @@
+"""Taking facts out by hand. What goes so can be brought back; `forget` is for good."""
+
+from collections.abc import Iterable, Sequence
+
+from thalweg.errors import NoSuchFactError
+from thalweg.facts.changes import Change, Drop, Write
+from thalweg.facts.values import Fact, FactId, Profile, Section
+
+
+def plan_delete(facts: Iterable[Fact], ids: Sequence[str]) -> tuple[Change, ...]:
+    """Plan to take facts out, whatever their status.
+
+    Raises:
+        NoSuchFactError: One of them is not there.
+    """
+    known = {fact.id for fact in facts}
+    wanted = [FactId(name) for name in dict.fromkeys(ids)]
+    for name in wanted:
+        if name not in known:
+            raise NoSuchFactError(name)
+    return tuple(Drop(name, "deleted by hand") for name in wanted)
+
+
+def plan_clear(facts: Iterable[Fact], profile: Profile, *, now: str) -> tuple[Change, ...]:
+    """Plan to take out all facts and the profile."""
+    sections = (section for section in profile.sections if section.text)
+    return (
+        *(Drop(fact.id, "cleared by hand") for fact in facts),
+        *(Write(Section(section.name, "", now), "cleared by hand") for section in sections),
+    )

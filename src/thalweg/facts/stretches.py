@@ -1,0 +1,38 @@
+"""Stretches of a text."""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+TAKEN = "\ue000"
+"""Stands for each character of what was left out already; no visible text has it."""
+
+Kind = Literal["quoted text", "pasted text", "code", "hidden text"]
+
+
+class Span(NamedTuple):
+    """A stretch that is not its speaker's own words."""
+
+    start: int
+    end: int
+    """Behind its last character."""
+    kind: Kind
+
+
+def lines(text: str) -> Iterator[tuple[int, int]]:
+    r"""Give the start and the end of each line, its line feed left out.
+
+    Example:
+        >>> list(lines("a\nbc"))
+        [(0, 1), (2, 4)]
+    """
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield start, end
+        start = end + 1
+    yield start, len(text)
+
+
+def paragraph_end(text: str, start: int) -> int:
+    """Find the end of the paragraph that a place is in."""
+    end = text.find("\n\n", start)
+    return len(text) if end < 0 else end

@@ -1,0 +1,40 @@
+"""What is given as the memory of an agent: paths of files, and the memory of its user."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from thalweg.errors import ConfigError
+from thalweg.memory import Memory, MemoryStore
+
+Given = str | MemoryStore | Memory
+"""A `str` is the path of a file in the backend, as in `deepagents`: never an address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memories:
+    """The two, told apart."""
+
+    files: list[str] | None = None
+    """`None` where none are given: an empty list is a prompt that says so."""
+    user: MemoryStore | Memory | None = None
+
+    @classmethod
+    def of(cls, given: Sequence[Given] | MemoryStore | Memory | None) -> "Memories":
+        """Tell paths from a memory.
+
+        Raises:
+            ConfigError: It is a text alone, or holds more than one memory.
+        """
+        if given is None:
+            return cls()
+        if isinstance(given, str):
+            problem = f"{given!r} is a text alone, and may be a path or an address"
+            mend = "give [path] for a file, open_memory(address) for a memory"
+            raise ConfigError("memory", problem, mend)
+        each: Iterable[Given] = given if isinstance(given, Sequence) else (given,)
+        files = [one for one in each if isinstance(one, str)]
+        users = [one for one in each if not isinstance(one, str)]
+        if len(users) > 1:
+            problem = f"{len(users)} memories are given"
+            raise ConfigError("memory", problem, "give one memory, beside any number of paths")
+        return cls(files if files or not users else None, users[0] if users else None)

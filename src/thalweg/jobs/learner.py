@@ -1,0 +1,285 @@
+"""Learning from one thread: its turns since the watermark, in portions, each committed at once.
+
+Whatever happens, a turn is learned from exactly once: what was learned from it and the watermark
+behind it are one commit, which goes wrong as a whole when the memory was changed, the thread was
+learned from by somebody else, or the lease ran out.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from thalweg.context.pricing import Tariff
+from thalweg.errors import StaleWriteError, ThalwegError
+from thalweg.facts.asking import ask_for_facts
+from thalweg.facts.changes import Change, Drop, Put, Write
+from thalweg.facts.extraction import Item, proposals_of
+from thalweg.facts.learning import Lesson, Plan, candidates, is_told, plan_learning
+from thalweg.facts.portions import Portion, Size, portions
+from thalweg.facts.proposals import Proposal
+from thalweg.facts.settings import MemorySettings
+from thalweg.facts.values import Fact, FactId
+from thalweg.jobs.backoff import NO_MODEL_S, backoff_s
+from thalweg.jobs.events import MINE, MOST_RACES, Report, Tell, cost_of, tell
+from thalweg.jobs.profile import write_profile
+from thalweg.jobs.structured import Respondent, plus
+from thalweg.memory.base import Job, Learned, MemoryStore
+from thalweg.memory.clock import Clock, new_fact_id, utc_now
+from thalweg.tokens import Counter, exact_counter
+
+SHRINK_AFTER, SKIP_AFTER = 2, 6
+"""Attempts after which less is asked at once; and after which a turn about which no answer could
+be read is passed over. It stays among the turns that are recalled."""
+
+
+AROUND = 40
+"""Turns before and after a portion that the gates are shown."""
+
+
+class UnreadableError(ThalwegError):
+    """A model's answer holds nothing that can be read."""
+
+    code = "memory.unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A memory as it was when the learner was asked."""
+
+    facts: list[Fact]
+    operation: int
+    """The newest commit then."""
+
+
+@dataclass(slots=True)
+class Learner:
+    """Learns from the threads of one store."""
+
+    store: MemoryStore
+    respondent: Respondent | None
+    """Who is asked. Without one nothing is learned, and every job waits."""
+    settings: MemorySettings = field(default_factory=MemorySettings)
+    clock: Clock = utc_now
+    new_id: Callable[[], FactId] = new_fact_id
+    count: Counter = field(default_factory=exact_counter)
+    tell: Tell = tell
+    tariff: Tariff | None = None
+    """The model's prices, where they are known."""
+
+    def learn(self, job: Job, until: str = "") -> Report:
+        """Do a job to its end, and give it back.
+
+        Whatever goes wrong, the job is given back to be done later, from where it stands.
+
+        Args:
+            job: The job.
+            until: No more is begun after it; the rest is left to the next lease.
+        """
+        report = Report(job.thread, job.attempt)
+        try:
+            self._learn(job, report, until)
+        except Exception as error:  # noqa: BLE001 (a model may raise anything; the job is durable)
+            report.failed = type(error).__name__
+            report.retry_s = backoff_s(job.attempt)
+        report.cost = cost_of(report.spent, self.tariff)
+        self.store.finish(job, now=self.clock(), retry_s=report.retry_s)
+        self.tell(report)
+        return report
+
+    def _learn(self, job: Job, report: Report, until: str) -> None:
+        if not self._may_learn(job):
+            return
+        if self.respondent is None:
+            report.retry_s = NO_MODEL_S
+            return
+        while (portion := self._next(job)) is not None:
+            if until and self.clock() > until:
+                # Noted before it is given back, the rest is nobody's loss in between.
+                now = self.clock()
+                self.store.note(job.scope, job.thread, now=now, debounce_s=0, max_wait_s=0)
+                return
+            if not self._learn_from(portion, job, self.respondent, report):
+                report.retry_s = 0.0
+                return
+        if report.changed.keys() - {"quarantined"}:
+            write_profile(self.store, self.respondent, job, self.settings, self.clock, report)
+
+    def _may_learn(self, job: Job) -> bool:
+        settings = self.settings
+        if not settings.enabled or settings.read_only:
+            return False
+        return self.store.mode(job.scope, job.thread) == "on"
+
+    # -- one portion -----------------------------------------------------------------------
+
+    def _next(self, job: Job) -> Portion | None:
+        """Read the next portion of a thread; `None` where all was learned from."""
+        size = self._size(job)
+        learned = self.store.learned(job.scope, job.thread)
+        first = max(0, learned - size.overlap_turns)
+        turns = self.store.turns(job.scope, job.thread, first)
+        return next(
+            portions(
+                [turn for turn in turns if turn.seq < learned],
+                [turn for turn in turns if turn.seq >= learned],
+                size=size,
+                learn_from=self.settings.learn_from,
+                count=self.count,
+            ),
+            None,
+        )
+
+    def _size(self, job: Job) -> Size:
+        settings = self.settings
+        size = Size(
+            learn_tokens=settings.learn_tokens,
+            learn_turns=settings.learn_turns,
+            overlap_turns=settings.overlap_turns,
+            answer_tokens=settings.answer_tokens,
+        )
+        for _ in range(max(0, job.attempt - SHRINK_AFTER)):
+            size = size.smaller()
+        return size
+
+    def _learn_from(
+        self, portion: Portion, job: Job, respondent: Respondent, report: Report
+    ) -> bool:
+        """Learn from a portion; `False` where somebody else does."""
+        asked = self._look(job)
+        proposals: list[Proposal] = []
+        if portion.learnable:
+            try:
+                proposals = self._ask(portion, asked.facts, respondent, report)
+            except UnreadableError:
+                if job.attempt < SKIP_AFTER or len(portion.learnable) > 1:
+                    raise
+                report.skipped += len(portion.learnable)
+        report.proposed += len(proposals)
+        return self._commit(portion, proposals, asked, job, report)
+
+    def _look(self, job: Job) -> _Asked:
+        newest = self._newest(job)
+        return _Asked(self.store.facts(job.scope, statuses=None), newest)
+
+    def _newest(self, job: Job) -> int:
+        newest = self.store.operations(job.scope, limit=1)
+        return newest[0].id if newest else 0
+
+    def _ask(
+        self, portion: Portion, facts: Sequence[Fact], respondent: Respondent, report: Report
+    ) -> list[Proposal]:
+        known = [fact for fact in facts if is_told(fact)]
+        answer_tokens = self.settings.answer_tokens
+        question = ask_for_facts(portion, known, answer_tokens=answer_tokens, count=self.count)
+        told = respondent.ask(question, "facts", Item)
+        report.spent = plus(report.spent, told.spent)
+        report.unreadable += bool(told.answer.problems)
+        if not told.answer.is_whole and not told.answer.items:
+            raise UnreadableError(*told.answer.problems)
+        proposals, refused = proposals_of(told.answer.items, portion, question.names)
+        report.refuse(refused)
+        return proposals
+
+    def _commit(
+        self,
+        portion: Portion,
+        proposals: Sequence[Proposal],
+        asked: _Asked,
+        job: Job,
+        report: Report,
+    ) -> bool:
+        """Commit what a portion gave, and plan anew as often as somebody else was first."""
+        for _ in range(MOST_RACES):
+            version = self.store.version(job.scope)
+            reached = self._reached(portion, job)
+            if reached is None:
+                return False
+            learned, learnable = reached
+            plan = self._plan(proposals, learned, learnable, asked, job)
+            try:
+                self.store.commit(
+                    job.scope,
+                    plan.changes,
+                    expected=version,
+                    actor=self._writer,
+                    now=self.clock(),
+                    why="learned",
+                    learned=learned,
+                    lease=job.lease,
+                )
+            except StaleWriteError:
+                report.races += 1
+                if self.store.version(job.scope) == version:
+                    return False  # nobody changed anything: the lease ran out
+                continue
+            report.turns += learned.upto - learned.expected
+            report.refuse(plan.refused)
+            report.count(plan.changes)
+            return True
+        return False
+
+    def _reached(self, portion: Portion, job: Job) -> tuple[Learned, frozenset[str]] | None:
+        """Tell how far a portion brings the thread, and which of its turns are still there.
+
+        Returns:
+            `None` where it was learned from meanwhile, or all of it was forgotten.
+        """
+        learned = self.store.learned(job.scope, job.thread)
+        asked = {turn.uid for turn in portion.turns}
+        left = self.store.turns(job.scope, job.thread, learned)
+        mine = [turn for turn in left if turn.uid in asked]
+        if not mine or left[: len(mine)] != mine:
+            return None
+        may = portion.learnable & {turn.uid for turn in mine}
+        return Learned(job.thread, learned, mine[-1].seq + 1), may
+
+    def _plan(
+        self,
+        proposals: Sequence[Proposal],
+        learned: Learned,
+        learnable: frozenset[str],
+        asked: _Asked,
+        job: Job,
+    ) -> Plan:
+        lesson = Lesson(self.settings, self.clock(), self._writer, self.new_id)
+        # Those before and after tell, too, whether what was said was meant so.
+        around = max(0, learned.expected - AROUND), learned.upto + AROUND
+        turns = self.store.turns(job.scope, job.thread, *around) if proposals else []
+        made, refused = candidates(proposals, turns, learnable, lesson)
+        gone = self.store.is_forgotten(job.scope, [one.fact.content for one in made])
+        refused += ["forgotten"] * sum(gone)
+        facts = self.store.facts(job.scope, statuses=None)
+        plan = plan_learning(
+            [one for one, is_gone in zip(made, gone, strict=True) if not is_gone],
+            facts,
+            lesson,
+            asked=asked.facts,
+            settled=self._settled(asked, facts, job),
+        )
+        return replace(plan, refused=(*refused, *plan.refused))
+
+    def _settled(self, asked: _Asked, facts: Sequence[Fact], job: Job) -> set[FactId]:
+        """Find the facts that a person changed or took out since the learner was asked."""
+        there = {fact.id for fact in facts}
+        settled = {fact.id for fact in asked.facts if fact.id not in there}
+        newer = self._newest(job) - asked.operation
+        for operation in self.store.operations(job.scope, limit=newer) if newer > 0 else ():
+            if not operation.actor.startswith(MINE):
+                settled |= _facts_in(operation.changes)
+        return settled
+
+    @property
+    def _writer(self) -> str:
+        return f"{MINE}{self.respondent.name if self.respondent else ''}"
+
+
+def _facts_in(changes: Sequence[Change]) -> set[FactId]:
+    found: set[FactId] = set()
+    for change in changes:
+        match change:
+            case Put(fact):
+                found.add(fact.id)
+            case Drop(id):
+                found.add(id)
+            case Write():
+                pass
+    return found

@@ -1,0 +1,82 @@
+"""Writing the profile anew, from facts that hold and are trusted, and from nothing else."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from thalweg.errors import StaleWriteError
+from thalweg.facts.asking import ask_for_profile
+from thalweg.facts.eviction import value
+from thalweg.facts.extraction import Paragraph
+from thalweg.facts.learning import SECTION_CHARS, is_told, plan_profile
+from thalweg.facts.settings import MemorySettings
+from thalweg.facts.values import Fact, FactId
+from thalweg.jobs.events import MINE, MOST_RACES, Report
+from thalweg.jobs.structured import Respondent, plus
+from thalweg.memory.base import Job, MemoryStore
+from thalweg.tokens import Counter
+
+FACT_TOKENS = 16
+"""What the name, category and date of a fact add."""
+
+
+def write_profile(
+    store: MemoryStore,
+    respondent: Respondent,
+    job: Job,
+    settings: MemorySettings,
+    clock: Callable[[], str],
+    report: Report,
+) -> None:
+    """Write the profile of a scope anew.
+
+    Sections that rest on what does not hold any more are taken out in any case; the others are
+    written where the settings say so.
+    """
+    now = clock()
+    facts = _most_valuable(
+        store.facts(job.scope), settings.learn_tokens, now=now, count=respondent.count
+    )
+    paragraphs: Sequence[Paragraph] = ()
+    names: Mapping[str, FactId] = {}
+    if facts and settings.profile:
+        profile = store.profile(job.scope)
+        question = ask_for_profile(facts, profile, now=now, max_chars=SECTION_CHARS)
+        told = respondent.ask(question, "sections", Paragraph)
+        report.spent = plus(report.spent, told.spent)
+        report.unreadable += bool(told.answer.problems)
+        paragraphs, names = told.answer.items, question.names
+    for _ in range(MOST_RACES):
+        version = store.version(job.scope)
+        current = store.facts(job.scope)
+        writes = plan_profile(paragraphs, names, current, store.profile(job.scope), now=now)
+        if not writes:
+            return
+        try:
+            store.commit(
+                job.scope,
+                writes,
+                expected=version,
+                actor=f"{MINE}{respondent.name}",
+                now=clock(),
+                why="profile",
+                lease=job.lease,
+            )
+        except StaleWriteError:
+            report.races += 1
+            if store.version(job.scope) == version:
+                return  # nobody changed anything: the lease ran out
+        else:
+            report.count(writes)
+            return
+
+
+def _most_valuable(facts: Sequence[Fact], most: int, *, now: str, count: Counter) -> list[Fact]:
+    """Pick the facts that a profile is written from, the most valuable that fit."""
+    told = [fact for fact in facts if is_told(fact)]
+    told.sort(key=lambda fact: (-value(fact, now=now), fact.id))
+    kept: list[Fact] = []
+    for fact in told:
+        most -= count(fact.content) + FACT_TOKENS
+        if most < 0:
+            break
+        kept.append(fact)
+    return kept

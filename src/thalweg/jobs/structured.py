@@ -1,0 +1,156 @@
+"""Asking a chat model for a list of items: by schema, by tool, or in plain words.
+
+What it answers is read by `thalweg.facts.extraction` in all three ways, and asked for once more
+where it cannot be read.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Literal, TypeVar
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel
+
+from thalweg.facts.asking import Question
+from thalweg.facts.extraction import Answer, Kind, answer_schema, better, read_answer
+from thalweg.prompts import prompt
+from thalweg.threads.journal import Spent
+from thalweg.tokens import Counter
+
+T = TypeVar("T", bound=BaseModel)
+Way = Literal["schema", "default", "tool", "text"]
+WAYS: tuple[Way, ...] = ("schema", "default", "tool", "text")
+"""`schema`: the provider holds the model to it. `default`: however LangChain does it for this
+model. `tool`: as the arguments of a tool. `text`: the schema stands in the prompt."""
+_REFUSALS = frozenset({400, 404, 405, 415, 422, 501})
+"""HTTP statuses that mean that a request is not understood, and not that it came too soon."""
+PROBLEMS = 5
+"""Problems of an answer that a model is told when it is asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told(Generic[T]):
+    """What came of one question."""
+
+    answer: Answer[T]
+    spent: Spent
+
+
+@dataclass(slots=True)
+class Respondent:
+    """A chat model that is asked questions, and what is known of how it takes them."""
+
+    model: BaseChatModel
+    count: Counter
+    name: str = ""
+    """`provider:name`, as it is told in events."""
+    _ways: list[Way] = field(default_factory=list)
+    """Ways that may work, the best first."""
+
+    def __post_init__(self) -> None:
+        """Leave out what the model is not known to do."""
+        profile = getattr(self.model, "profile", None)
+        holds = isinstance(profile, dict) and profile.get("structured_output") is True
+        self._ways = [way for way in WAYS if way != "schema" or holds]
+        self.name = self.name or named(self.model)
+
+    def ask(self, question: Question, kind: Kind, item: type[T]) -> Told[T]:
+        """Ask, and once more where the answer cannot be read whole.
+
+        Whatever the model raises goes to the caller, unless it is another way that helps.
+        """
+        sent: list[BaseMessage] = [SystemMessage(question.rules)]
+        for asked, answered in question.examples:
+            sent += HumanMessage(asked), AIMessage(answered)
+        sent.append(HumanMessage(question.text))
+        said, spent = self._send(sent, kind)
+        answer = read_answer(written(said), kind, item)
+        if not answer.problems:
+            return Told(answer, spent)
+        problem = "; ".join(answer.problems[:PROBLEMS])
+        again = HumanMessage(prompt("learn_again").render(problem=problem))
+        # In plain words: an answer with tool calls would want their results behind it.
+        shown = AIMessage(written(said) or "nothing")
+        said, more = self._send([*sent, shown, again], kind)
+        second = read_answer(written(said), kind, item)
+        return Told(better(answer, second), plus(spent, more))
+
+    def _send(self, messages: Sequence[BaseMessage], kind: Kind) -> tuple[AIMessage, Spent]:
+        while True:
+            way = self._ways[0]
+            try:
+                said = _sent(self.model, messages, way, kind)
+            except Exception as error:
+                refused = isinstance(error, NotImplementedError) or _status(error) in _REFUSALS
+                if not refused or len(self._ways) == 1:
+                    raise
+                self._ways = self._ways[1:]
+            else:
+                return said, self._spent(said)
+
+    def _spent(self, said: AIMessage) -> Spent:
+        usage = said.usage_metadata
+        if usage is None:
+            return Spent(calls=1, output=self.count(written(said)), model=self.name)
+        details = usage.get("input_token_details", {})
+        return Spent(
+            calls=1,
+            input=usage["input_tokens"],
+            cached=details.get("cache_read") or 0,
+            written=details.get("cache_creation") or 0,
+            output=usage["output_tokens"],
+            model=self.name,
+        )
+
+
+def _sent(model: BaseChatModel, messages: Sequence[BaseMessage], way: Way, kind: Kind) -> AIMessage:
+    schema = answer_schema(kind)
+    if way == "text":
+        words = prompt("learn_json").render(schema=json.dumps(schema))
+        said: Any = model.invoke([*messages, HumanMessage(words)])
+    else:
+        method = {"schema": "json_schema", "tool": "function_calling"}.get(way)
+        given = {"method": method} if method else {}
+        asked = model.with_structured_output(schema, include_raw=True, **given)
+        found: Any = asked.invoke(list(messages))
+        said = found["raw"]
+    answer: AIMessage = said
+    return answer
+
+
+def written(said: AIMessage) -> str:
+    """Give what a model wrote: the arguments of its first tool call, or its text."""
+    for call in said.tool_calls:
+        return json.dumps(call["args"], ensure_ascii=False)
+    for broken in said.invalid_tool_calls:
+        return broken["args"] or ""
+    return str(said.text)
+
+
+def _status(error: Exception) -> int | None:
+    for place in (error, getattr(error, "response", None)):
+        status = getattr(place, "status_code", None)
+        if isinstance(status, int):
+            return status
+    return None
+
+
+def plus(one: Spent, other: Spent) -> Spent:
+    """Add up what was spent."""
+    return replace(
+        one,
+        calls=one.calls + other.calls,
+        input=one.input + other.input,
+        cached=one.cached + other.cached,
+        written=one.written + other.written,
+        output=one.output + other.output,
+        model=one.model or other.model,
+    )
+
+
+def named(model: BaseChatModel) -> str:
+    """Name a chat model as `provider:name`, as far as its integration tells."""
+    params = model._get_ls_params()  # noqa: SLF001 (what LangChain's own traces are told)
+    return f"{params.get('ls_provider', '')}:{params.get('ls_model_name', '')}".strip(":")

@@ -1,0 +1,468 @@
+"""`Memory`: what people and agents do with the memory of one owner."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from thalweg.entries import Message
+from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError
+from thalweg.facts.by_hand import find, plan_edit, plan_remember, plan_review, told_fact
+from thalweg.facts.changes import Change, Write
+from thalweg.facts.clearing import plan_clear, plan_delete
+from thalweg.facts.document import Shape, export
+from thalweg.facts.document_changes import import_
+from thalweg.facts.document_reading import read_document
+from thalweg.facts.gates import judge_told
+from thalweg.facts.settings import MemorySettings
+from thalweg.facts.values import (
+    Category,
+    Fact,
+    FactId,
+    Mode,
+    Profile,
+    Scope,
+    Section,
+    SectionName,
+    Status,
+    Trust,
+    Turn,
+)
+from thalweg.memory.awaited import awaited
+from thalweg.memory.base import MemoryStore, Operation, Receipt, Selection
+from thalweg.memory.clock import Clock, new_fact_id, utc_now
+from thalweg.memory.deciding import Decider, Known
+from thalweg.memory.mirrored import MirroredMemory, with_document
+from thalweg.memory.recalling import (
+    IsKnown,
+    Recalled,
+    having_words,
+    nothing_is_known,
+    recall,
+)
+from thalweg.tokens import Counter, exact_counter
+
+
+class Memory:
+    """The memory of one owner, or of one agent for one owner.
+
+    It is bound to its scope: nothing it is asked can read or change another. Its methods block;
+    each has a twin to be awaited, with an `a` before its name.
+
+    Args:
+        store: Where it is kept; see `open_memory`.
+        scope: Whose it is, from the authenticated caller.
+        settings: See `MemorySettings`.
+        count: Counts tokens.
+        clock: Tells the time.
+
+    Example:
+        >>> from thalweg.memory import Scope, open_memory
+        >>> with open_memory(":memory:") as store:
+        ...     memory = Memory(store, Scope("ada"))
+        ...     _ = memory.remember("User lives in Berlin")
+        ...     _ = memory.remember("User moved to Munich")
+        ...     [fact.content for fact in memory.facts()]
+        ['User moved to Munich']
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        scope: Scope,
+        *,
+        settings: MemorySettings | None = None,
+        count: Counter | None = None,
+        clock: Clock = utc_now,
+    ) -> None:
+        self.settings = settings or MemorySettings()
+        self.store = with_document(store, self.settings)
+        self.scope = scope
+        self._count = count or exact_counter()
+        self._clock = clock
+
+    # -- remember and recall ---------------------------------------------------------------
+
+    def remember(
+        self,
+        content: str,
+        *,
+        category: Category = "knowledge",
+        confidence: float = 1.0,
+        said_at: str = "",
+        protected: bool = False,
+    ) -> Fact:
+        """Remember a statement on the user's own word.
+
+        What says the same is kept once, with all its wordings; what it brings up to date is
+        superseded and stays in the history.
+
+        Args:
+            content: One statement, in any language: "User prefers tea".
+            category: What it is about.
+            confidence: 0 to 1.
+            said_at: When it was said; now where it is empty.
+            protected: Never let go of for want of room, never changed by what is learned.
+
+        Returns:
+            The fact as it is remembered.
+
+        Raises:
+            FactRefusedError: It may not be remembered; the error says why.
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        now = self._clock()
+        new = told_fact(
+            judge_told(content, category=category),
+            new_fact_id(),
+            confidence=confidence,
+            said_at=said_at or now,
+            now=now,
+            by="user",
+        )
+        return self._take_in(replace(new, protected=protected), actor="user")
+
+    def remember_as_agent(
+        self, content: str, *, category: Category, turns: Sequence[Turn], least: Trust
+    ) -> Fact:
+        """Remember what an agent wants remembered: it waits for the user's word, if need be.
+
+        Args:
+            content: One statement.
+            category: What it is about.
+            turns: What was said in the run.
+            least: The least trust of anything that the run had read.
+
+        Returns:
+            The fact as it is remembered; `quarantined` where the user has to look at it.
+
+        Raises:
+            FactRefusedError: It may not be remembered; the error says why.
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        now = self._clock()
+        new = told_fact(
+            judge_told(content, turns, by="agent", least=least, category=category),
+            new_fact_id(),
+            confidence=1.0,
+            said_at=now,
+            now=now,
+            by="agent",
+        )
+        return self._take_in(new, actor="agent")
+
+    def _take_in(self, new: Fact, *, actor: str) -> Fact:
+        """Merge a fact in, and read it as it stands then."""
+        now = self._clock()
+        self._change(
+            lambda known: plan_remember(known.facts, new, self.settings, now=now),
+            actor=actor,
+            why="told",
+        )
+        for fact in self.store.facts(self.scope, statuses=None):
+            if fact.id == new.id or new.content in {fact.content, *fact.aliases}:
+                return fact
+        problem = "it was forgotten, and what was forgotten is not taken in again"
+        raise FactRefusedError(new.content, problem)
+
+    def _change(
+        self, decide: Callable[[Known], Sequence[Change]], *, actor: str = "user", why: str
+    ) -> Operation | None:
+        return Decider(self.store, self.scope, self._clock).change(decide, actor=actor, why=why)
+
+    def _check_writable(self) -> None:
+        if not self.settings.enabled:
+            raise MemoryOffError(where="memory.enabled is false", mend="set it to true")
+        if self.settings.read_only:
+            raise MemoryOffError(where="memory.read_only is true", mend="set it to false")
+
+    def recall(
+        self,
+        query: str | Sequence[Message],
+        *,
+        budget_tokens: int | None = None,
+        as_of: str = "",
+        explain: bool = False,
+        thread: str = "",
+        is_known: IsKnown = nothing_is_known,
+    ) -> Recalled:
+        """Find what answers a question, or what a conversation is about.
+
+        Args:
+            query: A question or some words; or the newest messages of a thread, oldest first.
+            budget_tokens: Bound on `Recalled.text`; `max_injection_tokens` where it is not given.
+            as_of: A time in ISO 8601: what held then, instead of what holds now.
+            explain: Tell what was left out, too, and why.
+            thread: The thread that asks: what was said there lately is left out.
+            is_known: Tells of an item that whoever asks has it before them: it is left out, and
+                no room is kept for it.
+        """
+        if not self.settings.enabled:
+            return Recalled.nothing()
+        return recall(
+            self.store,
+            self.scope,
+            query,
+            settings=self.settings,
+            budget=self.settings.max_injection_tokens if budget_tokens is None else budget_tokens,
+            count=self._count,
+            now=self._clock(),
+            as_of=as_of,
+            explain=explain,
+            thread=thread,
+            is_known=is_known,
+        )
+
+    def explain(self, query: str | Sequence[Message], *, as_of: str = "") -> Recalled:
+        """Tell of every fact, and of what else was looked at, why it is recalled or is not."""
+        return self.recall(query, as_of=as_of, explain=True)
+
+    def facts(self, *statuses: Status) -> list[Fact]:
+        """Read facts of some statuses, oldest first; those that hold where none is given."""
+        return self.store.facts(self.scope, statuses=statuses or ("active",))
+
+    def fact(self, id_: str) -> Fact:
+        """Read one fact, whatever its status, with its evidence.
+
+        Raises:
+            NoSuchFactError: There is none.
+        """
+        return find(self.store.facts(self.scope, ids=[FactId(id_)], statuses=None), FactId(id_))
+
+    # -- change by hand --------------------------------------------------------------------
+
+    def edit(
+        self,
+        id_: str,
+        *,
+        content: str | None = None,
+        category: Category | None = None,
+        confidence: float | None = None,
+        protected: bool | None = None,
+    ) -> Fact:
+        """Edit a fact. What it said before stays in the history.
+
+        Raises:
+            NoSuchFactError: There is none.
+            FactRefusedError: The new content may not be remembered.
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        now = self._clock()
+        if content is not None:
+            content = self._clean(content)
+        self._change(
+            lambda known: plan_edit(
+                known.facts,
+                FactId(id_),
+                content=content,
+                category=category,
+                confidence=confidence,
+                protected=protected,
+                now=now,
+            ),
+            why="edited",
+        )
+        return self.fact(id_)
+
+    def _clean(self, text: str) -> str:
+        """Judge a text of the user's, and give it as it may be stored."""
+        verdict = judge_told(text)
+        if verdict.decision == "drop":
+            raise FactRefusedError(text, f"it {verdict.why}")
+        return verdict.proposal.content
+
+    def delete(self, *ids: str) -> Operation | None:
+        """Take facts out; `undo` brings them back, and `forget` is for good.
+
+        Raises:
+            NoSuchFactError: One of them is not there; none was taken out.
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        return self._change(lambda known: plan_delete(known.facts, ids), why="deleted")
+
+    def clear(self) -> Operation | None:
+        """Take out all facts and the profile; `undo` brings them back, and `forget` is for good.
+
+        Raises:
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        now = self._clock()
+        return self._change(
+            lambda known: plan_clear(known.facts, known.profile, now=now), why="cleared"
+        )
+
+    def review(self) -> list[Fact]:
+        """List the facts that wait for the user's word: they are never recalled."""
+        return self.facts("quarantined")
+
+    def accept(self, id_: str) -> None:
+        """Take a fact in that waited for the user's word.
+
+        Raises:
+            NoSuchFactError: No such fact waits.
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._review(id_, accepted=True)
+
+    def reject(self, id_: str) -> None:
+        """Take out a fact that waited for the user's word; see `accept`."""
+        self._review(id_, accepted=False)
+
+    def _review(self, id_: str, *, accepted: bool) -> None:
+        self._check_writable()
+        now, settings = self._clock(), self.settings
+        self._change(
+            lambda known: plan_review(
+                known.facts, FactId(id_), settings, accepted=accepted, now=now
+            ),
+            why="accepted" if accepted else "rejected",
+        )
+
+    def profile(self) -> Profile:
+        """Read the profile."""
+        return self.store.profile(self.scope)
+
+    def write_profile(self, name: SectionName, text: str) -> None:
+        """Write a section of the profile; an empty text takes it out.
+
+        Raises:
+            FactRefusedError: The text may not be remembered.
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        now = self._clock()
+        if text:
+            text = self._clean(text)
+        written = Write(Section(name, text, now), "written by hand")
+        self._change(lambda _: [written], why=written.why)
+
+    def history(self, fact: str = "", *, limit: int | None = None) -> list[Operation]:
+        """List what was changed, newest first: of one fact, or at all."""
+        id_ = FactId(fact) if fact else None
+        return self.store.operations(self.scope, fact=id_, limit=limit)
+
+    def undo(self, operation: int) -> Operation:
+        """Put back what one change replaced; see `MemoryStore.undo`."""
+        self._check_writable()
+        return self.store.undo(self.scope, operation, now=self._clock())
+
+    def restore(self, operation: int) -> list[Operation]:
+        """Put the memory back to how one change left it; see `MemoryStore.restore`."""
+        self._check_writable()
+        return self.store.restore(self.scope, operation, now=self._clock())
+
+    def forget(
+        self,
+        *facts: str,
+        threads: Sequence[str] = (),
+        messages: Sequence[str] = (),
+        query: str = "",
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> Receipt:
+        """Delete for good. Works where memory is off or read-only, too.
+
+        Args:
+            facts: Ids of facts.
+            threads: Threads whose turns go, and what was learned from nothing else.
+            messages: Ids of messages (`Turn.uid`), likewise.
+            query: Facts and turns that have every word of it.
+            everything: The whole memory of this scope.
+            dry_run: Change nothing, and tell what would go.
+
+        Raises:
+            ConfigError: Nothing is named.
+            NoSuchFactError: A fact that is named is not there.
+        """
+        if not (facts or threads or messages or query or everything):
+            problem, mend = "nothing to forget is named", "name facts, threads or a query"
+            raise ConfigError("forget", problem, mend)
+        for id_ in facts:
+            self.fact(id_)
+        said = having_words(self.store, self.scope, query) if query else ()
+        selection = Selection(
+            facts=(*map(FactId, facts), *(item.fact.id for item in said if item.fact)),
+            threads=tuple(threads),
+            uids=(*messages, *(item.turn.uid for item in said if item.turn)),
+            everything=everything,
+        )
+        return self.store.forget(self.scope, selection, now=self._clock(), dry_run=dry_run)
+
+    def set_mode(self, thread: str, mode: Mode) -> None:
+        """Say what memory does with a thread: `on`, `read_only`, `incognito` or `off`."""
+        self.store.set_mode(self.scope, thread, mode)
+
+    # -- documents -------------------------------------------------------------------------
+
+    def export(self, *, shape: Shape = "seeds") -> str:
+        """Write the memory as a document: what holds, and the profile; see `facts.document`."""
+        document = export(self.facts(), self.profile(), shape=shape, now=self._clock())
+        return document.text
+
+    def import_(self, text: str, *, where: str = "memory.json") -> Operation | None:
+        """Take a document in: what it has is added, or takes the place of what has its id.
+
+        Args:
+            text: The document, in either shape.
+            where: What an error calls it.
+
+        Returns:
+            `None` where it tells nothing new.
+
+        Raises:
+            DocumentError: It cannot be read; nothing was changed.
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        document = read_document(text, where)
+        return self._change(
+            lambda known: import_(
+                document, known.facts, known.profile, now=self._clock(), new_id=new_fact_id
+            ),
+            actor="import",
+            why=f"imported {where}",
+        )
+
+    def reload(self) -> Operation | None:
+        """Take in what was edited in the document by hand, and write it anew (`storage: json`).
+
+        Every reading does so as well. This tells what it was, and raises what is wrong with it.
+
+        Returns:
+            `None` where nothing was edited.
+
+        Raises:
+            ConfigError: This memory has no document.
+            DocumentError: It cannot be read; memory and document are as they were.
+        """
+        if not isinstance(self.store, MirroredMemory):
+            mend = "set storage: json, and storage_path where it is not in Thalweg's folder"
+            raise ConfigError("storage", "this memory has no document", mend)
+        return self.store.reload(self.scope)
+
+    # -- twins -----------------------------------------------------------------------------
+
+    aremember = awaited(remember)
+    arecall = awaited(recall)
+    aexplain = awaited(explain)
+    afacts = awaited(facts)
+    afact = awaited(fact)
+    aedit = awaited(edit)
+    adelete = awaited(delete)
+    aclear = awaited(clear)
+    areview = awaited(review)
+    aaccept = awaited(accept)
+    areject = awaited(reject)
+    aprofile = awaited(profile)
+    awrite_profile = awaited(write_profile)
+    ahistory = awaited(history)
+    aundo = awaited(undo)
+    arestore = awaited(restore)
+    aforget = awaited(forget)
+    aset_mode = awaited(set_mode)
+    aexport = awaited(export)
+    aimport = awaited(import_)
+    areload = awaited(reload)

@@ -1,0 +1,193 @@
+"""Recall: from a question to the block that answers it, through the store and the pure ranking."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from thalweg.entries import Message
+from thalweg.facts.found import Item, index_words, without
+from thalweg.facts.freshness import current, holds
+from thalweg.facts.packing import Packed, Placed, pack
+from thalweg.facts.question import Question, ask
+from thalweg.facts.ranking import (
+    REACH,
+    Features,
+    Ranked,
+    Scale,
+    links,
+    rank,
+    shortlist,
+    worth_reading,
+)
+from thalweg.facts.seeds import render_system, top_facts
+from thalweg.facts.settings import MemorySettings
+from thalweg.facts.values import Fact, Profile, Scope, Trust
+from thalweg.memory.base import MemoryStore
+from thalweg.tokens import Counter
+
+DAY_CHARS = len("2026-03-02")
+MOST = 1_000_000
+"""More items than one scope is meant for: all that have a word are found."""
+EARLIER = 4
+"""Messages before the newest that tell what a conversation is about."""
+
+
+OWN = 500
+"""Pieces of the thread that asks which it is taken to show: the newest."""
+IsKnown = Callable[[Item], bool]
+"""Tells of an item that whoever asks has it before them."""
+
+
+def nothing_is_known(item: Item) -> bool:
+    """Tell that whoever asks has nothing before them."""
+    del item
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What was recalled."""
+
+    text: str
+    """The block that a model reads; empty where nothing was recalled."""
+    tokens: int
+    """Of the block."""
+    placed: tuple[Placed, ...] = ()
+    """What is in the block, best first, each with the features of its score; with `explain`
+    also what was left out, and why."""
+    profile: Profile = field(default_factory=Profile)
+    """The sections that are in the block."""
+
+    @classmethod
+    def nothing(cls) -> "Recalled":
+        """Return what a memory that is off recalls."""
+        return cls("", 0)
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """What is in the block, best first."""
+        return tuple(one.ranked.item for one in self.placed if one.fate == "shown")
+
+
+def recall(
+    store: MemoryStore,
+    scope: Scope,
+    query: str | Sequence[Message],
+    *,
+    settings: MemorySettings,
+    budget: int,
+    count: Counter,
+    now: str,
+    as_of: str = "",
+    explain: bool = False,
+    thread: str = "",
+    is_known: IsKnown = nothing_is_known,
+) -> Recalled:
+    """Find what answers a question; see `Memory.recall`."""
+    said = _said(query)
+    profile = store.profile(scope)
+    if settings.retrieval == "seeds":
+        packed = _as_seeds(store.facts(scope), profile, said, settings, budget, count)
+    else:
+        question = ask(said[0], *said[1:], today=_day(as_of or now), as_of=as_of)
+        own = store.newest(scope, thread, OWN) if thread else ()
+        ranked = _ranked(store, scope, question, said[0], as_of, own)
+        if not settings.include_turns:
+            ranked = [one for one in ranked if one.item.fact is not None]
+        ranked = [one for one in ranked if not is_known(one.item)]
+        packed = pack(ranked, budget, count, profile=profile)
+    placed = packed.placed
+    if not explain:
+        placed = tuple(one for one in placed if one.fate == "shown")
+    return Recalled(packed.text, packed.tokens, placed, packed.profile)
+
+
+def _said(query: str | Sequence[Message]) -> list[str]:
+    """List what a question is about, the newest first."""
+    if isinstance(query, str):
+        return [query]
+    told = [message.text for message in query if message.role in {"user", "assistant"}]
+    return [text for text in reversed(told) if text.strip()][: EARLIER + 1] or [""]
+
+
+def _day(at: str) -> date | None:
+    try:
+        return date.fromisoformat(at[:10])
+    except ValueError:
+        return None
+
+
+def _ranked(
+    store: MemoryStore,
+    scope: Scope,
+    question: Question,
+    text: str,
+    as_of: str,
+    own: Collection[int],
+) -> list[Ranked]:
+    found = without(store.find(scope, question.words, vector=store.vector(text)), own)
+    scale = Scale(question, found)
+    short = shortlist(scale)
+    near = links(store.beside(scope, short, REACH))
+    items = store.items(scope, worth_reading(scale, short, near))
+    shown = [item for item in items if _may_be_shown(item, as_of)]
+    ranked = rank(scale, shown, near, stale=_stale(items, as_of))
+    facts = [one.item.fact for one in ranked if one.item.fact is not None]
+    _, before = current(facts, as_of)
+    gone = set() if question.asks_past and not as_of else {fact.id for fact in before}
+    return [one for one in ranked if one.item.fact is None or one.item.fact.id not in gone]
+
+
+def _may_be_shown(item: Item, as_of: str) -> bool:
+    """Leave out what strangers wrote, and what was said after the time asked about."""
+    if item.turn is not None:
+        upto = f"{as_of}T99" if len(as_of) == DAY_CHARS else as_of
+        return item.turn.trust >= Trust.ASSISTANT and (not as_of or item.turn.said_at <= upto)
+    return item.fact is not None and item.fact.trust >= Trust.IMPORT
+
+
+def _stale(items: Sequence[Item], as_of: str) -> dict[str, list[str]]:
+    """List what was said that holds no more, by the id of its message."""
+    gone: dict[str, list[str]] = {}
+    for item in items:
+        if item.fact is not None and item.fact.status == "superseded":
+            for evidence in item.fact.evidence if not holds(item.fact, as_of) else ():
+                gone.setdefault(evidence.uid, []).append(evidence.quote)
+    return gone
+
+
+def _as_seeds(
+    facts: Sequence[Fact],
+    profile: Profile,
+    said: Sequence[str],
+    settings: MemorySettings,
+    budget: int,
+    count: Counter,
+) -> Packed:
+    """Recall as DeerFlow's documents say; see `facts.seeds`."""
+    top = top_facts(
+        facts,
+        " ".join(reversed(said)),
+        similarity_weight=settings.similarity_weight,
+        confidence_weight=settings.confidence_weight,
+    )
+    text = render_system(profile, [fact for _, fact in top], budget, count)
+    placed = tuple(
+        Placed(Ranked(Item(number, fact=fact), _of_seeds(score)), "shown", count(fact.content))
+        for number, (score, fact) in enumerate(top)
+    )
+    return Packed(text, count(text), placed, profile)
+
+
+def _of_seeds(score: float) -> Features:
+    return replace(Features.none(), words=score)
+
+
+def having_words(store: MemoryStore, scope: Scope, query: str) -> list[Item]:
+    """Find every item that has every word of a query."""
+    sought = list(dict.fromkeys(index_words(query)))
+    if not sought:
+        return []
+    found = store.find(scope, sought, limit=MOST)
+    numbers = set.intersection(*(set(found.places.get(word, ())) for word in sought))
+    return store.items(scope, sorted(numbers))

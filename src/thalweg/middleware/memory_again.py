@@ -1,0 +1,129 @@
+"""What was told, made again from the ids of it: the same words, but for what was forgotten."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from threading import Lock
+
+from thalweg.facts.changes import Put, Write
+from thalweg.facts.found import Item
+from thalweg.facts.rendering import render_tail
+from thalweg.facts.seeds import MOST, render_system
+from thalweg.facts.values import Fact, Profile, Scope, Section
+from thalweg.memory import Memory, MemoryStore
+from thalweg.memory.base import Operation
+from thalweg.middleware.memory_shown import IN_PROMPT, Shown
+from thalweg.tokens import exact_counter
+
+REMEMBERED = 1_024
+"""Texts that are kept in memory: to make one again asks the store."""
+LOOKED_BACK = 200
+"""Operations that are looked at for what a memory was when something was told."""
+_BY_PEOPLE = frozenset({"user", "import", "undo"})
+"""Whose changes count at once: what a person put right is not told wrong again."""
+
+
+class Teller:
+    """Writes what was shown, each time the same; safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._texts: OrderedDict[tuple[Scope, int, Shown], str] = OrderedDict()
+        self._lock = Lock()
+
+    def tell(self, memory: Memory, shown: Sequence[Shown]) -> dict[str, str]:
+        """Write what stands before messages, by their ids; what is all forgotten is left out."""
+        if not shown:
+            return {}
+        version = memory.store.version(memory.scope)
+        told: dict[str, str] = {}
+        past: Past | None = None
+        for one in shown:
+            key = (memory.scope, version, replace(one, tokens=0))
+            with self._lock:
+                text = self._texts.get(key)
+            if text is None:
+                past = past or Past(memory.store, memory.scope)
+                text = past.text(one, memory.settings.max_injection_tokens)
+                with self._lock:
+                    self._texts[key] = text
+                    while len(self._texts) > REMEMBERED:
+                        self._texts.popitem(last=False)
+            if text:
+                told[one.uid] = text
+        return told
+
+
+class Past:
+    """A memory as it was, as far as what was told needs it."""
+
+    def __init__(self, store: MemoryStore, scope: Scope) -> None:
+        self._store, self._scope = store, scope
+        self._operations = store.operations(scope, limit=LOOKED_BACK)
+
+    def text(self, shown: Shown, most: int) -> str:
+        """Write what was shown as it was, without what is gone.
+
+        Args:
+            shown: What was shown.
+            most: Tokens of a block in the system prompt, which is cut to them.
+        """
+        facts = self._store.facts(self._scope, ids=shown.facts, statuses=None)
+        there = {fact.id: self._fact(fact, shown.at) for fact in facts}
+        told = [there[id_] for id_ in shown.facts if id_ in there]
+        told = [fact for fact in told if fact.status != "quarantined"]
+        profile = self._profile(shown)
+        if shown.uid == IN_PROMPT:
+            return in_prompt(profile, told, most)
+        pieces = self._store.items(self._scope, shown.pieces)
+        return render_tail([*(Item(0, fact=fact) for fact in told), *pieces], profile)
+
+    def _profile(self, shown: Shown) -> Profile:
+        """Give the sections that were shown as they were, as `_fact` does."""
+        if not shown.sections:
+            return Profile()
+        now = self._store.profile(self._scope)
+        there = (section for section in now.sections if section.name in shown.sections)
+        return Profile(tuple(self._section(section, shown.at) for section in there))
+
+    def _section(self, section: Section, at: int) -> Section:
+        written = [
+            (one, change.section)
+            for one in self._operations
+            for change in one.changes
+            if isinstance(change, Write) and change.name == section.name and change.section.text
+        ]
+        if any(one.id > at and one.actor in _BY_PEOPLE for one, _ in written):
+            return section
+        return next((then for one, then in written if one.id <= at), section)
+
+    def _fact(self, fact: Fact, at: int) -> Fact:
+        """Give a fact as it was, unless a person changed it since: then as it is.
+
+        One that something newer took the place of reads as it did.
+        """
+        if not any(fact.id in _facts(one) for one in self._since(at)):
+            return fact
+        own = self._store.operations(self._scope, fact=fact.id)
+        if any(one.id > at and one.actor in _BY_PEOPLE for one in own):
+            return fact
+        before = (change.fact for one in own if one.id <= at for change in _puts(one))
+        return next((then for then in before if then.id == fact.id), fact)
+
+    def _since(self, at: int) -> Iterable[Operation]:
+        return (one for one in self._operations if one.id > at)
+
+
+def in_prompt(profile: Profile, facts: Sequence[Fact], most: int) -> str:
+    """Write DeerFlow's block for a system prompt, with its order and its limits."""
+    count = exact_counter()
+    frame = "<memory>\n{}\n</memory>"
+    text = render_system(profile, facts[:MOST], most - count(frame), count)
+    return frame.format(text) if text else ""
+
+
+def _puts(operation: Operation) -> Iterable[Put]:
+    return (change for change in reversed(operation.changes) if isinstance(change, Put))
+
+
+def _facts(operation: Operation) -> set[str]:
+    return {change.fact.id for change in _puts(operation)}

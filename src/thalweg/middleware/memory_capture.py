@@ -1,0 +1,152 @@
+"""What is kept of a thread when a run ends: what the user said, and the final answers.
+
+An agent with `ContextMiddleware` has a log, which tells where each was said, and what a crash
+left out. Else the state has all there is.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+from thalweg.entries import Message
+from thalweg.errors import ArchiveError
+from thalweg.facts.capture import captured_turns, trust_after
+from thalweg.facts.values import Trust, Turn
+from thalweg.middleware.desk import Desk
+from thalweg.middleware.marks import read_mark
+from thalweg.middleware.memory_binding import Bound
+from thalweg.middleware.wording import read_state
+from thalweg.threads.history import line_at
+from thalweg.threads.line import read_line
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How far a thread was looked at, as an agent's state keeps it."""
+
+    uid: str = ""
+    """Of the last message that was, where the state is all there is."""
+    upto: int = 0
+    """Length of the log that was, where there is one."""
+    trust: int = int(Trust.ASSISTANT)
+    """How far an answer behind it can be trusted: what tools brought in is told again later."""
+    hidden: bool = False
+    """Whether what came since is not to be kept, whoever looks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What was said in a thread since it was last looked at."""
+
+    messages: Sequence[tuple[int, Message]]
+    """With their positions; those below `since` only tell how far answers can be trusted."""
+    since: int
+    before: Trust
+    """How far an answer before the first message could be trusted."""
+    upto: int | None
+    """Length of the log; `None` where there is none."""
+    uid: str = ""
+    """Of the last message, where there is no log."""
+
+
+def stretch(
+    bound: Bound,
+    desk: Desk | None,
+    state: Mapping[str, Any],
+    config: RunnableConfig,
+    kept: Kept,
+    *,
+    is_over: bool,
+) -> Stretch:
+    """Read what was said since the last time.
+
+    Args:
+        bound: The memory.
+        desk: Of the agent's `ContextMiddleware`, where it has one.
+        state: The agent's.
+        config: Of the run.
+        kept: What was said of the last time.
+        is_over: Whether the run is. When it begins, what the user just said is left for its end,
+            unless it may have left the state by then.
+    """
+    mark = state.get("thalweg_turn")
+    if desk is not None and mark is not None:
+        key, archive = desk.key(config, state), desk.archive
+        try:
+            line = line_at(archive, key, read_mark(mark, key))
+        except ArchiveError:
+            line = None
+        if line is not None:
+            captured = bound.memory.store.captured(bound.memory.scope, bound.thread)
+            is_known = 0 < kept.upto >= captured
+            since = max(kept.upto, captured)
+            before = Trust(kept.trust) if is_known else Trust.ASSISTANT
+            there = line.after(since - 1) if is_known else line
+            found = list(read_line(archive, key, there))
+            return Stretch(found, since, before, archive.length(key))
+    messages = read_state(state["messages"])
+    new = list(enumerate(messages))[_known(messages, kept.uid) :]
+    if not is_over and (mark is None or kept.hidden):
+        new = [pair for pair in new if pair[0] < _unanswered(messages)]
+    return Stretch(new, 0, Trust(kept.trust), None, new[-1][1].uid if new else kept.uid)
+
+
+def _known(messages: Sequence[Message], uid: str) -> int:
+    """Count the messages that were looked at; what is older than the last of them is not new."""
+    if not uid:
+        return 0
+    requests = [k for k, message in enumerate(messages) if message.is_request]
+    found = (k for k, message in enumerate(messages, 1) if message.uid == uid)
+    return next(found, requests[-1] if requests else 0)
+
+
+def _unanswered(messages: Sequence[Message]) -> int:
+    """Find where what the user just said begins."""
+    for k in range(len(messages), 0, -1):
+        if messages[k - 1].role in {"assistant", "tool"}:
+            return k
+    return 0
+
+
+def keep(bound: Bound, said: Stretch) -> Kept:
+    """Keep what was said, and say that it may be learned from.
+
+    Returns:
+        What to say the next time.
+    """
+    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    settings, store, scope = bound.settings, bound.memory.store, bound.memory.scope
+    turns = captured_turns(
+        said.messages,
+        thread=bound.thread,
+        now=now,
+        since=said.since,
+        before=said.before,
+        web_tools=settings.web_tools,
+    )
+    if (turns or said.upto is not None) and store.capture(
+        scope, bound.thread, _placed(turns, said), upto=said.upto
+    ):
+        store.note(
+            scope,
+            bound.thread,
+            now=now,
+            debounce_s=settings.debounce_seconds,
+            max_wait_s=settings.max_wait_seconds,
+        )
+    return pass_over(bound, said)
+
+
+def pass_over(bound: Bound, said: Stretch) -> Kept:
+    """Say that what was said is never to be kept."""
+    web = bound.settings.web_tools
+    trust = trust_after((message for _, message in said.messages), said.before, web)
+    return Kept(said.uid, said.upto or 0, int(trust))
+
+
+def _placed(turns: Sequence[Turn], said: Stretch) -> Sequence[Turn]:
+    """Without a log, a place in the state is none: messages leave it."""
+    return turns if said.upto is not None else [replace(turn, position=-1) for turn in turns]

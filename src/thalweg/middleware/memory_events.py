@@ -1,0 +1,56 @@
+"""What memory told, and what went wrong, as events: counts and ids, no word of what is known.
+
+The logger is `thalweg.memory`.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from thalweg.errors import ThalwegError
+from thalweg.middleware.events import Speaks
+from thalweg.middleware.memory_binding import Bound
+from thalweg.middleware.memory_shown import Shown
+from thalweg.tracing import trace
+
+TOLD, FAILED = "thalweg.memory.told", "thalweg.memory.failed"
+"""Types of the events in LangGraph's custom stream, and names of those in a trace."""
+_log = logging.getLogger("thalweg.memory")
+
+
+def tell_told(
+    bound: Bound, shown: Sequence[Shown], before: Sequence[Shown], runtime: Speaks
+) -> None:
+    """Say what a run is told beside what it was told already."""
+    old = {one.uid for one in before}
+    new = [one for one in shown if one.uid not in old]
+    facts = [fact for one in new for fact in one.facts]
+    event: dict[str, Any] = {
+        "type": TOLD,
+        "thread": bound.thread,
+        "messages": [one.uid for one in new],
+        "facts": facts,
+        "turns": sum(len(one.pieces) for one in new),
+        "tokens": sum(one.tokens for one in new),
+        "tokens_in_all": sum(one.tokens for one in shown),
+        "taken_back": len(old - {one.uid for one in shown}),
+    }
+    runtime.stream_writer(event)
+    _log.info(
+        "thread %s: told %d facts and %d turns in %d tokens, %d in all",
+        bound.thread,
+        len(facts),
+        event["turns"],
+        event["tokens"],
+        event["tokens_in_all"],
+        extra={"thalweg": event},
+    )
+    trace(event)
+
+
+def tell_failure(error: ThalwegError, runtime: Speaks) -> None:
+    """Say that a run goes on without its memory."""
+    event = {"type": FAILED, "code": error.code, "problem": type(error).__name__}
+    runtime.stream_writer(event)
+    _log.warning("a run goes on without its memory: %s", error, extra={"thalweg": event})
+    trace(event)

@@ -1,0 +1,183 @@
+"""The memory of its user in one agent's runs: told when a run begins, kept when it ends."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any, TypeVar
+
+from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
+from langgraph.types import Command
+
+from thalweg.errors import ConfigError, ThalwegError
+from thalweg.middleware.arguments import Owner, as_learner, as_memory_settings
+from thalweg.middleware.desk import Desk
+from thalweg.middleware.effects import Flow, Send, Work
+from thalweg.middleware.events import Speaks
+from thalweg.middleware.inserts import Inserts, handed_on, told_before
+from thalweg.middleware.memory_binding import Binding, Bound, Given
+from thalweg.middleware.memory_capture import Kept, keep, pass_over, stretch
+from thalweg.middleware.memory_events import tell_failure, tell_told
+from thalweg.middleware.memory_recall import Telling
+from thalweg.middleware.memory_shown import IN_PROMPT, Shown, from_plain, to_plain
+from thalweg.middleware.memory_tools import memory_tools
+from thalweg.middleware.system_prompt import with_text
+from thalweg.middleware.wording import read_state
+
+SHOWN, KEPT = "_memory_shown", "_memory_kept"
+"""Where in an agent's state is kept what was told, and how far its thread was looked at."""
+Asked = Callable[[ModelRequest[Any]], ModelRequest[Any]]
+Result = TypeVar("Result")
+
+
+class UserMemory:
+    """What the middleware does with a memory; see `MemoryMiddleware` for the arguments."""
+
+    def __init__(
+        self,
+        given: Given,
+        *,
+        owner: Owner,
+        agent: str,
+        settings: object,
+        learns: bool,
+        model: BaseChatModel | str | None,
+    ) -> None:
+        self._binding = Binding(
+            given, owner=owner, agent=agent, settings=as_memory_settings(settings)
+        )
+        self._settings = self._binding.settings
+        self._model = as_learner(model, self._settings)
+        self._learns = learns
+        self._telling = Telling()
+        self._desk: Desk | None = None
+        self.tools: Sequence[BaseTool] = []
+        if self._settings.mode == "tool" and self._settings.enabled:
+            self.tools = memory_tools(self._binding)
+
+    def close(self) -> None:
+        """Stop learning, and close what was opened here."""
+        self._binding.close()
+
+    def begin(
+        self, state: Mapping[str, Any], runtime: Speaks, config: RunnableConfig
+    ) -> Flow[dict[str, Any]]:
+        """Choose what the run is told, and keep what an earlier one could not."""
+        update: dict[str, Any] = yield Work(partial(self._begin, state, runtime, config))
+        return update
+
+    def _begin(
+        self, state: Mapping[str, Any], runtime: Speaks, config: RunnableConfig
+    ) -> dict[str, Any]:
+        before = Kept(**state.get(KEPT) or {})
+        if self._binding.asked(config) in {"incognito", "off"}:
+            update: dict[str, Any] = {SHOWN: []} if state.get(SHOWN) else {}
+            hidden = asdict(replace(before, hidden=True))
+            return update if before.hidden else {**update, KEPT: hidden}
+        bound = _without_failing(partial(self._binding.of, config, state), runtime)
+        if bound is None:
+            return {}
+        kept = _without_failing(partial(self._caught_up, bound, state, config, before), runtime)
+        shown = _without_failing(partial(self._told, bound, state, runtime), runtime)
+        update = {} if shown is None else {SHOWN: to_plain(shown)}
+        return update if kept is None else {**update, KEPT: asdict(kept)}
+
+    def _caught_up(
+        self, bound: Bound, state: Mapping[str, Any], config: RunnableConfig, before: Kept
+    ) -> Kept | None:
+        """Keep what an earlier run said and could not keep, unless it was not to."""
+        if bound.is_subagent:
+            return None
+        hidden = before.hidden or not bound.writes
+        before = replace(before, hidden=hidden)
+        said = stretch(bound, self._desk, state, config, before, is_over=False)
+        kept = pass_over(bound, said) if hidden else keep(bound, said)
+        return replace(kept, hidden=not bound.writes)
+
+    def _told(self, bound: Bound, state: Mapping[str, Any], runtime: Speaks) -> list[Shown] | None:
+        settings = bound.settings
+        live = from_plain(state.get(SHOWN))
+        if not (bound.tells and settings.injection_enabled and settings.mode == "inject"):
+            return [] if live else None
+        shown = self._telling.begin(bound, read_state(state["messages"]), live)
+        if shown is not None:
+            tell_told(bound, shown, live, runtime)
+        return shown
+
+    def call(
+        self, request: ModelRequest[Any], config: RunnableConfig, asked: Asked
+    ) -> Flow[ModelResponse[Any] | ExtendedModelResponse[Any]]:
+        """Send a request with what memory tells, and note what of it was sent.
+
+        Args:
+            request: The request.
+            config: Of the run.
+            asked: What else is done to the request.
+        """
+        live = from_plain(request.state.get(SHOWN))
+        told: Mapping[str, str] | None = {}
+        if live:
+            told = yield Work(partial(self._written, request, config, live))
+        texts = told or {}
+        inserts = Inserts({uid: told_before(uid, texts[uid]) for uid in texts if uid != IN_PROMPT})
+        request = asked(request)
+        if text := texts.get(IN_PROMPT):
+            request = with_text(request, text)
+        response: ModelResponse[Any] = yield Send(handed_on(request, inserts))
+        self._desk = inserts.desk or self._desk
+        left = [one for one in live if one.uid in {*inserts.shown, IN_PROMPT}]
+        if told is None or len(left) == len(live):
+            return response
+        return ExtendedModelResponse(response, Command(update={SHOWN: to_plain(left)}))
+
+    def _written(
+        self, request: ModelRequest[Any], config: RunnableConfig, live: Sequence[Shown]
+    ) -> Mapping[str, str] | None:
+        """Write what is told; `None` where that fails, or nothing may be."""
+        runtime = request.runtime
+        bound = _without_failing(partial(self._binding.of, config, request.state), runtime)
+        if bound is None or not bound.tells:
+            return None
+        return _without_failing(partial(self._telling.write, bound, live), runtime)
+
+    def end(
+        self, state: Mapping[str, Any], runtime: Speaks, config: RunnableConfig
+    ) -> Flow[dict[str, Any]]:
+        """Keep what the run said."""
+        update: dict[str, Any] = yield Work(partial(self._end, state, runtime, config))
+        return update
+
+    def _end(
+        self, state: Mapping[str, Any], runtime: Speaks, config: RunnableConfig
+    ) -> dict[str, Any]:
+        if self._binding.asked(config) in {"incognito", "off"}:
+            return {}
+        bound = _without_failing(partial(self._binding.of, config, state), runtime)
+        if bound is None or bound.is_subagent:
+            return {}
+        kept = _without_failing(partial(self._kept, bound, state, config), runtime)
+        return {} if kept is None else {KEPT: asdict(kept)}
+
+    def _kept(self, bound: Bound, state: Mapping[str, Any], config: RunnableConfig) -> Kept:
+        before = Kept(**state.get(KEPT) or {})
+        said = stretch(bound, self._desk, state, config, before, is_over=True)
+        if bound.writes:
+            return keep(bound, said)
+        return replace(pass_over(bound, said), hidden=True)
+
+
+def _without_failing(do: Callable[[], Result], runtime: Speaks) -> Result | None:
+    """Do something with the memory; where that fails, the run goes on without.
+
+    Raises:
+        ConfigError: Somebody set something wrongly, and has to know.
+    """
+    try:
+        return do()
+    except ConfigError:
+        raise
+    except ThalwegError as error:
+        tell_failure(error, runtime)
+        return None

@@ -1,0 +1,152 @@
+"""What is told before a message of the user: recalled once a run, and made again ever after."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from thalweg.entries import Message
+from thalweg.facts.found import Item
+from thalweg.facts.rendering import closing, opening, profile_lines
+from thalweg.facts.values import HISTORY, USER_CONTEXT, FactId, Profile, SectionName
+from thalweg.memory.recalling import Recalled
+from thalweg.middleware.memory_again import Teller
+from thalweg.middleware.memory_binding import Bound
+from thalweg.middleware.memory_shown import (
+    IN_PROMPT,
+    Decision,
+    Key,
+    Shown,
+    Wanted,
+    plan_telling,
+)
+from thalweg.tokens import exact_counter
+
+NAMES: tuple[SectionName, ...] = (*USER_CONTEXT, *HISTORY)
+MESSAGE_TOKENS = 8
+"""What a message has beside its text, at the most."""
+TURNS = 3
+"""Turns of the user that tell what a run is about."""
+
+
+def recent(messages: Sequence[Message], turns: int = TURNS) -> list[Message]:
+    """Take the newest turns of a thread: what the user said, and the final answers.
+
+    Example:
+        >>> from thalweg.entries import Text
+        >>> said = [Message("user", (Text(text),)) for text in "abcde"]
+        >>> [message.text for message in recent(said)]
+        ['c', 'd', 'e']
+    """
+    taken: list[Message] = []
+    for message in reversed(messages):
+        if message.is_request:
+            turns -= 1
+        elif message.role != "assistant" or message.calls or message.kind != "said":
+            continue
+        taken.append(message)
+        if not turns:
+            break
+    return taken[::-1]
+
+
+def asked(messages: Sequence[Message]) -> Message | None:
+    """Find the user's message that a run begins with; `None` where nobody asked anything new."""
+    for message in reversed(messages):
+        if message.is_request:
+            return message if message.uid else None
+        if message.role == "assistant":
+            return None
+    return None
+
+
+class Telling:
+    """Chooses what is told, and writes it."""
+
+    def __init__(self) -> None:
+        self._teller = Teller()
+        self._count = exact_counter()
+
+    def begin(
+        self, bound: Bound, messages: Sequence[Message], live: Sequence[Shown]
+    ) -> list[Shown] | None:
+        """Recall what the newest message of the user is about, and choose what is new of it.
+
+        Args:
+            bound: The memory.
+            messages: Of the thread, as far as they are at hand.
+            live: What stands before messages.
+
+        Returns:
+            What stands before messages from now on; `None` where nothing changes.
+        """
+        message = asked(messages)
+        if message is None or any(shown.uid == message.uid for shown in live):
+            return None
+        most = bound.settings.max_injection_tokens
+        if bound.settings.placement == "system_prompt":
+            recalled = bound.memory.recall(recent(messages), budget_tokens=most)
+            keys = [one.key for one in self._wanted(recalled)]
+            return [self._shown(bound, IN_PROMPT, keys)]
+        recalled = bound.memory.recall(
+            recent(messages),
+            budget_tokens=most,
+            thread=bound.thread,
+            is_known=partial(_is_known, bound.thread, {one.uid for one in messages}),
+        )
+        here = [shown for shown in live if shown.uid != IN_PROMPT]
+        decision = plan_telling(self._wanted(recalled), here, most=most, frame=self._frame)
+        shown = [*decision.kept, *self._fitting(bound, message.uid, decision, most)]
+        return None if shown == list(live) else shown
+
+    def _wanted(self, recalled: Recalled) -> list[Wanted]:
+        """List what was recalled, the most important first."""
+        about = [
+            Wanted(section.name, sum(map(self._count, profile_lines(Profile((section,))))))
+            for section in recalled.profile.sections
+        ]
+        found = [one for one in recalled.placed if one.fate == "shown"]
+        return [*about, *(Wanted(_key(one.ranked.item), one.tokens) for one in found)]
+
+    @property
+    def _frame(self) -> int:
+        return self._count(opening()) + self._count(closing()) + MESSAGE_TOKENS
+
+    def _fitting(self, bound: Bound, uid: str, decision: Decision, most: int) -> Iterator[Shown]:
+        """Tell what was decided on; headings may leave no room for the last of it."""
+        told = list(decision.told)
+        room = most - sum(shown.tokens for shown in decision.kept)
+        while told:
+            shown = self._shown(bound, uid, told)
+            if shown.tokens <= room:
+                yield shown
+                return
+            told.pop()
+
+    def _shown(self, bound: Bound, uid: str, told: Sequence[Key]) -> Shown:
+        newest = bound.memory.store.operations(bound.memory.scope, limit=1)
+        shown = Shown(
+            uid,
+            at=newest[0].id if newest else 0,
+            facts=tuple(FactId(key) for key in told if isinstance(key, str) and key not in NAMES),
+            pieces=tuple(key for key in told if isinstance(key, int)),
+            sections=tuple(name for name in NAMES if name in told),
+        )
+        text = self._teller.tell(bound.memory, [shown]).get(uid, "")
+        return replace(shown, tokens=self._count(text) + MESSAGE_TOKENS)
+
+    def write(self, bound: Bound, shown: Sequence[Shown]) -> dict[str, str]:
+        """Write what stands before messages, by their ids, and in the system prompt."""
+        return self._teller.tell(bound.memory, shown)
+
+
+def _key(item: Item) -> Key:
+    return item.fact.id if item.fact is not None else item.number
+
+
+def _is_known(thread: str, uids: set[str], item: Item) -> bool:
+    """Tell whether messages of the thread itself say what could be recalled."""
+    turn, fact = item.turn, item.fact
+    if turn is not None:
+        return turn.thread == thread and turn.uid in uids
+    said = fact.evidence if fact is not None else ()
+    return bool(said) and all(one.thread == thread and one.uid in uids for one in said)

@@ -1,0 +1,267 @@
+"""The memory of a user in real agents: what is told, where it stands, and for how long."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware.types import AgentMiddleware
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+
+from thalweg.archive import Archive, ThreadKey, open_archive
+from thalweg.context import ContextPolicy
+from thalweg.context.validity import check
+from thalweg.errors import StorageError
+from thalweg.facts.changes import Put
+from thalweg.facts.values import Evidence, Fact, FactId, Scope, Trust
+from thalweg.memory import MemoryStore, open_memory
+from thalweg.memory.base import Selection
+from thalweg.middleware.context import ContextMiddleware
+from thalweg.middleware.memory import MemoryMiddleware
+from thalweg.testing.model import ScriptedModel
+from thalweg.threads.history import history
+from thalweg.wires.langchain import LangChainWire
+
+ADA, BOB = Scope("ada"), Scope("bob")
+AT = "2026-03-01T10:00:00Z"
+Middleware = AgentMiddleware[Any, Any, Any]
+
+
+def fact(name: str, content: str, **more: Any) -> Fact:  # noqa: ANN401 (fields of a fact)
+    """Make a fact that was said in another thread."""
+    said = Evidence("long ago", name, content, AT, Trust.USER)
+    return Fact(
+        FactId(name), content, "knowledge", 0.9, AT, "long ago",
+        evidence=(said,), observed_at=AT, **more,
+    )  # fmt: skip
+
+
+def learn(store: MemoryStore, *facts: Fact, scope: Scope = ADA, actor: str = "learned:m") -> None:
+    """Put facts into a memory."""
+    changes = [Put(one, "said") for one in facts]
+    store.commit(scope, changes, expected=store.version(scope), actor=actor, now=AT)
+
+
+def known(**contents: str) -> MemoryStore:
+    """Make a store in which Ada's memory has facts."""
+    store = open_memory(":memory:")
+    learn(store, *(fact(name, content) for name, content in contents.items()))
+    return store
+
+
+def forget(store: MemoryStore, *names: str) -> None:
+    """Forget facts of Ada's for good."""
+    store.forget(ADA, Selection(facts=tuple(map(FactId, names))), now=AT)
+
+
+class Flaky:
+    """A store whose disk is gone at times."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self.is_down = False
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever the store has)
+        if self.is_down and name != "__class__":
+            raise StorageError("memory.db", "the disk is gone", "find it")
+        return getattr(self._store, name)
+
+
+@tool
+def look(what: str) -> str:
+    """Look at something."""
+    return f"{what} looks well. " * 400
+
+
+class Talk:
+    """An agent with a memory, and every request its model was sent."""
+
+    def __init__(
+        self,
+        store: MemoryStore | Flaky,
+        *,
+        window: int | None = None,
+        answers: Sequence[AIMessage] = (),
+        others: Sequence[Middleware] = (),
+        saver: Any = None,  # noqa: ANN401 (any checkpointer)
+        **more: Any,  # noqa: ANN401 (arguments of the middleware)
+    ) -> None:
+        self.sent: list[list[BaseMessage]] = []
+        self.archive: Archive | None = None
+        left = list(answers)
+
+        def script(messages: Sequence[BaseMessage]) -> AIMessage | str:
+            self.sent.append(list(messages))
+            read, _ = LangChainWire().read(messages)
+            assert check(read) == ()
+            return left.pop(0) if left else "Fine."
+
+        owner = {"owner": lambda config: config["configurable"]["user"], **more}
+        self.memory = MemoryMiddleware(store, **owner)
+        middleware: list[Middleware] = [self.memory, *others]
+        if window is not None:
+            self.archive = open_archive(":memory:")
+            policy = ContextPolicy(window=window, summarize=False)
+            middleware.append(ContextMiddleware(policy, archive=self.archive))
+        self.agent: Any = create_agent(
+            ScriptedModel(script=script),
+            [look],
+            middleware=middleware,
+            checkpointer=saver or InMemorySaver(),
+        )
+
+    def say(self, text: str, thread: str = "t", user: str = "ada", **more: str) -> str:
+        """Say something, and give all that the last request of the run showed."""
+        config = {"configurable": {"thread_id": thread, "user": user, **more}}
+        self.agent.invoke({"messages": [HumanMessage(text)]}, config)
+        return self.shown()
+
+    def shown(self, request: int = -1) -> str:
+        """Give all that one request shows."""
+        return "\n".join(str(message.text) for message in self.sent[request])
+
+    def grows(self) -> bool:
+        """Tell whether every request begins with the one before it."""
+        plain = [[(m.type, m.text, m.id) for m in request] for request in self.sent]
+        return all(b[: len(a)] == a for a, b in pairwise(plain))
+
+
+WINDOWS = pytest.mark.parametrize("window", [None, 200_000])
+
+
+@WINDOWS
+def test_what_is_known_stands_before_the_question_and_stays_there(window: int | None) -> None:
+    """Byte for byte, at every later call and run; a later run tells only what is new."""
+    store = known(tea="Ada drinks green tea", city="Ada lives in Oslo")
+    calls = AIMessage("", tool_calls=[{"name": "look", "args": {"what": "pot"}, "id": "c1"}])
+    talk = Talk(store, window=window, answers=[calls])
+    talk.say("Which tea do I like?")
+    talk.say("And which tea did I drink before?")
+    talk.say("Which city do I live in?")
+    talk.say("What did I ask?")
+
+    assert [message.type for message in talk.sent[0]] == ["human", "human"]
+    assert "green tea" in talk.sent[0][0].text
+    assert talk.sent[0][1].text == "Which tea do I like?"
+    assert talk.grows()
+    assert talk.shown().count("green tea") == talk.shown().count("lives in Oslo") == 1
+
+
+@WINDOWS
+def test_what_is_forgotten_is_gone_from_the_next_request(window: int | None) -> None:
+    """From blocks of earlier runs, too; what else they tell stays."""
+    store = known(tea="Ada drinks green tea", pot="Ada has a tea pot")
+    talk = Talk(store, window=window)
+    assert "green tea" in talk.say("Which tea do I like?")
+    forget(store, "tea")
+    later = talk.say("Go on.")
+
+    assert "green tea" not in later
+    assert "tea pot" in later
+    state = talk.agent.get_state({"configurable": {"thread_id": "t"}}).values
+    assert "tea" not in str(state["_memory_shown"]).replace("'tea'", "")
+
+
+@WINDOWS
+def test_two_users_of_one_agent_never_see_each_others_memory(window: int | None) -> None:
+    """Whose memory it is comes from the run's config."""
+    store = known(tea="Ada drinks green tea")
+    learn(store, fact("ale", "Bob drinks brown ale with tea"), scope=BOB)
+    talk = Talk(store, window=window)
+
+    assert "brown ale" not in talk.say("Which tea do I like?", thread="a", user="ada")
+    bobs = talk.say("Which tea do I like?", thread="b", user="bob")
+    assert "brown ale" in bobs
+    assert "green" not in bobs
+
+
+@WINDOWS
+def test_what_was_said_is_kept_and_what_memory_told_is_not(window: int | None) -> None:
+    """The user's words and the final answers, each once; with a log, where each was said."""
+    store = known(tea="Ada drinks green tea")
+    calls = AIMessage("I look.", tool_calls=[{"name": "look", "args": {"what": "a"}, "id": "c1"}])
+    talk = Talk(store, window=window, answers=[calls])
+    talk.say("Which tea do I like?")
+    talk.say("Thank you.")
+    turns = store.turns(ADA, "t")
+
+    said = [(turn.role, turn.text) for turn in turns]
+    assert said == [
+        ("user", "Which tea do I like?"),
+        ("assistant", "Fine."),
+        ("user", "Thank you."),
+        ("assistant", "Fine."),
+    ]
+    assert [turn.trust for turn in turns][1] == Trust.TOOL
+    positions = [turn.position for turn in turns]
+    assert positions == ([-1] * 4 if window is None else [0, 3, 4, 5])
+    assert store.next_due()
+    if talk.archive:
+        logged = "".join(s.message.text for s in history(talk.archive, ThreadKey("local", "t")))
+        assert "green tea" not in logged
+
+
+def test_memory_survives_folds_and_is_told_again_when_it_was_folded_away() -> None:
+    """What is folded takes its memory along; the next run that needs it is told again."""
+    store = known(tea="Ada drinks green tea", city="Ada lives in Oslo")
+    looks = [
+        AIMessage("", tool_calls=[{"name": "look", "args": {"what": f"w{n}"}, "id": f"c{n}"}])
+        for n in range(12)
+    ]
+    talk = Talk(store, window=9_000, answers=looks)
+    talk.say("Which tea do I like?")
+    for n in range(12):
+        talk.say(f"Look {n} is fine, then go on with the next one, please. " * 20)
+
+    assert any("<thread-record>" in talk.shown(n) for n in range(len(talk.sent)))
+    assert "green tea" not in talk.shown()
+    again = talk.say("Which tea do I like?")
+    assert again.count("green tea") == 1
+    state = talk.agent.get_state({"configurable": {"thread_id": "t"}}).values
+    sent = {message.id for message in talk.sent[-1]}
+    assert {shown["uid"] for shown in state["_memory_shown"]} <= sent
+
+
+def test_a_store_that_fails_costs_the_memory_and_not_the_run(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It is said in the log; once the store is back, so is the memory."""
+    store = Flaky(known(tea="Ada drinks green tea"))
+    talk = Talk(store)
+    store.is_down = True
+    assert talk.say("Which tea do I like?") == "Which tea do I like?"
+    assert "goes on without its memory" in caplog.text
+    store.is_down = False
+    assert "green tea" in talk.say("Which tea do I like?")
+
+
+@pytest.mark.parametrize(
+    ("mode", "what"),
+    [("on", "told, kept"), ("read_only", "told"), ("incognito", ""), ("off", "")],
+)
+@WINDOWS
+@pytest.mark.parametrize("by", ["config", "store"])
+def test_a_thread_can_be_kept_out(
+    mode: str,
+    what: str,
+    window: int | None,
+    by: str,
+) -> None:
+    """By the run's config or for good; what was said then is not kept later, either."""
+    store = known(tea="Ada drinks green tea")
+    talk = Talk(store, window=window)
+    if by == "store":
+        store.set_mode(ADA, "t", mode)
+    asked = {"memory": mode} if by == "config" else {}
+    shown = talk.say("Which tea do I like?", **asked)
+    assert ("green tea" in shown) == ("told" in what)
+    assert bool(store.turns(ADA, "t")) == ("kept" in what)
+    store.set_mode(ADA, "t", "on")
+    talk.say("And now?")
+
+    kept = [turn.text for turn in store.turns(ADA, "t")]
+    assert ("Which tea do I like?" in kept) == ("kept" in what)
+    assert kept[-2:] == ["And now?", "Fine."]
