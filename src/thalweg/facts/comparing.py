@@ -110,7 +110,9 @@ def _by_fields(told: Claim, retold: Claim, first: Statement, second: Statement) 
         if _NONE.match(retold.value) or _ends(first, second):
             return Comparison("update", f"it ends what was known of {told.attribute}")
         if second.has_cue and _words(told.value) & _words(retold.value) and not opposed:
-            return Comparison("update", f"{told.attribute} {told.value!r} goes on as {retold.value!r}")
+            return Comparison(
+                "update", f"{told.attribute} {told.value!r} goes on as {retold.value!r}"
+            )
         return Comparison("other", f"{told.attribute} may have several values")
     if opposed or second.is_additional:
         return Comparison("other", opposed or "told to hold beside it")
@@ -208,7 +210,9 @@ _TURNED = re.compile("是|由|被|把|拿")
 
 def _tells_otherwise(first: Statement, second: Statement) -> bool:
     """Say whether two statements have the same words for different values: `tea over coffee`."""
-    told = {(claim.subject, claim.attribute): claim.value for claim in first.claims if claim.is_single}
+    told = {
+        (claim.subject, claim.attribute): claim.value for claim in first.claims if claim.is_single
+    }
     return any(
         told.get((claim.subject, claim.attribute), claim.value) != claim.value
         for claim in second.claims
@@ -253,9 +257,7 @@ def _is_of_one(known: Claim, new: Claim, first: Statement, second: Statement) ->
     return one < other or other < one
 
 
-def _by_claims(
-    known: Claim, new: Claim, first: Statement, second: Statement
-) -> Comparison | None:
+def _by_claims(known: Claim, new: Claim, first: Statement, second: Statement) -> Comparison | None:
     """Compare two claims about one attribute of one subject; nothing where they tell nothing."""
     if known.value == new.value:
         if (known.polarity == "holds") != (new.polarity == "holds"):
@@ -321,9 +323,12 @@ def _ends(first: Statement, second: Statement) -> bool:
     for over in second.old:
         shared = over & first.words - ENGLISH_LIGHT
         if shared and (over <= first.words or len(shared) >= _MANY):
-            return bool(first.claims) or len(over) > 1 or len(first.words) <= _FEW or _HAN.search(
-                "".join(over)
-            ) is not None
+            return (
+                bool(first.claims)
+                or len(over) > 1
+                or len(first.words) <= _FEW
+                or _HAN.search("".join(over)) is not None
+            )
         values = [_words(claim.value) for claim in first.claims if claim.value]
         if any(value <= over or over <= value for value in values):
             return True
@@ -366,7 +371,13 @@ def _by_values(first: Statement, second: Statement) -> Comparison | None:
         gained = second.words - first.words - values
         shared = (first.anchors & second.anchors) - values
         why = f"{kind[0]} was {_told(before - after)}, is {_told(after - before)}"
-        if is_only and not lost and not gained and not second.is_one_of_many and (shared or first.words & second.words):
+        if (
+            is_only
+            and not lost
+            and not gained
+            and not second.is_one_of_many
+            and (shared or first.words & second.words)
+        ):
             return Comparison("update", why)
         if second.has_cue and not kind[0] == "scale 0" and _is_one_matter(
             kind[0], first, second, shared
@@ -384,9 +395,7 @@ _PERSONAL = frozenset({"phone-model", "car-make", "editor", "browser", "count ki
 """Kinds of which people tell without a word of what they are: a new phone, 84 kg."""
 
 
-def _is_one_matter(
-    kind: str, first: Statement, second: Statement, shared: frozenset[str]
-) -> bool:
+def _is_one_matter(kind: str, first: Statement, second: Statement, shared: frozenset[str]) -> bool:
     subjects = {claim.subject for claim in first.claims} or {USER}
     if kind in _PERSONAL and subjects == {USER} == ({c.subject for c in second.claims} or {USER}):
         return True

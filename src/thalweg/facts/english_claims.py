@@ -99,18 +99,26 @@ _CHECKS: dict[str, Check] = {
     "job": _is_job,
     "number": lambda value: value.split()[0].replace(".", "").isdigit(),
     "date": lambda value: bool(re.match(r"@(?:\d{4}-)?\d\d-\d\d(?!\S)", value)),
-    "day": lambda value: bool(re.match(r"@|\d\d:\d\d|(?:on |at |next )?(?:@|\d\d:\d\d|\S+dai\b)", value)),
+    "day": lambda value: bool(
+        re.match(r"@|\d\d:\d\d|(?:on |at |next )?(?:@|\d\d:\d\d|\S+dai\b)", value)
+    ),
     "year": lambda value: bool(re.fullmatch(r"(?:19|20)\d\d", value)),
     "place": lambda value: not value[:1].isdigit() and not value.startswith("@"),
-    "where": lambda value: not value[:1].isdigit() and value.split()[-1] not in _SLOT
-    and len(value.split()) <= 3 and "@" not in value,  # noqa: PLR2004
+    "where": lambda value: (
+        not value[:1].isdigit()
+        and value.split()[-1] not in _SLOT
+        and len(value.split()) <= 3
+        and "@" not in value
+    ),  # noqa: PLR2004
     "kind": lambda value: value in KIND_OF,
     "phone": lambda value: KIND_OF.get(value.split()[0]) == "phone-model",
     "car": lambda value: any(KIND_OF.get(word) == "car-make" for word in value.split()),
     "slot": lambda value: value.split()[-1] in _SLOT,
     "scale": lambda value: value in _SCALE_OF,
     "marital": lambda value: value in _folded("single married divorced engaged widowed separated"),
-    "dietary": lambda value: value in _folded("vegetarian vegan omnivore pescatarian carnivore keto"),
+    "dietary": lambda value: (
+        value in _folded("vegetarian vegan omnivore pescatarian carnivore keto")
+    ),
     "any": bool,
 }
 _SLOTS_OF_PATTERNS = {
@@ -413,8 +421,12 @@ def _clauses(text: str) -> Iterator[str]:
             clause = f"{front[2]} {front[1]}"
         if _VERB.match(clause):
             clause = f"{subject} {clause}"
-        found = re.match(r"(?P<s>\S+(?: 's \S+| \S+){0,3}?) (?:be|" + "|".join(
-            map(_pattern, ("have", "work", "live", "move", "use", "like", "drive"))) + r")\b", clause)
+        found = re.match(
+            r"(?P<s>\S+(?: 's \S+| \S+){0,3}?) (?:be|"
+            + "|".join(map(_pattern, ("have", "work", "live", "move", "use", "like", "drive")))
+            + r")\b",
+            clause,
+        )
         subject = found["s"] if found else "user" if clause.startswith("user") else subject
         yield clause
 
@@ -425,7 +437,11 @@ def _bare(clause: str) -> str:
     clause = re.sub(r"(?<!\S)be not(?!\S)", "be", clause)
     clause = re.sub(rf"(?<!\S)(?:{_pattern('stop|quit|formerly|previously')})(?!\S)", " ", clause)
     clause = _NOW.sub(" ", _ADDITION.sub(" ", clause))
-    clause = re.sub(r"(?<!\S)(?:really|realli|very|veri|alwai|usualli|also|still|mostli|mainli)(?!\S)", " ", clause)
+    clause = re.sub(
+        r"(?<!\S)(?:really|realli|very|veri|alwai|usualli|also|still|mostli|mainli)(?!\S)",
+        " ",
+        clause,
+    )
     return re.sub(r"\s+", " ", clause).strip(" ,.")
 
 

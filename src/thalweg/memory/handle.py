@@ -7,6 +7,7 @@ from thalweg.entries import Message
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError
 from thalweg.facts.by_hand import find, plan_edit, plan_remember, plan_review, told_fact
 from thalweg.facts.changes import Change, Write
+from thalweg.facts.clearing import plan_clear, plan_delete
 from thalweg.facts.document import Shape, export
 from thalweg.facts.document_changes import import_
 from thalweg.facts.document_reading import read_document
@@ -29,7 +30,14 @@ from thalweg.memory.awaited import awaited
 from thalweg.memory.base import MemoryStore, Operation, Receipt, Selection
 from thalweg.memory.clock import Clock, new_fact_id, utc_now
 from thalweg.memory.deciding import Decider, Known
-from thalweg.memory.recalling import Recalled, having_words, recall
+from thalweg.memory.mirrored import MirroredMemory, with_document
+from thalweg.memory.recalling import (
+    IsKnown,
+    Recalled,
+    having_words,
+    nothing_is_known,
+    recall,
+)
 from thalweg.tokens import Counter, exact_counter
 
 
@@ -65,9 +73,9 @@ class Memory:
         count: Counter | None = None,
         clock: Clock = utc_now,
     ) -> None:
-        self.store = store
-        self.scope = scope
         self.settings = settings or MemorySettings()
+        self.store = with_document(store, self.settings)
+        self.scope = scope
         self._count = count or exact_counter()
         self._clock = clock
 
@@ -175,6 +183,8 @@ class Memory:
         budget_tokens: int | None = None,
         as_of: str = "",
         explain: bool = False,
+        thread: str = "",
+        is_known: IsKnown = nothing_is_known,
     ) -> Recalled:
         """Find what answers a question, or what a conversation is about.
 
@@ -183,6 +193,9 @@ class Memory:
             budget_tokens: Bound on `Recalled.text`; `max_injection_tokens` where it is not given.
             as_of: A time in ISO 8601: what held then, instead of what holds now.
             explain: Tell what was left out, too, and why.
+            thread: The thread that asks: what was said there lately is left out.
+            is_known: Tells of an item that whoever asks has it before them: it is left out, and
+                no room is kept for it.
         """
         if not self.settings.enabled:
             return Recalled.nothing()
@@ -196,6 +209,8 @@ class Memory:
             now=self._clock(),
             as_of=as_of,
             explain=explain,
+            thread=thread,
+            is_known=is_known,
         )
 
     def explain(self, query: str | Sequence[Message], *, as_of: str = "") -> Recalled:
@@ -256,6 +271,28 @@ class Memory:
         if verdict.decision == "drop":
             raise FactRefusedError(text, f"it {verdict.why}")
         return verdict.proposal.content
+
+    def delete(self, *ids: str) -> Operation | None:
+        """Take facts out; `undo` brings them back, and `forget` is for good.
+
+        Raises:
+            NoSuchFactError: One of them is not there; none was taken out.
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        return self._change(lambda known: plan_delete(known.facts, ids), why="deleted")
+
+    def clear(self) -> Operation | None:
+        """Take out all facts and the profile; `undo` brings them back, and `forget` is for good.
+
+        Raises:
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        now = self._clock()
+        return self._change(
+            lambda known: plan_clear(known.facts, known.profile, now=now), why="cleared"
+        )
 
     def review(self) -> list[Fact]:
         """List the facts that wait for the user's word: they are never recalled."""
@@ -389,6 +426,23 @@ class Memory:
             why=f"imported {where}",
         )
 
+    def reload(self) -> Operation | None:
+        """Take in what was edited in the document by hand, and write it anew (`storage: json`).
+
+        Every reading does so as well. This tells what it was, and raises what is wrong with it.
+
+        Returns:
+            `None` where nothing was edited.
+
+        Raises:
+            ConfigError: This memory has no document.
+            DocumentError: It cannot be read; memory and document are as they were.
+        """
+        if not isinstance(self.store, MirroredMemory):
+            mend = "set storage: json, and storage_path where it is not in Thalweg's folder"
+            raise ConfigError("storage", "this memory has no document", mend)
+        return self.store.reload(self.scope)
+
     # -- twins -----------------------------------------------------------------------------
 
     aremember = awaited(remember)
@@ -397,6 +451,8 @@ class Memory:
     afacts = awaited(facts)
     afact = awaited(fact)
     aedit = awaited(edit)
+    adelete = awaited(delete)
+    aclear = awaited(clear)
     areview = awaited(review)
     aaccept = awaited(accept)
     areject = awaited(reject)
@@ -409,3 +465,4 @@ class Memory:
     aset_mode = awaited(set_mode)
     aexport = awaited(export)
     aimport = awaited(import_)
+    areload = awaited(reload)
