@@ -20,6 +20,7 @@ from thalweg.middleware.inserts import Inserts, handed_on, told_before
 from thalweg.middleware.memory_binding import Binding, Bound, Given
 from thalweg.middleware.memory_capture import Kept, keep, pass_over, stretch
 from thalweg.middleware.memory_events import tell_failure, tell_told
+from thalweg.middleware.memory_learning import Learning
 from thalweg.middleware.memory_recall import Telling
 from thalweg.middleware.memory_shown import IN_PROMPT, Shown, from_plain, to_plain
 from thalweg.middleware.memory_tools import memory_tools
@@ -49,8 +50,7 @@ class UserMemory:
             given, owner=owner, agent=agent, settings=as_memory_settings(settings)
         )
         self._settings = self._binding.settings
-        self._model = as_learner(model, self._settings)
-        self._learns = learns
+        self._learning = Learning(as_learner(model, self._settings), is_on=learns)
         self._telling = Telling()
         self._desk: Desk | None = None
         self.tools: Sequence[BaseTool] = []
@@ -59,6 +59,8 @@ class UserMemory:
 
     def close(self) -> None:
         """Stop learning, and close what was opened here."""
+        if self._binding.is_ours:
+            self._learning.stop()
         self._binding.close()
 
     def begin(
@@ -116,6 +118,7 @@ class UserMemory:
             config: Of the run.
             asked: What else is done to the request.
         """
+        self._learning.hear(request.model)
         live = from_plain(request.state.get(SHOWN))
         told: Mapping[str, str] | None = {}
         if live:
@@ -163,9 +166,11 @@ class UserMemory:
     def _kept(self, bound: Bound, state: Mapping[str, Any], config: RunnableConfig) -> Kept:
         before = Kept(**state.get(KEPT) or {})
         said = stretch(bound, self._desk, state, config, before, is_over=True)
-        if bound.writes:
-            return keep(bound, said)
-        return replace(pass_over(bound, said), hidden=True)
+        if not bound.writes:
+            return replace(pass_over(bound, said), hidden=True)
+        kept = keep(bound, said)
+        self._learning.go_on(bound.memory.store, bound.settings)
+        return kept
 
 
 def _without_failing(do: Callable[[], Result], runtime: Speaks) -> Result | None:
