@@ -16,7 +16,7 @@ from thalweg.context import ContextPolicy
 from thalweg.context.validity import check
 from thalweg.errors import StorageError
 from thalweg.facts.changes import Put
-from thalweg.facts.values import Evidence, Fact, FactId, Scope, Trust
+from thalweg.facts.values import Evidence, Fact, FactId, Mode, Scope, Trust
 from thalweg.memory import MemoryStore, open_memory
 from thalweg.memory.base import Selection
 from thalweg.middleware.context import ContextMiddleware
@@ -245,7 +245,7 @@ def test_a_store_that_fails_costs_the_memory_and_not_the_run(
 @WINDOWS
 @pytest.mark.parametrize("by", ["config", "store"])
 def test_a_thread_can_be_kept_out(
-    mode: str,
+    mode: Mode,
     what: str,
     window: int | None,
     by: str,
