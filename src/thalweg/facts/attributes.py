@@ -5,6 +5,7 @@ as a singular (`release cadence`), and many where it is a plural (`hobbies`).
 """
 
 import re
+from functools import lru_cache
 
 from thalweg.facts.synonyms import CLASS_OF, lemma
 
@@ -83,7 +84,9 @@ _SINGLE_BY_HEAD = ("favourite", "favorite", "current", "main", "primary", "prefe
                    "最喜欢", "主要", "首选", "默认", "当前")  # fmt: skip
 
 
-_PAST = re.compile(r"^(?:former|past|previous|ex|old|first|last|early|earlier)\b|以前|曾经|前任|过去")
+_PAST = re.compile(
+    r"^(?:former|past|previous|ex|old|first|last|early|earlier)\b|以前|曾经|前任|过去"
+)
 _SPLIT = re.compile(r"[\s_\-/]+")
 
 
@@ -104,6 +107,7 @@ def _stems(text: str) -> str:
 _NAME_OF = _aliases()
 
 
+@lru_cache(maxsize=1 << 10)
 def attribute_key(attribute: str) -> str:
     """Give the one name of an attribute.
 
@@ -112,7 +116,9 @@ def attribute_key(attribute: str) -> str:
         ['employer', 'home', 'favourit colour']
     """
     text = re.sub(
-        r"^(?:(?:user|the|current|has|is)(?:'s)?[\s_]+|用户的|当前|目前的?)", "", attribute.strip().lower()
+        r"^(?:(?:user|the|current|has|is)(?:'s)?[\s_]+|用户的|当前|目前的?)",
+        "",
+        attribute.strip().lower(),
     )
     stems = _stems(text)
     return _NAME_OF.get(stems, stems)
@@ -123,6 +129,7 @@ _MULTIPLE_STEMS = frozenset(CLASS_OF.get(lemma(word), lemma(word)) for word in _
 _ALONE_STEMS = frozenset(CLASS_OF.get(lemma(word), lemma(word)) for word in _MULTIPLE_ALONE)
 
 
+@lru_cache(maxsize=1 << 10)
 def is_single(attribute: str) -> bool:
     """Say whether an attribute has one value at a time.
 
@@ -151,6 +158,9 @@ def is_single(attribute: str) -> bool:
 
 def _is_plural(text: str) -> bool:
     last = _SPLIT.sub(" ", text).split()[-1]
-    return last.isascii() and last.endswith("s") and not last.endswith("ss") and (
-        last not in _SINGULAR_IN_S
+    return (
+        last.isascii()
+        and last.endswith("s")
+        and not last.endswith("ss")
+        and (last not in _SINGULAR_IN_S)
     )

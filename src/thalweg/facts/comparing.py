@@ -13,7 +13,8 @@ from typing import Literal
 from thalweg.facts import chinese, chinese_claims, english, english_claims
 from thalweg.facts.attributes import attribute_key, is_single
 from thalweg.facts.contrasts import contrast
-from thalweg.facts.statements import USER, Claim, Statement, read_statement
+from thalweg.facts.statements import read_statement
+from thalweg.facts.claims import USER, Claim, Statement
 from thalweg.facts.synonyms import CHINESE_LIGHT, ENGLISH_LIGHT, ENGLISH_TOOLS
 from thalweg.facts.values import Fact
 
@@ -109,7 +110,9 @@ def _by_fields(told: Claim, retold: Claim, first: Statement, second: Statement) 
         if _NONE.match(retold.value) or _ends(first, second):
             return Comparison("update", f"it ends what was known of {told.attribute}")
         if second.has_cue and _words(told.value) & _words(retold.value) and not opposed:
-            return Comparison("update", f"{told.attribute} {told.value!r} goes on as {retold.value!r}")
+            return Comparison(
+                "update", f"{told.attribute} {told.value!r} goes on as {retold.value!r}"
+            )
         return Comparison("other", f"{told.attribute} may have several values")
     if opposed or second.is_additional:
         return Comparison("other", opposed or "told to hold beside it")
@@ -202,9 +205,14 @@ _ENOUGH_SHARED = 3
 _ENOUGH_LETTERS = 4
 
 
+_TURNED = re.compile("是|由|被|把|拿")
+
+
 def _tells_otherwise(first: Statement, second: Statement) -> bool:
     """Say whether two statements have the same words for different values: `tea over coffee`."""
-    told = {(claim.subject, claim.attribute): claim.value for claim in first.claims if claim.is_single}
+    told = {
+        (claim.subject, claim.attribute): claim.value for claim in first.claims if claim.is_single
+    }
     return any(
         told.get((claim.subject, claim.attribute), claim.value) != claim.value
         for claim in second.claims
@@ -213,7 +221,10 @@ def _tells_otherwise(first: Statement, second: Statement) -> bool:
 
 def _is_ordered(first: Statement, second: Statement) -> bool:
     """Say whether names that both have come in the same order, or the same is claimed."""
-    if first.language == "zh" and not first.claims and first.ordered[:1] != second.ordered[:1]:
+    if (
+        first.language == "zh" and not first.claims and first.ordered[:1] != second.ordered[:1]
+        and not _TURNED.search(second.text)
+    ):  # fmt: skip
         return False
     names = tuple(n for n in first.names if n in second.names)
     others = tuple(n for n in second.names if n in first.names)
@@ -246,9 +257,7 @@ def _is_of_one(known: Claim, new: Claim, first: Statement, second: Statement) ->
     return one < other or other < one
 
 
-def _by_claims(
-    known: Claim, new: Claim, first: Statement, second: Statement
-) -> Comparison | None:
+def _by_claims(known: Claim, new: Claim, first: Statement, second: Statement) -> Comparison | None:
     """Compare two claims about one attribute of one subject; nothing where they tell nothing."""
     if known.value == new.value:
         if (known.polarity == "holds") != (new.polarity == "holds"):
@@ -290,7 +299,9 @@ def _is_part_of_another(one: str, other: str) -> bool:
 
 def _adds_nothing(known: Claim, new: Claim, first: Statement, second: Statement) -> bool:
     """Say whether a statement that tells a known value again tells nothing more."""
-    if first.modality != second.modality or not _hard(second) <= _hard(first) | _words(new.value):
+    if first.modality != second.modality and known.attribute not in _FOR_GOOD:
+        return False
+    if not _hard(second) <= _hard(first) | _words(new.value):
         return False
     if contrast(first, second, _words(new.value)) or second.old:
         return False
@@ -300,6 +311,8 @@ def _adds_nothing(known: Claim, new: Claim, first: Statement, second: Statement)
     return all((claim.attribute, claim.value) in told for claim in second.claims)
 
 
+_FOR_GOOD = frozenset({"birthplace", "birth year", "birthday", "degree", "name"})
+"""Attributes that are told in the past and the present alike."""
 _TRIFLES = frozenset({"morn", "daili", "even", "night", "everi"})
 
 
@@ -310,9 +323,12 @@ def _ends(first: Statement, second: Statement) -> bool:
     for over in second.old:
         shared = over & first.words - ENGLISH_LIGHT
         if shared and (over <= first.words or len(shared) >= _MANY):
-            return bool(first.claims) or len(over) > 1 or len(first.words) <= _FEW or _HAN.search(
-                "".join(over)
-            ) is not None
+            return (
+                bool(first.claims)
+                or len(over) > 1
+                or len(first.words) <= _FEW
+                or _HAN.search("".join(over)) is not None
+            )
         values = [_words(claim.value) for claim in first.claims if claim.value]
         if any(value <= over or over <= value for value in values):
             return True
@@ -355,7 +371,13 @@ def _by_values(first: Statement, second: Statement) -> Comparison | None:
         gained = second.words - first.words - values
         shared = (first.anchors & second.anchors) - values
         why = f"{kind[0]} was {_told(before - after)}, is {_told(after - before)}"
-        if is_only and not lost and not gained and not second.is_one_of_many and (shared or first.words & second.words):
+        if (
+            is_only
+            and not lost
+            and not gained
+            and not second.is_one_of_many
+            and (shared or first.words & second.words)
+        ):
             return Comparison("update", why)
         if second.has_cue and not kind[0] == "scale 0" and _is_one_matter(
             kind[0], first, second, shared
@@ -373,9 +395,7 @@ _PERSONAL = frozenset({"phone-model", "car-make", "editor", "browser", "count ki
 """Kinds of which people tell without a word of what they are: a new phone, 84 kg."""
 
 
-def _is_one_matter(
-    kind: str, first: Statement, second: Statement, shared: frozenset[str]
-) -> bool:
+def _is_one_matter(kind: str, first: Statement, second: Statement, shared: frozenset[str]) -> bool:
     subjects = {claim.subject for claim in first.claims} or {USER}
     if kind in _PERSONAL and subjects == {USER} == ({c.subject for c in second.claims} or {USER}):
         return True

@@ -201,10 +201,9 @@ def _kept(old: Body, fact: Fact) -> Body:
         "source": fact.source,
     }
     body = {
-        key: value
-        if key not in plain or _says(key, value, meant.get(key, plain[key]))
-        else plain[key]
+        key: value if _says(key, value, meant.get(key, plain[key])) else plain[key]
         for key, value in old.items()
+        if key in plain
     }
     missing = (key for key in plain if key not in body and not _says(key, None, plain[key]))
     return body | {key: plain[key] for key in missing}

@@ -189,9 +189,12 @@ def _taken_out(document: Document, before: Marks, known: Mapping[FactId, Fact]) 
     if document.facts is None:
         return
     still = {fact.id for fact in document.facts}
+    nameless = {_folded(fact.content) for fact in document.facts if not fact.id}
     for name in before.facts:
         fact = known.get(FactId(name))
-        if fact is not None and fact.id not in still and fact.status == "active":
+        if fact is None or fact.id in still or _folded(fact.content) in nameless:
+            continue
+        if fact.status == "active":
             yield Drop(fact.id, "taken out by hand")
 
 

@@ -7,10 +7,11 @@ more.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from thalweg.facts.attributes import attribute_key
 from thalweg.facts.changes import Change, Put
 from thalweg.facts.comparing import Comparison, compare, is_possible
 from thalweg.facts.proposals import Relation
-from thalweg.facts.statements import Statement, read_statement
+from thalweg.facts.statements import read_statement
 from thalweg.facts.values import Fact, FactId, Trust
 
 
@@ -63,22 +64,19 @@ def plan_merge(
     return list(changes.values())
 
 
-def candidates(
-    facts: Sequence[Fact], new: Fact, similar: Sequence[FactId] = ()
-) -> Iterator[Fact]:
+def candidates(facts: Sequence[Fact], new: Fact, similar: Sequence[FactId] = ()) -> Iterator[Fact]:
     """List the facts that a new one may have to do with: a rough and quick choice."""
-    told = read_statement(new.content, new.language)
-    marks = _marks(new, told)
+    marks = read_statement(new.content, new.language).marks
+    attributes = _attributes(new)
     for fact in facts:
-        if fact.id in similar or not marks.isdisjoint(
-            _marks(fact, read_statement(fact.content, fact.language))
+        if not marks.isdisjoint(read_statement(fact.content, fact.language).marks) or (
+            fact.id in similar or not attributes.isdisjoint(_attributes(fact))
         ):
             yield fact
 
 
-def _marks(fact: Fact, statement: Statement) -> frozenset[str]:
-    attribute = frozenset({fact.attribute.lower()} - {""})
-    return statement.marks | attribute
+def _attributes(fact: Fact) -> set[str]:
+    return {attribute_key(fact.attribute)} if fact.attribute else set()
 
 
 def _dated(fact: Fact) -> Fact:
@@ -117,7 +115,12 @@ def _compared(fact: Fact, new: Fact, hint: Hint | None) -> Comparison:
     """Compare in the order in which the two were said; a hint counts where nothing speaks against."""
     earlier, later = (new, fact) if _said(new) < _said(fact) else (fact, new)
     found = compare(earlier, later)
-    if hint and hint.of == fact.id and hint.relation != "new" and found.kind in {"other", "narrower"}:
+    if (
+        hint
+        and hint.of == fact.id
+        and hint.relation != "new"
+        and found.kind in {"other", "narrower"}
+    ):
         return _hinted(earlier, later, hint, found)
     return found
 
@@ -174,9 +177,7 @@ def merged(known: Fact, new: Fact) -> Fact:
     )
 
 
-def _merged(
-    held: Fact, new: Fact, found: Sequence[tuple[Fact, Comparison]]
-) -> Iterator[Put]:
+def _merged(held: Fact, new: Fact, found: Sequence[tuple[Fact, Comparison]]) -> Iterator[Put]:
     one = merged(held, new)
     if one.status == "expired":
         one = replace(one, status="active")
@@ -194,9 +195,7 @@ def _merged(
         yield Put(one, "it was said again")
 
 
-def _quarantined(
-    found: Sequence[tuple[Fact, Comparison]], new: Fact, why: str
-) -> Iterator[Put]:
+def _quarantined(found: Sequence[tuple[Fact, Comparison]], new: Fact, why: str) -> Iterator[Put]:
     """Keep a fact for review; one that waits already and says the same is kept once."""
     for fact, what in found:
         if fact.status == "quarantined" and what.kind == "same" and fact.trust == new.trust:
@@ -209,10 +208,11 @@ def _quarantined(
 
 def _superseded(old: Fact, by: Fact, why: str) -> Put:
     """Let a fact end where the one that replaces it begins, and keep it."""
-    ends = max(by.valid_from if by.valid_from > old.valid_from else "", old.valid_from) or by.valid_from
-    return Put(
-        replace(old, status="superseded", superseded_by=by.id, valid_to=ends), why
+    ends = (
+        max(by.valid_from if by.valid_from > old.valid_from else "", old.valid_from)
+        or by.valid_from
     )
+    return Put(replace(old, status="superseded", superseded_by=by.id, valid_to=ends), why)
 
 
 def _taken_in(found: Sequence[tuple[Fact, Comparison]], new: Fact) -> Iterator[Put]:
@@ -243,4 +243,3 @@ def _taken_in(found: Sequence[tuple[Fact, Comparison]], new: Fact) -> Iterator[P
     for old, what in olds:
         yield _superseded(old, one, what.why)
     yield Put(one, "it was said before what is known" if later else "it is new")
-

@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Iterator
 
-_SAME = str.maketrans("’‘‛`´“”„‟«»「」『』–—‐‑‒−…", "'''''\"\"\"\"\"\"\"\"\"\"------.")
+_SAME = str.maketrans("’‘‛`´“”„‟«»「」『』–—‐‑‒−…", '\'\'\'\'\'""""""""""------.')
 
 
 def find_quote(quote: str, text: str) -> Iterator[tuple[int, int]]:

@@ -21,7 +21,7 @@ from thalweg.facts.framing import (
     TIME_NAMES,
     TIME_WIDE,
 )
-from thalweg.facts.letters import folded
+from thalweg.facts.letters import WIDE, folded
 from thalweg.facts.orders import ADDRESS, is_about_answers
 from thalweg.facts.persons import THE_LISTENER, THE_USER, names
 from thalweg.words import fold
@@ -80,8 +80,7 @@ def _missing(content: str, text: str) -> list[str]:
 
 
 _WORD = re.compile(r"[^\W\d_](?:[\w'’+#]|[.-](?=\w))*|\d+[^\W\d_][\w-]*")
-_IS_WIDE = "[\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff]"
-_WIDE = re.compile(f"{_IS_WIDE}+")
+_WIDE = re.compile(f"{WIDE.pattern}+")
 
 
 def _words(text: str) -> frozenset[str]:
@@ -141,10 +140,16 @@ def _is_cut(short: str, long: str) -> bool:
     if len(short) == len(long) >= _SHORTEST_ROOT and short[:-1] == long[:-1]:
         return {short[-1], long[-1]} <= set("aeiouу")
     root = min(len(short), len(long)) - 2
-    return root >= _SHORTEST_ROOT and short[:root] == long[:root] and len(long) - root <= _SHORTEST_ROOT
+    return (
+        root >= _SHORTEST_ROOT
+        and short[:root] == long[:root]
+        and len(long) - root <= _SHORTEST_ROOT
+    )
 
 
-_GERMAN = re.compile(r"\b(?:nutzer\w*|benutzer\w*|anwender\w*|der|die|das|und|ist|nicht|mit)\b", re.IGNORECASE)
+_GERMAN = re.compile(
+    r"\b(?:nutzer\w*|benutzer\w*|anwender\w*|der|die|das|und|ist|nicht|mit)\b", re.IGNORECASE
+)
 
 
 def _is_name(word: str, content: str) -> bool:
@@ -170,7 +175,8 @@ def _new_address(content: str, text: str) -> str:
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _DATE = re.compile(
     r"\b\d{4}-\d\d?(?:-\d\d?)?\b|\b(?:19|20)\d\d\b|\b\d\d? ?(?:\w{3,9}\.? )(?:\d{4})\b|\d{2,4} ?年"
-    r"|\d\d? ?月(?: ?\d\d? ?[日号])?|\d\d?\. ?(?:\d\d?\.|\w{3,9}) ?\d{2,4}|\b\w{3,9} \d\d?(?:st|nd|rd|th)?,? \d{4}\b",
+    r"|\d\d? ?月(?: ?\d\d? ?[日号])?|\d\d?\. ?(?:\d\d?\.|\w{3,9}) ?\d{2,4}|\b\w{3,9} \d\d?(?:st|nd"
+    r"|rd|th)?,? \d{4}\b",
 )
 
 
@@ -262,7 +268,9 @@ def _unsaid(run: str, text: str) -> list[str]:
     for i in range(len(run) - 1):
         if run[i : i + 2] in text:
             covered[i] = covered[i + 1] = True
-    marks = "".join("x" if seen or letter in text else letter for seen, letter in zip(covered, run, strict=True))
+    marks = "".join(
+        "x" if seen or letter in text else letter for seen, letter in zip(covered, run, strict=True)
+    )
     strict = "".join("x" if seen else letter for seen, letter in zip(covered, run, strict=True))
     return [rest for rest in re.findall("[^x]+", marks) if rest] + [
         rest for rest in re.findall("[^x]+", strict) if len(rest) > 1
@@ -292,7 +300,9 @@ def _beside(part: Clause, said: Sequence[Clause]) -> list[Clause]:
     """Find the clauses that share most with a part of a fact."""
     shares = [_shared(part.text, clause.text) for clause in said]
     best = max(shares, default=0)
-    return [clause for clause, share in zip(said, shares, strict=True) if share == best and best > 0]
+    return [
+        clause for clause, share in zip(said, shares, strict=True) if share == best and best > 0
+    ]
 
 
 def shares(content: str, said: Sequence[Clause]) -> bool:

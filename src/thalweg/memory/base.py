@@ -182,7 +182,7 @@ class MemoryStore(Protocol):
         words: Sequence[str],
         *,
         vector: bytes = b"",
-        limit: int = 2_000,
+        limit: int = 500,
     ) -> Found:
         """Find items by words, and by a vector where there are any.
 

@@ -7,6 +7,7 @@ from thalweg.entries import Message
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError
 from thalweg.facts.by_hand import find, plan_edit, plan_remember, plan_review, told_fact
 from thalweg.facts.changes import Change, Write
+from thalweg.facts.clearing import plan_clear, plan_delete
 from thalweg.facts.document import Shape, export
 from thalweg.facts.document_changes import import_
 from thalweg.facts.document_reading import read_document
@@ -29,6 +30,7 @@ from thalweg.memory.awaited import awaited
 from thalweg.memory.base import MemoryStore, Operation, Receipt, Selection
 from thalweg.memory.clock import Clock, new_fact_id, utc_now
 from thalweg.memory.deciding import Decider, Known
+from thalweg.memory.mirrored import MirroredMemory, with_document
 from thalweg.memory.recalling import (
     IsKnown,
     Recalled,
@@ -71,9 +73,9 @@ class Memory:
         count: Counter | None = None,
         clock: Clock = utc_now,
     ) -> None:
-        self.store = store
-        self.scope = scope
         self.settings = settings or MemorySettings()
+        self.store = with_document(store, self.settings)
+        self.scope = scope
         self._count = count or exact_counter()
         self._clock = clock
 
@@ -270,6 +272,28 @@ class Memory:
             raise FactRefusedError(text, f"it {verdict.why}")
         return verdict.proposal.content
 
+    def delete(self, *ids: str) -> Operation | None:
+        """Take facts out; `undo` brings them back, and `forget` is for good.
+
+        Raises:
+            NoSuchFactError: One of them is not there; none was taken out.
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        return self._change(lambda known: plan_delete(known.facts, ids), why="deleted")
+
+    def clear(self) -> Operation | None:
+        """Take out all facts and the profile; `undo` brings them back, and `forget` is for good.
+
+        Raises:
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        now = self._clock()
+        return self._change(
+            lambda known: plan_clear(known.facts, known.profile, now=now), why="cleared"
+        )
+
     def review(self) -> list[Fact]:
         """List the facts that wait for the user's word: they are never recalled."""
         return self.facts("quarantined")
@@ -402,6 +426,23 @@ class Memory:
             why=f"imported {where}",
         )
 
+    def reload(self) -> Operation | None:
+        """Take in what was edited in the document by hand, and write it anew (`storage: json`).
+
+        Every reading does so as well. This tells what it was, and raises what is wrong with it.
+
+        Returns:
+            `None` where nothing was edited.
+
+        Raises:
+            ConfigError: This memory has no document.
+            DocumentError: It cannot be read; memory and document are as they were.
+        """
+        if not isinstance(self.store, MirroredMemory):
+            mend = "set storage: json, and storage_path where it is not in Thalweg's folder"
+            raise ConfigError("storage", "this memory has no document", mend)
+        return self.store.reload(self.scope)
+
     # -- twins -----------------------------------------------------------------------------
 
     aremember = awaited(remember)
@@ -410,6 +451,8 @@ class Memory:
     afacts = awaited(facts)
     afact = awaited(fact)
     aedit = awaited(edit)
+    adelete = awaited(delete)
+    aclear = awaited(clear)
     areview = awaited(review)
     aaccept = awaited(accept)
     areject = awaited(reject)
@@ -422,3 +465,4 @@ class Memory:
     aset_mode = awaited(set_mode)
     aexport = awaited(export)
     aimport = awaited(import_)
+    areload = awaited(reload)

@@ -34,6 +34,7 @@ class Leaving:
                 self._evidence(each) for each in fact.evidence if not self.is_chosen[each]
             ),
             aliases=tuple(alias for alias in fact.aliases if not self.sayings.are_in(alias)),
+            extra="" if self.sayings.are_in(fact.extra) else fact.extra,
             supersedes=self.lineage.superseded(fact),
         )
         if fact.superseded_by not in self.gone:

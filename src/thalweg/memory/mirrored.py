@@ -6,11 +6,9 @@ edited by hand is taken in as the user's own change, which can be undone like an
 """
 
 import logging
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -39,6 +37,7 @@ from thalweg.facts.values import (
     Turn,
 )
 from thalweg.memory.base import Job, Learned, MemoryStore, Operation, Receipt, Selection
+from thalweg.memory.clock import new_fact_id, utc_now
 from thalweg.memory.document_file import DocumentFile
 from thalweg.memory.saying import Sayings
 
@@ -263,14 +262,14 @@ class MirroredMemory:
         document = _EMPTIED if text is None else read_document(text, str(file.path))
         why = f"{file.path.name} was {'edited by hand' if seen else 'found'}"
         for _ in range(_TRIES):
-            now, version = _now(), self._store.version(scope)
+            now, version = utc_now(), self._store.version(scope)
             changes = picked_up(
                 document,
                 seen.marks if seen else None,
                 self._store.facts(scope, statuses=None),
                 self._store.profile(scope),
                 now=now,
-                new_id=_new_id,
+                new_id=new_fact_id,
             )
             actor = "user" if seen else "import"
             with suppress(StaleWriteError):
@@ -296,7 +295,7 @@ class MirroredMemory:
             like = None if text is None else read_document(text, str(file.path))
             version = self._store.version(scope)
             facts, profile = self._store.facts(scope), self._store.profile(scope)
-            document = export(facts, profile, like=like, now=_now())
+            document = export(facts, profile, like=like, now=utc_now())
             if gone is not None:
                 document = without(document, gone.are_in)
             written = read_document(document.text, str(file.path))
@@ -395,14 +394,14 @@ class MirroredMemory:
 def with_document(
     store: MemoryStore, settings: MemorySettings, *, owner: str = "local"
 ) -> MemoryStore:
-    """Put a document before a store, where the settings want one.
+    """Put a document before a store, where the settings want one and it has none.
 
     Args:
         store: The memory itself.
         settings: `storage` and `storage_path` of them.
         owner: Whose document `storage_path` is.
     """
-    if settings.storage == "database":
+    if settings.storage == "database" or isinstance(store, MirroredMemory):
         return store
     path = Path(settings.storage_path) if settings.storage_path else home() / "memory.json"
     return MirroredMemory(store, path, owner=owner)
@@ -421,11 +420,3 @@ def _as_name(text: str) -> str:
         for letter in text
     )
     return "".join(coded)
-
-
-def _new_id() -> FactId:
-    return FactId(f"fact-{uuid.uuid4().hex[:12]}")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,5 +1,6 @@
 """A memory with a document beside it: either side's changes reach the other, and none is lost."""
 
+import asyncio
 import json
 import logging
 import os
@@ -11,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from thalweg.errors import DocumentError, StaleWriteError
+from thalweg.errors import ConfigError, DocumentError, NoSuchFactError, StaleWriteError
 from thalweg.facts.changes import Change, Drop, Put, Write
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Evidence, Fact, FactId, Scope, Section, Trust
+from thalweg.memory import Memory
 from thalweg.memory.base import Operation, Selection
 from thalweg.memory.document_file import DocumentFile
 from thalweg.memory.mirrored import MirroredMemory, with_document
@@ -171,6 +173,8 @@ def test_what_is_forgotten_is_in_no_file(memory: MirroredMemory) -> None:
     edited = body(memory)
     edited["notes"] = [f"Remember: {HIDDEN}!"]
     edited["kept"] = "as it is"
+    edited["facts"][1]["note"] = f"said with: {HIDDEN}"
+    edited["facts"].append({"content": "User reads", "tags": ["evenings"]})
     edited["userContext"]["mine"] = HIDDEN
     save(memory, edited)
     memory.forget(ME, Selection(facts=(FactId("f1"),)), now=NOW)
@@ -179,8 +183,9 @@ def test_what_is_forgotten_is_in_no_file(memory: MirroredMemory) -> None:
     assert {file.name for file in files} >= {"memory.json", ".memory.json.seen", "thalweg.db"}
     for file in files:
         assert b"flowerpot" not in file.read_bytes(), file.name
-    assert told(memory) == ["User rows"]
+    assert told(memory) == ["User reads", "User rows"]
     assert body(memory)["kept"] == "as it is"
+    assert body(memory)["facts"][1]["tags"] == ["evenings"]
 
 
 def test_nothing_is_forgotten_while_nobody_can_tell_what_the_document_holds(
@@ -353,3 +358,56 @@ def test_dropping_and_editing_at_once_is_settled(memory: MirroredMemory) -> None
         )
     save(memory, edited)
     assert contents(memory) == told(memory) == ["User drinks coffee"]
+
+
+def test_a_fact_that_was_taken_in_is_not_taken_in_again_without_its_id(
+    memory: MirroredMemory,
+) -> None:
+    """An editor that still had the text without it saved again; nothing was taken out either."""
+    learn(memory, fact("f1", "User drinks tea"))
+    edited = body(memory)
+    edited["facts"].append({"content": "User rows"})
+    save(memory, edited)
+    assert contents(memory) == ["User drinks tea", "User rows"]
+    save(memory, edited)
+    with opened(memory.path_of(ME).parent) as other:
+        assert contents(other) == told(other) == ["User drinks tea", "User rows"]
+        assert len(other.operations(ME)) == 2
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Iterator[Memory]:
+    path = tmp_path / "memory.json"
+    settings = MemorySettings(storage="json", storage_path=str(path))
+    with open_memory(tmp_path / "thalweg.db") as store:
+        yield Memory(store, ME, settings=settings)
+
+
+def test_a_handle_has_the_document_that_its_settings_name(mine: Memory, tmp_path: Path) -> None:
+    mine.remember("User drinks tea")
+    path = tmp_path / "memory.json"
+    path.write_text(path.read_text("utf-8").replace("drinks tea", "drinks rum"), "utf-8")
+    assert "rum" in mine.recall("What does the user drink?").text
+    path.write_text(path.read_text("utf-8").replace("rum", "ale"), "utf-8")
+    done = asyncio.run(mine.areload())
+    assert done is not None
+    assert [one.content for one in mine.facts()] == ["User drinks ale"]
+
+
+def test_what_is_deleted_or_cleared_leaves_the_document(mine: Memory, tmp_path: Path) -> None:
+    first, second = mine.remember("User drinks tea"), mine.remember("User rows on Sundays")
+    with pytest.raises(NoSuchFactError):
+        mine.delete(first.id, "nowhere")
+    mine.delete(first.id)
+    path = tmp_path / "memory.json"
+    assert [one["id"] for one in json.loads(path.read_text())["facts"]] == [second.id]
+    done = mine.clear()
+    assert done is not None
+    assert json.loads(path.read_text())["facts"] == []
+    mine.undo(done.id)
+    assert [one["id"] for one in json.loads(path.read_text())["facts"]] == [second.id]
+
+
+def test_a_memory_without_a_document_cannot_be_reloaded() -> None:
+    with open_memory(":memory:") as store, pytest.raises(ConfigError, match="no document"):
+        Memory(store, ME).reload()

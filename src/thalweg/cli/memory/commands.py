@@ -2,13 +2,13 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
 
-from thalweg.cli.memory.learning import learn_due
 from thalweg.cli.memory.opening import open_store, opened
 from thalweg.cli.memory.plain import (
     plain_change,
@@ -30,17 +30,16 @@ from thalweg.cli.memory.text import (
 )
 from thalweg.cli.numbers import bounded
 from thalweg.errors import ConfigError
-from thalweg.facts.changes import Change
+from thalweg.facts.changes import Change, Drop
 from thalweg.facts.clearing import plan_clear, plan_delete
 from thalweg.facts.document import Shape
 from thalweg.facts.document_changes import import_
 from thalweg.facts.document_reading import read_document
-from thalweg.facts.values import Category, Fact, Scope, Status
-from thalweg.memory.base import Mode, Operation
+from thalweg.facts.values import Category, Fact, Mode, Scope, Status
+from thalweg.memory.base import Operation
 from thalweg.memory.clock import new_fact_id, utc_now
-from thalweg.memory.deciding import Decider, Known
+from thalweg.memory.deciding import Known
 from thalweg.memory.handle import Memory
-from thalweg.memory.mirrored import MirroredMemory
 from thalweg.sections import choices
 from thalweg.threads.export import write_to
 
@@ -235,8 +234,9 @@ def delete(
     """Take facts out of the memory. The history keeps them; `forget` deletes for good."""
     with opened(db, owner, agent, document) as mine:
         planned = _plan(mine, lambda known: plan_delete(known.facts, names))
-        done = None if dry_run else _do(mine, lambda known: plan_delete(known.facts, names))
-    _print_changes(planned, done, dry_run=dry_run, as_json=as_json)
+        known = _named(mine, names)
+        done = None if dry_run else mine.delete(*names)
+    _print_changes(planned, done, known, dry_run=dry_run, as_json=as_json)
 
 
 @memory.command(short_help="Delete for good, everywhere.")
@@ -271,18 +271,20 @@ def forget(
     `thalweg thread delete`.
     """
     with opened(db, owner, agent, document) as mine:
-        named = {
-            "threads": threads or (),
-            "messages": messages or (),
-            "query": query,
-            "everything": everything,
-        }
-        receipt = mine.forget(*(names or ()), **named, dry_run=True)
+        erase = partial(
+            mine.forget,
+            *(names or ()),
+            threads=threads or (),
+            messages=messages or (),
+            query=query,
+            everything=everything,
+        )
+        receipt = erase(dry_run=True)
         if not as_json:
             _print(tell_receipt(receipt, _named(mine, receipt.facts)))
         if not dry_run:
             _ask("Forget all this for good?", "to forget for good", yes=yes)
-            receipt = mine.forget(*(names or ()), **named)
+            receipt = erase()
             if not as_json:
                 _print(tell_receipt(receipt))
     if as_json:
@@ -343,7 +345,7 @@ def import_document(
             ),
         )
         done = None if dry_run else mine.import_(text, where=where)
-    _print_changes(planned, done, dry_run=dry_run, as_json=as_json)
+    _print_changes(planned, done, {}, dry_run=dry_run, as_json=as_json)
 
 
 @memory.command(short_help="Take everything out; undo brings it back.")
@@ -358,16 +360,13 @@ def clear(
     as_json: AsJson = False,
 ) -> None:
     """Take out all facts and the profile. The history keeps them; `forget` deletes for good."""
-
-    def cleared(known: Known) -> tuple[Change, ...]:
-        return plan_clear(known.facts, known.profile, now=utc_now())
-
     with opened(db, owner, agent, document) as mine:
-        planned = _plan(mine, cleared)
+        planned = _plan(mine, lambda known: plan_clear(known.facts, known.profile, now=utc_now()))
+        known = _named(mine, [change.id for change in planned if isinstance(change, Drop)])
         if not dry_run:
             _ask(f"Take out all {len(planned):,} facts and texts?", "to clear it", yes=yes)
-        done = None if dry_run else _do(mine, cleared)
-    _print_changes(planned, done, dry_run=dry_run, as_json=as_json)
+        done = None if dry_run else mine.clear()
+    _print_changes(planned, done, known, dry_run=dry_run, as_json=as_json)
 
 
 @memory.command(short_help="List what was changed.")
@@ -465,10 +464,7 @@ def reload(
     Every command does so; this one tells what it was, and fails where it cannot be read.
     """
     with open_store(db, document, makes=document is not None) as store:
-        if not isinstance(store, MirroredMemory):
-            mend = "name one with --document, and set storage: json for your agent"
-            raise ConfigError("memory.json", "this memory has no document", mend)
-        done = store.reload(Scope(owner, agent))
+        done = Memory(store, Scope(owner, agent)).reload()
     plain = {"operations": [plain_operation(done)] if done else []}
     if done is None and not as_json:
         sys.stderr.write("Nothing was edited since.\n")
@@ -490,8 +486,11 @@ def learn(
     as_json: AsJson = False,
 ) -> None:
     """Learn from the threads of all owners that have been quiet for long enough."""
+    from thalweg.cli.memory.learning import learn_due, named_model  # noqa: PLC0415 (loads slowly)
+
+    asked = named_model(model)
     with open_store(db, document) as store:
-        reports = learn_due(store, model, wait=wait)
+        reports = learn_due(store, asked, wait=wait)
         due = store.next_due()
     if as_json:
         _print_json({"jobs": reports.events, "next_due": due})
@@ -539,11 +538,6 @@ def _plan(mine: Memory, decide: Callable[[Known], Sequence[Change]]) -> Sequence
     """Tell what would be changed."""
     facts = mine.store.facts(mine.scope, statuses=None)
     return decide(Known(facts, mine.profile()))
-
-
-def _do(mine: Memory, decide: Callable[[Known], Sequence[Change]]) -> Operation | None:
-    why = "by hand"
-    return Decider(mine.store, mine.scope, utc_now).change(decide, actor="user", why=why)
 
 
 def _named(mine: Memory, names: Sequence[str]) -> dict[str, Fact]:
@@ -594,25 +588,25 @@ def _ask(question: str, purpose: str, *, yes: bool) -> None:
 
 
 def _print_changes(
-    planned: Sequence[Change], done: Operation | None, *, dry_run: bool, as_json: bool
+    planned: Sequence[Change],
+    done: Operation | None,
+    known: Mapping[str, Fact],
+    *,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
     if as_json:
-        changes = planned if dry_run or done is None else done.changes
-        _print_json(
-            {
-                "dry_run": dry_run,
-                "operation": done.id if done else None,
-                "changes": [plain_change(change) for change in changes] if dry_run or done else [],
-            }
-        )
+        changes = planned if dry_run else done.changes if done else ()
+        told = [plain_change(change) for change in changes]
+        number = done.id if done else None
+        _print_json({"dry_run": dry_run, "operation": number, "changes": told})
     elif dry_run:
-        _print(
-            ["Would change:" if planned else "Nothing would change.", *map(tell_change, planned)]
-        )
+        _print(["Would change:" if planned else "Nothing would change."])
+        _print(tell_change(change, known) for change in planned)
     elif done is None:
         _print(["Nothing changed."])
     else:
-        _print(tell_operations([done]))
+        _print(tell_operations([done], known))
 
 
 def _show(lines: Iterable[str], plain: dict[str, Any], *, as_json: bool) -> None:

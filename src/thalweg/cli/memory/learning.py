@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from langchain.chat_models import init_chat_model
+from langchain_core.language_models import BaseChatModel
 
 from thalweg.errors import ConfigError
 from thalweg.facts.settings import MemorySettings
@@ -26,40 +27,47 @@ class Reports:
     sentences: list[str] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
 
+    @property
+    def failed(self) -> bool:
+        """Whether any job failed."""
+        return any(event["failed"] for event in self.events)
+
     def tell(self, report: Report) -> None:
         """Take a report."""
         self.sentences.append(printable(sentence(report)))
         self.events.append(event_of(report))
 
 
-def learn_due(store: MemoryStore, model: str, *, wait: bool) -> Reports:
-    """Do the jobs that are due, and tell of them.
-
-    Args:
-        store: Where they are.
-        model: Who is asked, as `provider:name`.
-        wait: Also those that are not due yet, once they are. Jobs that failed are left.
+def named_model(name: str) -> BaseChatModel:
+    """Make the model of a name.
 
     Raises:
         ConfigError: There is no such model.
     """
     try:
-        asked = init_chat_model(model)
+        return init_chat_model(name)
     except (ValueError, ImportError) as error:
-        problem = f"there is no model {model!r} ({str(error).partition(chr(10))[0]})"
+        problem = f"there is no model {name!r} ({str(error).partition(chr(10))[0]})"
         mend = "name it as provider:model, and install its package"
         raise ConfigError("--model", problem, mend) from error
+
+
+def learn_due(store: MemoryStore, model: BaseChatModel, *, wait: bool) -> Reports:
+    """Do the jobs that are due, and tell of them.
+
+    Args:
+        store: Where they are.
+        model: Who is asked.
+        wait: Also those that are not due yet, once they are. After one that failed it ends.
+    """
     reports, count = Reports(), exact_counter()
-    respondent = Respondent(asked, count)
-    learner = Learner(store, respondent, MemorySettings(), count=count, tell=reports.tell)
+    learner = Learner(
+        store, Respondent(model, count), MemorySettings(), count=count, tell=reports.tell
+    )
     worker = Worker(store, learner.learn)
     worker.run_due()
-    while wait and (due := store.next_due()) is not None and not _failed(reports):
+    while wait and not reports.failed and (due := store.next_due()) is not None:
         left = datetime.fromisoformat(due) - datetime.fromisoformat(utc_now())
         time.sleep(max(0.05, min(left.total_seconds(), 5)))
         worker.run_due()
     return reports
-
-
-def _failed(reports: Reports) -> bool:
-    return any(event["failed"] for event in reports.events)

@@ -30,13 +30,14 @@ _TITLES: dict[SectionName, str] = {
 
 def tell_memory(profile: Profile, facts: Sequence[Fact]) -> Iterator[str]:
     """Tell the profile, then the facts by category, newest last."""
-    for section in profile.sections:
-        if section.text:
-            yield f"{_TITLES[section.name]}:"
-            yield from _wrapped(section.text)
-    for category in dict.fromkeys(fact.category for fact in facts):
+    sections = [section for section in profile.sections if section.text]
+    for section in sections:
+        yield f"{_TITLES[section.name]}:"
+        yield from _wrapped(section.text)
+    for number, category in enumerate(dict.fromkeys(fact.category for fact in facts)):
         these = [fact for fact in facts if fact.category == category]
-        yield ""
+        if number or sections:
+            yield ""
         yield f"{category} ({len(these)})"
         for fact in these:
             yield from tell_fact(fact)
@@ -51,8 +52,8 @@ def tell_fact(fact: Fact) -> Iterator[str]:
 
 
 def _source(fact: Fact) -> str:
-    by = "" if fact.source in {"manual", "import"} else f" ({fact.trust.name.lower()})"
-    return f"from {_one_line(fact.source) or 'nowhere known'}{by}"
+    by = {"manual": "by hand", "import": "imported", "": "source unknown"}.get(fact.source)
+    return by or f"from {_one_line(fact.source)} ({fact.trust.name.lower()})"
 
 
 def _dates(fact: Fact) -> str:
@@ -113,23 +114,26 @@ def _tell_turn(turn: Turn, text: str) -> Iterator[str]:
     yield from _wrapped(text)
 
 
-def tell_operations(operations: Iterable[Operation]) -> Iterator[str]:
-    """List commits with what each did, newest first."""
+def tell_operations(
+    operations: Iterable[Operation], known: Mapping[str, Fact] | None = None
+) -> Iterator[str]:
+    """List commits with what each did, newest first; see `tell_change`."""
     for operation in operations:
         when = operation.at[:16].replace("T", " ")
         yield f"{operation.id:>5}  {when}  {_one_line(operation.actor)}: {_one_line(operation.why)}"
         if not operation.changes:
             yield "         what it did was forgotten"
-        yield from (f"         {line}" for line in map(tell_change, operation.changes))
+        yield from (f"         {tell_change(change, known)}" for change in operation.changes)
 
 
-def tell_change(change: Change) -> str:
-    """Tell one change."""
+def tell_change(change: Change, known: Mapping[str, Fact] | None = None) -> str:
+    """Tell one change; of a fact that goes, what it says, where that is given."""
     match change:
         case Put(fact, why):
             return f"put   {printable(fact.id)}  {_one_line(fact.content)} ({_one_line(why)})"
         case Drop(name, why):
-            return f"drop  {printable(name)} ({_one_line(why)})"
+            said = f"  {_one_line(known[name].content)}" if known and name in known else ""
+            return f"drop  {printable(name)}{said} ({_one_line(why)})"
         case Write(section, why):
             text = _one_line(section.text) or "nothing"
             return f"write {_TITLES[section.name]}: {text} ({_one_line(why)})"
