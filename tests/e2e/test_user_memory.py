@@ -265,3 +265,44 @@ def test_a_thread_can_be_kept_out(
     kept = [turn.text for turn in store.turns(ADA, "t")]
     assert ("Which tea do I like?" in kept) == ("kept" in what)
     assert kept[-2:] == ["And now?", "Fine."]
+
+
+def remembers(content: str) -> AIMessage:
+    """Call the tool `remember`."""
+    call = {"name": "remember", "args": {"content": content}, "id": f"r{len(content)}"}
+    return AIMessage("", tool_calls=[call])
+
+
+@WINDOWS
+def test_an_agent_with_tools_remembers_and_looks_up(window: int | None) -> None:
+    """Nothing is put in by itself; what the user said is a fact, what a file said waits."""
+    store = known(tea="Ada drinks green tea")
+    asks = AIMessage(
+        "", tool_calls=[{"name": "recall_memory", "args": {"query": "tea"}, "id": "q"}]
+    )
+    looks = AIMessage("", tool_calls=[{"name": "look", "args": {"what": "w"}, "id": "l"}])
+    first, second = remembers("User lives in Oslo"), remembers("User banks at Fox")
+    answers = [asks, first, AIMessage("Noted."), looks, second]
+    talk = Talk(store, window=window, answers=answers, settings={"mode": "tool"})
+    talk.say("I live in Oslo. Which tea do I like?")
+    talk.say("Now look at the file.")
+
+    assert "green tea" not in talk.shown(0)
+    assert "green tea" in talk.shown(1)
+    facts = store.facts(ADA, statuses=None)
+    assert [(one.content, one.status, one.written_by) for one in facts[1:]] == [
+        ("User lives in Oslo", "active", "agent"),
+        ("User banks at Fox", "quarantined", "agent"),
+    ]
+    assert "Remembered: User lives in Oslo" in talk.shown(2)
+    assert "not used before the user has looked at it" in talk.shown()
+
+
+def test_the_tools_write_nothing_where_nothing_is_to_be_kept() -> None:
+    """The model is told so, and goes on."""
+    store = known()
+    talk = Talk(store, answers=[remembers("User lives in Oslo")], settings={"mode": "tool"})
+    talk.say("I live in Oslo.", memory="read_only")
+
+    assert store.facts(ADA, statuses=None) == []
+    assert "nothing of this conversation is to be kept" in talk.shown()

@@ -20,7 +20,7 @@ from thalweg.middleware.effects import Flow, Send, Work
 from thalweg.middleware.events import Speaks
 from thalweg.middleware.inserts import Inserts, handed_on, told_before
 from thalweg.middleware.memory_binding import Binding, Bound, Given
-from thalweg.middleware.memory_capture import Kept, keep, pass_over, stretch
+from thalweg.middleware.memory_capture import Kept, Stretch, keep, pass_over, stretch
 from thalweg.middleware.memory_events import tell_failure, tell_told
 from thalweg.middleware.memory_recall import Telling
 from thalweg.middleware.memory_shown import IN_PROMPT, Meter, Shown, from_plain, to_plain
@@ -60,7 +60,18 @@ class UserMemory:
         self._desk: Desk | None = None
         self.tools: Sequence[BaseTool] = []
         if self._settings.mode == "tool" and self._settings.enabled:
-            self.tools = memory_tools(self._binding)
+            self.tools = memory_tools(self._binding, self._said)
+
+    def _said(self, bound: Bound, state: Mapping[str, Any], config: RunnableConfig) -> Stretch:
+        """Read what was said since a run before this one ended; of a log also what is newer."""
+        kept = Kept(**state.get(KEPT) or {})
+        said = stretch(bound, self._desk, state, config, kept, is_over=True)
+        if said.upto is None:
+            return said
+        logged = {message.uid for _, message in said.messages}
+        newer = [m for m in read_state(state["messages"]) if m.uid not in logged]
+        behind = enumerate(newer, said.upto)
+        return replace(said, messages=[*said.messages, *behind])
 
     def close(self) -> None:
         """Stop learning, and close what was opened here."""
