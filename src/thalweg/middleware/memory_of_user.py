@@ -14,6 +14,8 @@ from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
 from thalweg.errors import ConfigError, ThalwegError
+from thalweg.jobs.background import background
+from thalweg.jobs.worker import Worker
 from thalweg.middleware.arguments import Owner, as_learner, as_memory_settings
 from thalweg.middleware.desk import Desk
 from thalweg.middleware.effects import Flow, Send, Work
@@ -31,6 +33,8 @@ from thalweg.middleware.wording import read_state
 SHOWN, METER, KEPT = "_memory_shown", "_memory_meter", "_memory_kept"
 """Where in an agent's state is kept what was told, what it costs, and how far its thread was
 looked at."""
+CLOSE_S = 5.0
+"""So long a job that is under way may go on when its agent is closed."""
 CHARS = 4
 """Of a token, about."""
 Asked = Callable[[ModelRequest[Any]], ModelRequest[Any]]
@@ -56,6 +60,7 @@ class UserMemory:
         self._settings = self._binding.settings
         self._model = as_learner(model, self._settings)
         self._learns = learns
+        self._worker: Worker | None = None
         self._telling = Telling()
         self._desk: Desk | None = None
         self.tools: Sequence[BaseTool] = []
@@ -75,6 +80,8 @@ class UserMemory:
 
     def close(self) -> None:
         """Stop learning, and close what was opened here."""
+        if self._worker is not None:
+            self._worker.stop(CLOSE_S)
         self._binding.close()
 
     def begin(
@@ -108,7 +115,7 @@ class UserMemory:
         hidden = before.hidden or not bound.writes
         before = replace(before, hidden=hidden)
         said = stretch(bound, self._desk, state, config, before, is_over=False)
-        kept = pass_over(bound, said) if hidden else keep(bound, said)
+        kept = pass_over(bound, said) if hidden else self._keep(bound, said)
         return replace(kept, hidden=not bound.writes)
 
     def _told(self, bound: Bound, state: Mapping[str, Any], runtime: Speaks) -> dict[str, Any]:
@@ -146,7 +153,7 @@ class UserMemory:
         if text := texts.get(IN_PROMPT):
             request = with_text(request, text)
         response: ModelResponse[Any] = yield Send(handed_on(request, inserts))
-        self._desk = inserts.desk or self._desk
+        self._desk, self._model = inserts.desk or self._desk, self._model or request.model
         before: dict[str, Any] = request.state.get(METER) or {}  # type: ignore[assignment]
         meter = Meter(**before).after(_size(response, request), time.time())
         update: dict[str, Any] = {METER: asdict(meter)}
@@ -187,8 +194,17 @@ class UserMemory:
         before = Kept(**state.get(KEPT) or {})
         said = stretch(bound, self._desk, state, config, before, is_over=True)
         if bound.writes:
-            return keep(bound, said)
+            return self._keep(bound, said)
         return replace(pass_over(bound, said), hidden=True)
+
+    def _keep(self, bound: Bound, said: Stretch) -> Kept:
+        """Keep what was said, and have somebody learn from it when it is due."""
+        kept, is_new = keep(bound, said)
+        if is_new and self._learns and self._model is not None:
+            store = bound.memory.store
+            self._worker = background(store, self._model, bound.settings)
+            self._worker.wake()
+        return kept
 
 
 def _size(response: ModelResponse[Any], request: ModelRequest[Any]) -> int:
