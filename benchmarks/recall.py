@@ -1,219 +1,342 @@
-"""How often one search brings back the answer, on recorded threads.
+"""How much of what answers a question does memory bring back? Offline, without a model.
 
-    THALWEG_RECORDED=folder python benchmarks/recall.py [--misses]
+    THALWEG_RECORDED=folder python -m benchmarks.recall [--vectors] [--only locomo] [--misses]
 
-Needles: the answer's own words stand in what a search by the question's words shows within
-2,000 tokens. Conversations: the share of the evidence messages that are among the hits. Beside
-each, the same with plain FTS5 (whole passages by bm25).
+Conversations are kept turn by turn in a memory of its own; their questions are asked. What is
+counted is the share of a question's evidence messages among the first 15 items, and inside a
+block of so many tokens (o200k, frame and headings included). Questions without evidence are left
+out: there is nothing that could be found. Those that no answer is in the conversation for
+(LoCoMo's category 5) do have evidence, and count.
+
+Beside it, on the same turns: DeerFlow's formula (TF-IDF, refitted for each question; confidence
+the same for all, which is best for it) with its own limit of 15 facts and without, in its own
+block; and BM25 on whole turns, in plain lines. Both are given the speakers' names as well.
 """
 
 import argparse
 import gzip
 import json
+import math
 import os
-import sqlite3
 import statistics
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter as Counted
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from thalweg.archive import Logged, Passage, SqliteArchive, ThreadKey, render_passages
-from thalweg.archive.passages import cut
-from thalweg.entries import Message, Role, Text, ToolCall
+from thalweg.facts.found import index_words
+from thalweg.facts.packing import pack
+from thalweg.facts.question import ask
+from thalweg.facts.ranking import Ranked, Scale, links, rank, shortlist, worth_reading
+from thalweg.facts.seeds import MOST, render_system, top_facts
+from thalweg.facts.values import Fact, FactId, Profile, Scope, Trust, Turn
+from thalweg.memory.base import MemoryStore
+from thalweg.memory.embedding import Embedder, embedder
+from thalweg.memory.opening import open_memory
 from thalweg.tokens import exact_counter
-from thalweg.transcript import as_text, speaker
 
-BUDGET = 2_000
-ABOUT_CHARS = 300
-ROLES: dict[str, Role] = {
-    "system": "system",
-    "user": "user",
-    "assistant": "assistant",
-    "tool": "tool",
-}
+FIRST = 15
+BUDGETS = (300, 500, 1_000, 2_000)
+SETS = Path(__file__).parent / "sets"
+SCOPE = Scope("bench")
+COUNT = exact_counter()
+THREAD = "thread"
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question about a recorded thread."""
+    """A question with the positions of the turns that answer it."""
 
-    question: str
-    answer: str = ""
-    evidence: tuple[int, ...] = ()
+    text: str
+    evidence: frozenset[int]
+    category: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Thread:
-    """A recorded thread, with the line each message stood on."""
+class Conversation:
+    """A recorded conversation with its questions."""
 
-    logged: list[Logged]
-    lines: list[int]
+    name: str
+    group: str
+    turns: list[Turn]
+    cases: list[Case]
+
+    @property
+    def today(self) -> date:
+        """The day of the last turn: the questions are asked then."""
+        return date.fromisoformat(self.turns[-1].said_at[:10])
 
 
-def read_thread(path: Path) -> Thread:
-    """Read a trajectory, its compaction summaries left out."""
+# -- reading ---------------------------------------------------------------------------------
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Read a file of JSON lines, packed or not."""
     raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    logged: list[Logged] = []
-    lines: list[int] = []
-    calls: dict[str, str] = {}
-    for number, line in enumerate(raw.decode().splitlines()):
-        item = json.loads(line)
-        if (item.get("x") or {}).get("is_compact_summary"):
-            continue
-        message = read_message(item)
-        calls.update((call.id, about(call)) for call in message.calls)
-        logged.append(Logged(message, calls.get(message.answers, "")))
-        lines.append(number)
-    return Thread(logged, lines)
+    return [json.loads(line) for line in raw.decode().splitlines()]
 
 
-def read_message(item: dict[str, Any]) -> Message:
-    """Read a message in OpenAI's chat form."""
-    content = item.get("content") or []
-    parts = [{"text": content}] if isinstance(content, str) else content
-    texts = [Text(part["text"]) for part in parts if part.get("text")]
-    calls = [
-        ToolCall(call.get("id") or "", call["function"]["name"], call["function"]["arguments"])
-        for call in item.get("tool_calls") or []
-    ]
-    return Message(
-        ROLES[item["role"]],
-        (*texts, *calls),
-        answers=item.get("tool_call_id") or "",
-        name=item.get("name") or "",
-    )
-
-
-def about(call: ToolCall) -> str:
-    """Say what a result is about: its call on one line."""
-    try:
-        arguments = json.loads(call.arguments)
-        values = " ".join(map(str, arguments.values()))
-    except (ValueError, AttributeError):
-        values = call.arguments
-    return " ".join(f"{call.name} {values}".split())[:ABOUT_CHARS]
-
-
-class Plain:
-    """Whole passages by bm25: what search is without any ranking of our own."""
-
-    def __init__(self, thread: Thread) -> None:
-        self.db = sqlite3.connect(":memory:")
-        self.db.execute(
-            "CREATE VIRTUAL TABLE w USING fts5(text, about, position UNINDEXED,"
-            " speaker UNINDEXED, start UNINDEXED, tokenize='porter unicode61')"
+def read_turns(path: Path) -> list[Turn]:
+    """Read a conversation; a turn's position is its line."""
+    return [
+        Turn(
+            THREAD,
+            at,
+            item["role"],
+            item["content"],
+            said_at(item["x"]),
+            Trust.USER if item["role"] == "user" else Trust.ASSISTANT,
+            item.get("name") or "",
+            at,
+            f"{path.name}#{at}",
         )
-        for position, logged in enumerate(thread.logged):
-            rows = [
-                (piece.text, logged.about, position, speaker(logged.message), piece.start)
-                for piece in cut(as_text(logged.message))
-            ]
-            self.db.executemany("INSERT INTO w VALUES (?, ?, ?, ?, ?)", rows)
-
-    def search(self, query: str) -> list[Passage]:
-        """Pack the best passages into the budget."""
-        found = "".join(c if c.isalnum() else " " for c in query).split()
-        match = " OR ".join(f'"{word}"' for word in found)
-        count = exact_counter()
-        chosen: list[Passage] = []
-        for text, call, position, who, start in self.db.execute(
-            "SELECT text, about, position, speaker, start FROM w WHERE w MATCH ?"
-            " ORDER BY bm25(w) LIMIT 60",
-            (match,),
-        ):
-            more = [*chosen, Passage(position, who, text, start, call[:100])]
-            if count(render_passages(more)) <= BUDGET:
-                chosen = more
-        return chosen
+        for at, item in enumerate(read_lines(path))
+    ]
 
 
-def cases_of(recorded: Path, name: str) -> Iterator[tuple[Path, list[Case]]]:
-    """Give the questions of one file, by trajectory."""
-    found: dict[str, list[Case]] = {}
-    for line in (recorded / name).read_text().splitlines():
-        item = json.loads(line)
-        at = item["message_index"]
-        evidence = tuple(at) if isinstance(at, list) else (at,)
-        case = Case(item["question"], str(item.get("answer", "")), evidence)
-        found.setdefault(item["trajectory"], []).append(case)
-    folder = (recorded / name).parent / "trajectories"
-    for trajectory, cases in found.items():
-        yield next(folder.glob(f"{trajectory}.jsonl*")), cases
+def said_at(notes: dict[str, Any]) -> str:
+    """Read when something was said: LoCoMo tells the minute, MemoryBank the day."""
+    if "date" in notes:
+        return f"{notes['date']}T12:00:00Z"
+    told = datetime.strptime(notes["date_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+    return told.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def locomo(recorded: Path) -> Iterator[Conversation]:
+    """Give LoCoMo's conversations."""
+    cases: dict[str, list[Case]] = {}
+    for item in read_lines(recorded / "nc" / "locomo_qa.jsonl"):
+        case = Case(item["question"], frozenset(item["message_index"]), str(item["category"]))
+        cases.setdefault(item["trajectory"], []).append(case)
+    for name, asked in cases.items():
+        path = next((recorded / "nc" / "trajectories").glob(f"{name}.jsonl*"))
+        yield Conversation(name, "locomo", read_turns(path), [one for one in asked if one.evidence])
+
+
+def memorybank(recorded: Path) -> Iterator[Conversation]:
+    """Give MemoryBank's conversations, with the evidence that was labelled for them."""
+    questions: dict[str, list[str]] = {}
+    for item in read_lines(recorded / "memorybank_questions.jsonl"):
+        questions.setdefault(item["trajectory"], []).append(item["question"])
+    cases: dict[str, list[Case]] = {}
+    for item in json.loads((SETS / "memorybank_evidence.json").read_text()):
+        name = item["trajectory"]
+        case = Case(questions[name][item["question"]], frozenset(item["messages"]))
+        cases.setdefault(name, []).append(case)
+    for name, asked in cases.items():
+        turns = read_turns(recorded / "trajectories" / f"{name}.jsonl")
+        yield Conversation(name, f"memorybank-{name[-2:]}", turns, asked)
+
+
+# -- contestants -----------------------------------------------------------------------------
+
+Answer = tuple[list[int], dict[int, set[int]]]
+"""Positions of turns, best first; and by budget those inside a block."""
+Contestant = Callable[[Case], Answer]
+
+
+def seeds(conversation: Conversation, most: int | None) -> Contestant:
+    """DeerFlow's formula, in its block."""
+    facts = [
+        Fact(FactId(str(turn.position)), named(turn), "context", 1.0, turn.said_at, THREAD)
+        for turn in conversation.turns
+    ]
+
+    def answer(case: Case) -> Answer:
+        ranked = [fact for _, fact in top_facts(facts, case.text, most=most)]
+        inside = {}
+        for budget in BUDGETS:
+            inside[budget] = {int(fact.id) for fact in ranked[: how_many(ranked, budget)]}
+        return [int(fact.id) for fact in ranked], inside
+
+    return answer
+
+
+def seeds_block(facts: Sequence[Fact]) -> str:
+    """Write DeerFlow's block between its tags."""
+    return f"<memory>\n{render_system(Profile(), facts, 1_000_000, COUNT)}\n</memory>"
+
+
+def how_many(ranked: Sequence[Fact], budget: int) -> int:
+    """Count the facts, from the best, that DeerFlow's block has room for."""
+    low, high = 0, min(len(ranked), 200)
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = COUNT(seeds_block(ranked[:middle])) <= budget
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return low
+
+
+def bm25(conversation: Conversation) -> Contestant:
+    """BM25 on whole turns, all words of the question alike."""
+    turns = conversation.turns
+    words = [Counted(index_words(named(turn))) for turn in turns]
+    among = Counted(word for one in words for word in one)
+    mean = statistics.mean(one.total() for one in words)
+    costs = [COUNT(f"- {named(turn)}\n") for turn in turns]
+
+    def answer(case: Case) -> Answer:
+        scores = [0.0] * len(turns)
+        for word in dict.fromkeys(index_words(case.text)):
+            rare = math.log(1 + (len(turns) - among[word] + 0.5) / (among[word] + 0.5))
+            for at, one in enumerate(words):
+                if often := one[word]:
+                    norm = 1.2 * (0.25 + 0.75 * one.total() / mean)
+                    scores[at] += rare * often * 2.2 / (often + norm)
+        order = sorted(
+            (at for at in range(len(turns)) if scores[at]), key=lambda at: (-scores[at], -at)
+        )
+        inside: dict[int, set[int]] = {}
+        for budget in BUDGETS:
+            left = budget - COUNT("<memory>\n</memory>")
+            inside[budget] = set()
+            for at in order:
+                if costs[at] <= left:
+                    left -= costs[at]
+                    inside[budget].add(at)
+        return order, inside
+
+    return answer
+
+
+def named(turn: Turn) -> str:
+    """Write a turn with its speaker's name, if it has one."""
+    return f"{turn.author}: {turn.text}" if turn.author else turn.text
+
+
+@dataclass(slots=True)
+class Ours:
+    """Thalweg's memory, on its SQLite store."""
+
+    store: MemoryStore
+    today: date
+    embed: Embedder | None = None
+    times_ms: list[float] = field(default_factory=list)
+
+    def __call__(self, case: Case) -> Answer:
+        """Ask it."""
+        vector = self.embed.question(case.text) if self.embed else b""
+        start = time.process_time()
+        ranked = self.recall(case.text, vector)
+        packed = pack(ranked, BUDGETS[-1], COUNT)
+        self.times_ms.append((time.process_time() - start) * 1_000)
+        blocks = {budget: pack(ranked, budget, COUNT) for budget in BUDGETS[:-1]}
+        blocks[BUDGETS[-1]] = packed
+        inside = {
+            budget: {one.turn.position for one in block.items if one.turn}
+            for budget, block in blocks.items()
+        }
+        return [one.item.turn.position for one in ranked if one.item.turn], inside
+
+    def recall(self, text: str, vector: bytes) -> list[Ranked]:
+        """Rank what is found."""
+        question = ask(text, today=self.today)
+        scale = Scale(question, self.store.find(SCOPE, question.words, vector=vector))
+        short = shortlist(scale)
+        near = links(self.store.beside(SCOPE, short))
+        items = self.store.items(SCOPE, worth_reading(scale, short, near))
+        return rank(scale, items, near)
+
+
+# -- running ---------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class Score:
-    """What came of the questions of one file."""
+    """What came of the questions: for each, shares of evidence found."""
 
-    ours: list[float]
-    plain: list[float]
-    times_ms: list[float]
-    tokens: list[int]
+    rows: list[tuple[str, str, list[float]]] = field(default_factory=list)
+    """Conversation, category, and the shares."""
 
+    def add(self, conversation: Conversation, case: Case, answer: Answer) -> list[float]:
+        """Take an answer in."""
+        ranked, inside = answer
+        shares = [
+            len(case.evidence.intersection(found)) / len(case.evidence)
+            for found in (ranked[:FIRST], *(inside[budget] for budget in BUDGETS))
+        ]
+        self.rows.append((conversation.name, case.category, shares))
+        return shares
 
-def run(recorded: Path, name: str, *, by_answer: bool, misses: bool, limit: int) -> Score:
-    """Ask every question of a file."""
-    score = Score([], [], [], [])
-    for path, cases in cases_of(recorded, name):
-        thread = read_thread(path)
-        archive = SqliteArchive(":memory:")
-        key = ThreadKey("bench", path.name)
-        archive.append(key, thread.logged)
-        archive.search(key, "index it")
-        plain = Plain(thread)
-        for case in cases[:limit]:
-            if not case.evidence:
-                continue
-            start = time.process_time()
-            found = archive.search(key, case.question, max_tokens=BUDGET)
-            score.times_ms.append((time.process_time() - start) * 1_000)
-            score.tokens.append(exact_counter()(render_passages(found)))
-            score.ours.append(share(case, found, thread, by_answer=by_answer))
-            score.plain.append(
-                share(case, plain.search(case.question), thread, by_answer=by_answer)
-            )
-            if misses and score.ours[-1] < 1:
-                note = "" if score.plain[-1] < 1 else "  (plain finds it)"
-                print(f"  missed: {path.name}: {case.question} -> {case.answer}{note}")
-        archive.close()
-    return score
+    def mean(self, name: str = "", category: str = "") -> list[float]:
+        """Average over questions: all, or those of one conversation or category."""
+        rows = [
+            shares for of, kind, shares in self.rows if name in {"", of} and category in {"", kind}
+        ]
+        return [statistics.mean(column) for column in zip(*rows, strict=True)]
 
 
-def share(case: Case, found: list[Passage], thread: Thread, *, by_answer: bool) -> float:
-    """Tell how much of what was asked for is among the hits."""
-    if by_answer:
-        return float(case.answer in render_passages(found))
-    shown = {thread.lines[passage.position] for passage in found}
-    return sum(line in shown for line in case.evidence) / len(case.evidence)
+def run(
+    conversations: Sequence[Conversation], encoder: Embedder | None, *, misses: bool
+) -> tuple[dict[str, Score], list[float]]:
+    """Ask every question of everybody."""
+    scores: dict[str, Score] = {}
+    times: list[float] = []
+    for conversation in conversations:
+        contestants: dict[str, Contestant] = {
+            "DeerFlow's formula, top 15": seeds(conversation, MOST),
+            "DeerFlow's formula, filling": seeds(conversation, None),
+            "BM25": bm25(conversation),
+        }
+        for name, embed in (("ours", None), ("ours, vectors", encoder)):
+            if name == "ours" or embed is not None:
+                store = open_memory(":memory:", embed=embed)
+                store.capture(SCOPE, THREAD, conversation.turns)
+                contestants[name] = Ours(store, conversation.today, embed)
+        for name, contestant in contestants.items():
+            score = scores.setdefault(name, Score())
+            for case in conversation.cases:
+                shares = score.add(conversation, case, contestant(case))
+                if misses and name == "ours" and shares[-1] < 1:
+                    print(f"  missed: {conversation.name}: {case.text} {sorted(case.evidence)}")
+            if isinstance(contestant, Ours):
+                times += contestant.times_ms if name == "ours" else []
+                contestant.store.close()
+    return scores, times
+
+
+def tell(group: str, scores: dict[str, Score], times: list[float]) -> None:
+    """Print the tables of one group."""
+    asked = next(iter(scores.values())).rows
+    names = list(dict.fromkeys(name for name, *_ in asked))
+    print(f"\n## {group}: {len(asked)} questions, {len(names)} conversations\n")
+    print(f"| | first {FIRST} | {' | '.join(f'{budget:,} tokens' for budget in BUDGETS)} |")
+    print(f"| --- {'| --- ' * (len(BUDGETS) + 1)}|")
+    for name, score in scores.items():
+        print(f"| {name} | {' | '.join(f'{share:.3f}' for share in score.mean())} |")
+    print("\nby conversation, ours (first 15 / 2,000 tokens):")
+    for name in names:
+        found = scores["ours"].mean(name=name)
+        print(f"  {name}: {found[0]:.3f} / {found[-1]:.3f}")
+    for category in sorted({category for _, category, _ in asked} - {""}):
+        found = scores["ours"].mean(category=category)
+        print(f"  category {category}: {found[0]:.3f} / {found[-1]:.3f}")
+    ordered = sorted(times)
+    late = ordered[int(len(ordered) * 0.95)]
+    print(f"CPU for a recall, packed: {statistics.median(ordered):.1f} ms, p95 {late:.1f} ms")
 
 
 def main() -> int:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--misses", action="store_true", help="name the questions not answered")
-    parser.add_argument("--limit", type=int, default=10_000, help="questions of a trajectory")
-    parser.add_argument("--only", default="", help="only the file whose name has this in it")
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--vectors", action="store_true", help="with the extra `vectors`, too")
+    parser.add_argument("--misses", action="store_true", help="name what 2,000 tokens do not hold")
+    parser.add_argument("--only", default="", help="only groups whose name has this in it")
     options = parser.parse_args()
     recorded = Path(os.environ.get("THALWEG_RECORDED", ""))
-    if not (recorded / "needles.jsonl").is_file():
+    if not (recorded / "memorybank_questions.jsonl").is_file():
         print("set THALWEG_RECORDED to a folder of recorded threads", file=sys.stderr)
         return 0
-    print(
-        f"{'':28}{'questions':>10}{'ours':>9}{'plain':>9}{'cpu ms p50':>12}{'p95':>7}{'tokens':>8}"
-    )
-    for name, by_answer in (("needles.jsonl", True), ("nc/locomo_qa.jsonl", False)):
-        if options.only not in name:
-            continue
-        score = run(recorded, name, by_answer=by_answer, misses=options.misses, limit=options.limit)
-        times = sorted(score.times_ms)
-        print(
-            f"{name:28}{len(times):10}{statistics.mean(score.ours):9.1%}"
-            f"{statistics.mean(score.plain):9.1%}{statistics.median(times):8.1f}"
-            f"{times[int(len(times) * 0.95)]:7.1f}{statistics.mean(score.tokens):8.0f}"
-        )
+    encoder = embedder() if options.vectors else None
+    found = [*locomo(recorded), *memorybank(recorded)]
+    for group in dict.fromkeys(one.group for one in found):
+        if options.only in group:
+            of_group = [one for one in found if one.group == group]
+            tell(group, *run(of_group, encoder, misses=options.misses))
     return 0
 
 

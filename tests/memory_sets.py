@@ -12,6 +12,7 @@ from typing import Any, Literal
 FOLDER = Path(__file__).parent / "sets"
 
 Half = Literal["dev", "held"]
+HALVES: tuple[Half, ...] = ("dev", "held")
 
 
 @dataclass(frozen=True, slots=True)

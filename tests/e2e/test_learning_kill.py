@@ -112,7 +112,7 @@ def drained(process: int, store: MemoryStore) -> None:
 
 def test_a_worker_that_is_killed_a_hundred_times_learns_every_turn_once(tmp_path: Path) -> None:
     """SQLite, while turns go on coming; the kills fall into every phase of a job."""
-    random_ = random.Random(7)
+    random_ = random.Random(7)  # noqa: S311 (moments, the same each time)
     address, told = str(tmp_path / "memory.db"), tmp_path / "told"
     struck: set[bytes] = set()
     with open_memory(address) as store, host(address, told) as forks:
@@ -144,7 +144,7 @@ def test_two_workers_share_the_work_and_either_may_be_killed(
     postgres_url: str, tmp_path: Path
 ) -> None:
     """PostgreSQL: one of the two is killed, and another takes its place, again and again."""
-    random_ = random.Random(11)
+    random_ = random.Random(11)  # noqa: S311 (the same)
     told = tmp_path / "told"
     with open_memory(postgres_url) as store, host(postgres_url, told) as forks:
         talk = Talk(store)

@@ -9,7 +9,7 @@ from thalweg.jobs.worker import Worker
 from thalweg.memory.opening import open_memory
 
 OWNERS = [Scope(f"owner {n}") for n in range(64)]
-MINUTES, STEP_S = 10, 10
+MINUTES, STEP_S = 10, 25
 
 
 def test_every_owner_s_facts_are_there_within_the_longest_wait(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def neighbour(path: Path) -> Iterator[sqlite3.Connection]:
     connection.close()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.usefixtures("neighbour")
 def test_after_any_history_nothing_of_a_scope_is_left_once_it_is_forgotten(
     path: Path, seed: int
@@ -124,7 +124,7 @@ def test_after_any_history_nothing_of_a_scope_is_left_once_it_is_forgotten(
     """Nor of what was edited, dropped and moved from page to page; the other scope has its all."""
     with SqliteMemory(path) as memory:
         writer = Writer(memory, seed)
-        for _ in range(200):
+        for _ in range(150):
             writer.step(writer.chance.choice((ADA, BOB)))
         sought = windows(*writer.texts[ADA])
         assert left(path.parent, sought)
@@ -136,6 +136,34 @@ def test_after_any_history_nothing_of_a_scope_is_left_once_it_is_forgotten(
             memory.facts(BOB, statuses=None), memory.operations(BOB), memory.turns(BOB, "t1")
         )  # fmt: skip
     assert left(path.parent, sought) == {}
+
+
+@pytest.mark.parametrize("seed", [7, 8, 11])
+def test_rows_that_moved_from_page_to_page_leave_no_copy_behind(path: Path, seed: int) -> None:
+    """With these seeds SQLite's `secure_delete` alone leaves some."""
+    chance = random.Random(seed)  # noqa: S311 (no secret)
+    texts: list[str] = []
+
+    def made_up(scope: Scope, id_: str, before: str = "") -> Put:
+        size = chance.choice((24, 60, 150, 400, 1_200))
+        said = before + "".join(chance.choices("bcdfghjklmnpqrstvwxyz ", k=size)).strip()
+        texts.extend([said] if scope == ADA else [])
+        return Put(Fact(FactId(id_), said, "goal", 1, NOW, "manual"), "w")
+
+    with SqliteMemory(path) as memory:
+        for scope in (ADA, BOB):
+            first = [made_up(scope, f"f{n}", f"{n} ") for n in range(60)]
+            memory.commit(scope, first, expected=0, actor="user", now=NOW)
+        for _ in range(300):
+            scope = chance.choice((ADA, BOB))
+            facts = memory.facts(scope, statuses=None)
+            change: Change = made_up(scope, f"f{chance.randint(0, 59)}")
+            if chance.random() >= 0.6:
+                change = Drop(chance.choice(facts).id, "dropped")
+            version = memory.version(scope)
+            memory.commit(scope, [change], expected=version, actor="user", now=NOW)
+        memory.forget(ADA, Selection(everything=True), now=NOW)
+        assert left(path.parent, windows(*texts)) == {}
 
 
 @pytest.mark.usefixtures("neighbour")

@@ -5,6 +5,7 @@ as a singular (`release cadence`), and many where it is a plural (`hobbies`).
 """
 
 import re
+from functools import lru_cache
 
 from thalweg.facts.synonyms import CLASS_OF, lemma
 
@@ -106,6 +107,7 @@ def _stems(text: str) -> str:
 _NAME_OF = _aliases()
 
 
+@lru_cache(maxsize=1 << 10)
 def attribute_key(attribute: str) -> str:
     """Give the one name of an attribute.
 
@@ -127,6 +129,7 @@ _MULTIPLE_STEMS = frozenset(CLASS_OF.get(lemma(word), lemma(word)) for word in _
 _ALONE_STEMS = frozenset(CLASS_OF.get(lemma(word), lemma(word)) for word in _MULTIPLE_ALONE)
 
 
+@lru_cache(maxsize=1 << 10)
 def is_single(attribute: str) -> bool:
     """Say whether an attribute has one value at a time.
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from thalweg.facts.stretches import Kind, Span, lines
+from thalweg.facts.stretches import Kind, Span, lines, paragraph_end
 
 
 def find_blocks(text: str) -> list[Span]:
@@ -19,10 +19,11 @@ def find_blocks(text: str) -> list[Span]:
         *_data(text),
         *_line_runs(text),
         *_whole(text),
+        *_ruled(text),
     ]
 
 
-_FENCE = re.compile(r"^[ \t>]*(?:```|~~~).*$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t>]*(?:```|~~~|\"\"\"|''').*$", re.MULTILINE)
 
 
 def _fences(text: str) -> Iterator[Span]:
@@ -38,7 +39,7 @@ def _fences(text: str) -> Iterator[Span]:
 
 def _is_inline(line: str) -> bool:
     """Say whether the fence is closed on its own line, as a piece of code in a sentence is."""
-    return "```" in line.strip()[3:]
+    return line.strip()[:3] in line.strip()[3:]
 
 
 _ROLE = (
@@ -125,7 +126,7 @@ _RUNS: tuple[tuple[re.Pattern[str], int, Kind], ...] = (
     (re.compile(r"\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL|CRITICAL)\b\]?[: ]"), 1, "code"),
     (re.compile(r"(?:\s+at .+[:(]|\s+File \".+\", line \d+|Traceback \(most recent)"), 1, "code"),
     (re.compile(r"(?:diff --git |@@ -|\+\+\+ |--- [ab]/|index [0-9a-f]{7})"), 1, "code"),
-    (re.compile(r"(?:>>> |\.\.\. |\$ |#!/|PS [A-Z]:\\)"), 1, "code"),
+    (re.compile(r"(?:\.\.\. |#!/)"), 1, "code"),
     (re.compile(r"[A-Za-z_.]+(?:Error|Exception)\b.*:"), 1, "code"),
 )
 """Forms of lines, how many of them in a row are taken for one, and for what."""
@@ -152,6 +153,20 @@ def _runs_on(text: str, last: tuple[int, int], start: int, end: int) -> bool:
     """Say whether a line goes on with a quoted one, wrapped: it starts in small letters."""
     is_quote = text[last[0] : last[1]].lstrip().startswith((">", "＞"))
     return is_quote and text[start : start + 1].islower() and end > start
+
+
+_RULE = re.compile(
+    r"^[ \t]*(?:[-=*_#~—]{3,}|[-=*#~]{2,}[^\n]{1,80}?[-=*#~]{2,})[ \t]*$", re.MULTILINE
+)
+_PROMPT = re.compile(r"^(?:\$ |>>> |PS [A-Z]:\\|[\w.-]+@[\w.-]+:[^\n$#]*[$#] )", re.MULTILINE)
+
+
+def _ruled(text: str) -> Iterator[Span]:
+    """Take what stands under a rule, and what a terminal printed under its prompt."""
+    if (rule := _RULE.search(text)) and text[rule.end() :].strip():
+        yield Span(rule.start(), len(text), "pasted text")
+    for found in _PROMPT.finditer(text):
+        yield Span(found.start(), paragraph_end(text, found.start()), "code")
 
 
 def _whole(text: str) -> Iterator[Span]:

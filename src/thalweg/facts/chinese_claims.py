@@ -7,7 +7,7 @@ from thalweg.facts.attributes import attribute_key, is_single
 from thalweg.facts.chinese import KIND, KIND_OF, spelt, tokens
 from thalweg.facts.contrasts import HAN_WORDS
 from thalweg.facts.kinds import CHINESE_OCCUPATIONS, SCALES, SINGLE_KINDS
-from thalweg.facts.statements import USER, Claim, Polarity, Statement
+from thalweg.facts.claims import USER, Claim, Polarity, Statement
 
 _NOW = re.compile(
     "现在|目前|如今|当前|已经|已|最近|刚刚?|正在|这两天|近来|这阵子|眼下|以来|从此|今后|以后|往后|终于|新的?|今天|昨[晚天]"
@@ -25,20 +25,16 @@ _CORRECTION = re.compile(
 )
 _OVER = re.compile(
     "不再|不.{1,5}了|没再|没有再|戒了?|停用|离职|辞职|离开|放弃|取消|下线|废弃|弃用|分手|去世|走了|卖[掉了]|退出|停了|不用了|"
-    "曾经?|以前|过去|(?<![0-9])之前|原来|从前|出院|注销|退订|告别"
+    "曾经?|以前|过去|(?<![0-9])之前|原来|从前|注销|退订|告别"
 )
 _NEGATION = re.compile("不|没|无|别|未|讨厌|避免|拒绝")
-_NOT_NEGATION = re.compile(
-    "不对|不是|不过|不仅|不久|不少|不同|没错|差不多|不错|别的|别人|特别|无论|未来|不用谢|分别|不好意思|不耐受"
-)
+_NOT_NEGATION = re.compile("不对|不是|不过|不仅|不久|不少|不同|没错|差不多|不错|别的|别人|特别|无论|未来|不用谢|分别|不好意思|不耐受")
 _WISH = re.compile(
     "打算|计划|准备|考虑|可能|也许|或许|将要?|即将|如果|要是|面试|申请|梦想|争取|有意|想学|想去|想买|想要?|希望(?!.{0,4}(?:回|答|用|注释))"
 )
-_ADDITION = re.compile(
-    "也|还有|另外|此外|同时|兼职|副业|另一[个只名位]?|第二[个份]|又养|又有|再加|除了"
-)
+_ADDITION = re.compile("也|还有|另外|此外|同时|兼职|副业|另一[个只名位]|第二[个份]|又养|又有|再加|除了")
 _PAST = re.compile(
-    r"(?:\d{4}|@\S+)年?[到至~-]+(?:\d{4}|@)|曾经?|以前|过去|当年|小时候|的时候(?=.)|从前|之前|原来|\d{4}年|\d{2}年生|上大学时|去年|上个?月|前年"
+    r"(?:\d{4}|@\S+)年?[到至~-]+(?:\d{4}|@)|曾经?|以前|过去|当年|小时候|的时候(?=[^。.,,])|从前|(?<![0-9])之前|原来|\d{4}年|\d{2}年生|上大学时|去年|上个?月|前年"
 )
 _SLOT = (
     "截止日期|截止时间|期限|预算|价格|费用|端口号?|版本号?|密码|代号|名称|域名|地址|路径|目录|分支|超时时间|超时|时区|负责人|联系人|接口人|"
@@ -57,9 +53,7 @@ _IS = (
 )
 _CHECKS = {
     "job": re.compile(rf".*(?:{CHINESE_OCCUPATIONS})$"),
-    "relation": re.compile(
-        ".*(?:妹|姐|哥|弟|妈|爸|儿|女|老婆|老公|妻|夫|友|对象|另一半|狗|猫|老板|邻居|同事|导师|伴侣|宠物|犬|柯基)"
-    ),
+    "relation": re.compile(".*(?:妹|姐|哥|弟|妈|爸|儿|女|老婆|老公|妻|夫|友|对象|另一半|狗|猫|老板|邻居|同事|导师|伴侣|宠物|犬|柯基)"),
     "name": re.compile(r"[\u3400-\u9fffa-z· ]{1,12}$"),
     "place": re.compile(r"[^\d@].*"),
 }
@@ -75,8 +69,8 @@ job title | S(?:是|做|当|担任|从事|升为|晋升为|当上了?|成了|转
 home | S(?:居住|定居|现居|常住|生活|住)(?:在|于)?V:place
 home | S(?:搬到|搬去|搬家到|搬进|移居|移居到|迁到|迁居|迁居到|搬回|搬家去)了?V
 home | S家(?:住|在|安在|搬到了?)V
-birthplace | S(?:出生在|生于|来自|老家在|老家是|籍贯是|出生于|的?家乡是|的?出生地是)V:place
 birthplace | S(?:\\d{2,4}年)?出生(?:在|于)V:place
+birthplace | S(?:来自|生于|来自|老家在|老家是|籍贯是|出生于|的?家乡是|的?出生地是)V:place
 birthplace | S是(?P<v>[\\u3400-\\u9fff]{2,5})人$
 birth year | S(?:出生于|生于)?(?P<v>\\d{4}|\\d{2})年(?:出生|生).*
 age | S(?:今年|现在)?(?P<v>\\d{1,3})岁.*
@@ -144,9 +138,7 @@ _USE = re.compile(
     "^(?P<s>.{0,16}?)(?:是|使用|用的是|用的|用|采用|改用|换成了?|换用|换了|切换到了?|迁移到了?|转到|转用|搬到了?|升级到了?|装的是|"
     "重装成了?|开一辆|开|跑在|运行在|部署在|走|拿|精通|买了|买|发到|喜欢用|偏爱|养了?)(?P<v>.+)$"
 )
-_SUBJECT = re.compile(
-    r"^(?:用户|本人|我|咱)(?:的)?(?:家)?|的$|^(?:在|把|将|对|让|希望|要求|想要|喜欢)|(?:已经|已|都|就|也|是|的|把|现在|全部|从此)+$"
-)
+_SUBJECT = re.compile(r"^(?:用户|本人|我|咱)(?:的)?(?:家)?|的$|^(?:在|把|将|对(?!象)|让|希望|要求|想要|喜欢)|(?:已经|已|都|就|也|是|的|把|现在|全部|从此)+$")
 _TEAM = re.compile("^(?:我们|咱们|我司|本组)(?:的)?(?:团队|组|这边|公司)?|^团队|^小组")
 _TAIL = re.compile("(?:[,,。;;、]|因为|所以|以便|才|就好|的人|呢|了)+.*$|(?:的|了|吧|呀)$")
 
@@ -192,13 +184,14 @@ def read(content: str) -> Statement:
         claims += found
         old += _old(clause)
     ordered = tokens(_ADDITION.sub("", _NOW.sub("", text)))
+    typed = frozenset(_typed(text))
     over = [bool(_OVER.search(clause)) for clause in _clauses(text)]
     negated = bool(_NEGATION.search(_NOT_NEGATION.sub("", text)))
     return Statement(
         claims=tuple(dict.fromkeys(claims)),
         words=frozenset(ordered),
         ordered=ordered,
-        typed=frozenset(_typed(text)),
+        typed=typed,
         names=tuple(re.findall(r"[A-Za-z][\w.+#-]*", content.lower())),
         polarity="over" if over and all(over) else "not" if negated else "holds",
         modality="wish" if _WISH.search(text) else "past" if _PAST.search(text) else "fact",
@@ -207,15 +200,17 @@ def read(content: str) -> Statement:
         old=tuple(dict.fromkeys(old)),
         anchors=_anchors(text),
         is_event=bool(_EVENT.search(text)),
-        all_words=frozenset(ordered),
+        text=text,
+        marks=_anchors(text)
+        | {word for word in ordered if len(word) > 1}
+        | {claim.attribute for claim in claims}
+        | {f"a {kind}" for kind, _ in typed if kind not in {"number", "date"}},
         contrasts=frozenset(_CONTRAST.findall(_kin_folded(text))),
         language="zh",
     )
 
 
-_EVENT = re.compile(
-    "去了|买了|参加了|看了|吃了|见了|跑了|花了|拿了|获得了|考了|写了|去过|看过|参加过"
-)
+_EVENT = re.compile("去了|买了|参加了|看了|吃了|见了|跑了|花了|拿了|获得了|考了|写了|去过|看过|参加过")
 _NO_ANCHOR = re.compile(
     r"用户|我们|本人|自己|现在|目前|已经|改成|改为|改到|换成|搬到|升级|迁移|其实|应该|不是|说错|记错|看错|写错|打错|以后|"
     r"今天|昨天|昨晚|上周|上个?月|下个?月|去年|明年|这个|那个|一个|之后|之前|全部|一律|希望|喜欢|开始|使用|每天|上班|工作|没有|周[1-7]|"
@@ -282,6 +277,8 @@ def _claims(clause: str, default: str, content: str) -> Iterator[Claim]:
         if attribute == "name" and (not _CHECKS["relation"].match(subject) and subject not in {"我", "用户", ""}
                                     or re.search(r"是$", subject) or (bare.find("是") == len(subject) and "叫" not in bare and "名" not in bare)):  # fmt: skip
             continue
+        if attribute == "when" and "deadline" in seen:
+            continue
         if attribute == "when" and _SLOTTED.match(bare):
             continue
         if attribute == "employer" and re.search(r"家$|远程|\d\d:", value):
@@ -306,11 +303,7 @@ def _single(attribute: str, key: str) -> bool:
         return True
     if attribute in {"allergy", "fear", "speaks", "learning", "like", "dislike", "plays"}:
         return False
-    return (
-        attribute in {"when", "cadence", "reviewer", "mother tongue"}
-        or is_single(attribute)
-        or not key
-    )
+    return attribute in {"when", "cadence", "reviewer", "mother tongue"} or is_single(attribute) or not key
 
 
 _KIND_WORDS = frozenset(("编辑器", "数据库", "框架", "语言", "系统", "工具", "软件", "浏览器", "手机号", "代", "码", "写", "编", "程",
@@ -335,9 +328,7 @@ def _slots(bare: str, default: str, polarity: Polarity, *, is_change: bool) -> I
                     frozenset(tokens(_TAIL.sub("", rest))) - _KIND_WORDS, is_change)  # fmt: skip
 
 
-_FROM = re.compile(
-    r"(?:从|由|把)(?P<o>[^,]{1,12}?)(?:改成|改为|改到|换成|换到|搬到|迁到|迁移到|转到|切换到|升级到|变成|调到|跳槽到|到)"
-)
+_FROM = re.compile(r"(?:从|由|把)(?P<o>[^,]{1,12}?)(?:改成|改为|改到|换成|换到|搬到|迁到|迁移到|转到|切换到|升级到|变成|调到|跳槽到|到)")
 _NOT = re.compile(r"(?:^|,)(?:不是|并非)(?P<o>[^,而]{1,12})")
 _GONE = re.compile(
     r"^(?P<o>.{1,14}?)(?:已经|上个?月|上周|昨天|今天|去年)?(?:停用|走|下线|废弃|弃用|取消|去世|转岗|离职|卖掉|没)了?$|"
@@ -364,7 +355,7 @@ _TYPED = (
     ("every", re.compile(r"每(\d*个?(?:天|周|月|年|季度|小时|分钟|日))")),
     ("version", re.compile(r"(?<![\d.])\d+\.\d+(?:\.\d+)*")),
     ("email", re.compile(r"[a-z0-9_.+-]+@[a-z0-9_.-]+[a-z0-9]")),
-    ("title", re.compile('[《“「"]([^》”」"]+)[》”」"]')),
+    ("title", re.compile("[《“「\"]([^》”」\"]+)[》”」\"]")),
 )
 _COUNT = re.compile(rf"(?<![\d.:@-])(\d+(?:\.\d+)?) ?({_UNITS})?(?![\d.:])")
 _SCALES = {

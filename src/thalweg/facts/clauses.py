@@ -7,6 +7,7 @@ others or told to the agent to do. Facts rest on sound clauses only.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from thalweg.facts import moods
@@ -41,6 +42,7 @@ class Clause:
     wished: bool = False
 
 
+@lru_cache(maxsize=64)
 def clauses(text: str) -> tuple[Clause, ...]:
     """Take own words apart, in order.
 
@@ -63,7 +65,8 @@ def clauses(text: str) -> tuple[Clause, ...]:
 
 
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:St|Dr|Mr|Mrs|Ms|Prof|Inc|Ltd|Co|Corp|vs|e\.g|i\.e|etc|approx|No|Nr|z\.B|d\.h|bzw|ca|Jr"
+    r"(?:\b(?:St|Dr|Mr|Mrs|Ms|Prof|Inc|Ltd|Co|Corp|vs|e\.g|i\.e|etc|approx|No|Nr|z\.B|d\.h|bzw"
+    r"|ca|Jr"
     r"|Sr|Ave|Rd|Blvd|Mt|Ft|Av|Sra?|Mme|Mlle|a\.m|p\.m|[A-Z]))\.$"
 )
 _STOP = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+[」』”]?|\n+")
@@ -96,7 +99,8 @@ def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 _BREAK = re.compile(
     r"\s*(?:[,;:](?=\s|$)|[，；：、()（）]|[—–]|\s-\s)\s*"
-    r"|\s+(?=(?:but|and|or|so|because|since|while|whereas|although|though|instead of|rather than|than"
+    r"|\s+(?=(?:but|and|or|so|because|since|while|whereas|although|though|instead of|rather than"
+    r"|than"
     r"|over|who|aber|und|oder|weil|sondern|mais|et|ou|pero|sino|y|o|mas|e|ma|но|и|или|а)\s)"
     r"|(?<=\S)(?=但是|但|而是|而不是|而且|不过|所以|因为|并且|并)"
     rf"|{MARKER.pattern}"
@@ -141,10 +145,14 @@ def _with_order(clause: Clause) -> Clause:
 
 
 _PREDICATE = re.compile(
-    r"\b(?:am|is|are|was|were|like|likes|love|loves|hate|hates|prefer|prefers|use|uses|work|works|live"
-    r"|lives|have|has|want|wants|need|needs|do|does|enjoy|enjoys|drink|eat|speak|own|don['’]t|drinks"
-    r"|eats|speaks|go|goes|play|plays|run|runs|write|writes|read|reads|keep|keeps|went|got|took|made|came"
-    r"|left|bought|gave|found|felt|knew|met|paid|said|sold|spent|told|thought|won|wrote|became|began|grew"
+    r"\b(?:am|is|are|was|were|like|likes|love|loves|hate|hates|prefer|prefers|use|uses|work"
+    r"|works|live"
+    r"|lives|have|has|want|wants|need|needs|do|does|enjoy|enjoys|drink|eat|speak|own|don['’]t"
+    r"|drinks"
+    r"|eats|speaks|go|goes|play|plays|run|runs|write|writes|read|reads|keep|keeps|went|got|took"
+    r"|made|came"
+    r"|left|bought|gave|found|felt|knew|met|paid|said|sold|spent|told|thought|won|wrote|became"
+    r"|began|grew"
     r"|(?:\w{2,}(?:[^aeiou]ed|ied|ated)))\b|['’](?:m|s|re|ve)\b"
     r"|是|喜欢|爱|讨厌|用|住|有|吃|喝|要|想|会|做|在",
     re.IGNORECASE,
@@ -179,7 +187,8 @@ def _with_manner(part: Clause, before: list[Clause]) -> Clause:
 
 
 _CONCLUDES = re.compile(
-    r"^\W*(?:so|but|and i|which|although|though|aber|also|mais|pero|mas|ma|но|поэтому|所以|但|不过|可)",
+    r"^\W*(?:so|but|and i|which|although|though|aber|also|mais|pero|mas|ma|но|поэтому|所以|但"
+    r"|不过|可)",
     re.IGNORECASE,
 )
 _IS_LESS = re.compile(r".*\bprefer\w*\s(?!to\b)[^,.;]{1,40}\sto\s\w+", re.IGNORECASE)

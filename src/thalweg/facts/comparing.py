@@ -13,7 +13,8 @@ from typing import Literal
 from thalweg.facts import chinese, chinese_claims, english, english_claims
 from thalweg.facts.attributes import attribute_key, is_single
 from thalweg.facts.contrasts import contrast
-from thalweg.facts.statements import USER, Claim, Statement, read_statement
+from thalweg.facts.statements import read_statement
+from thalweg.facts.claims import USER, Claim, Statement
 from thalweg.facts.synonyms import CHINESE_LIGHT, ENGLISH_LIGHT, ENGLISH_TOOLS
 from thalweg.facts.values import Fact
 
@@ -204,6 +205,9 @@ _ENOUGH_SHARED = 3
 _ENOUGH_LETTERS = 4
 
 
+_TURNED = re.compile("是|由|被|把|拿")
+
+
 def _tells_otherwise(first: Statement, second: Statement) -> bool:
     """Say whether two statements have the same words for different values: `tea over coffee`."""
     told = {
@@ -217,7 +221,10 @@ def _tells_otherwise(first: Statement, second: Statement) -> bool:
 
 def _is_ordered(first: Statement, second: Statement) -> bool:
     """Say whether names that both have come in the same order, or the same is claimed."""
-    if first.language == "zh" and not first.claims and first.ordered[:1] != second.ordered[:1]:
+    if (
+        first.language == "zh" and not first.claims and first.ordered[:1] != second.ordered[:1]
+        and not _TURNED.search(second.text)
+    ):  # fmt: skip
         return False
     names = tuple(n for n in first.names if n in second.names)
     others = tuple(n for n in second.names if n in first.names)
@@ -292,7 +299,9 @@ def _is_part_of_another(one: str, other: str) -> bool:
 
 def _adds_nothing(known: Claim, new: Claim, first: Statement, second: Statement) -> bool:
     """Say whether a statement that tells a known value again tells nothing more."""
-    if first.modality != second.modality or not _hard(second) <= _hard(first) | _words(new.value):
+    if first.modality != second.modality and known.attribute not in _FOR_GOOD:
+        return False
+    if not _hard(second) <= _hard(first) | _words(new.value):
         return False
     if contrast(first, second, _words(new.value)) or second.old:
         return False
@@ -302,6 +311,8 @@ def _adds_nothing(known: Claim, new: Claim, first: Statement, second: Statement)
     return all((claim.attribute, claim.value) in told for claim in second.claims)
 
 
+_FOR_GOOD = frozenset({"birthplace", "birth year", "birthday", "degree", "name"})
+"""Attributes that are told in the past and the present alike."""
 _TRIFLES = frozenset({"morn", "daili", "even", "night", "everi"})
 
 

@@ -1,6 +1,6 @@
 """Words that set two facts apart: at work and at home, staging and production, the two sisters."""
 
-from thalweg.facts.statements import Statement
+from thalweg.facts.claims import Statement
 from thalweg.facts.synonyms import CLASS_OF, lemma
 
 _ENGLISH = """
@@ -93,14 +93,11 @@ def contrast(
         values: Words of the values that are compared: they set nothing apart.
         has_subject: Whether both are known to be about the same subject.
     """
-    for group in _PAIRS:
-        one, other = (first.all_words & group) - values, (second.all_words & group) - values
-        if one and other and not one & other:
-            return f"{' '.join(sorted(one))} is not {' '.join(sorted(other))}"
-    for group in _HAN_PAIRS:
-        one, other = first.contrasts & group, second.contrasts & group
-        if one and other and not one & other and not (one | other) & values:
-            return f"{' '.join(sorted(one))} is not {' '.join(sorted(other))}"
+    if first.contrasts and second.contrasts:
+        for group in _GROUPS:
+            one, other = (first.contrasts & group) - values, (second.contrasts & group) - values
+            if one and other and not one & other:
+                return f"{' '.join(sorted(one))} is not {' '.join(sorted(other))}"
     return "" if has_subject else _kin(first, second)
 
 
@@ -118,5 +115,8 @@ def _kin(first: Statement, second: Statement) -> str:
     return ""
 
 
+_GROUPS = (*_PAIRS, *_HAN_PAIRS)
+ENGLISH_WORDS = frozenset(word for group in _PAIRS for word in group)
+"""What a reader of English looks for."""
 HAN_WORDS = frozenset(word for group in _HAN_PAIRS for word in group)
 """What a reader of Chinese looks for."""

@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from thalweg.facts.attributes import attribute_key, is_single
+from thalweg.facts.contrasts import ENGLISH_WORDS
 from thalweg.facts.english import KIND, KIND_OF, tokens
 from thalweg.facts.kinds import OCCUPATIONS, SCALES, SINGLE_KINDS, SLOTS
-from thalweg.facts.statements import USER, Claim, Statement
+from thalweg.facts.claims import USER, Claim, Statement
 from thalweg.facts.synonyms import CLASS_OF, ENGLISH_LIGHT, ENGLISH_WEAK, lemma
 
 
@@ -14,7 +15,7 @@ def _folded(words: str) -> frozenset[str]:
     return frozenset(CLASS_OF.get(lemma(word), lemma(word)) for word in words.split())
 
 
-_LITERAL = re.compile(r"(?<![\\?A-Za-z<])[a-z][a-z-]*(?![a-z>=])")
+_LITERAL = re.compile(r"(?<!\(\?)(?<![\\A-Za-z<])[a-z][a-z-]*(?![a-z>=])")
 
 
 def _pattern(text: str) -> str:
@@ -138,9 +139,9 @@ employer | S be a? X (at|for) V:place
 job title | S (be|become|work as) a? V:job
 job title | S (be promote to|get promote to|be make|get a promotion to) a? V
 job title | S 's (new )?(job title|job|title|role|position) be a? V
+home | S 's (home|home city|residence|current city|current location|place of residence) be (in )?V:place
 home | S (reside|be base|be locate|settle|settle down|be home|be resident) (in|at) V:place
 home | S (move|relocate) (from O )?(back )?to V:place
-home | S 's (home|hous|home city|residence|current city|current location|place of residence) be (in )?V:place
 home | S be a resident of V
 birthplace | S be born in V:place
 birthplace | S (be|come) (originally )?from V:place
@@ -169,7 +170,6 @@ marital status | S (be|get|become) V:marital
 manager | S 's manager be (call |name )?V
 manager | S report to V
 manager | P be S 's manager
-relation:sister | S 's (older |younger )?sister be (call |name )V
 relation:W | S 's (?P<w>\\S+) be (call|name) V
 number of child | S have N child
 number of child | S be a? (father|mother|parent) of N( child)?
@@ -189,7 +189,6 @@ learning | S (study) V
 prefers | S prefer (?P<v>.+) (over|to|than|rather than|instead of) (?P<o>.+)$
 prefers | S like (?P<v>.+) (better|more) than (?P<o>.+)$
 prefers | S would rather (?P<v>.+) than (?P<o>.+)$
-like | S like V
 dislike | S dislike V
 dislike | (?P<v>.+) be (something|a thing) (that )?(S )?(really )?dislike$
 fear | S be fear of V
@@ -234,6 +233,7 @@ whereabouts | S be (in|at) (?P<v>(hospital|clinic|rehab|intensive care|jail|pris
 whereabouts | S be (back )?(?P<v>hous|at hous|out of hospital|abroad)\\b.*
 name | S spell (it|user 's name) V
 answer length | (please )?(keep|store) answer V:scale
+like | S like V
 size | team (have|be|consist of) N (engineer|person|member|developer|employee)
 size | there be N (engineer|person|member|developer) (on|in) (user 's )?team
 school | S (attend|be a student at|study at|go to) V
@@ -254,7 +254,7 @@ def _compiled() -> Iterator[tuple[str, re.Pattern[str], str]]:
         if found:
             check, text = found[1], text.replace(found[0], "V")
         pattern = _pattern(text).replace(" a? ", " (?:a )?")
-        pattern = re.sub(r"(?<![\\?<(\w:])([SVOXWNP])(?![\w>])|(?<=\()([SVOX])(?=[ )])",
+        pattern = re.sub(r"(?<!\(\?)(?<![\\<\w:])([SVOXWNP])(?![\w>])|(?<=\()([SVOX])(?=[ )])",
                          lambda m: _SLOTS_OF_PATTERNS[m[1] or m[2]], pattern)  # fmt: skip
         if pattern.rstrip().endswith("(?P<v>.+)"):
             pattern += "$"
@@ -334,12 +334,13 @@ def read(content: str) -> Statement:
         old += _old(clause)
     plain = _ADDITION.sub(" ", _NOW.sub(" ", text))
     ordered = tuple(w for w in plain.split() if w not in ENGLISH_WEAK and w not in {".", ",", "'s"})
+    typed = frozenset(_typed(text))
     is_over = bool(clauses) and all(_OVER.search(clause) for clause in clauses)
     return Statement(
         claims=tuple(dict.fromkeys(claims)),
         words=frozenset(ordered),
         ordered=ordered,
-        typed=frozenset(_typed(text)),
+        typed=typed,
         names=_names(content),
         polarity="over" if is_over else "not" if _NEGATION.search(text) else "holds",
         modality="wish" if _WISH.search(text) else "past" if _PAST.search(text) else "fact",
@@ -348,7 +349,11 @@ def read(content: str) -> Statement:
         old=tuple(dict.fromkeys(old)),
         anchors=frozenset(ordered) - ENGLISH_LIGHT - _GENERIC,
         is_event=_is_event(content),
-        all_words=frozenset(words),
+        text=text,
+        contrasts=frozenset(words) & ENGLISH_WORDS,
+        marks=frozenset(ordered) - ENGLISH_LIGHT - _GENERIC
+        | {claim.attribute for claim in claims}
+        | {f"a {kind}" for kind, _ in typed if kind not in {"number", "date"}},
         is_one_of_many=bool(_ONE_OF_MANY.search(text)),
         language="en",
     )
@@ -463,7 +468,9 @@ def _claims(clause: str) -> Iterator[Claim]:
             attribute = f"preferred of {pair[0]} and {pair[1]}"
         if not value or value in {"user", "it"} or (check and not _CHECKS[check](value)):
             continue
-        if attribute == "age" and subject.split()[-1] in _SLOT:
+        if attribute == "age" and set(subject.split()) & (_SLOT | {"of"}):
+            continue
+        if seen and (attribute == "like" or attribute.startswith("relation:")):
             continue
         if attribute.startswith("relation:"):
             attribute, subject = "name", f"{subject} 's {groups['w']}"

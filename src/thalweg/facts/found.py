@@ -1,7 +1,7 @@
 """What can be recalled, the words it is found by, and where those of a question were found."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import date
 
 from thalweg.facts.values import Fact, Turn
@@ -58,6 +58,17 @@ class Found:
     """Words of an item on the average."""
     near: Mapping[int, float]
     """Items that vectors found, with their cosine; empty without vectors."""
+
+
+def without(found: Found, numbers: Collection[int]) -> Found:
+    """Leave items out of what was found; how rare a word is stays as it was."""
+    left_out = set(numbers)
+    places = {
+        word: {number: count for number, count in there.items() if number not in left_out}
+        for word, there in found.places.items()
+    }
+    near = {number: like for number, like in found.near.items() if number not in left_out}
+    return replace(found, places=places, near=near)
 
 
 def index_words(text: str) -> list[str]:

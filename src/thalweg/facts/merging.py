@@ -7,10 +7,11 @@ more.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from thalweg.facts.attributes import attribute_key
 from thalweg.facts.changes import Change, Put
 from thalweg.facts.comparing import Comparison, compare, is_possible
 from thalweg.facts.proposals import Relation
-from thalweg.facts.statements import Statement, read_statement
+from thalweg.facts.statements import read_statement
 from thalweg.facts.values import Fact, FactId, Trust
 
 
@@ -65,18 +66,17 @@ def plan_merge(
 
 def candidates(facts: Sequence[Fact], new: Fact, similar: Sequence[FactId] = ()) -> Iterator[Fact]:
     """List the facts that a new one may have to do with: a rough and quick choice."""
-    told = read_statement(new.content, new.language)
-    marks = _marks(new, told)
+    marks = read_statement(new.content, new.language).marks
+    attributes = _attributes(new)
     for fact in facts:
-        if fact.id in similar or not marks.isdisjoint(
-            _marks(fact, read_statement(fact.content, fact.language))
+        if not marks.isdisjoint(read_statement(fact.content, fact.language).marks) or (
+            fact.id in similar or not attributes.isdisjoint(_attributes(fact))
         ):
             yield fact
 
 
-def _marks(fact: Fact, statement: Statement) -> frozenset[str]:
-    attribute = frozenset({fact.attribute.lower()} - {""})
-    return statement.marks | attribute
+def _attributes(fact: Fact) -> set[str]:
+    return {attribute_key(fact.attribute)} if fact.attribute else set()
 
 
 def _dated(fact: Fact) -> Fact:

@@ -13,9 +13,12 @@ def _any(*patterns: str) -> re.Pattern[str]:
 
 ELLIPTIC = _any(
     r"^\W*(?:(?:just|also|still|already|currently|never|mostly|usually|really|recently|finally|now"
-    r"|btw|and)\s+)*(?:working|living|studying|learning|moving|planning|trying|looking|using|building"
-    r"|writing|training|hoping|switching|migrating|based|born|started|finished|moved|joined|quit|left"
-    r"|switched|married|retired|raised|worked|lived|studied|learned|bought|grew|love|loved|hate|hated"
+    r"|btw|and)\s+)*(?:working|living|studying|learning|moving|planning|trying|looking|using"
+    r"|building"
+    r"|writing|training|hoping|switching|migrating|based|born|started|finished|moved|joined|quit"
+    r"|left"
+    r"|switched|married|retired|raised|worked|lived|studied|learned|bought|grew|love|loved|hate"
+    r"|hated"
     r"|prefer|enjoy|live|went|got|been|had|vegan|vegetarian)\b"
 )
 """A statement that leaves out its `I`: `Working at Siemens since May.`"""
@@ -29,8 +32,10 @@ FIRST_PERSON = _any(
     r"\bme (?:gusta\w*|encanta\w*|llamo|mud[éo]|cas[éo])",
     r"\b(?:eu|meus?|minhas?|nós|nosso\w*|sou|estou|tenho|moro|prefiro|quero|gosto|falo|odeio"
     r"|chamo)\b",
-    r"\b(?:io|mi[oae]i?|noi|nostr[oaie]|sono|abito|lavoro|preferisco|voglio|parlo|chiamo|vivo|ho)\b",
-    r"\b(?:я|меня|мне|мной|мо[йяеёи]\w*|мы|нас|нам|наш\w*|живу|работаю|люблю|предпочитаю|использую)\b",
+    r"\b(?:io|mi[oae]i?|noi|nostr[oaie]|sono|abito|lavoro|preferisco|voglio|parlo|chiamo|vivo"
+    r"|ho)\b",
+    r"\b(?:я|меня|мне|мной|мо[йяеёи]\w*|мы|нас|нам|наш\w*|живу|работаю|люблю|предпочитаю"
+    r"|использую)\b",
     r"\b(?:ja|mnie|mój|moja|moje|mam|jestem|mieszkam|pracuję|wolę|używam|lubię)\b",
     r"\b(?:ik|mij|mijn|wij|onze?)\b|\b(?:jag|mig|min|mitt|mina|jeg|meg|mitt|vår)\b",
     r"\b(?:ben|benim|bana|bizim)\b|\w+(?:ıyorum|iyorum|uyorum|üyorum)\b",
@@ -59,8 +64,10 @@ ASKS = _any(
     r"|que|qu['’]|quel\w*|comment|où|quand|pourquoi|est-ce|peux|puis|qué|cómo|dónde|cuándo|cuál\w*"
     r"|puedes|puedo|o que|como|onde|quando|pode|cosa|come|dove|perché|puoi|что|как|где|когда|почему"
     r"|можешь|какой|какие)\b",
-    r"^\W*¿|什么|怎么|如何|哪[个些里儿种]|谁|为什么|为啥|多少|几[个种点]|能不能|可不可以|能.{0,20}[吗么?？]"
-    r"|可以.{0,20}[吗么?？]|是否|是不是|有没有|要不要|该不该|会不会|咋|吗\s*[?？。]?\s*$|呢\s*[?？]\s*$",
+    r"^\W*¿|什么|怎么|如何|哪[个些里儿种]|谁|为什么|为啥|多少|几[个种点]|能不能|可不可以"
+    r"|能.{0,20}[吗么?？]"
+    r"|可以.{0,20}[吗么?？]|是否|是不是|有没有|要不要|该不该|会不会|咋|吗\s*[?？。]?\s*$"
+    r"|呢\s*[?？]\s*$",
     r"(?:ですか|ますか|でしょうか|かな)\s*[?？。]?\s*$|(?:까요|나요|ㄹ까|습니까)\s*[?？.]?\s*$",
 )
 INVERTED = _any(
@@ -75,25 +82,33 @@ SUPPOSED = _any(
     r"\b(?:suppos(?:e|ing)|imagine|imagining|hypothetically|what if|let['’]?s say|let us say"
     r"|assum(?:e|ing)|in case (?:i|we|my)|unless (?:i|we)|as if|as though|wonder(?:ing)? (?:if"
     r"|whether)|whether (?:i|we|my)|say i(?:['’]m| am| had| were| was| want))\b",
-    r"如果(?!你|可以|需要|有需要|方便|能)|假如|假设|假定|假使|要是|倘若|万一|若是|倘使|设想|想象一下|就当我|比方说我|比如我|换作我",
+    r"如果(?!你|可以|需要|有需要|方便|能)|假如|假设|假定|假使|要是|倘若|万一|若是|倘使|设想"
+    r"|想象一下|就当我|比方说我|比如我|换作我",
     r"\bwenn ich\b|\bfalls ich\b|\bangenommen\b|\bstell dir vor\b|\bich (?:wäre|hätte)\b(?! gern)",
     r"\bsi (?:j['’e]|je|mon|ma|nous)\b|\bsupposons\b|\bimagin(?:e|ons|ez)\b|\badmettons\b",
-    r"\bsi (?:yo|fuera|tuviera|viviera|mi|trabajara)\b|\bsupon(?:gamos|ga|iendo)\b|\bimagina(?:mos)?\b",
-    r"\bse (?:eu|io|fossi|avessi|fosse|tivesse)\b|\bsuponha\b|\bdigamos\b|\bsupponiamo\b|\bimmagina\b",
+    r"\bsi (?:yo|fuera|tuviera|viviera|mi|trabajara)\b|\bsupon(?:gamos|ga|iendo)\b"
+    r"|\bimagina(?:mos)?\b",
+    r"\bse (?:eu|io|fossi|avessi|fosse|tivesse)\b|\bsuponha\b|\bdigamos\b|\bsupponiamo\b"
+    r"|\bimmagina\b",
     r"\bесли (?:бы|я|мы)\b|допустим|предположим|представь",
     r"もし|仮に|としたら|だったら|만약|만일|가정(?:해|하)",
 )
 PLAYED = _any(
-    r"\b(?:pretend|role-?play\w*|act(?:ing)? as (?:if|a|an|my|the)|play(?:ing)? the (?:role|part) of"
+    r"\b(?:pretend|role-?play\w*|act(?:ing)? as (?:if|a|an|my|the)|play(?:ing)? the (?:role"
+    r"|part) of"
     r"|you are now|you['’]re now|in character|my character|fictional|make-believe|let['’]?s play"
-    r"|in (?:this|the|my|our) (?:story|game|scenario|scene|novel|play|role|book|campaign|dream|film|script)"
+    r"|in (?:this|the|my|our) (?:story|game|scenario|scene|novel|play|role|book|campaign|dream"
+    r"|film|script)"
     r"|persona\b|dummy (?:data|text)"
     r"|sample (?:text|data|message|sentence|input)|example (?:text|sentence|message|input)"
     r"|test (?:data|sentence|message|input)|placeholder text|d&d|dnd campaign)",
-    r"\bwrite\b[^.\n]{0,60}\b(?:that says|saying|which says|where i|in which|from the (?:perspective"
-    r"|point of view|view)|as if|as a|narrated|in (?:the )?first person|starting with|beginning with)",
+    r"\bwrite\b[^.\n]{0,60}\b(?:that says|saying|which says|where i|in which"
+    r"|from the (?:perspective"
+    r"|point of view|view)|as if|as a|narrated|in (?:the )?first person|starting with"
+    r"|beginning with)",
     r"\b(?:quote|lyrics?|line|song|poem|joke|riddle)\b[^.\n]{0,40}\b(?:goes|from|says)\b",
-    r"假装|假扮|扮演|角色扮演|人设|剧本|台词|独白|例句|造句|测试数据|示例文本|故事里|小说里|游戏里|设定[是为]"
+    r"假装|假扮|扮演|角色扮演|人设|剧本|台词|独白|例句|造句|测试数据|示例文本|故事里|小说里"
+    r"|游戏里|设定[是为]"
     r"|(?:写|编|讲)(?:一)?[个篇首段].{0,12}(?:故事|小说|诗|剧本|段子|笑话|台词|独白)",
     r"\btu so,? als\b|\brollenspiel\b|\bspiele? (?:die|eine) rolle\b|\bfais comme si\b"
     r"|\bjeu de rôle\b|\bjoue le rôle\b|\bfinge\b|\bjuego de rol\b|\bhaz de cuenta\b|\bfinja\b"
@@ -110,7 +125,8 @@ JOKED = _any(
     r"\b(?:(?:just|only|totally|i['’]?m|was|am) (?:kidding|joking|messing|teasing)|kidding|jk|j/k"
     r"|as a joke|sarcas\w+|april fools?|pulling your leg|not really[.!]?$|scherz|witz|je plaisante"
     r"|je rigole|es broma|bromeo|de broma|brincadeira|scherzo|scherzavo)\b|(?:^|\s)/[sj]\b",
-    r"开(?:个|一个)?玩笑|逗你|骗你的|瞎说的|胡说的|乱说的|шучу|шутка|冗談|うそです|嘘です|농담|장난",
+    r"开(?:个|一个)?玩笑|逗你|骗你的|瞎说的|胡说的|乱说的|шучу|шутка|冗談|うそです|嘘です|농담"
+    r"|장난",
 )
 LAUGHED = _any(
     r"\b(?:lol|lmao|rofl|a?ha(?:ha)+h?|jaja(?:ja)*|mdr|xd)\b|[😂🤣😜]|哈哈|笑死|ㅋㅋ|呵呵"
@@ -121,7 +137,8 @@ _SUBJECT_GAP = (
     r"(?:\s+(?:also|always|often|once|just|already|really|still|even|never|have|had|['’]ve))*"
 )
 OWN_SAYING = _any(
-    rf"\b(?:i|we)(?:['’](?:ve|d|ll))?{_SUBJECT_GAP}\s+(?:says?|said|tell|told|think|thought|believe\w*"
+    rf"\b(?:i|we)(?:['’](?:ve|d|ll))?{_SUBJECT_GAP}\s+(?:says?|said|tell|told|think|thought"
+    rf"|believe\w*"
     r"|claim\w*|mention\w*|guess\w*|wrote|write|stated?|suggest\w*|assume\w*|insist\w*)\b",
     r"我(?:们)?(?:一直|都|也|自己|个人|刚才|之前|总是|就)?(?:说|觉得|认为|以为|告诉|表示|建议|讲)",
     r"\b(?:ich|wir) (?:sagte?|denke|glaube|meine|finde)\b|\bje (?:pense|crois|dis)\b"
@@ -131,24 +148,33 @@ SAYS = _any(
     r"\b(?:says|said|tells|told|claims|claimed|thinks|thought|believes|believed|insists|insisted"
     r"|swears|swore|suggests|suggested|writes|wrote|mentions|mentioned|reports|reported|states"
     r"|stated|accus\w+|argues|argued|guesses|assumes|assumed|alleges|alleged|keeps? saying"
-    r"|according to|heard|rumou?rs?|rumou?red|apparently|supposedly|allegedly|(?:people|they|you|some"
+    r"|according to|heard|rumou?rs?|rumou?red|apparently|supposedly|allegedly|(?:people|they|you"
+    r"|some"
     r"|many|friends|others|colleagues|parents) (?:all )?(?:say|think|claim|believe|tell)|read that"
     r"|been told|was told|makes? out)\b",
-    r"\b(?:page|article|readme|files?|e-?mail|mail|docs?|site|post|letter|notes?|logs?|tool|results?|tweet"
-    r"|blog|ad|comment|review|message|report|summary|memory)\b[^.,;:]{0,30}\b(?:says?|has|contains?|shows?"
+    r"\b(?:page|article|readme|files?|e-?mail|mail|docs?|site|post|letter|notes?|logs?|tool"
+    r"|results?|tweet"
+    r"|blog|ad|comment|review|message|report|summary|memory)\b[^.,;:]{0,30}\b(?:says?|has"
+    r"|contains?|shows?"
     r"|states?|mentions?|lists?|reads?|tells?)\b",
-    r"(?:文章|网页|邮件|页面|文件|日志|报告|搜索结果|资料|帖子|短信|摘要|评论)(?:里|上|中|内)?面?(?:说|写|有|显示|提到|记载|列)",
-    r"(?<!据我)(?<!小)(?<!传)说(?!话|明|服|来|法|不定|真的|实话|到|起|中文|英|法语|日|德|粤|普通)|觉得|认为|以为|声称|宣称|谎称|造谣|谣传"
+    r"(?:文章|网页|邮件|页面|文件|日志|报告|搜索结果|资料|帖子|短信|摘要|评论)(?:里|上|中"
+    r"|内)?面?(?:说|写|有|显示|提到|记载|列)",
+    r"(?<!据我)(?<!小)(?<!传)说(?!话|明|服|来|法|不定|真的|实话|到|起|中文|英|法语|日|德|粤"
+    r"|普通)|觉得|认为|以为|声称|宣称|谎称|造谣|谣传"
     r"|听说|据说|据称|传闻|表示|写道|告诉|指控|诬陷|污蔑|根据|按照.{0,8}的说法",
     r"\b(?:sagte?|meinte?|behaupte\w*|laut|angeblich|glaubt|denkt|dit|pense|prétend|affirme|selon"
-    r"|d['’]après|croit|dice|dijo|piensa|cree|afirma|según|disse|diz|acha|segundo|sostiene|secondo)\b",
-    r"говорит|сказал\w*|думает|считает|утвержда\w+|якобы|по словам|と言|って言|らしい|によると|そうです"
+    r"|d['’]après|croit|dice|dijo|piensa|cree|afirma|según|disse|diz|acha|segundo|sostiene"
+    r"|secondo)\b",
+    r"говорит|сказал\w*|думает|считает|утвержда\w+|якобы|по словам|と言|って言|らしい|によると"
+    r"|そうです"
     r"|라고 (?:말|했|한)|다고 (?:말|했|한|해)|에 따르면",
 )
 REPORTING = _any(
     r"\b(?:say\w*|said|tell\w*|told|claim\w*|alleg\w*|according|advis\w+|recommend\w+|suggest\w*"
     r"|report\w*|think\w*|thought|believ\w+|accus\w+|warn\w*|diagnos\w+|rumou?r\w*)\b",
-    r"说(?!话|明|服|来|法|不定|真的|实话|到|起)|称(?!呼|为)|建议|告诉|认为|觉得|声称|据|医嘱|要求|laut|soll|rät|selon|conseill\w+|según|recomend\w+|по словам",
+    r"说(?!话|明|服|来|法|不定|真的|实话|到|起)|称(?!呼|为)|建议|告诉|认为|觉得|声称|据|医嘱"
+    r"|要求|laut|soll|rät|selon"
+    r"|conseill\w+|según|recomend\w+|по словам",
 )
 """Words with which a fact owns up to being what somebody said."""
 
@@ -158,7 +184,8 @@ NEGATED = _any(
     r"|sem|mai|niente|nessun\w*|senza|не|нет|ни|никогда|без|nie|bez|niet|geen|nooit|zonder"
     r"|ain['’]?t|rarely|hardly|barely|seldom)\b|n['’]t\b|\b(?:dont|doesnt|cant|wont|isnt|didnt)\b",
     r"\bpas\b|\bne\b|\bn['’](?=[aeiouyéèêh])|\bno\b|\bnon\b",
-    r"不(?![但仅过同断管论错久得不久良然只论用说])|没(?!问题|关系|错|事)|(?<![特区级性分个辨派])别(?!人|的|墅|名)"
+    r"不(?![但仅过同断管论错久得不久良然只论用说])|没(?!问题|关系|错|事)"
+    r"|(?<![特区级性分个辨派])别(?!人|的|墅|名)"
     r"|无(?!论|所谓|线|锡)|未|勿|戒|忌|拒绝|从不|非(?!常|洲|说)",
     r"ない|ません|なかった|ず(?:に|、)|[안못]\s|않|없|아니",
 )
@@ -178,22 +205,28 @@ PAST = _any(
     r"以前|曾经|曾|(?:^|我|我们)(?:之前|过去)|从前|原来|原先|不再|当年|昔|かつて|昔は|예전|옛날",
 )
 TOLD_PAST = _any(
-    r"\b(?:was|were|had|did|\w{2,}ed|formerly|former|previously|used|left|quit|until|before|past|ago"
+    r"\b(?:was|were|had|did|\w{2,}ed|formerly|former|previously|used|left|quit|until|before|past"
+    r"|ago"
     r"|longer|anymore|any more|once|no|not|früher|mehr|war|hatte|avant|était|antes|era|был\w*)\b",
     r"以前|曾|过去|之前|从前|原来|原先|不再|不|没|了|昔|예전",
 )
 WISHED = _any(
-    r"\b(?:wish\w*|hop(?:e|es|ed|ing)|want\w*|plan\w*|would (?:like|love|prefer|rather)|['’]d (?:like"
+    r"\b(?:wish\w*|hop(?:e|es|ed|ing)|want\w*|plan\w*|would (?:like|love|prefer|rather)"
+    r"|['’]d (?:like"
     r"|love|prefer|rather)|thinking (?:of|about)|consider\w*|might|maybe|perhaps|intend\w*|dream\w*"
     r"|aim\w*|going to|gonna|about to|almost|nearly|could|someday|one day|möchte\w*|will|würde"
     r"|vielleicht|hoffe\w*|plane\w*|voudrais|veux|espère|peut-être|quiero|quisiera|espero|quizás?"
     r"|quero|gostaria|talvez|vorrei|voglio|forse|хочу|хотел\w*|надеюсь|может быть|планиру\w+)\b",
-    r"想(?!起|到|象)|希望|打算|计划|考虑|也许|可能|或许|差点|准备|将来|如愿|期待|たい|つもり|かもしれ|싶|예정|아마",
+    r"想(?!起|到|象)|希望|打算|计划|考虑|也许|可能|或许|差点|准备|将来|如愿|期待|たい|つもり"
+    r"|かもしれ|싶|예정|아마",
 )
 TOLD_WISH = _any(
     r"\b(?:wish\w*|hop\w+|want\w*|plan\w*|like\w*|lov\w+|prefer\w*|think\w*|consider\w*|might|maybe"
-    r"|perhaps|intend\w*|dream\w*|aim\w*|goal|going|would|could|will|about|almost|nearly|possibly|may"
-    r"|look\w*|asks?|request\w*|möchte|will|würde|vielleicht|hofft|plant|ziel|voudrait|souhaite|veut"
+    r"|perhaps|intend\w*|dream\w*|aim\w*|goal|going|would|could|will|about|almost|nearly"
+    r"|possibly|may"
+    r"|look\w*|asks?|request\w*|möchte|will|würde|vielleicht|hofft|plant|ziel|voudrait|souhaite"
+    r"|veut"
     r"|espère|quiere|espera|desea|quizás?|quer|gostaria|vuole|vorrebbe|хочет|надеется|планирует)\b",
-    r"想|希望|打算|计划|考虑|也许|可能|或许|差点|准备|将|目标|期待|喜欢|偏好|たい|つもり|予定|싶|예정",
+    r"想|希望|打算|计划|考虑|也许|可能|或许|差点|准备|将|目标|期待|喜欢|偏好|たい|つもり|予定"
+    r"|싶|예정",
 )

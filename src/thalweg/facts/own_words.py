@@ -12,12 +12,16 @@ from thalweg.facts.blocks import find_blocks
 from thalweg.facts.letters import hiding, visible, with_plain_lines
 from thalweg.facts.pasted import find_pasted
 from thalweg.facts.quotations import find_quotations
-from thalweg.facts.stretches import Span
+from thalweg.facts.secrets import REDACTION
+from thalweg.facts.stretches import TAKEN, Span
 
 MARKER = re.compile(
     r"\[(?:quoted text|pasted text|code|hidden text)(?:, (\d+) characters)?\]|\[…\]"
 )
 """What stands where something was left out."""
+
+
+_OUT = re.compile(f"{MARKER.pattern}|{REDACTION.pattern}")
 
 
 def own_words(text: str) -> str:
@@ -28,7 +32,7 @@ def own_words(text: str) -> str:
 
     Example:
         >>> own_words("> the meeting is moved to Friday, do come\n\nFriday is fine with me.")
-        '[quoted text, 43 characters]\n\nFriday is fine with me.'
+        '[quoted text, 41 characters]\n\nFriday is fine with me.'
     """
     text = with_plain_lines(text)
     hidden = [Span(*place, "hidden text") for place in hiding(text)]
@@ -49,7 +53,8 @@ def without_markers(text: str) -> str:
 
 
 def _left_out(text: str) -> str:
-    return _marked(text, [*find_blocks(text), *find_pasted(text), *find_quotations(text)])
+    left = _OUT.sub(lambda found: TAKEN * len(found[0]), text)
+    return _marked(text, [*find_blocks(left), *find_pasted(left), *find_quotations(left)])
 
 
 def _marked(text: str, found: Iterable[Span]) -> str:

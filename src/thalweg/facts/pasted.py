@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from thalweg.facts.stretches import Span, lines, paragraph_end
+from thalweg.facts.stretches import TAKEN, Span, lines, paragraph_end
 
 
 def find_pasted(text: str) -> list[Span]:
@@ -11,19 +11,23 @@ def find_pasted(text: str) -> list[Span]:
 
     Example:
         >>> find_pasted("Summarize this: the moon is made of cheese.")
-        [Span(start=16, end=43, kind='pasted text')]
+        [Span(start=15, end=43, kind='pasted text')]
     """
-    return [*_handed_over(text), *_handed_over_before(text), *_mails(text), *_transcripts(text),
-            *_reported(text)]  # fmt: skip
+    return [*_handed_over(text), *_handed_over_before(text), *_mails(text), *_letters(text),
+            *_transcripts(text), *_reported(text)]  # fmt: skip
 
 
 _STRONG = (
-    r"(?:summari[sz]e|sum(?:ming)? up|tl;?dr|translate|proof-?read|paraphrase|rephrase|reword"
+    r"(?:summari[sz]e|sum(?:ming)? up|fix (?:the|my|any) (?:grammar|spelling|typos|wording"
+    r"|mistakes)"
+    r"|what (?:does|do) (?:it|this|that|these|they) (?:mean|say)|tl;?dr|translate|proof-?read"
+    r"|paraphrase|rephrase|reword"
     r"|copy-?edit|spell-?check|fact-?check|fasse?\b.{0,60}\bzusammen|zusammenfassen|übersetz\w*"
     r"|korrigier\w*|résum(?:e|ez|er)\b|tradui(?:s|sez|re|t)\b|corrige\w*|resum(?:e|a|ir|as)\b"
     r"|traduc(?:e|ir|i)\b|traduz(?:a|ca|ir)?\b|tradú\w*|riassum\w+|перевед\w*|переведи\w*"
     r"|перескажи\w*|резюмируй\w*|przetłumacz\w*|streść|vertaal|vat\b.{0,40}\bsamen)"
-    r"|(?:(?<!做)(?<!是)(?<!当)(?<!从事)(?:翻译|总结|概括|归纳|润色|改写|校对|缩写)|翻成|译成)(?!员|工作|公司)"
+    r"|(?:(?<!做)(?<!是)(?<!当)(?<!从事)(?:翻译|总结|概括|归纳|润色|改写|校对|缩写)|翻成"
+    r"|译成)(?!员|工作|公司)"
     r"|要約|翻訳して|訳して|添削|校正して|요약|번역"
 )
 """What is only ever done to a text that is there."""
@@ -32,7 +36,8 @@ _WEAK = (
     r"|classify|reply|respond|answer|check|read|look at|see|critique|grade|improve|comment|format"
     r"|thoughts|opinion|think|mean|make of|says?|respond to|kommentier\w*|erklär\w*|lies|prüf\w*"
     r"|explique\w*|analyse\w*|revis[ae]\w*|analiza|объясни\w*|проверь\w*)\b"
-    r"|看看|看下|看一下|分析|解释|检查|审阅|评价|回复|读一下|怎么看|什么意思|修改|整理|見て|説明|確認"
+    r"|看看|看下|看一下|分析|解释|检查|审阅|评价|回复|读一下|怎么看|什么意思|修改|整理|見て"
+    r"|説明|確認"
 )
 _THIS = (
     r"\b(?:this|these|that|those|th(?:e|is)? following|below|above|attached|pasted|the (?:text"
@@ -93,7 +98,8 @@ _POLITE = (
     r"|peux-tu|puedes|帮我|请|麻烦|帮忙|能不能|可以)"
 )
 _LAST_TASK = re.compile(
-    rf"^[\s,，]*(?:{_POLITE}[\s,，]*)*(?:{_STRONG}|(?:{_WEAK})[^\n]{{0,30}}?(?:{_THIS}))[^\n]{{0,160}}$"
+    rf"^[\s,，]*(?:{_POLITE}[\s,，]*)*(?:{_STRONG}"
+    rf"|(?:{_WEAK})[^\n]{{0,30}}?(?:{_THIS}))[^\n]{{0,160}}$"
     r"|^[^\n]{0,80}\b(?:above|the text above)\b[^\n]{0,80}$|^[^\n]{0,40}(?:上面|以上)[^\n]{0,40}$"
     r"|^[\s,]*(?:what does (?:this|that|it) (?:say|mean)|(?:any )?thoughts\b|tl;?dr\b)[^\n]{0,60}$",
     re.IGNORECASE,
@@ -111,15 +117,18 @@ def _handed_over_before(text: str) -> Iterator[Span]:
 _HEADER = re.compile(
     r"[ \t*]*(?:From|To|Cc|Bcc|Sent|Date|Subject|Reply-To|Von|An|Gesendet|Datum|Betreff|De|À|A"
     r"|Envoyé|Objet|Para|Enviado|Asunto|Assunto|Da|Inviato|Oggetto|От|Кому|Дата|Тема|发件人|收件人"
-    r"|抄送|发送时间|日期|时间|主题|寄件人|收件者|主旨|差出人|宛先|送信日時|件名|보낸사람|받는사람|제목)"
+    r"|抄送|发送时间|日期|时间|主题|寄件人|收件者|主旨|差出人|宛先|送信日時|件名|보낸사람"
+    r"|받는사람|제목)"
     r"[ \t*]*[:：][ \t*]*\S",
     re.IGNORECASE,
 )
 _FORWARDED = re.compile(
     r"^[ \t>*-]*(?:-{2,}[ \t]*(?:original|forwarded|ursprüngliche|weitergeleitete|message d'origine"
-    r"|mensaje|原始|转发|転送)[^\n]*|begin forwarded message[^\n]*|(?:fwd?|wg|tr|rv|转发|回复)[:：][^\n]*"
+    r"|mensaje|原始|转发|転送)[^\n]*|begin forwarded message[^\n]*|(?:fwd?|wg|tr|rv|转发"
+    r"|回复)[:：][^\n]*"
     r"|(?:on|am|le|el|em|il|op|den)\b[^\n]{6,120}\b(?:wrote|schrieb|a écrit|escribió|escreveu"
-    r"|ha scritto|schreef|skrev)\b[^\n]{0,60}[:：]|[^\n]{4,80}写道[:：]|[^\n]{0,60}のメッセージ[:：])",
+    r"|ha scritto|schreef|skrev)\b[^\n]{0,60}[:：]|[^\n]{4,80}写道[:：]"
+    r"|[^\n]{0,60}のメッセージ[:：])",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -138,12 +147,17 @@ def _mails(text: str) -> Iterator[Span]:
         last = start if is_header else None
 
 
-_LABEL = re.compile(r"[ \t]*(?:[-*•][ \t]+)?[*_]{0,2}([^\s:：\[\](){}<>\"'`*_/\\.,][^\n:：.!?。！？/\\,，]{0,28}?)[*_]{0,2}[:：](?!//)[*_]{0,2}[ \t]*(?=\S|$)")  # fmt: skip
+_LABEL = re.compile(
+    r"[ \t]*(?:[-*•][ \t]+)?[*_]{0,2}"
+    r"([^\s:：\[\](){}<>\"'`*_/\\.,][^\n:：.!?。！？/\\,，]{0,28}?)"
+    r"[*_]{0,2}[:：](?!//)[*_]{0,2}[ \t]*(?=\S|$)"
+)
 _SPEAKER = re.compile(
     r"(?:the )?(?:user|assistant|human|ai|system|bot|chatbot|model|agent|customer|client|support|me"
     r"|you|q|a|interviewer|interviewee|patient|doctor|host|guest|speaker ?\w?|person ?\w?|caller"
     r"|chatgpt|gpt|claude|gemini|copilot|llm|narrator|boss|friend|teacher|student|mom|dad|nutzer"
-    r"|benutzer|assistent|utilisateur|usuario|usuário|пользователь|ассистент|用户|助手|系统|客户|客服|老师"
+    r"|benutzer|assistent|utilisateur|usuario|usuário|пользователь|ассистент|用户|助手|系统"
+    r"|客户|客服|老师"
     r"|学生|医生|病人|甲|乙|问|答|他|她|对方|朋友|老板|同事|ユーザー|アシスタント|사용자)",
     re.IGNORECASE,
 )
@@ -156,8 +170,10 @@ _REMARK = re.compile(
     r"|job|role|work|hobbies|likes|dislikes|location|age|e-?mail|phone|city|status|plan|task|issue"
     r"|situation|environment|diet|allergies|languages?|editor|situación|contexto|nota|hinweis"
     r"|kontext|info|übrigens|contexte|remarque)(?: (?:is|to|on|of|for|about|the|this)\b.*)?)"
-    r"|.*(?:补充|另外|顺便|背景|更正|说明|备注|注意|提醒|情况|目标|问题|关于|信息|总之|其实|一点|记住|记一下|记得"
-    r"|喜好|偏好|习惯|要求|名字|职业|爱好|地址|电话|邮箱|城市|年龄|项目|技术栈|环境|规则|原因|计划).*",
+    r"|.*(?:补充|另外|顺便|背景|更正|说明|备注|注意|提醒|情况|目标|问题|关于|信息|总之|其实"
+    r"|一点|记住|记一下|记得"
+    r"|喜好|偏好|习惯|要求|名字|职业|爱好|地址|电话|邮箱|城市|年龄|项目|技术栈|环境|规则|原因"
+    r"|计划).*",
     re.IGNORECASE,
 )
 _FIRST = re.compile(
@@ -167,8 +183,45 @@ _FIRST = re.compile(
 )
 
 
+_CHAT_HEAD = re.compile(
+    r"^[^\W\d_][^\n:：]{0,30}?[,\s]+[\[(]?(?:\d[\d./-]{3,9}[, ]+)?\d\d?:\d\d(?::\d\d)?(?: "
+    r"?[AP]M)?[\])]?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FILE_HEAD = re.compile(r"^[ \t]*[\w./~-]*\w\.[A-Za-z]\w{0,4}[ \t]*\n(?=[^\n])", re.MULTILINE)
+_GREETING = re.compile(
+    r"^[ \t]*(?:dear|hi|hello|hey|good (?:morning|day)|to whom it may concern|sehr geehrte\w*"
+    r"|liebe[r]?|hallo"
+    r"|bonjour|chère?|estimad[oa]|hola|caro|cara|уважаем\w+|尊敬的"
+    r"|亲爱的)[^\n]{0,50}[,，!:：][ \t]*$"
+    r"|^[^\n]{0,20}您好[，,:：]?",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SIGNED = re.compile(
+    r"^[ \t]*(?:(?:kind(?:est)?|best|warm(?:est)?|with|many) (?:regards|wishes|thanks)|regards"
+    r"|sincerely|yours\b|best,"
+    r"|cheers,|mit freundlichen|viele grüße|cordialement|saludos|un saludo|atentamente"
+    r"|с уважением|此致|敬礼|敬上|祝好)"
+    r"[^\n]*$|^-- $",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def _letters(text: str) -> Iterator[Span]:
+    """Take a letter from its greeting to the end, and what stands under a file's name."""
+    greeting, signed = _GREETING.search(text), _SIGNED.search(text)
+    if signed and signed[0] == "-- ":
+        yield Span(0, len(text), "pasted text")
+    elif greeting and signed and greeting.start() < signed.start():
+        yield Span(greeting.start(), len(text), "pasted text")
+    if head := _FILE_HEAD.search(text):
+        yield Span(head.start(), len(text), "pasted text")
+
+
 def _transcripts(text: str) -> Iterator[Span]:
     """Take what others say in lines that begin with who speaks, to the end of the message."""
+    if (head := _CHAT_HEAD.search(text)) and text[head.end() :].strip():
+        yield Span(head.start(), len(text), "quoted text")
     seen: dict[str, int] = {}
     for start, end in lines(text):
         label = _LABEL.match(text, start, end)
@@ -188,9 +241,11 @@ _SOURCE = (
     r"|stack ?trace|traceback|transcript|chat|conversation|memo|report|answer|response|reply"
     r"|results?|snippet|excerpt|quote|passage|text|paragraph|file|pdf|advert(?:isement)?|newsletter"
     r"|slack|whatsapp|sms|memory|memories|summary|ticket|issue|prompt|instructions?|contract|terms"
-    r"|profile|press release|announcement|nachricht|brief|artikel"
+    r"|profile|press release|announcement|poem|lyrics|sentences?|phrase|statement|nachricht"
+    r"|brief|artikel"
     r"|webseite|courriel|lettre|correo|mensaje|artículo|письмо|статья|сообщение)\b"
-    r"|邮件|文章|网页|消息|聊天记录|日志|输出|原文|报告|报错|短信|帖子|评论|摘要|总结|对话|记录|合同|公告|内容|资料|攻略"
+    r"|邮件|文章|网页|消息|聊天记录|日志|输出|原文|报告|报错|短信|帖子|评论|摘要|总结|对话|记录"
+    r"|合同|公告|内容|资料|攻略"
     r"|メール|記事|ログ|메일|기사"
 )
 _SAID = (
@@ -200,7 +255,8 @@ _SAID = (
     r"|说|写道|写了|表示|回复|留言|发来|发给我|转给我|告诉我|問い|言った|말했"
 )
 _SOURCE_INTRO = re.compile(
-    rf"(?:^|(?<=[\n.!?。！？]))([^\n:：.!?。！？]{{0,140}}?(?:{_SOURCE})[^\n:：.!?。！？]{{0,60}})[:：](?!//|\d)",
+    rf"(?:^|(?<=[\n.!?。！？]))([^\n:：.!?。！？]{{0,140}}?(?:{_SOURCE})[^\n:：.!?。！？]{{0,60}})[:：](?!//"
+    rf"|\d)",
     re.IGNORECASE,
 )
 _SAID_INTRO = re.compile(
@@ -215,7 +271,9 @@ _THIS_SOURCE = re.compile(
 _OWN_SOURCE = re.compile(
     r"(?:^|\b)(?:my|our|mein\w*|mon|ma|mi)\s+(?:\w+\s+){0,2}?(?:profile|bio|issue|story)\b"
     r"|我的(?:资料|情况)|\b(?:I|we)(?:'d| would| want to| just| only)?(?: like to)?"
-    r" (?:say|said|tell|told|write|wrote|mention|ask|claim|state)\b|我(?:们)?(?:想|要|只|刚|来|再)?(?:说|补充|表示)",
+    r" (?:say|said|tell|told|write|wrote|mention|ask|claim|state)\b|我(?:们)?(?:想|要|只|刚|来"
+    r"|再)?(?:说"
+    r"|补充|表示)",
     re.IGNORECASE,
 )
 
@@ -236,9 +294,7 @@ def _reported(text: str) -> Iterator[Span]:
             yield Span(found.end(), _end_of_report(text, found.end()), "pasted text")
 
 
-_MARKED = re.compile(
-    r"\s*((?:[ \t]*[>＞][^\n]*(?:\n|$))+|\[(?:quoted text|pasted text|code)[^\]\n]*\])"
-)
+_MARKED = re.compile(rf"\s*((?:[ \t]*[>＞][^\n]*(?:\n|$))+|{TAKEN}+)")
 
 
 def _end_of_report(text: str, start: int) -> int:

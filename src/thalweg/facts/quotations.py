@@ -1,6 +1,7 @@
 """Quotations inside a sentence, and what only looks like one: names in quotation marks."""
 
 import re
+from collections import deque
 from collections.abc import Iterator
 
 from thalweg.facts.stretches import Span, paragraph_end
@@ -9,7 +10,6 @@ _PAIRS = (
     ("“", "”"), ("„", "“”"), ("«", "»"), ("»", "«"), ("‹", "›"), ("「", "」"), ("『", "』"),
     ("《", "》"), ("〈", "〉"), ("‘", "’"), ("＂", "＂"), ("〝", "〟"),
 )  # fmt: skip
-_STRAIGHT = re.compile(r'(?<![\w"])"(?=\S)|"')
 _SINGLE = re.compile(r"(?<![\w'’])'(?=\S)(.{1,300}?)(?<=\S)'(?!\w)")
 _CODE = re.compile(r"(?<!`)(`{1,2})(?!`)(.{1,2000}?)(?<!`)\1(?!`)")
 
@@ -20,7 +20,8 @@ MAX_COMMAND_CHARS = 120
 _PERSON = re.compile(
     r"\b(?:I|I'm|I’m|I've|I’ve|I'd|me|my|we|we're|our|us|you|your|ich|mich|mein\w*|wir|unser\w*|du"
     r"|je|moi|mon|ma|mes|nous|tu|vous|yo|mis?|tengo|soy|eu|meu|minha|io|mio|mia|the user|user)\b"
-    r"|\b(?:j|m)['’]|[我你您咱]|用户|[私僕]|ユーザー|\b(?:я|мне|мой|моя|мы|ты|вы)\b|나는|저는|제가|내가",
+    r"|\b(?:j|m)['’]|[我你您咱]|用户|[私僕]|ユーザー|\b(?:я|мне|мой|моя|мы|ты|вы)\b|나는|저는"
+    r"|제가|내가",
     re.IGNORECASE,
 )
 _ORDER = re.compile(
@@ -32,7 +33,8 @@ _ORDER = re.compile(
 _INTRODUCED = re.compile(
     r"\b(?:says?|said|saying|writes?|wrote|told|texted|replied|answered|reads?|reading|states?"
     r"|stated|claims?|claimed|posted|commented|mentioned|quoting|quotes?|according to|translate"
-    r"|summari[sz]e|like this|line|sentence|phrase|text|message|e-?mail|note|review|ad|prompt|sagt\w*"
+    r"|summari[sz]e|like this|line|sentence|phrase|text|message|e-?mail|note|review|ad|prompt"
+    r"|sagt\w*"
     r"|schrieb|meinte|écrit|dit|dijo|dice|disse|сказал\w*|пишет)\b[^\"“„«「『.!?\n]{0,40}$"
     r"|(?:说|写道|写着|表示|回复|提到|造谣|称|问|答|言った|말했)[^。！？\n]{0,12}$|[:：]\s*$",
     re.IGNORECASE,
@@ -72,23 +74,18 @@ def _paired(text: str) -> Iterator[Span]:
 
 def _straight(text: str) -> Iterator[Span]:
     """Pair straight marks paragraph by paragraph; one left over runs to the paragraph's end."""
-    marks = [found.start() for found in _STRAIGHT.finditer(text) if not _is_inch(text, found)]
+    is_odd = text.count('"') % 2 == 1
+    places = [found.start() for found in re.finditer('"', text)]
+    marks = deque(
+        place for place in places if not (is_odd and text[max(0, place - 1) : place].isdigit())
+    )
     while marks:
-        start = marks.pop(0)
+        start = marks.popleft()
         limit = paragraph_end(text, start)
-        if marks:
-            end = marks.pop(0) + 1
-        elif text[start + 1 : start + 2].strip():
-            end = limit
-        else:
-            break
+        if not marks and not text[start + 1 : start + 2].strip():
+            return
+        end = marks.popleft() + 1 if marks else limit
         yield from _judged(text, start, end, _last_mark(text, '"', end, limit))
-        marks = [mark for mark in marks if mark >= end]
-
-
-def _is_inch(text: str, found: re.Match[str]) -> bool:
-    before = text[max(0, found.start() - 1) : found.start()]
-    return before.isdigit() and text.count('"') % 2 == 1
 
 
 def _last_mark(text: str, closing: str, end: int, limit: int) -> int:

@@ -27,11 +27,9 @@ _BEFORE, _AFTER = (0.4, 0.2), (0.3, 0.2)
 """What the words say of the turn before and the one before that; and of those after."""
 SIMILARITY = 0.6
 """What the likeness of vectors says beside the words."""
-_NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
 _LEARNED = 0.3
 """What the words of a turn say that a fact was learned from."""
-_FLOOR = 0.5
-"""Share of the similarities found that says nothing: a vector is near to something always."""
+_NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +192,8 @@ def rarity(count: int, total: int) -> float:
 
 
 def _stretched(near: Mapping[int, float]) -> dict[int, float]:
-    """Stretch similarities to 0 to 1; the lower half of those found says nothing."""
-    if not near:
-        return {}
-    ordered = sorted(near.values())
-    low, high = ordered[int(len(ordered) * _FLOOR)], ordered[-1]
+    """Stretch likenesses to 0 to 1: a vector is always near to something."""
+    low, high = min(near.values(), default=0.0), max(near.values(), default=0.0)
     span = (high - low) or 1.0
     return {number: (value - low) / span for number, value in near.items() if value > low}
 

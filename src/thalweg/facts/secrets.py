@@ -25,6 +25,10 @@ class Secret:
     """Tells secrets from what merely has their form."""
 
 
+REDACTION = re.compile(r"\[redacted: [A-Za-z ]+\]")
+"""What stands where a secret stood."""
+
+
 def redact(text: str) -> str:
     """Put `[redacted: NAME]` in the place of every secret.
 
@@ -102,7 +106,7 @@ def _form(name: str, pattern: str, source: str, check: _Check | None = None) -> 
 
 
 _WORD = r"(?<![A-Za-z0-9_-])"
-_PASS = r"(?:pass(?:word|wd|phrase|code)|pwd|PIN)"
+_WORDED = r"(?:pass(?:word|wd|phrase|code)|pwd|PIN)"
 _KEY = (
     r"(?:(?:api|access|auth|app|client|secret|private|signing|encryption|account|shared|master"
     r"|service)[\w.-]{0,30}?[_\s-]?(?:key|token|secret)|secret|token|credential)"
@@ -175,7 +179,7 @@ SECRETS: tuple[Secret, ...] = (
           "developer.hashicorp.com/terraform"),
     _form("Doppler token", rf"{_WORD}dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[\w-]+\.)?"
           r"[A-Za-z0-9]{40,}", "docs.doppler.com"),
-    _form("1Password token", r"\bops_eyJ[\w+/=-]{50,}", "developer.1password.com"),
+    _form("OnePassword token", r"\bops_eyJ[\w+/=-]{50,}", "developer.1password.com"),
     _form("Databricks token", r"\bdapi[0-9a-f]{32}(?:-\d)?\b", "docs.databricks.com"),
     _form("Grafana token", r"\bgl(?:c_[\w+/=]{32,}|sa_\w{32}_[0-9a-fA-F]{8})", "grafana.com/docs"),
     _form("Sentry token", r"\bsntry[su]_[\w+/=]{40,}", "docs.sentry.io"),
@@ -194,11 +198,11 @@ SECRETS: tuple[Secret, ...] = (
           r"(?![\d-])", "ssa.gov: structure of numbers"),
     _form("identity number", r"(?<!\d)[1-9]\d{5}(?:19|20)\d{9}[\dXx](?![\dA-Za-z])",
           "GB 11643-1999", _is_chinese_id),
-    _form("password", rf"(?i)\b[\w.-]{{0,40}}{_PASS}\b[\"']?\s*(?:=|:|：)\s*[\"']?"
+    _form("password", rf"(?i)\b[\w.-]{{0,40}}{_WORDED}\b[\"']?\s*(?:=|:|：)\s*[\"']?"
           r"(?P<secret>[^\s\"',;]{4,})", "key and value, in any configuration", _is_value),
-    _form("password", rf"(?i)\b(?:my|our|the|his|her|their)\b[^.\n:=]{{0,40}}?\b{_PASS}\s+"
-          r"(?:is|was|=|to)\s+[\"'`]?(?P<secret>[^\s\"'`]{4,}?)(?=[\"'`.,;!?]*(?:\s|$))", "said in words",
-          _is_told),
+    _form("password", rf"(?i)\b(?:my|our|the|his|her|their)\b[^.\n:=]{{0,40}}?\b{_WORDED}\s+"
+          r"(?:is|was|=|to)\s+[\"'`]?(?P<secret>[^\s\"'`]{4,}?)(?=[\"'`.,;!?]*(?:\s|$))",
+          "said in words", _is_told),
     _form("password", r"(?:密码|口令|パスワード|비밀번호)\s*(?:是|为|設定|は|:|：|=)?\s*"
           r"(?P<secret>[A-Za-z0-9!-/@#$%^&*_+~.-]{4,})", "said in words", _is_value),
     _form("password", r"(?i)\b(?:pass?wort|kennwort|contraseña|senha|mot de passe|пароль|hasło)\b"

@@ -9,8 +9,13 @@ import math
 import re
 from collections import Counter as Counted
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from thalweg.facts.found import Item
+from thalweg.facts.packing import Packed, Placed
+from thalweg.facts.ranking import Features, Ranked
 from thalweg.facts.rendering import safe
+from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Fact, Profile
 from thalweg.tokens import Counter
 
@@ -98,12 +103,51 @@ def render_system(profile: Profile, facts: Iterable[Fact], max_tokens: int, coun
         ],
     )
     lines += _section("\n## Recent History", [("Recent", profile.text("recentMonths"))])
-    told = [f"- {safe(fact.content)} (confidence: {fact.confidence:.2f})" for fact in facts]
+    told = [_fact_line(fact) for fact in facts]
     lines += ["\n## Key Facts", *told] if told else []
     text = "\n".join(lines).lstrip("\n")
     if count(text) <= max_tokens:
         return text
     return _cut(text, max_tokens, count)
+
+
+def recall_as_seeds(
+    facts: Sequence[Fact],
+    profile: Profile,
+    context: str,
+    settings: MemorySettings,
+    budget: int,
+    count: Counter,
+) -> Packed:
+    """Recall as DeerFlow does: by its formula, and in its block.
+
+    Args:
+        facts: Those that hold, in their order in the document.
+        profile: What stands before them.
+        context: The last turns.
+        settings: With the weights of the formula.
+        budget: Most tokens of the block.
+        count: Counts tokens.
+    """
+    scored = top_facts(
+        facts,
+        context,
+        similarity_weight=settings.similarity_weight,
+        confidence_weight=settings.confidence_weight,
+        most=None,
+    )
+    text = render_system(profile, [fact for _, fact in scored[:MOST]], budget, count)
+    shown = set(text.split("\n"))
+    placed = []
+    for at, (score, fact) in enumerate(scored):
+        line = _fact_line(fact)
+        ranked = Ranked(Item(at, fact=fact), replace(Features.none(), words=score))
+        placed.append(Placed(ranked, "shown" if line in shown else "no room", count(line)))
+    return Packed(text, count(text), tuple(placed), profile)
+
+
+def _fact_line(fact: Fact) -> str:
+    return f"- {safe(fact.content)} (confidence: {fact.confidence:.2f})"
 
 
 def _section(title: str, texts: Iterable[tuple[str, str]]) -> list[str]:

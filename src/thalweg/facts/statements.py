@@ -1,93 +1,15 @@
-"""What a statement says, read by rules: of whom it tells what, whether it holds, what it replaces.
-
-Nothing here guesses: a statement that no rule knows has its words, numbers and names and no claim.
-"""
+"""Statements of any language read: which reader reads which."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
-USER = "user"
-"""The subject of what is told of the user."""
-Polarity = Literal["holds", "not", "over"]
-"""`over`: it held, and does no more."""
-Modality = Literal["fact", "wish", "past"]
-"""`wish`: a plan, a hope, what may be. `past`: what was once, and is not told to have ended now."""
+from thalweg.facts import chinese_claims, english_claims
+from thalweg.facts.claims import Statement
+
 _HAN = re.compile(r"[\u3400-\u9fff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """One value of one attribute of one subject, folded."""
-
-    subject: str
-    attribute: str
-    value: str
-    is_single: bool = False
-    """Whether the attribute has one value at a time."""
-    polarity: Polarity = "holds"
-    rest: frozenset[str] = frozenset()
-    """Telling words beside it, that it may hold for alone: `for scripts`, `at work`."""
-    is_change: bool = False
-    """Whether it is told as a change: `moved to`, `now`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """What a statement says."""
-
-    claims: tuple[Claim, ...] = ()
-    words: frozenset[str] = frozenset()
-    """Its telling words, one for all that mean the same."""
-    ordered: tuple[str, ...] = ()
-    """The same, in their order."""
-    typed: frozenset[tuple[str, str]] = frozenset()
-    """Values that can be told by their looks, each with its kind: `("time", "09:30")`."""
-    names: tuple[str, ...] = ()
-    """What is written with a capital, in order, folded."""
-    polarity: Polarity = "holds"
-    modality: Modality = "fact"
-    has_cue: bool = False
-    """Whether it is told as a change or a correction."""
-    is_additional: bool = False
-    """Whether it is told to hold beside what was known: `also`, `another`."""
-    old: tuple[frozenset[str], ...] = ()
-    """What it says is over, each as telling words."""
-    anchors: frozenset[str] = frozenset()
-    """What two statements on the same matter would share."""
-    is_event: bool = False
-    """Whether it tells what happened, which nothing that happens later replaces."""
-    is_one_of_many: bool = False
-    """Whether it tells of `a meeting`, beside which there may be others."""
-    all_words: frozenset[str] = frozenset()
-    """Every word of it, small ones too."""
-    contrasts: frozenset[str] = frozenset()
-    """The words of Chinese that set facts apart."""
-    language: str = ""
-
-    @property
-    def marks(self) -> frozenset[str]:
-        """By what another statement on the same matter would be found."""
-        told = (claim.attribute for claim in self.claims)
-        return self.words | self.anchors | frozenset(told) | {kind for kind, _ in self.typed}
-
-    @property
-    def subject(self) -> str:
-        """Of whom it tells first; empty where no rule knew."""
-        return self.claims[0].subject if self.claims else ""
-
-    @property
-    def attribute(self) -> str:
-        """What it tells first; empty where no rule knew."""
-        return self.claims[0].attribute if self.claims else ""
-
-    @property
-    def value(self) -> str:
-        """The first claim's value."""
-        return self.claims[0].value if self.claims else ""
-
-
+@lru_cache(maxsize=1 << 13)
 def read_statement(content: str, language: str = "") -> Statement:
     """Read a statement in English or Chinese.
 
@@ -99,19 +21,7 @@ def read_statement(content: str, language: str = "") -> Statement:
         'employer'
     """
     if language == "zh" or _HAN.search(content):
-        return _read_chinese(content)
-    return _read_english(content)
+        return chinese_claims.read(content)
+    return english_claims.read(content)
 
 
-@lru_cache(maxsize=1 << 13)
-def _read_english(content: str) -> Statement:
-    from thalweg.facts.english_claims import read
-
-    return read(content)
-
-
-@lru_cache(maxsize=1 << 13)
-def _read_chinese(content: str) -> Statement:
-    from thalweg.facts.chinese_claims import read
-
-    return read(content)

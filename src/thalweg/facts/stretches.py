@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+TAKEN = "\ue000"
+"""Stands for each character of what was left out already; no visible text has it."""
+
 Kind = Literal["quoted text", "pasted text", "code", "hidden text"]
 
 

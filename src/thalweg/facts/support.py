@@ -21,7 +21,7 @@ from thalweg.facts.framing import (
     TIME_NAMES,
     TIME_WIDE,
 )
-from thalweg.facts.letters import folded
+from thalweg.facts.letters import WIDE, folded
 from thalweg.facts.orders import ADDRESS, is_about_answers
 from thalweg.facts.persons import THE_LISTENER, THE_USER, names
 from thalweg.words import fold
@@ -80,8 +80,7 @@ def _missing(content: str, text: str) -> list[str]:
 
 
 _WORD = re.compile(r"[^\W\d_](?:[\w'’+#]|[.-](?=\w))*|\d+[^\W\d_][\w-]*")
-_IS_WIDE = "[\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff]"
-_WIDE = re.compile(f"{_IS_WIDE}+")
+_WIDE = re.compile(f"{WIDE.pattern}+")
 
 
 def _words(text: str) -> frozenset[str]:
@@ -176,7 +175,8 @@ def _new_address(content: str, text: str) -> str:
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _DATE = re.compile(
     r"\b\d{4}-\d\d?(?:-\d\d?)?\b|\b(?:19|20)\d\d\b|\b\d\d? ?(?:\w{3,9}\.? )(?:\d{4})\b|\d{2,4} ?年"
-    r"|\d\d? ?月(?: ?\d\d? ?[日号])?|\d\d?\. ?(?:\d\d?\.|\w{3,9}) ?\d{2,4}|\b\w{3,9} \d\d?(?:st|nd|rd|th)?,? \d{4}\b",
+    r"|\d\d? ?月(?: ?\d\d? ?[日号])?|\d\d?\. ?(?:\d\d?\.|\w{3,9}) ?\d{2,4}|\b\w{3,9} \d\d?(?:st|nd"
+    r"|rd|th)?,? \d{4}\b",
 )
 
 

@@ -292,7 +292,7 @@ allergic to : can not tolerate | be intolerant to
 intolerant : intolerance
 gluten : wheat gluten
 work remote : work from home | work at home | work from user 's home | wfh | telecommute
-in-office : on-site | onsite | in the office | at the office
+work in-office : work on-site | work onsite | work in the office | work at the office
 part-time : part time
 full-time : full time
 freelance : self-employed | be a freelancer | work for user 's self | self employed

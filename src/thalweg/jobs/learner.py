@@ -5,10 +5,8 @@ behind it are one commit, which goes wrong as a whole when the memory was change
 learned from by somebody else, or the lease ran out.
 """
 
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 
 from thalweg.context.pricing import Tariff
 from thalweg.errors import StaleWriteError, ThalwegError
@@ -25,6 +23,7 @@ from thalweg.jobs.events import MINE, MOST_RACES, Report, Tell, cost_of, tell
 from thalweg.jobs.profile import write_profile
 from thalweg.jobs.structured import Respondent, plus
 from thalweg.memory.base import Job, Learned, MemoryStore
+from thalweg.memory.clock import Clock, new_fact_id, utc_now
 from thalweg.tokens import Counter, exact_counter
 
 SHRINK_AFTER, SKIP_AFTER = 2, 6
@@ -40,16 +39,6 @@ class UnreadableError(ThalwegError):
     """A model's answer holds nothing that can be read."""
 
     code = "memory.unreadable"
-
-
-def utc_now() -> str:
-    """Tell the time as memory has it."""
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def new_fact_id() -> FactId:
-    """Make an id for a fact."""
-    return FactId(f"fact-{uuid.uuid4().hex[:12]}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +58,7 @@ class Learner:
     respondent: Respondent | None
     """Who is asked. Without one nothing is learned, and every job waits."""
     settings: MemorySettings = field(default_factory=MemorySettings)
-    clock: Callable[[], str] = utc_now
+    clock: Clock = utc_now
     new_id: Callable[[], FactId] = new_fact_id
     count: Counter = field(default_factory=exact_counter)
     tell: Tell = tell

@@ -13,14 +13,17 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from thalweg.errors import ThalwegError
-from thalweg.jobs.learner import utc_now
 from thalweg.memory.base import Job, MemoryStore
+from thalweg.memory.clock import utc_now
 
 _log = logging.getLogger("thalweg.memory")
 LEASE_S = 900.0
 """A job that was taken and not given back for so long is taken by somebody else."""
 POLL_S = 5.0
 """How often a worker looks for jobs that other processes noted."""
+
+MOST_FAILURES = 10
+"""Looks in a row that failed after which a worker that rests waits to be woken."""
 
 
 class Learns(Protocol):
@@ -44,6 +47,8 @@ class Worker:
         wait: Waits some seconds or until an event is set; what `threading.Event.wait` does.
         lease_s: See `LEASE_S`; longer than a model takes for one answer.
         poll_s: See `POLL_S`.
+        rests: Its threads end where no job is left, due or not, and begin again when it is woken:
+            an agent that is idle costs no thread.
         name: Who takes the jobs; made of the machine and the process where it is empty.
     """
 
@@ -57,6 +62,7 @@ class Worker:
         wait: Callable[[threading.Event, float], object] = threading.Event.wait,
         lease_s: float = LEASE_S,
         poll_s: float = POLL_S,
+        rests: bool = False,
         name: str = "",
     ) -> None:
         self._store = store
@@ -66,27 +72,30 @@ class Worker:
         self._wait = wait
         self._lease_s = lease_s
         self._poll_s = poll_s
+        self._rests = rests
         self._name = name or f"{socket.gethostname()}:{os.getpid()}"
         self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._drains = threading.Event()
         self._woken = threading.Event()
 
     def start(self) -> None:
         """Begin to work in the background. Starting twice is fine."""
-        if self._threads:
-            return
-        self._stopped.clear()
-        self._drains.clear()
-        for number in range(self._count):
-            name = f"thalweg-memory-{number}"
-            thread = threading.Thread(target=self._run, name=name, daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        with self._lock:
+            self._stopped.clear()
+            self._drains.clear()
+            for number in range(len(self._threads), self._count):
+                name = f"thalweg-memory-{number}"
+                thread = threading.Thread(target=self._run, name=name, daemon=True)
+                self._threads.append(thread)
+                thread.start()
 
     def wake(self) -> None:
         """Say that there may be a job: nobody need wait for the next look."""
         self._woken.set()
+        if self._rests:
+            self.start()
 
     def stop(self, timeout_s: float | None = None) -> bool:
         """End after the jobs that are under way; what is left stays in the store.
@@ -104,12 +113,12 @@ class Worker:
 
     def _end(self, timeout_s: float | None) -> bool:
         self._woken.set()
-        for thread in self._threads:
+        with self._lock:
+            threads = list(self._threads)
+        for thread in threads:
             thread.join(timeout_s)
-        ended = not any(thread.is_alive() for thread in self._threads)
-        if ended:
-            self._threads = []
-        return ended
+        with self._lock:
+            return not self._threads
 
     def step(self) -> bool:
         """Do one job that is due.
@@ -132,28 +141,54 @@ class Worker:
         return done
 
     def _run(self) -> None:
+        failures = 0
         while not self._stopped.is_set():
             self._woken.clear()
-            if self._tries():
+            tried = self._tries()
+            failures = 0 if tried is not None else failures + 1
+            if tried:
                 continue
-            if self._drains.is_set() or self._stopped.is_set():
-                return
-            self._wait(self._woken, self._rest_s())
+            if self._drains.is_set():
+                break
+            if self._is_idle(failures):
+                with self._lock:
+                    # Whoever wakes it from here on starts another thread.
+                    if not self._woken.is_set():
+                        self._threads.remove(threading.current_thread())
+                        return
+            self._wait(self._woken, self._rest_s() if not failures else self._poll_s)
+        with self._lock:
+            self._threads.remove(threading.current_thread())
 
-    def _tries(self) -> bool:
-        """Do one job; what fails outside of it (a full disk) fails again later, if at all."""
+    def _is_idle(self, failures: int) -> bool:
+        """Tell whether a thread of a worker that rests has nothing to wait for."""
+        if not self._rests:
+            return False
+        return failures >= MOST_FAILURES or (not failures and self._due() is None)
+
+    def _tries(self) -> bool | None:
+        """Do one job; what fails outside of it (a full disk) fails again later, if at all.
+
+        Returns:
+            Whether there was one; `None` where that could not be told.
+        """
         try:
             return self.step()
         except Exception as error:  # noqa: BLE001 (a thread that ended would be missed by nobody)
             _log.warning("a job of memory was not done: %s", _told(error))
-            return False
+            return None
+
+    def _due(self) -> str | None:
+        """Tell when the next job is due; where that fails, the next look will tell why."""
+        try:
+            return self._store.next_due()
+        except Exception as error:  # noqa: BLE001 (as above)
+            _log.debug("no job of memory could be found: %s", _told(error))
+            return self._clock()
 
     def _rest_s(self) -> float:
         """Tell how long there is nothing to do, as far as this process knows."""
-        try:
-            due = self._store.next_due()
-        except ThalwegError:
-            return self._poll_s
+        due = self._due()
         if due is None:
             return self._poll_s
         left = datetime.fromisoformat(due) - datetime.fromisoformat(self._clock())

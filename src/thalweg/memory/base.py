@@ -182,7 +182,7 @@ class MemoryStore(Protocol):
         words: Sequence[str],
         *,
         vector: bytes = b"",
-        limit: int = 2_000,
+        limit: int = 500,
     ) -> Found:
         """Find items by words, and by a vector where there are any.
 
@@ -203,6 +203,10 @@ class MemoryStore(Protocol):
 
     def beside(self, scope: Scope, numbers: Sequence[int], reach: int = 2) -> dict[int, list[int]]:
         """List for each turn the numbers of those said within `reach` before and after it."""
+        ...
+
+    def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
+        """List the numbers of a thread's pieces, the newest first, `limit` at most."""
         ...
 
     # -- control -------------------------------------------------------------------------

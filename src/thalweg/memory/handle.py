@@ -31,7 +31,13 @@ from thalweg.memory.base import MemoryStore, Operation, Receipt, Selection
 from thalweg.memory.clock import Clock, new_fact_id, utc_now
 from thalweg.memory.deciding import Decider, Known
 from thalweg.memory.mirrored import MirroredMemory, with_document
-from thalweg.memory.recalling import Recalled, having_words, recall
+from thalweg.memory.recalling import (
+    IsKnown,
+    Recalled,
+    having_words,
+    nothing_is_known,
+    recall,
+)
 from thalweg.tokens import Counter, exact_counter
 
 
@@ -177,6 +183,8 @@ class Memory:
         budget_tokens: int | None = None,
         as_of: str = "",
         explain: bool = False,
+        thread: str = "",
+        is_known: IsKnown = nothing_is_known,
     ) -> Recalled:
         """Find what answers a question, or what a conversation is about.
 
@@ -185,6 +193,9 @@ class Memory:
             budget_tokens: Bound on `Recalled.text`; `max_injection_tokens` where it is not given.
             as_of: A time in ISO 8601: what held then, instead of what holds now.
             explain: Tell what was left out, too, and why.
+            thread: The thread that asks: what was said there lately is left out.
+            is_known: Tells of an item that whoever asks has it before them: it is left out, and
+                no room is kept for it.
         """
         if not self.settings.enabled:
             return Recalled.nothing()
@@ -198,6 +209,8 @@ class Memory:
             now=self._clock(),
             as_of=as_of,
             explain=explain,
+            thread=thread,
+            is_known=is_known,
         )
 
     def explain(self, query: str | Sequence[Message], *, as_of: str = "") -> Recalled:

@@ -208,7 +208,7 @@ class Index:
             " ON b.scope = a.scope AND b.thread = a.thread"
             " AND b.seq BETWEEN a.seq - ? AND a.seq + ?"
             " AND b.place BETWEEN a.place - ? AND a.place + ?"
-            " WHERE a.scope = ? AND a.thread > 0 AND b.number <> a.number AND a.number",
+            " WHERE a.scope = ? AND a.thread <> 0 AND b.number <> a.number AND a.number",
             numbers,
             (reach, reach, reach, reach, self._scope),
         ):

@@ -340,6 +340,10 @@ class MirroredMemory:
         """See `MemoryStore.beside`."""
         return self._store.beside(scope, numbers, reach)
 
+    def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
+        """See `MemoryStore.newest`."""
+        return self._store.newest(scope, thread, limit)
+
     def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:
         """See `MemoryStore.set_mode`."""
         self._store.set_mode(scope, thread, mode)

@@ -1,47 +1,72 @@
 """Reading what was found: turns and facts by the numbers that the index has for them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from thalweg.archive.blobs import decode
 from thalweg.facts.found import Item
 from thalweg.facts.values import Turn
 from thalweg.memory import threads
-from thalweg.memory.index import FACTS, Place
-from thalweg.memory.records import read_turn
+from thalweg.memory.index import FACTS
+from thalweg.memory.records import read_fact, read_turn
 from thalweg.memory.scoped import Scoped
 
 
 def items(scoped: Scoped, numbers: Sequence[int]) -> list[Item]:
     """Read items in the order of their numbers as given; see `MemoryStore.items`."""
-    places = {place.number: place for place in scoped.index.places(numbers)}
-    turns = _turns(scoped, [place for place in places.values() if place.thread != FACTS])
-    facts = scoped.numbered([place.seq for place in places.values() if place.thread == FACTS])
-    found: list[Item] = []
-    for number in dict.fromkeys(numbers):
-        place = places.get(number)
-        if place is None:
-            continue
-        if place.thread == FACTS:
-            found.append(Item(number, fact=facts[place.seq]))
-        else:
-            stop = None if place.stop < 0 else place.stop
-            turn = turns[place.thread, place.seq]
-            found.append(Item(number, turn=turn, start=place.start, end=stop))
-    return found
+    wanted = [*dict.fromkeys(numbers)]
+    found = _turns(scoped, wanted)
+    if len(found) < len(wanted):
+        found |= _facts(scoped, [number for number in wanted if number not in found])
+    return [found[number] for number in wanted if number in found]
 
 
-def _turns(scoped: Scoped, places: Sequence[Place]) -> dict[tuple[int, int], Turn]:
-    """Read turns by thread and `seq`."""
-    wanted: dict[int, set[int]] = {}
-    for place in places:
-        wanted.setdefault(place.thread, set()).add(place.seq)
-    names = threads.names(scoped.db, scoped.id) if wanted else {}
-    found: dict[tuple[int, int], Turn] = {}
-    for thread, seqs in wanted.items():
-        rows = scoped.db.rows_by(
-            "SELECT seq, body FROM memory_turn WHERE scope = ? AND thread = ? AND seq",
-            sorted(seqs),
-            (scoped.id, thread),
+def newest(scoped: Scoped, thread: str, limit: int) -> list[int]:
+    """List the newest pieces of a thread; see `MemoryStore.newest`."""
+    number = threads.look(scoped.db, scoped.digests, thread).number
+    rows = scoped.db.rows(
+        "SELECT number FROM memory_item WHERE scope = ? AND thread = ?"
+        " ORDER BY seq DESC, place DESC LIMIT ?",
+        (scoped.id, number, limit),
+    )
+    return [found for (found,) in rows] if number else []
+
+
+def _turns(scoped: Scoped, numbers: Sequence[int]) -> dict[int, Item]:
+    rows = [
+        *scoped.db.rows_by(
+            "SELECT i.number, i.thread, i.seq, i.start, i.stop, t.body"
+            " FROM memory_item i JOIN memory_turn t"
+            " ON t.scope = i.scope AND t.thread = i.thread AND t.seq = i.seq"
+            " WHERE i.scope = ? AND i.number",
+            numbers,
+            (scoped.id,),
         )
-        for seq, body in rows:
-            found[thread, seq] = read_turn(names[thread], seq, body)
+    ]
+    names = _names(scoped, {thread for _, thread, *_ in rows})
+    read: dict[tuple[int, int], Turn] = {}
+    found: dict[int, Item] = {}
+    for number, thread, seq, start, stop, body in rows:
+        turn = read.get((thread, seq))
+        if turn is None:
+            turn = read[thread, seq] = read_turn(names[thread], seq, body)
+        found[number] = Item(number, turn=turn, start=start, end=None if stop < 0 else stop)
     return found
+
+
+def _names(scoped: Scoped, threads: Collection[int]) -> dict[int, str]:
+    rows = scoped.db.rows_by(
+        "SELECT thread, name FROM memory_thread WHERE scope = ? AND thread",
+        [*threads],
+        (scoped.id,),
+    )
+    return {thread: decode(name) for thread, name in rows}
+
+
+def _facts(scoped: Scoped, numbers: Sequence[int]) -> dict[int, Item]:
+    rows = scoped.db.rows_by(
+        "SELECT i.number, f.body FROM memory_item i JOIN memory_fact f"
+        " ON f.scope = i.scope AND f.fact = i.seq WHERE i.scope = ? AND i.thread = ? AND i.number",
+        numbers,
+        (scoped.id, FACTS),
+    )
+    return {number: Item(number, fact=read_fact(body)) for number, body in rows}

@@ -1,11 +1,11 @@
 """Recall: from a question to the block that answers it, through the store and the pure ranking."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
 from thalweg.entries import Message
-from thalweg.facts.found import Item, index_words
+from thalweg.facts.found import Item, index_words, without
 from thalweg.facts.freshness import current, holds
 from thalweg.facts.packing import Packed, Placed, pack
 from thalweg.facts.question import Question, ask
@@ -30,6 +30,18 @@ MOST = 1_000_000
 """More items than one scope is meant for: all that have a word are found."""
 EARLIER = 4
 """Messages before the newest that tell what a conversation is about."""
+
+
+OWN = 500
+"""Pieces of the thread that asks which it is taken to show: the newest."""
+IsKnown = Callable[[Item], bool]
+"""Tells of an item that whoever asks has it before them."""
+
+
+def nothing_is_known(item: Item) -> bool:
+    """Tell that whoever asks has nothing before them."""
+    del item
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,8 @@ def recall(
     now: str,
     as_of: str = "",
     explain: bool = False,
+    thread: str = "",
+    is_known: IsKnown = nothing_is_known,
 ) -> Recalled:
     """Find what answers a question; see `Memory.recall`."""
     said = _said(query)
@@ -76,9 +90,11 @@ def recall(
         packed = _as_seeds(store.facts(scope), profile, said, settings, budget, count)
     else:
         question = ask(said[0], *said[1:], today=_day(as_of or now), as_of=as_of)
-        ranked = _ranked(store, scope, question, said[0], as_of)
+        own = store.newest(scope, thread, OWN) if thread else ()
+        ranked = _ranked(store, scope, question, said[0], as_of, own)
         if not settings.include_turns:
             ranked = [one for one in ranked if one.item.fact is not None]
+        ranked = [one for one in ranked if not is_known(one.item)]
         packed = pack(ranked, budget, count, profile=profile)
     placed = packed.placed
     if not explain:
@@ -102,9 +118,14 @@ def _day(at: str) -> date | None:
 
 
 def _ranked(
-    store: MemoryStore, scope: Scope, question: Question, text: str, as_of: str
+    store: MemoryStore,
+    scope: Scope,
+    question: Question,
+    text: str,
+    as_of: str,
+    own: Collection[int],
 ) -> list[Ranked]:
-    found = store.find(scope, question.words, vector=store.vector(text))
+    found = without(store.find(scope, question.words, vector=store.vector(text)), own)
     scale = Scale(question, found)
     short = shortlist(scale)
     near = links(store.beside(scope, short, REACH))

@@ -142,7 +142,13 @@ CONTENT = (
 )
 """Tables with anything in them that somebody may want forgotten. The index has no words in it,
 only keyed digests of them."""
-SCOPED = (*CONTENT, "memory_tombstone", "memory_item", "memory_word", "memory_posting")
+SCOPED = (
+    *CONTENT,
+    "memory_tombstone",
+    "memory_item",
+    "memory_word",
+    "memory_posting",
+)
 """Tables whose rows only those may see who are in their scope."""
 
 _MARKS = {

@@ -83,17 +83,6 @@ class Scoped:
         facts = [kept.fact for kept in in_order]
         return [fact for fact in facts if statuses is None or fact.status in statuses]
 
-    def numbered(self, numbers: Sequence[int]) -> dict[int, Fact]:
-        """Read facts by their number."""
-        found = self._read(
-            self.db.rows_by(
-                "SELECT fact, item, body FROM memory_fact WHERE scope = ? AND fact",
-                sorted(set(numbers)),
-                (self.id,),
-            )
-        )
-        return {kept.number: kept.fact for kept in found.values()}
-
     def _read(self, rows: Iterable[tuple[int, int, bytes]]) -> dict[FactId, Kept]:
         kept = [Kept(number, item, read_fact(body)) for number, item, body in rows]
         return {each.fact.id: each for each in kept}

@@ -212,7 +212,7 @@ class TableMemory(ABC):
         return b"" if self._embed is None else self._embed([text])[0]
 
     def find(
-        self, scope: Scope, words: Sequence[str], *, vector: bytes = b"", limit: int = 2_000
+        self, scope: Scope, words: Sequence[str], *, vector: bytes = b"", limit: int = 500
     ) -> Found:
         """See `MemoryStore.find`."""
         with self._read(scope) as scoped:
@@ -237,6 +237,11 @@ class TableMemory(ABC):
         """See `MemoryStore.beside`."""
         with self._read(scope) as scoped:
             return {} if scoped is None else scoped.index.beside(numbers, reach)
+
+    def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
+        """See `MemoryStore.newest`."""
+        with self._read(scope) as scoped:
+            return [] if scoped is None else recall.newest(scoped, thread, limit)
 
     # -- control -------------------------------------------------------------------------
 

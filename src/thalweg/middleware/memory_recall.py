@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from thalweg.entries import Message
 from thalweg.facts.found import Item
@@ -82,18 +83,18 @@ class Telling:
         if message is None or any(shown.uid == message.uid for shown in live):
             return None
         most = bound.settings.max_injection_tokens
-        recalled = bound.memory.recall(recent(messages), budget_tokens=most)
         if bound.settings.placement == "system_prompt":
+            recalled = bound.memory.recall(recent(messages), budget_tokens=most)
             keys = [one.key for one in self._wanted(recalled)]
             return [self._shown(bound, IN_PROMPT, keys)]
-        seen = {one.uid for one in messages}
-        wanted = [
-            one
-            for one in self._wanted(recalled)
-            if one.item is None or not _is_seen(one.item, bound.thread, seen)
-        ]
+        recalled = bound.memory.recall(
+            recent(messages),
+            budget_tokens=most,
+            thread=bound.thread,
+            is_known=partial(_is_known, bound.thread, {one.uid for one in messages}),
+        )
         here = [shown for shown in live if shown.uid != IN_PROMPT]
-        decision = plan_telling(wanted, here, most=most, frame=self._frame)
+        decision = plan_telling(self._wanted(recalled), here, most=most, frame=self._frame)
         shown = [*decision.kept, *self._fitting(bound, message.uid, decision, most)]
         return None if shown == list(live) else shown
 
@@ -104,8 +105,7 @@ class Telling:
             for section in recalled.profile.sections
         ]
         found = [one for one in recalled.placed if one.fate == "shown"]
-        items = [(one.ranked.item, one.tokens) for one in found]
-        return [*about, *(Wanted(_key(item), tokens, item) for item, tokens in items)]
+        return [*about, *(Wanted(_key(one.ranked.item), one.tokens) for one in found)]
 
     @property
     def _frame(self) -> int:
@@ -143,13 +143,10 @@ def _key(item: Item) -> Key:
     return item.fact.id if item.fact is not None else item.number
 
 
-def _is_seen(item: Item, thread: str, uids: set[str]) -> bool:
-    """Tell whether the thread itself shows what was recalled."""
-    if item.turn is not None:
-        return item.turn.thread == thread
-    fact = item.fact
-    return (
-        fact is not None
-        and bool(fact.evidence)
-        and all(one.thread == thread and one.uid in uids for one in fact.evidence)
-    )
+def _is_known(thread: str, uids: set[str], item: Item) -> bool:
+    """Tell whether messages of the thread itself say what could be recalled."""
+    turn, fact = item.turn, item.fact
+    if turn is not None:
+        return turn.thread == thread and turn.uid in uids
+    said = fact.evidence if fact is not None else ()
+    return bool(said) and all(one.thread == thread and one.uid in uids for one in said)

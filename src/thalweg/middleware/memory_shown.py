@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from thalweg.facts.found import Item
 from thalweg.facts.values import FactId, SectionName
 
 Key = FactId | int | SectionName
@@ -50,8 +49,6 @@ class Wanted:
     key: Key
     tokens: int
     """Of its line."""
-    item: Item | None = None
-    """`None` of a section of the profile."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from tests.learning import Clock, answer, learner, say
 from thalweg.context.pricing import Tariff
 from thalweg.facts.changes import Drop, Put
 from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Fact, FactId, Scope, Trust
+from thalweg.facts.values import Fact, FactId, Mode, Scope, Trust
 from thalweg.jobs.events import Report, event_of, sentence
 from thalweg.jobs.learner import Learner
 from thalweg.memory.base import Job, MemoryStore, Selection
@@ -183,7 +183,7 @@ def test_without_a_model_nothing_is_made_up_and_the_job_waits(
 
 @pytest.mark.parametrize("mode", ["off", "read_only", "incognito"])
 def test_a_thread_that_is_off_is_not_learned_from(
-    store: MemoryStore, clock: Clock, mode: str
+    store: MemoryStore, clock: Clock, mode: Mode
 ) -> None:
     """Nor while memory as a whole is; what was captured before waits until it is on again."""
     say(store, ADA, "I keep the key in drawer 7.", clock=clock)

@@ -6,14 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.learning import Clock, learner, say
+from tests.learning import Clock, answer, learner, say
 from thalweg.errors import StorageError
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Scope
-from thalweg.jobs.learner import utc_now
+from thalweg.jobs.background import background
 from thalweg.jobs.worker import Worker
 from thalweg.memory.base import Job, MemoryStore
+from thalweg.memory.clock import utc_now
 from thalweg.memory.opening import open_memory
+from thalweg.testing.model import ScriptedModel
 
 OWNERS = [Scope(f"owner {n}") for n in range(8)]
 AT_ONCE = MemorySettings(debounce_seconds=0, max_wait_seconds=0, profile=False)
@@ -150,3 +152,54 @@ def test_a_store_that_fails_is_tried_again(store: MemoryStore) -> None:
         worker.wake()
 
     assert worker.stop(20)
+
+
+def test_a_worker_that_rests_has_threads_only_while_there_are_jobs(store: MemoryStore) -> None:
+    """Whoever notes a turn wakes it; it goes on until the last job is done, due or not."""
+    clock = Clock()
+    waited = threading.Event()
+    does = learner(store, clock).learn
+
+    def wait(event: threading.Event, seconds: float) -> None:
+        del event, seconds
+        clock.forward(10)
+        waited.set()
+
+    worker = Worker(store, does, threads=2, clock=clock, wait=wait, rests=True)
+    for n in range(3):
+        say(store, OWNERS[0], f"I keep the key in drawer {n}.", clock=clock)
+        worker.wake()
+        for thread in [t for t in threading.enumerate() if t.name.startswith("thalweg-memory")]:
+            thread.join(20)
+        assert len(store.facts(OWNERS[0])) == n + 1
+
+    assert waited.is_set()
+    assert store.next_due() is None
+
+
+def test_a_worker_that_rests_gives_up_on_a_store_that_is_gone(store: MemoryStore) -> None:
+    """It is not looked at for ever after it was closed."""
+    say(store, OWNERS[0], "I keep the key in drawer 1.", clock=Clock(), settings=AT_ONCE)
+    does = learner(store, utc_now, settings=AT_ONCE).learn
+    store.close()
+    worker = Worker(store, does, poll_s=0.001, rests=True)
+    worker.wake()
+
+    for thread in [t for t in threading.enumerate() if t.name.startswith("thalweg-memory")]:
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def test_agents_of_one_process_share_the_worker_of_their_store(store: MemoryStore) -> None:
+    """A server that makes an agent for every request has no threads for each."""
+    model = ScriptedModel(script=answer)
+    one = background(store, model, AT_ONCE)
+    two = background(store, model, AT_ONCE)
+    with open_memory(":memory:") as other:
+        assert background(other, model) is not one
+    say(store, OWNERS[0], "I keep the key in drawer 1.", clock=Clock(), settings=AT_ONCE)
+    two.wake()
+
+    assert one is two
+    assert one.drain(20)
+    assert len(store.facts(OWNERS[0])) == 1

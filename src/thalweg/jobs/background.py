@@ -1,0 +1,56 @@
+"""Learning in the background of a process that talks: one worker for each store."""
+
+import threading
+from weakref import WeakValueDictionary
+
+from langchain_core.language_models import BaseChatModel
+
+from thalweg.context.pricing import Tariff
+from thalweg.facts.settings import MemorySettings
+from thalweg.jobs.events import Tell, tell
+from thalweg.jobs.learner import Learner
+from thalweg.jobs.structured import Respondent
+from thalweg.jobs.worker import Worker
+from thalweg.memory.base import MemoryStore
+from thalweg.tokens import exact_counter
+
+_LOCK = threading.Lock()
+_WORKERS: WeakValueDictionary[int, Worker] = WeakValueDictionary()
+"""By the identity of their stores, which they hold."""
+
+
+def background(
+    store: MemoryStore,
+    model: BaseChatModel,
+    settings: MemorySettings | None = None,
+    *,
+    tariff: Tariff | None = None,
+    told: Tell = tell,
+) -> Worker:
+    """Give the worker of this process for a store; call its `wake` when a turn was noted.
+
+    It has threads only while there are jobs, and whatever it leaves when the process ends is
+    done by the next one. Whoever closes the store stops it first.
+
+    Args:
+        store: Where the jobs are.
+        model: Who is asked. The first that is given for a store learns for all who share it.
+        settings: The same.
+        tariff: The model's prices, where they are known.
+        told: Is told of every job.
+    """
+    with _LOCK:
+        worker = _WORKERS.get(id(store))
+        if worker is None:
+            count = exact_counter()
+            learner = Learner(
+                store,
+                Respondent(model, count),
+                settings or MemorySettings(),
+                count=count,
+                tell=told,
+                tariff=tariff,
+            )
+            worker = Worker(store, learner.learn, rests=True)
+            _WORKERS[id(store)] = worker
+        return worker

@@ -1,0 +1,143 @@
+"""Laws of merging, for whatever comes in whatever order."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thalweg.facts.changes import Put
+from thalweg.facts.comparing import compare
+from thalweg.facts.freshness import current
+from thalweg.facts.merging import plan_merge
+from thalweg.facts.statements import read_statement
+from thalweg.facts.values import Evidence, Fact, FactId, Trust
+from thalweg.facts.when import absolute, find_times
+
+CITIES = ("Berlin", "Munich", "Oslo", "Rome")
+SAYINGS = (
+    "User lives in {}", "I moved to {}", "The user resides in {}", "User no longer lives in {}",
+    "User works at {}", "User's favourite place is {}", "User likes {}", "User visited {}",
+    "User wants to move to {}", "用户住在{}", "用户搬到了{}", "用户喜欢{}", "用户不再喜欢{}",
+    "User's sister lives in {}", "User may go to {}", "The deadline is 5 May", "{} is nice",
+)  # fmt: skip
+CONTENTS = st.builds(str.format, st.sampled_from(SAYINGS), st.sampled_from(CITIES))
+
+
+@st.composite
+def facts(draw: st.DrawFn) -> Fact:
+    content, day = draw(CONTENTS), draw(st.integers(1, 28))
+    at, trust = f"2025-01-{day:02}T00:00:00Z", draw(st.sampled_from(Trust))
+    has_fields = draw(st.booleans())
+    return Fact(
+        id=FactId(draw(st.uuids().map(str))),
+        content=content,
+        category="context",
+        confidence=draw(st.sampled_from((0.5, 0.7, 1.0))),
+        created_at=at,
+        source="t",
+        subject=draw(st.sampled_from(("user", "ann"))) if has_fields else "",
+        attribute=draw(st.sampled_from(("home", "hobby", "employer"))) if has_fields else "",
+        value=draw(st.sampled_from(CITIES)) if has_fields else "",
+        evidence=(Evidence("t", f"u{day}", content, at, trust),),
+        trust=trust,
+        observed_at=at,
+        valid_from=at,
+        protected=draw(st.booleans()),
+        written_by=draw(st.sampled_from(("user", "learned:m", "import"))),
+    )
+
+
+MANY = st.lists(facts(), max_size=7)
+
+
+def after(known: Sequence[Fact], new: Sequence[Fact]) -> list[Fact]:
+    held = {fact.id: fact for fact in known}
+    for change in plan_merge(known, new):
+        assert isinstance(change, Put)
+        held[change.fact.id] = change.fact
+    return list(held.values())
+
+
+@given(MANY, facts())
+def test_taking_in_the_same_fact_twice_changes_nothing(many: list[Fact], new: Fact) -> None:
+    once = after(after([], many), [new])
+    assert not plan_merge(once, [new])
+    again = after(once, [replace(new, id=FactId("another id"))])
+    assert len(again) == len(once)
+
+
+@given(MANY)
+def test_nothing_that_was_said_is_lost(many: list[Fact]) -> None:
+    held = after([], many)
+    contents = {text for fact in held for text in (fact.content, *fact.aliases)}
+    quotes = {quote for fact in held for quote in fact.evidence}
+    assert contents >= {fact.content for fact in many}
+    assert quotes >= {quote for fact in many for quote in fact.evidence}
+
+
+@given(MANY)
+def test_nothing_trusts_more_than_the_least_of_what_it_rests_on(many: list[Fact]) -> None:
+    for fact in after([], many):
+        assert fact.trust <= min(quote.trust for quote in fact.evidence)
+        assert fact.status == "quarantined" or fact.trust >= Trust.IMPORT
+
+
+@given(MANY, facts())
+def test_what_is_trusted_less_changes_nothing_that_is_trusted_more(
+    many: list[Fact], new: Fact
+) -> None:
+    held = after([], many)
+    changed = {fact.id: fact for fact in after(held, [new])}
+    for fact in held:
+        if new.trust < fact.trust:
+            assert changed[fact.id] == fact
+
+
+@given(facts(), facts())
+def test_facts_about_distinct_subjects_never_meet(first: Fact, second: Fact) -> None:
+    first = replace(first, subject="ann", attribute="home")
+    second = replace(second, subject="bob", attribute="home")
+    assert compare(first, second).kind == "other"
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(CITIES), st.integers(1, 28)), max_size=6,
+             unique_by=lambda item: item[1]),
+    st.randoms(use_true_random=False),
+    st.booleans(),
+)  # fmt: skip
+def test_which_update_holds_does_not_hang_on_the_order_of_arrival(
+    moves: list[tuple[str, int]], random: st.DataObject, has_fields: bool  # noqa: FBT001
+) -> None:
+    told = [
+        Fact(
+            FactId(f"{city} {day}"), f"User lives in {city}", "context", 0.9,
+            f"2025-01-{day:02}T00:00:00Z", "t",
+            subject="user" if has_fields else "", attribute="home" if has_fields else "",
+            value=city if has_fields else "",
+        )
+        for city, day in moves
+    ]  # fmt: skip
+    shuffled = list(told)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]  # a Random that Hypothesis gives
+    held = [fact.content for fact in current(after([], shuffled))[0]]
+    newest = max(told, key=lambda fact: fact.created_at, default=None)
+    assert held == ([newest.content] if newest else [])
+
+
+@given(st.text() | CONTENTS | st.from_regex(r"[0-9@:.,$一二十百千万年月日点周半 ]{0,20}"))
+def test_any_text_can_be_read_and_dated(text: str) -> None:
+    read_statement(text)
+    today = date(2024, 2, 29)
+    for when in find_times(text, today):
+        assert when.first <= when.last
+        assert 0 <= when.start < when.end <= len(text)
+    told = absolute(text, today)
+    assert absolute(told, date(1999, 1, 1)) == told
+    assert compare(_fact(text), _fact(text)).kind in {"same", "other"}
+
+
+def _fact(content: str) -> Fact:
+    return Fact(FactId(content), content, "context", 1, "2025-01-01", "t")

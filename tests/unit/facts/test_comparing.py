@@ -1,0 +1,96 @@
+"""The same, an update, or something else: by what two statements say, and by nothing else."""
+
+import pytest
+
+from tests.unit.facts.pairs import DISTINCT, SAME, UPDATES
+from thalweg.facts.comparing import Kind, compare
+from thalweg.facts.values import Fact, FactId
+
+BEYOND_RULES = (
+    "User works remotely|User works in the office again",
+    "每周开一次例会|例会改成每两周一次",
+    "用户毕业于清华大学|用户从清华大学毕业",
+)
+"""Pairs that nobody may take for distinct, and no rule knows: both facts are kept."""
+
+
+def fact(
+    content: str, subject: str = "", attribute: str = "", value: str = "", language: str = ""
+) -> Fact:
+    return Fact(
+        FactId(content), content, "context", 0.9, "2025-01-01T00:00:00Z", "t",
+        subject=subject, attribute=attribute, value=value, language=language,
+    )  # fmt: skip
+
+
+def kind(pair: str) -> Kind:
+    first, second = pair.split("|")
+    return compare(fact(first), fact(second)).kind
+
+
+def known_to_rules(pairs: str) -> list[str]:
+    return [pair for pair in pairs.splitlines() if pair not in BEYOND_RULES]
+
+
+@pytest.mark.parametrize("pair", known_to_rules(UPDATES))
+def test_what_brings_a_fact_up_to_date_is_an_update(pair: str) -> None:
+    assert kind(pair) == "update"
+
+
+@pytest.mark.parametrize("pair", known_to_rules(SAME))
+def test_what_says_the_same_in_other_words_is_the_same(pair: str) -> None:
+    assert kind(pair) == "same"
+
+
+@pytest.mark.parametrize("pair", DISTINCT.splitlines())
+def test_distinct_facts_stay_apart(pair: str) -> None:
+    assert kind(pair) in {"other", "narrower"}
+    first, second = pair.split("|")
+    assert kind(f"{second}|{first}") in {"other", "narrower"}
+
+
+@pytest.mark.parametrize("pair", BEYOND_RULES)
+def test_where_no_rule_is_sure_both_facts_are_kept(pair: str) -> None:
+    assert kind(pair) in {"other", "narrower"}
+
+
+def test_values_of_one_attribute_that_a_learner_gave_are_compared_whatever_the_words() -> None:
+    defended = compare(
+        fact("I'm in my second year of a PhD.", "user", "education level", "phd student"),
+        fact("Defended my thesis on Friday!", "user", "education level", "doctor"),
+    )
+    assert defended.kind == "update"
+    assert "doctor" in defended.why
+
+
+@pytest.mark.parametrize(
+    ("attribute", "other"),
+    [("hobby", "chess"), ("allergies", "peanuts"), ("skills", "Rust"), ("former employer", "IBM")],
+)
+def test_an_attribute_with_many_values_is_never_brought_up_to_date_by_another_value(
+    attribute: str, other: str
+) -> None:
+    known = fact("User does one thing", "user", attribute, "climbing")
+    assert compare(known, fact("User does another", "user", attribute, other)).kind == "other"
+
+
+def test_facts_about_distinct_subjects_are_never_one_however_alike_they_are() -> None:
+    first = fact("Lives in Berlin", "alice", "home", "Berlin")
+    second = fact("Lives in Berlin", "bob", "home", "Berlin")
+    assert compare(first, second).kind == "other"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("five", "5"), ("5:00", "5 a.m."), ("30 June 2025", "June 30, 2025"), ("九十天", "90 天"),
+     ("2025 年 6 月 30 日", "2025-06-30")],
+)  # fmt: skip
+def test_a_value_in_another_spelling_is_the_same_value(first: str, second: str) -> None:
+    known = fact("One told it so", "x", "limit", first)
+    assert compare(known, fact("Another told it thus", "x", "limit", second)).kind == "same"
+
+
+def test_a_wish_changes_nothing_that_holds() -> None:
+    lives = fact("User lives in Berlin")
+    for wish in ("User wants to move to Rome", "User may move to Rome", "User is going to Rome"):
+        assert compare(lives, fact(wish)).kind == "other"
