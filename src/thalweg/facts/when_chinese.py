@@ -311,7 +311,7 @@ def written(span: Span, said: date) -> str:
         "week": f"{day}那一周",
         "weekend": f"{day}那个周末",
         "month": f"{first.year}年{first.month}月",
-        "quarter": f"{first.year}年第{'一二三四'[first.month // 3]}季度",
+        "quarter": f"{first.year}年第{'一二三四'[(first.month - 1) // 3]}季度",
         "season": f"{first.year}年{'春夏秋冬'[first.month // 3 - 1]}天",
         "year": f"{first.year}年",
     }
