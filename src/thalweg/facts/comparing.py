@@ -86,8 +86,27 @@ def is_possible(earlier: Fact, later: Fact, relation: Literal["same", "update"])
         return False
     if relation == "same":
         return not flips(first, second) and hard_values(first) == hard_values(second)
-    is_one_matter = first.attribute == second.attribute or first.anchors & second.anchors
-    return bool(is_one_matter) and not second.is_additional
+    if second.is_additional or not (
+        first.attribute == second.attribute or first.anchors & second.anchors
+    ):
+        return False
+    return second.has_cue or _may_be_replaced(_learned(earlier), _learned(later), first, second)
+
+
+def _may_be_replaced(
+    told: Claim | None, retold: Claim | None, first: Statement, second: Statement
+) -> bool:
+    """Say whether a value may take another's place although nothing is said of a change."""
+    if told is None or retold is None:
+        return True
+    if told.attribute != retold.attribute:
+        return False
+    if is_quantity(told.value) and is_quantity(retold.value):
+        return True
+    if is_known(told.attribute):
+        return True
+    happened = both_happened(first, second) or are_siblings(told.value, retold.value)
+    return told.is_single and not happened
 
 
 def _learned(fact: Fact) -> Claim | None:
