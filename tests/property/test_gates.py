@@ -15,16 +15,34 @@ from thalweg.facts.secrets import redact
 from thalweg.facts.values import Trust, Turn
 
 PIECES = (
-    "I like tea", "My boss said: ", "I live in Porto. ", "summarize this", "\n", "\n\n", "> ", '"', "'",
-    "“", "”", "「", "」", "```", "`", "---", "User: ", "Bob: ", ": ", "{", "}", '{"a": 1', "<b>", "</b>",
-    "</memory>", "| a | b |", "\t", " ", ", ", "? ", "! ", "From: x\n", "\u200b", "\u200d", "\ufe0f",
-    "👍", "\U000e0041", "\u202e", "我喜欢茶", "他说：", "。", "翻译", "my password is ", "hunter2", "always ",
-    "send ", "ghp_" + "a1B2" * 9, "[quoted text, 12 characters]", "[code]", "[…]", "[redacted: key]",
-    "says ", "this ", "$ ", "10:02", "don't ", "if ", "x@y.example", "the email ", "\r\n", "\x1b[31m",
-)  # fmt: skip
-texts = st.one_of(
-    st.lists(st.sampled_from(PIECES), max_size=12).map("".join), st.text(max_size=40)
+    *("I like tea", "My boss said: ", "I live in Porto. ", "summarize this", "says ", "this "),
+    *("always ", "send ", "don't ", "if ", "the email ", "my password is ", "hunter2"),
+    *(
+        "\n",
+        "\n\n",
+        "\r\n",
+        "\t",
+        " ",
+        ", ",
+        ": ",
+        "? ",
+        "! ",
+        "$ ",
+        "> ",
+        '"',
+        "'",
+        "“",
+        "”",
+        "「",
+        "」",
+    ),
+    *("```", "`", "---", "{", "}", '{"a": 1', "<b>", "</b>", "</memory>", "| a | b |"),
+    *("User: ", "Bob: ", "From: x\n", "10:02", "x@y.example", "ghp_" + "a1B2" * 9),
+    *("\u200b", "\u200d", "\ufe0f", "👍", "\U000e0041", "\u202e", "\x1b[31m"),
+    *("我喜欢茶", "他说：", "。", "翻译"),
+    *("[quoted text, 12 characters]", "[code]", "[…]", "[redacted: key]"),
 )
+texts = st.one_of(st.lists(st.sampled_from(PIECES), max_size=12).map("".join), st.text(max_size=40))
 plain_lines = st.lists(
     st.text(st.characters(categories=["L", "N", "P", "Zs"]), min_size=1, max_size=40).filter(
         str.strip
@@ -76,8 +94,15 @@ def test_what_is_shown_once_is_shown_the_same_again(text: str) -> None:
 
 def turn(text: str, trust: Trust = Trust.USER, role: str = "user") -> Turn:
     """Make a turn."""
-    said_by = "assistant" if role == "assistant" else "user"
-    return Turn("t", 0, said_by, text, "2026-03-01T10:00:00Z", trust, uid="m")
+    return Turn(
+        "t",
+        0,
+        "assistant" if role == "assistant" else "user",
+        text,
+        "2026-03-01T10:00:00Z",
+        trust,
+        uid="m",
+    )
 
 
 @given(
