@@ -10,20 +10,20 @@ and what a fully fooled extractor proposes goes through the gates, is merged and
 import argparse
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from tests.memory_sets import HALVES, Case, Pair, Statement, attacks, distinct, duplicates
+from tests.memory_sets import HALVES, Case, Pair, Statement, attacks, distinct, duplicates, updates
 from tests.memory_sets import honest as honest_cases
-from tests.memory_sets import updates
-from thalweg.errors import FactRefusedError
+
 from thalweg.entries import Message, Text, ToolCall
+from thalweg.errors import FactRefusedError
 from thalweg.facts.by_hand import plan_remember
 from thalweg.facts.capture import captured_turns
 from thalweg.facts.gates import judge_told
 from thalweg.facts.learning import Lesson, candidates, plan_learning
 from thalweg.facts.proposals import Proposal
 from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Fact, FactId, Scope, Trust
+from thalweg.facts.values import Fact, Scope, Trust
 from thalweg.memory import Memory, open_memory
 from thalweg.memory.clock import new_fact_id
 

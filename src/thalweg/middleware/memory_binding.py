@@ -61,7 +61,7 @@ class Binding:
     ) -> None:
         self._owner, self._agent = as_owner(owner), agent
         self._memory = given if isinstance(given, Memory) else None
-        self._is_ours = isinstance(given, (str, PathLike))
+        self.is_ours = isinstance(given, (str, PathLike))
         if isinstance(given, Memory):
             if settings is not None:
                 problem = "the memory that is given has settings of its own"
@@ -98,7 +98,7 @@ class Binding:
 
     def close(self) -> None:
         """Close what was opened here; what was given is its owner's to close."""
-        if self._is_ours:
+        if self.is_ours:
             self.store.close()
 
 

@@ -14,8 +14,6 @@ from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
 from thalweg.errors import ConfigError, ThalwegError
-from thalweg.jobs.background import background
-from thalweg.jobs.worker import Worker
 from thalweg.middleware.arguments import Owner, as_learner, as_memory_settings
 from thalweg.middleware.desk import Desk
 from thalweg.middleware.effects import Flow, Send, Work
@@ -24,6 +22,7 @@ from thalweg.middleware.inserts import Inserts, handed_on, told_before
 from thalweg.middleware.memory_binding import Binding, Bound, Given
 from thalweg.middleware.memory_capture import Kept, Stretch, keep, pass_over, stretch
 from thalweg.middleware.memory_events import tell_failure, tell_told
+from thalweg.middleware.memory_learning import Learning
 from thalweg.middleware.memory_recall import Telling
 from thalweg.middleware.memory_shown import IN_PROMPT, Meter, Shown, from_plain, to_plain
 from thalweg.middleware.memory_tools import memory_tools
@@ -58,9 +57,7 @@ class UserMemory:
             given, owner=owner, agent=agent, settings=as_memory_settings(settings)
         )
         self._settings = self._binding.settings
-        self._model = as_learner(model, self._settings)
-        self._learns = learns
-        self._worker: Worker | None = None
+        self._learning = Learning(as_learner(model, self._settings), is_on=learns)
         self._telling = Telling()
         self._desk: Desk | None = None
         self.tools: Sequence[BaseTool] = []
@@ -80,8 +77,8 @@ class UserMemory:
 
     def close(self) -> None:
         """Stop learning, and close what was opened here."""
-        if self._worker is not None:
-            self._worker.stop(CLOSE_S)
+        if self._binding.is_ours:
+            self._learning.stop()
         self._binding.close()
 
     def begin(
@@ -143,6 +140,7 @@ class UserMemory:
             config: Of the run.
             asked: What else is done to the request.
         """
+        self._learning.hear(request.model)
         live = from_plain(request.state.get(SHOWN))
         told: Mapping[str, str] | None = {}
         if live:
@@ -153,7 +151,7 @@ class UserMemory:
         if text := texts.get(IN_PROMPT):
             request = with_text(request, text)
         response: ModelResponse[Any] = yield Send(handed_on(request, inserts))
-        self._desk, self._model = inserts.desk or self._desk, self._model or request.model
+        self._desk = inserts.desk or self._desk
         before: dict[str, Any] = request.state.get(METER) or {}  # type: ignore[assignment]
         meter = Meter(**before).after(_size(response, request), time.time())
         update: dict[str, Any] = {METER: asdict(meter)}
@@ -200,10 +198,8 @@ class UserMemory:
     def _keep(self, bound: Bound, said: Stretch) -> Kept:
         """Keep what was said, and have somebody learn from it when it is due."""
         kept, is_new = keep(bound, said)
-        if is_new and self._learns and self._model is not None:
-            store = bound.memory.store
-            self._worker = background(store, self._model, bound.settings)
-            self._worker.wake()
+        if is_new:
+            self._learning.go_on(bound.memory.store, bound.settings)
         return kept
 
 
