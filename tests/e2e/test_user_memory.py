@@ -18,8 +18,8 @@ from thalweg.context import ContextPolicy
 from thalweg.context.validity import check
 from thalweg.errors import StorageError
 from thalweg.facts.changes import Put
-from thalweg.facts.values import Evidence, Fact, FactId, Mode, Scope, Trust
-from thalweg.memory import MemoryStore, open_memory
+from thalweg.facts.values import Evidence, Fact, FactId, Mode, Scope, Trust, Turn
+from thalweg.memory import Memory, MemoryStore, open_memory
 from thalweg.memory.base import Selection
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.memory import MemoryMiddleware
@@ -39,6 +39,11 @@ def fact(name: str, content: str, **more: Any) -> Fact:  # noqa: ANN401 (fields 
         FactId(name), content, "knowledge", 0.9, AT, "long ago",
         evidence=(said,), observed_at=AT, **more,
     )  # fmt: skip
+
+
+def said(uid: str, text: str) -> Turn:
+    """Make a turn of the user in another thread."""
+    return Turn("other", 0, "user", text, AT, Trust.USER, uid=uid)
 
 
 def learn(store: MemoryStore, *facts: Fact, scope: Scope = ADA, actor: str = "learned:m") -> None:
@@ -334,3 +339,37 @@ def test_what_was_kept_is_learned_from_once_the_thread_is_quiet() -> None:
         agent.invoke({"messages": [HumanMessage("I live in Rome.")]}, config)
         assert store.next_due()
         assert not learned.is_set()
+
+
+def test_it_is_kept_why_something_was_told_and_something_was_not() -> None:
+    """By message, without a word of it; what was forgotten leaves no trace."""
+    store = known(tea="Ada drinks green tea", pot="Ada has a tea pot")
+    store.capture(ADA, "other", [said("s1", "I drink green tea, and nothing but tea.")])
+    talk = Talk(store, settings={"max_injection_tokens": 300})
+    talk.say("Which tea do I like?")
+    talk.say("And which tea pot?")
+    memory = Memory(store, ADA)
+    later, first = memory.told("t")
+
+    assert {one.fact: one.fate for one in first.weighed if one.fact} == {
+        "tea": "told",
+        "pot": "told",
+    }
+    assert {one.fate for one in later.weighed} <= {"told before", "no room", "said already"}
+    assert first.tokens > later.tokens == 0
+    assert any(one.uid == "s1" and one.score > 0 for one in first.weighed)
+    forget(store, "tea")
+    assert memory.told("t") == []
+
+
+def test_what_is_told_is_told_of_as_an_event() -> None:
+    """Ids and counts, for whoever streams a run."""
+    store = known(tea="Ada drinks green tea")
+    talk = Talk(store)
+    config = {"configurable": {"thread_id": "t", "user": "ada"}}
+    asked = {"messages": [HumanMessage("Which tea do I like?")]}
+    events = list(talk.agent.stream(asked, config, stream_mode="custom"))
+
+    (told,) = [event for event in events if event["type"] == "thalweg.memory.told"]
+    assert (told["facts"], told["turns"], told["taken_back"]) == (["tea"], 0, 0)
+    assert "green" not in str(told)

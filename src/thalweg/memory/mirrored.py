@@ -24,6 +24,7 @@ from thalweg.facts.document_changes import marks, picked_up
 from thalweg.facts.document_reading import read_document
 from thalweg.facts.found import Found, Item
 from thalweg.facts.settings import MemorySettings
+from thalweg.facts.told import Told
 from thalweg.facts.values import (
     HISTORY,
     USER_CONTEXT,
@@ -344,6 +345,14 @@ class MirroredMemory:
     def beside(self, scope: Scope, numbers: Sequence[int], reach: int = 2) -> dict[int, list[int]]:
         """See `MemoryStore.beside`."""
         return self._store.beside(scope, numbers, reach)
+
+    def keep_told(self, scope: Scope, thread: str, told: Told) -> None:
+        """See `MemoryStore.keep_told`."""
+        self._store.keep_told(scope, thread, told)
+
+    def told(self, scope: Scope, thread: str) -> list[Told]:
+        """See `MemoryStore.told`."""
+        return self._store.told(scope, thread)
 
     def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
         """See `MemoryStore.newest`."""

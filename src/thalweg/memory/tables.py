@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from thalweg.errors import ConfigError, StaleWriteError
 from thalweg.facts.changes import Change, Put
 from thalweg.facts.found import Found, Item
+from thalweg.facts.told import Told
 from thalweg.facts.values import (
     HISTORY,
     USER_CONTEXT,
@@ -30,6 +31,7 @@ from thalweg.memory import (
     queue,
     recall,
     scopes,
+    telling,
     threads,
     undoing,
 )
@@ -264,6 +266,16 @@ class TableMemory(ABC):
         """See `MemoryStore.newest`."""
         with self._read(scope) as scoped:
             return [] if scoped is None else recall.newest(scoped, thread, limit)
+
+    def keep_told(self, scope: Scope, thread: str, told: Told) -> None:
+        """See `MemoryStore.keep_told`."""
+        with self._write(scope) as scoped:
+            telling.keep(scoped, thread, told)
+
+    def told(self, scope: Scope, thread: str) -> list[Told]:
+        """See `MemoryStore.told`."""
+        with self._read(scope) as scoped:
+            return [] if scoped is None else telling.read(scoped, thread)
 
     # -- control -------------------------------------------------------------------------
 
