@@ -41,7 +41,7 @@ def windows(*texts: str) -> set[bytes]:
 def left(folder: Path, sought: set[bytes]) -> dict[str, int]:
     """Count in each file of a folder how many of some stretches it has."""
     found = {}
-    for path in folder.iterdir():
+    for path in filter(Path.is_file, folder.iterdir()):
         raw = path.read_bytes()
         found[path.name] = sum(raw[at : at + WINDOW] in sought for at in range(0, len(raw), STEP))
     return {name: count for name, count in found.items() if count}

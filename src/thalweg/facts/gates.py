@@ -206,7 +206,6 @@ def _stands_alone(quote: str, heard: Heard) -> bool:
 
 _REMEMBER = re.compile(
     r"\b(?:remember|memori[sz]e|note (?:that|down)|keep in mind|for (?:future|later) reference"
-    r"|store|save|log"
     r"|know that|be aware|merk dir|retiens|souviens-toi|recuerda|lembre|запомни)\b|记住|记下"
     r"|请记|牢记|记一下|覚えて|기억해",
     re.IGNORECASE,

@@ -66,7 +66,9 @@ def pack(
     sections = room.take_profile(profile or Profile())
     stated = [one for one in ranked if _is_stated(one.item)]
     room.take(stated, int(budget * STATED_SHARE))
-    room.take(ranked, budget)
+    while room.take(ranked, budget):
+        # A heading is paid for now that was too much for what came before.
+        pass
     return room.packed(ranked, sections)
 
 
@@ -99,8 +101,13 @@ class _Room:
                 kept.append(section)
         return Profile(tuple(kept))
 
-    def take(self, ranked: Iterable[Ranked], share: int) -> None:
-        """Take what fits, best first, until a share of the budget is used."""
+    def take(self, ranked: Iterable[Ranked], share: int) -> bool:
+        """Take what fits, best first, until a share of the budget is used.
+
+        Returns:
+            Whether something was taken after something that had no room.
+        """
+        was_short = took_later = False
         for one in ranked:
             known = self._fates.get(one.item.number)
             if known is not None and known.fate != "no room":
@@ -121,6 +128,9 @@ class _Room:
                 self._left -= cost
                 self._days.add(shown.day)
                 self._told.add(one.item, shown)
+            took_later = took_later or (was_short and fate == "shown")
+            was_short = was_short or fate == "no room"
+        return took_later
 
     def _line(self, item: Item) -> Line:
         if (known := self._lines.get(item.number)) is None:

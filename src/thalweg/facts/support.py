@@ -91,7 +91,8 @@ def _words(text: str) -> frozenset[str]:
 
 def _split(token: str) -> list[str]:
     token = re.sub(r"['’]s$", "", token)
-    return [token, *re.split(r"[-.'’]", token)] if re.search(r"[-.'’]", token) else [token]
+    parts = re.findall(r"\d+|[^\W\d_]+", token)
+    return [token, *parts] if len(parts) > 1 else [token]
 
 
 def telling_words(content: str) -> list[str]:

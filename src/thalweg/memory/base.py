@@ -1,6 +1,7 @@
 """What a store of memories is. `thalweg.memory.handle.Memory` is what people use on top of it."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
@@ -171,6 +172,14 @@ class MemoryStore(Protocol):
         ...
 
     # -- recall --------------------------------------------------------------------------
+
+    def view(self, scope: Scope) -> AbstractContextManager[None]:
+        """See one state of a scope throughout a block: what this thread reads of it in there.
+
+        Reads that follow each other are faster so, too. This thread writes nothing in the block,
+        and reads no other scope.
+        """
+        ...
 
     def vector(self, text: str) -> bytes:
         """Make the vector of a question, as `find` takes it; empty where the store has none."""

@@ -345,6 +345,11 @@ class MirroredMemory:
         """See `MemoryStore.is_forgotten`."""
         return self._store.is_forgotten(scope, texts)
 
+    @contextmanager
+    def view(self, scope: Scope) -> Iterator[None]:  # noqa: ARG002 (as in `MemoryStore`)
+        """See `MemoryStore.view`. An edit of the document in the middle of it is seen at once."""
+        yield
+
     def items(self, scope: Scope, numbers: Sequence[int]) -> list[Item]:
         """See `MemoryStore.items`."""
         return self._store.items(scope, numbers)

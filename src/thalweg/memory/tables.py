@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from threading import local
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -59,6 +60,7 @@ class TableMemory(ABC):
 
     def __init__(self) -> None:
         self._nearest: Nearest | None = None
+        self._views = local()
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[MemoryRows]:
@@ -98,6 +100,10 @@ class TableMemory(ABC):
     @contextmanager
     def _read(self, scope: Scope) -> Iterator[Scoped | None]:
         """Read a scope; `None` where it was never written to."""
+        seen = getattr(self._views, "seen", None)
+        if seen is not None and seen[0] == scope:
+            yield seen[1]
+            return
         with self._reading() as db:
             row = scopes.look(db, scope)
             yield None if row is None else Scoped(db, row, self._secret)
@@ -206,6 +212,17 @@ class TableMemory(ABC):
         return [text in gone for text in texts]
 
     # -- recall --------------------------------------------------------------------------
+
+    @contextmanager
+    def view(self, scope: Scope) -> Iterator[None]:
+        """See `MemoryStore.view`."""
+        before = getattr(self._views, "seen", None)
+        with self._read(scope) as scoped:
+            self._views.seen = (scope, scoped)
+            try:
+                yield
+            finally:
+                self._views.seen = before
 
     def vector(self, text: str) -> bytes:
         """See `MemoryStore.vector`."""

@@ -1,5 +1,6 @@
 """What is told before a message of the user: recalled once a run, and made again ever after."""
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,6 +16,7 @@ from thalweg.middleware.memory_shown import (
     IN_PROMPT,
     Decision,
     Key,
+    Meter,
     Shown,
     Wanted,
     plan_telling,
@@ -67,14 +69,15 @@ class Telling:
         self._count = exact_counter()
 
     def begin(
-        self, bound: Bound, messages: Sequence[Message], live: Sequence[Shown]
-    ) -> list[Shown] | None:
+        self, bound: Bound, messages: Sequence[Message], live: Sequence[Shown], meter: Meter
+    ) -> tuple[list[Shown], Meter] | None:
         """Recall what the newest message of the user is about, and choose what is new of it.
 
         Args:
             bound: The memory.
             messages: Of the thread, as far as they are at hand.
             live: What stands before messages.
+            meter: Of the thread.
 
         Returns:
             What stands before messages from now on; `None` where nothing changes.
@@ -86,17 +89,25 @@ class Telling:
         if bound.settings.placement == "system_prompt":
             recalled = bound.memory.recall(recent(messages), budget_tokens=most)
             keys = [one.key for one in self._wanted(recalled)]
-            return [self._shown(bound, IN_PROMPT, keys)]
+            return [self._shown(bound, IN_PROMPT, keys)], meter
         recalled = bound.memory.recall(
             recent(messages),
             budget_tokens=most,
             thread=bound.thread,
             is_known=partial(_is_known, bound.thread, {one.uid for one in messages}),
         )
-        here = [shown for shown in live if shown.uid != IN_PROMPT]
-        decision = plan_telling(self._wanted(recalled), here, most=most, frame=self._frame)
-        shown = [*decision.kept, *self._fitting(bound, message.uid, decision, most)]
-        return None if shown == list(live) else shown
+        now, here = time.time(), [shown for shown in live if shown.uid != IN_PROMPT]
+        decision = plan_telling(
+            self._wanted(recalled),
+            here,
+            most=most,
+            frame=self._frame,
+            may_begin_anew=meter.allows(most, now),
+        )
+        if decision.begins_anew:
+            here, meter = [], meter.rewritten(now)
+        here += self._fitting(bound, message.uid, decision)
+        return None if here == list(live) else (here, meter)
 
     def _wanted(self, recalled: Recalled) -> list[Wanted]:
         """List what was recalled, the most important first."""
@@ -111,13 +122,12 @@ class Telling:
     def _frame(self) -> int:
         return self._count(opening()) + self._count(closing()) + MESSAGE_TOKENS
 
-    def _fitting(self, bound: Bound, uid: str, decision: Decision, most: int) -> Iterator[Shown]:
+    def _fitting(self, bound: Bound, uid: str, decision: Decision) -> Iterator[Shown]:
         """Tell what was decided on; headings may leave no room for the last of it."""
         told = list(decision.told)
-        room = most - sum(shown.tokens for shown in decision.kept)
         while told:
             shown = self._shown(bound, uid, told)
-            if shown.tokens <= room:
+            if shown.tokens <= decision.room:
                 yield shown
                 return
             told.pop()
