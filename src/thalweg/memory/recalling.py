@@ -142,10 +142,11 @@ def _ranked(
 
 
 def _may_be_shown(item: Item, as_of: str) -> bool:
-    """Leave out what strangers wrote, and what was said after the time asked about."""
+    """Leave out what strangers wrote, orders, and what was said after the time asked about."""
     if item.turn is not None:
         upto = f"{as_of}T99" if len(as_of) == DAY_CHARS else as_of
-        return item.turn.trust >= Trust.ASSISTANT and (not as_of or item.turn.said_at <= upto)
+        may_be_told = item.turn.trust >= Trust.ASSISTANT and not item.turn.is_withheld
+        return may_be_told and (not as_of or item.turn.said_at <= upto)
     return item.fact is not None and item.fact.trust >= Trust.IMPORT
 
 

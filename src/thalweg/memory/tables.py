@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from thalweg.errors import ConfigError, StaleWriteError
 from thalweg.facts.changes import Change, Put
 from thalweg.facts.found import Found, Item
+from thalweg.facts.statements import read_statement
 from thalweg.facts.told import Told
 from thalweg.facts.values import (
     HISTORY,
@@ -38,6 +39,7 @@ from thalweg.memory import (
 from thalweg.memory.base import Job, Learned, Operation, Receipt, Selection
 from thalweg.memory.embedded import Embed, Embedding
 from thalweg.memory.meta import Kind
+from thalweg.memory.records import read_fact
 from thalweg.memory.rows import MemoryRows
 from thalweg.memory.scoped import Scoped
 
@@ -310,6 +312,8 @@ class TableMemory(ABC):
             scoped = Scoped(db, scopes.grasp(db, scope), self._secret, Embedding(self._embed))
             planned = erasing.plan(scoped, selection)
             erasing.erase(scoped, planned, selection, now=now, at=at)
+        read_fact.cache_clear()
+        read_statement.cache_clear()
         return erasing.receipt(scoped, planned, left=self._erased())
 
     def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:
