@@ -159,8 +159,8 @@ class MemoryStore(Protocol):
     ) -> Operation | None:
         """Change a memory, all or nothing, and log it.
 
-        A fact with a tombstone is passed over. `None` is returned where nothing was left to do;
-        `learned` is taken in all the same.
+        A fact with a tombstone is passed over, unless the user says it again by hand. `None` is
+        returned where nothing was left to do; `learned` is taken in all the same.
 
         Raises:
             StaleWriteError: The scope's version is not `expected`, the thread was learned from

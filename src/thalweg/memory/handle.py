@@ -6,7 +6,7 @@ from dataclasses import replace
 from thalweg.entries import Message
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError
 from thalweg.facts.by_hand import find, plan_edit, plan_remember, plan_review, told_fact
-from thalweg.facts.changes import Change, Write
+from thalweg.facts.changes import Change, Put, Write
 from thalweg.facts.clearing import plan_clear, plan_delete
 from thalweg.facts.document import Shape, export
 from thalweg.facts.document_changes import import_
@@ -155,15 +155,20 @@ class Memory:
     def _take_in(self, new: Fact, *, actor: str) -> Fact:
         """Merge a fact in, and read it as it stands then."""
         now = self._clock()
-        self._change(
+        done = self._change(
             lambda known: plan_remember(known.facts, new, self.settings, now=now),
             actor=actor,
             why="told",
         )
-        for fact in self.store.facts(self.scope, statuses=None):
+        there = (
+            [change.fact for change in done.changes if isinstance(change, Put)]
+            if done
+            else self.store.facts(self.scope, statuses=None)
+        )
+        for fact in there:
             if fact.id == new.id or new.content in {fact.content, *fact.aliases}:
                 return fact
-        problem = "it was forgotten, and what was forgotten is not taken in again"
+        problem = "it was forgotten, and what was forgotten is not taken in again from an agent"
         raise FactRefusedError(new.content, problem)
 
     def _change(

@@ -203,6 +203,8 @@ class TableMemory(ABC):
                 raise StaleWriteError(problem)
             if learned is not None:
                 commits.take_in(scoped, learned)
+            if actor == "user":
+                commits.unearth(scoped, changes)
             steps = commits.plan(scoped, changes)
             return commits.make(scoped, steps, actor=actor, now=now, why=why)
 
