@@ -2,9 +2,14 @@
 
 from hypothesis import HealthCheck, Phase, settings
 
-from tests.postgres import own_postgres, postgres_server, postgres_url
+from tests.postgres import own_postgres, plain_postgres_url, postgres_server, postgres_url
 
-__all__ = ["own_postgres", "postgres_server", "postgres_url"]  # fixtures, for any test
+__all__ = [
+    "own_postgres",
+    "plain_postgres_url",
+    "postgres_server",
+    "postgres_url",
+]  # fixtures, for any test
 
 settings.register_profile(
     "ci",

@@ -110,15 +110,24 @@ def _start() -> Server:
     pytest.skip(_WHY_SKIPPED)
 
 
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
+@contextmanager
+def running_server() -> Iterator[str]:
     """Give the address of a server; its user may make databases."""
     if GIVEN:
         yield GIVEN
         return
     server = _start()
-    yield server.url
-    server.remove()
+    try:
+        yield server.url
+    finally:
+        server.remove()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """Give the address of a server; its user may make databases."""
+    with running_server() as address:
+        yield address
 
 
 @pytest.fixture
@@ -145,3 +154,19 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
     """Give the address of a database that is fresh and empty."""
     with fresh_database(postgres_server) as url:
         yield url
+
+
+@pytest.fixture
+def plain_postgres_url(postgres_url: str) -> Iterator[str]:
+    """Give the address of a fresh database for a user who may do nothing but use it."""
+    name = f"plain_{uuid.uuid4().hex}"
+    with psycopg.connect(postgres_url, autocommit=True) as admin:
+        user = sql.Identifier(name)
+        admin.execute(sql.SQL("CREATE ROLE {} LOGIN").format(user))
+        admin.execute(sql.SQL("GRANT ALL ON SCHEMA public TO {}").format(user))
+    parts = urlsplit(postgres_url)
+    host = parts.netloc.rpartition("@")[2]
+    yield parts._replace(netloc=f"{name}@{host}").geturl()
+    with psycopg.connect(postgres_url, autocommit=True) as admin:
+        admin.execute(sql.SQL("DROP OWNED BY {}").format(user))
+        admin.execute(sql.SQL("DROP ROLE {}").format(user))

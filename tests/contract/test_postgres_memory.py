@@ -11,21 +11,21 @@ from thalweg.testing.memory import MemoryStoreContract, Reopen
 
 
 class TestOnAServer(MemoryStoreContract):
-    """In a database, with another store on it as another process has it."""
+    """As a user without any rights but to use the database; another store is on it."""
 
     @pytest.fixture
-    def memory(self, postgres_url: str) -> Iterator[MemoryStore]:
+    def memory(self, plain_postgres_url: str) -> Iterator[MemoryStore]:
         """Return an empty store."""
-        with PostgresMemory(postgres_url) as memory:
+        with PostgresMemory(plain_postgres_url) as memory:
             yield memory
 
     @pytest.fixture
-    def reopen(self, postgres_url: str) -> Iterator[Reopen]:
+    def reopen(self, plain_postgres_url: str) -> Iterator[Reopen]:
         """Open the same database again; every handle is closed at the end."""
         opened: list[MemoryStore] = []
 
         def open_again() -> MemoryStore:
-            opened.append(open_memory(postgres_url))
+            opened.append(open_memory(plain_postgres_url))
             return opened[-1]
 
         yield open_again

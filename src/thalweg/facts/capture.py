@@ -17,6 +17,9 @@ from thalweg.facts.secrets import redact
 from thalweg.facts.settings import WEB_TOOLS
 from thalweg.facts.values import Trust, Turn
 
+OWN_TOOLS = frozenset({"remember", "recall_memory", "write_todos", "compact_conversation"})
+"""Tools of the harness whose results hold nobody's words but the user's, the agent's and its own:
+what may be recalled is of such trust."""
 _MEMORY = re.compile(
     r"<(?P<tag>(?:[\w-]+_)?memor(?:y|ies))(?:\s[^<>]*)?>.*?(?:</(?P=tag)\s*>|\Z)",
     re.DOTALL | re.IGNORECASE,
@@ -107,6 +110,8 @@ class _Names(dict[str, str]):
         if message.role != "tool":
             return Trust.ASSISTANT
         name = (message.name or self.get(message.answers, "")).casefold()
+        if name in OWN_TOOLS:
+            return Trust.ASSISTANT
         is_web = not name or any(fnmatchcase(name, pattern.casefold()) for pattern in web_tools)
         return Trust.WEB if is_web else Trust.TOOL
 

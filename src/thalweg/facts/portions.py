@@ -81,7 +81,9 @@ def portions(
         rest = rest[taken:]
 
 
-def _take(turns: Sequence[Turn], size: Size, learn_from: Collection[str], count: Counter) -> int:
+def _take(
+    turns: Sequence[Turn], size: Size, learn_from: Collection[str], count: Counter
+) -> int:
     """Count the turns of the next portion, of which there is at least one."""
     tokens, learned, taken = 0, 0, 0
     for number, turn in enumerate(turns, start=1):

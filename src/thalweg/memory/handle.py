@@ -13,6 +13,7 @@ from thalweg.facts.document_changes import import_
 from thalweg.facts.document_reading import read_document
 from thalweg.facts.gates import judge_told
 from thalweg.facts.settings import MemorySettings
+from thalweg.facts.told import Told
 from thalweg.facts.values import (
     Category,
     Fact,
@@ -216,6 +217,13 @@ class Memory:
     def explain(self, query: str | Sequence[Message], *, as_of: str = "") -> Recalled:
         """Tell of every fact, and of what else was looked at, why it is recalled or is not."""
         return self.recall(query, as_of=as_of, explain=True)
+
+    def told(self, thread: str) -> list[Told]:
+        """Tell of the newest messages of a thread what was recalled for them, and why it was told.
+
+        What an agent was told of a fact that was forgotten since is not told of any more.
+        """
+        return self.store.told(self.scope, thread)
 
     def facts(self, *statuses: Status) -> list[Fact]:
         """Read facts of some statuses, oldest first; those that hold where none is given."""
@@ -448,6 +456,7 @@ class Memory:
     aremember = awaited(remember)
     arecall = awaited(recall)
     aexplain = awaited(explain)
+    atold = awaited(told)
     afacts = awaited(facts)
     afact = awaited(fact)
     aedit = awaited(edit)

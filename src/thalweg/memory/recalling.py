@@ -85,13 +85,16 @@ def recall(
 ) -> Recalled:
     """Find what answers a question; see `Memory.recall`."""
     said = _said(query)
-    profile = store.profile(scope)
     if settings.retrieval == "seeds":
+        profile = store.profile(scope)
         packed = _as_seeds(store.facts(scope), profile, said, settings, budget, count)
     else:
         question = ask(said[0], *said[1:], today=_day(as_of or now), as_of=as_of)
-        own = store.newest(scope, thread, OWN) if thread else ()
-        ranked = _ranked(store, scope, question, said[0], as_of, own)
+        vector = store.vector(said[0])
+        with store.view(scope):
+            profile = store.profile(scope)
+            own = store.newest(scope, thread, OWN) if thread else ()
+            ranked = _ranked(store, scope, question, vector, as_of, own)
         if not settings.include_turns:
             ranked = [one for one in ranked if one.item.fact is not None]
         ranked = [one for one in ranked if not is_known(one.item)]
@@ -121,11 +124,11 @@ def _ranked(
     store: MemoryStore,
     scope: Scope,
     question: Question,
-    text: str,
+    vector: bytes,
     as_of: str,
     own: Collection[int],
 ) -> list[Ranked]:
-    found = without(store.find(scope, question.words, vector=store.vector(text)), own)
+    found = without(store.find(scope, question.words, vector=vector), own)
     scale = Scale(question, found)
     short = shortlist(scale)
     near = links(store.beside(scope, short, REACH))

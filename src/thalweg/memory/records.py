@@ -6,6 +6,8 @@ from dataclasses import asdict
 from thalweg.archive.blobs import decode, encode
 from thalweg.facts.values import Evidence, Fact, Section, Trust, Turn
 
+_JSON = json.JSONDecoder()
+_TRUST = {trust.value: trust for trust in Trust}
 _AS_IN_FACTS = {"evidence", "aliases", "supersedes", "trust"}
 
 
@@ -46,8 +48,9 @@ def write_turn(turn: Turn) -> bytes:
 
 def read_turn(thread: str, seq: int, body: bytes) -> Turn:
     """Read what `write_turn` wrote."""
-    read = json.loads(decode(body))
-    return Turn(**{**read, "thread": thread, "seq": seq, "trust": Trust(read["trust"])})
+    read, _ = _JSON.raw_decode(decode(body))
+    read["trust"] = _TRUST[read["trust"]]
+    return Turn(thread, seq, **read)
 
 
 def write_section(section: Section) -> bytes:

@@ -26,6 +26,7 @@ from thalweg.facts.values import (
 from thalweg.memory.base import Job, Learned, MemoryStore, Operation, Selection
 
 Reopen = Callable[[], MemoryStore]
+Gate = Callable[[], object]
 
 ADA = Scope("ada")
 OTHERS = (Scope("ada", "coder"), Scope("bob"), Scope("ada\0coder"), Scope(""))
@@ -194,6 +195,9 @@ class TurnsContract:
         beside = [item.turn.text for item in memory.items(ADA, near) if item.turn]
         assert beside == ["How many hives?", "Eleven hives"]
         assert memory.items(ADA, [10_000]) == []
+        newest = memory.items(ADA, memory.newest(ADA, "t1", 2))
+        assert [item.text for item in newest] == ["过敏的花生", "Lovely"]
+        assert memory.newest(ADA, "t3", 2) == memory.newest(OTHERS[0], "t1", 2) == []
 
     def test_many_writers_of_a_thread_keep_every_turn_once(
         self, memory: MemoryStore, reopen: Reopen
@@ -772,21 +776,28 @@ class RacesContract:
         with ThreadPoolExecutor(2) as pool:
             for number in range(self.ROUNDS):
                 scope = Scope(f"{how} {number}")
-                memory.capture(scope, "t1", [said("I love Rome", "u1"), said("I love Bern", "u2")])
-                done(memory, put(fact("rome", "Loves Rome", ("u1", "love Rome"))), scope=scope)
-                memory.note(scope, "t1", now=at(0), debounce_s=0, max_wait_s=0)
+                prepare(memory, scope)
                 gate = Barrier(2)
                 delays = [chance.random() * 0.004 for _ in range(6)]
-                learning = pool.submit(_learn, other, scope, gate, delays)
-                deleting = pool.submit(_delete, memory, scope, gate, chance.random() * 0.012, how)
+                learning = pool.submit(learn, other, scope, gate.wait, delays)
+                deleting = pool.submit(
+                    delete, memory, scope, gate.wait, chance.random() * 0.012, how
+                )
                 learning.result()
                 deleting.result()
-                _check(memory, scope, how)
+                check(memory, scope, how)
 
 
-def _learn(memory: MemoryStore, scope: Scope, gate: Barrier, delays: Sequence[float]) -> None:
+def prepare(memory: MemoryStore, scope: Scope) -> None:
+    """Let there be something to learn from, and something to delete."""
+    memory.capture(scope, "t1", [said("I love Rome", "u1"), said("I love Bern", "u2")])
+    done(memory, put(fact("rome", "Loves Rome", ("u1", "love Rome"))), scope=scope)
+    memory.note(scope, "t1", now=at(0), debounce_s=0, max_wait_s=0)
+
+
+def learn(memory: MemoryStore, scope: Scope, gate: Gate, delays: Sequence[float]) -> None:
     """Learn from turns once, and try again to commit it, as a worker does."""
-    gate.wait()
+    gate()
     job = memory.lease(now=at(1), lease_s=999, worker="w")
     turns = memory.turns(scope, "t1")
     for delay in delays:
@@ -809,8 +820,9 @@ def _learn(memory: MemoryStore, scope: Scope, gate: Barrier, delays: Sequence[fl
         memory.finish(job, now=at(3))
 
 
-def _delete(memory: MemoryStore, scope: Scope, gate: Barrier, delay: float, how: str) -> None:
-    gate.wait()
+def delete(memory: MemoryStore, scope: Scope, gate: Gate, delay: float, how: str) -> None:
+    """Forget, clear or edit, as a user does."""
+    gate()
     time.sleep(delay)
     if how == "forget":
         forget(memory, "rome", scope=scope)
@@ -825,7 +837,8 @@ def _delete(memory: MemoryStore, scope: Scope, gate: Barrier, delay: float, how:
         break
 
 
-def _check(memory: MemoryStore, scope: Scope, how: str) -> None:
+def check(memory: MemoryStore, scope: Scope, how: str) -> None:
+    """See that the user won."""
     told = repr(everything(memory, scope))
     facts = memory.facts(scope, statuses=None)
     if how == "edit":
