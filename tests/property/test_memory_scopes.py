@@ -71,7 +71,7 @@ def undo(memory: MemoryStore, scope: Scope, _mark: str, number: int, whole: bool
 
 def work(memory: MemoryStore, scope: Scope, mark: str, thread: str) -> None:
     memory.note(scope, thread, now=at(1), debounce_s=1, max_wait_s=2)
-    memory.set_mode(scope, thread, mark)
+    memory.set_mode(scope, thread, "incognito" if mark == "alpha" else "read_only")
 
 
 def acts() -> st.SearchStrategy[tuple[Act, tuple[object, ...]]]:

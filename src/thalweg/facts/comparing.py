@@ -16,13 +16,15 @@ from thalweg.facts.statements import (
     value_key,
     value_words,
 )
-from thalweg.facts.statements.attributes import attribute_key, is_single
+from thalweg.facts.statements.attributes import attribute_key, is_known, is_single
 from thalweg.facts.statements.contrasts import contrast
 from thalweg.facts.statements.english.wording import REST_FREE
 from thalweg.facts.statements.kinds import kind_of
 from thalweg.facts.values import Fact
 from thalweg.facts.wordings import (
     are_apart,
+    are_siblings,
+    both_happened,
     changed_value,
     contradicts,
     ends,
@@ -31,6 +33,7 @@ from thalweg.facts.wordings import (
     is_none,
     is_of_another_time,
     is_of_one,
+    is_quantity,
     say_the_same,
 )
 
@@ -83,8 +86,27 @@ def is_possible(earlier: Fact, later: Fact, relation: Literal["same", "update"])
         return False
     if relation == "same":
         return not flips(first, second) and hard_values(first) == hard_values(second)
-    is_one_matter = first.attribute == second.attribute or first.anchors & second.anchors
-    return bool(is_one_matter) and not second.is_additional
+    if second.is_additional or not (
+        first.attribute == second.attribute or first.anchors & second.anchors
+    ):
+        return False
+    return second.has_cue or _may_be_replaced(_learned(earlier), _learned(later), first, second)
+
+
+def _may_be_replaced(
+    told: Claim | None, retold: Claim | None, first: Statement, second: Statement
+) -> bool:
+    """Say whether a value may take another's place although nothing is said of a change."""
+    if told is None or retold is None:
+        return True
+    if told.attribute != retold.attribute:
+        return False
+    if is_quantity(told.value) and is_quantity(retold.value):
+        return True
+    if is_known(told.attribute):
+        return True
+    happened = both_happened(first, second) or are_siblings(told.value, retold.value)
+    return told.is_single and not happened
 
 
 def _learned(fact: Fact) -> Claim | None:
@@ -118,7 +140,12 @@ def _by_fields(told: Claim, retold: Claim, first: Statement, second: Statement) 
         return _of_one_value(told, first, second, opposed)
     if say_the_same(first, second):
         return _SAME_WORDS
-    return (_of_one_slot if told.is_single else _of_several)(told, retold, first, second, opposed)
+    counted = is_quantity(told.value) and is_quantity(retold.value)
+    is_open = not is_known(told.attribute) and not counted
+    if is_open and (both_happened(first, second) or are_siblings(told.value, retold.value)):
+        return Comparison("other", f"both happened, or more than {told.attribute} differs")
+    compared = _of_one_slot if told.is_single or counted else _of_several
+    return compared(told, retold, first, second, opposed)
 
 
 def _of_one_value(
@@ -151,7 +178,7 @@ def _of_one_slot(
     """Compare two values of an attribute that has one at a time."""
     if opposed or second.is_additional:
         return Comparison("other", opposed or "told to hold beside it")
-    tells_less = value_words(retold.value) < value_words(told.value)
+    tells_less = frozenset() < value_words(retold.value) < value_words(told.value)
     if tells_less and not second.has_cue and first.polarity == second.polarity:
         return Comparison("same", f"{told.attribute}, told with fewer words")
     return _was_and_is(told.attribute, told.value, retold.value)

@@ -66,9 +66,7 @@ def pack(
     sections = room.take_profile(profile or Profile())
     stated = [one for one in ranked if _is_stated(one.item)]
     room.take(stated, int(budget * STATED_SHARE))
-    while room.take(ranked, budget):
-        # A heading is paid for now that was too much for what came before.
-        pass
+    room.take(ranked, budget)
     return room.packed(ranked, sections)
 
 
@@ -101,13 +99,8 @@ class _Room:
                 kept.append(section)
         return Profile(tuple(kept))
 
-    def take(self, ranked: Iterable[Ranked], share: int) -> bool:
-        """Take what fits, best first, until a share of the budget is used.
-
-        Returns:
-            Whether something was taken after something that had no room.
-        """
-        was_short = took_later = False
+    def take(self, ranked: Iterable[Ranked], share: int) -> None:
+        """Take what fits, best first, until a share of the budget is used."""
         for one in ranked:
             known = self._fates.get(one.item.number)
             if known is not None and known.fate != "no room":
@@ -128,9 +121,6 @@ class _Room:
                 self._left -= cost
                 self._days.add(shown.day)
                 self._told.add(one.item, shown)
-            took_later = took_later or (was_short and fate == "shown")
-            was_short = was_short or fate == "no room"
-        return took_later
 
     def _line(self, item: Item) -> Line:
         if (known := self._lines.get(item.number)) is None:

@@ -58,7 +58,8 @@ class Turn:
 
     thread: str
     seq: int
-    """Place among the turns that memory has of this thread, from 0, without gaps."""
+    """Place among the turns that memory has of this thread, from 0. Those that were forgotten
+    leave gaps."""
     role: Literal["user", "assistant"]
     text: str
     """The speaker's own words: quotations and pasted text left out (see `own_words`)."""

@@ -9,7 +9,7 @@ from thalweg.facts.statements.tables import chinese_words, english_words
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _HARD = frozenset(("number", "count", "date", "time", "version", "email", "url", "path"))
-_NONE = re.compile(r"^(?:no|none|not|without|nothing|never)\b|^(?:没有|无|不再|没)|\bno$")
+_NONE = re.compile(r"^(?:no|none?|not|without|nothing|never)\b|^(?:没有|[毫并]?无|不再|没)|\bno$")
 
 
 def hard_values(statement: Statement) -> frozenset[str]:
@@ -20,6 +20,32 @@ def hard_values(statement: Statement) -> frozenset[str]:
 def is_none(value: str) -> bool:
     """Say whether a folded value says that there is none."""
     return bool(_NONE.search(value))
+
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*$|^[零一二三四五六七八九十百千万两]+$")
+
+
+def is_quantity(value: str) -> bool:
+    """Say whether a folded value is a bare number: of something that is counted."""
+    return bool(_NUMBER.match(value))
+
+
+def are_siblings(one: str, other: str) -> bool:
+    """Say whether two values have several parts each, and differ in a number and in the rest.
+
+    What is brought up to date keeps something: `40 in Bern` becomes `45 in Bern`.
+    """
+    kept, new = value_words(one) - value_words(other), value_words(other) - value_words(one)
+    return all(
+        any(map(is_quantity, part)) and not all(map(is_quantity, part)) for part in (kept, new)
+    )
+
+
+def both_happened(first: Statement, second: Statement) -> bool:
+    """Say whether two statements tell what happened: neither takes the place of the other."""
+    if second.has_cue:
+        return False
+    return first.modality == "past" or (first.is_event and second.is_event)
 
 
 def flips(first: Statement, second: Statement) -> bool:

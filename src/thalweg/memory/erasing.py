@@ -59,10 +59,11 @@ def erase(
         now: The time.
         at: The same in microseconds.
     """
-    _facts(scoped, planned)
-    _turns(scoped, planned.turns)
     if selection.everything:
-        scoped.index.clear()
+        _all(scoped)
+    else:
+        _facts(scoped, planned)
+        _turns(scoped, planned.turns)
     for name in planned.sections:
         scoped.write(name, None)
     _log(scoped, planned)
@@ -74,6 +75,13 @@ def erase(
     _jobs(scoped, selection, at)
     told = f"forgot {len(planned.gone)} facts and {len(planned.turns)} turns"
     operations.log(scoped, (), actor="user", now=now, why=told)
+
+
+def _all(scoped: Scoped) -> None:
+    """Take every fact and turn out at once: one by one, the index would be written for each."""
+    scoped.index.clear()
+    for table in ("memory_fact", "memory_turn"):
+        scoped.db.run(f"DELETE FROM {table} WHERE scope = ?", (scoped.id,))  # noqa: S608 (ours)
 
 
 def _facts(scoped: Scoped, planned: forgetting.Plan) -> None:

@@ -50,7 +50,7 @@ class Lengths:
             recent: The row under `LENGTHS`.
         """
         known = read_times(recent.recent)
-        blocks = self._blocks(numbers)
+        blocks = self._blocks([number for number in numbers if number not in known])
         return {n: known.get(n) or blocks[n >> _BITS][n & _IN_ROW] for n in numbers}
 
     def _blocks(self, numbers: Iterable[int]) -> dict[int, bytes]:

@@ -8,7 +8,7 @@ from threading import local
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from thalweg.errors import StaleWriteError
+from thalweg.errors import ConfigError, StaleWriteError
 from thalweg.facts.changes import Change, Put
 from thalweg.facts.found import Found, Item
 from thalweg.facts.told import Told
@@ -242,8 +242,13 @@ class TableMemory(ABC):
 
     def _near(self, scoped: Scoped, vector: bytes, found: Found) -> Mapping[int, float]:
         if self._nearest is None:
-            from thalweg.memory.nearest import Nearest  # noqa: PLC0415 (an extra)
-
+            try:
+                from thalweg.memory.nearest import Nearest  # noqa: PLC0415 (an extra)
+            except ModuleNotFoundError as error:
+                if error.name != "numpy":
+                    raise
+                problem = "vectors are compared with NumPy, which is not installed"
+                raise ConfigError("embed", problem, "pip install 'thalweg[vectors]'") from None
             self._nearest = Nearest()
         return self._nearest.find(scoped.index.vectors, vector, _NEAR, sorted(found.lengths))
 

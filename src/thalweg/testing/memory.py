@@ -196,6 +196,9 @@ class TurnsContract:
         beside = [item.turn.text for item in memory.items(ADA, near) if item.turn]
         assert beside == ["How many hives?", "Eleven hives"]
         assert memory.items(ADA, [10_000]) == []
+        newest = memory.items(ADA, memory.newest(ADA, "t1", 2))
+        assert [item.text for item in newest] == ["过敏的花生", "Lovely"]
+        assert memory.newest(ADA, "t3", 2) == memory.newest(OTHERS[0], "t1", 2) == []
 
     def test_many_writers_of_a_thread_keep_every_turn_once(
         self, memory: MemoryStore, reopen: Reopen

@@ -59,6 +59,16 @@ def test_what_was_written_or_removed_since_is_seen(index: Index) -> None:
     assert near(kept, index) == {3: 0.0, 4: 0.8}
 
 
+def test_an_item_that_was_only_removed_is_found_no_more(index: Index) -> None:
+    """Nothing need be written for that to be seen."""
+    kept = nearest_module.Nearest()
+    near(kept, index)
+
+    index.remove({1: ["word0"]})
+
+    assert near(kept, index) == {2: 0.6, 3: 0.0}
+
+
 def test_a_vector_of_another_length_is_passed_over(index: Index) -> None:
     """Another model made it."""
     index.vectors.put({4: vector(1, 0, 0)})

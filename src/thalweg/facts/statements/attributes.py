@@ -65,6 +65,11 @@ _ALONE_STEMS = frozenset(map(stem, MULTIPLE_ALONE))
 
 
 @lru_cache(maxsize=1 << 10)
+def is_known(key: str) -> bool:
+    """Say whether the tables tell that an attribute, as `attribute_key` folds it, has one value."""
+    return key in _SINGLE_NAMES
+
+
 def is_single(attribute: str) -> bool:
     """Say whether an attribute has one value at a time.
 

@@ -88,7 +88,7 @@ _ENDS = (
     re.compile(r".+ (?:instead of|rather than|in plac of) (?P<o>.+)$"),
     re.compile(r"(?:.* )?(?:" + folded("replace|swap") + r") (?P<o>.+?) (?:with|by|for) .+$"),
     re.compile(r"(?:^|.* )" + folded("take over") + r" .* from (?P<o>\S+)$"),
-    re.compile(r"(?:.* )?not (?P<o>\S+(?: \S+){0,3})$"),
+    re.compile(r"(?:(?:user|team|it) )?not (?P<o>\S+(?: \S+){0,3})$"),
 )
 
 
