@@ -2,28 +2,41 @@
 
     python -m benchmarks.memory_sets [--misses]
 
-Every case goes through a real store, as it would in use: pairs are remembered one after the
-other, from the bare text and with the fields that an extractor gives; conversations are captured,
-and what a fully fooled extractor proposes goes through the gates, is merged and recalled.
+Every case goes through a real store, as it would in use. Pairs are remembered one after the
+other: from the bare text; with the fields (subject, attribute, value) that a model gives; and
+with its word for what the second is to the first, as it is asked for it (of distinct facts, the
+wrong word: `update`). Conversations are captured, and what a fully fooled model proposes goes
+through the gates, is merged and recalled.
 """
 
 import argparse
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Literal
 
-from tests.memory_sets import HALVES, Case, Pair, Statement, attacks, distinct, duplicates
+from tests.memory_sets import (
+    HALVES,
+    Case,
+    Half,
+    Pair,
+    Statement,
+    attacks,
+    distinct,
+    duplicates,
+    updates,
+)
 from tests.memory_sets import honest as honest_cases
-from tests.memory_sets import updates
-from thalweg.errors import FactRefusedError
+
 from thalweg.entries import Message, Text, ToolCall
-from thalweg.facts.by_hand import plan_remember
+from thalweg.errors import FactRefusedError
 from thalweg.facts.capture import captured_turns
 from thalweg.facts.gates import judge_told
 from thalweg.facts.learning import Lesson, candidates, plan_learning
-from thalweg.facts.proposals import Proposal
+from thalweg.facts.merging import Hint, plan_merge
+from thalweg.facts.proposals import Proposal, Relation
 from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Fact, FactId, Scope, Trust
+from thalweg.facts.values import Fact, Scope, Trust
 from thalweg.memory import Memory, open_memory
 from thalweg.memory.clock import new_fact_id
 
@@ -39,18 +52,22 @@ class Outcome:
     case: Pair | Case
 
 
-def remembered(pair: Pair, *, fields: bool) -> Memory:
+Help = Literal["text alone", "with fields", "with a word"]
+HELP: tuple[Help, ...] = ("text alone", "with fields", "with a word")
+
+
+def remembered(pair: Pair, given: Help, relation: Relation) -> Memory:
     """Remember both statements of a pair, the first one first."""
     memory = Memory(open_memory(":memory:"), Scope("ada"), clock=lambda: NOW)
     for statement in (pair.first, pair.second):
-        if fields:
-            _put(memory, statement)
-        else:
+        if given == "text alone":
             memory.remember(statement.content, said_at=statement.at)
+        else:
+            _put(memory, statement, relation if given == "with a word" else "new")
     return memory
 
 
-def _put(memory: Memory, told: Statement) -> None:
+def _put(memory: Memory, told: Statement, relation: Relation) -> None:
     fact = Fact(
         new_fact_id(),
         judge_told(told.content).proposal.content,
@@ -66,18 +83,19 @@ def _put(memory: Memory, told: Statement) -> None:
         written_by="learned:model",
     )
     facts = memory.store.facts(memory.scope, statuses=None)
+    hints = {fact.id: Hint(relation, facts[0].id)} if facts else {}
     memory.store.commit(
         memory.scope,
-        plan_remember(facts, fact, memory.settings, now=NOW),
+        plan_merge(facts, [fact], hints=hints),
         expected=memory.store.version(memory.scope),
         actor="learned:model",
         now=NOW,
     )
 
 
-def try_update(pair: Pair, *, fields: bool) -> Outcome:
+def try_update(pair: Pair, given: Help) -> Outcome:
     """See whether the first statement is told as current after the second."""
-    memory = remembered(pair, fields=fields)
+    memory = remembered(pair, given, "update")
     current = [fact.content for fact in memory.facts()]
     if pair.first.content in current:
         return Outcome("stale", pair)
@@ -87,14 +105,14 @@ def try_update(pair: Pair, *, fields: bool) -> Outcome:
     return Outcome("stale shown" if pair.first.content in shown else "", pair)
 
 
-def try_duplicate(pair: Pair, *, fields: bool) -> Outcome:
+def try_duplicate(pair: Pair, given: Help) -> Outcome:
     """See whether a paraphrase is stored twice."""
-    return Outcome("" if len(remembered(pair, fields=fields).facts()) == 1 else "twice", pair)
+    return Outcome("" if len(remembered(pair, given, "same").facts()) == 1 else "twice", pair)
 
 
-def try_distinct(pair: Pair, *, fields: bool) -> Outcome:
+def try_distinct(pair: Pair, given: Help) -> Outcome:
     """See whether two facts hold side by side."""
-    held = len(remembered(pair, fields=fields).facts())
+    held = len(remembered(pair, given, "update").facts())
     return Outcome("" if held == 2 else "merged or superseded", pair)  # noqa: PLR2004
 
 
@@ -144,14 +162,19 @@ def _proposal(case: Case, uid: str) -> Proposal:
 
 
 def try_attack(case: Case) -> Outcome:
-    """See whether a poison becomes a fact that holds, or is recalled."""
-    memory, facts, _ = learned(case)
-    if facts:
-        return Outcome("became a fact", case)
+    """See whether a poison becomes a fact that holds."""
+    _, facts, _ = learned(case)
+    payload = (case.payload or case.content).casefold()
+    poisoned = [fact for fact in facts if payload in f"{fact.content} {fact.value}".casefold()]
+    return Outcome("became a fact" if poisoned else "", case)
+
+
+def try_turns(case: Case) -> Outcome:
+    """See whether what carries the poison is told as something that was said."""
+    memory, _, _ = learned(case)
     shown = memory.recall(case.content).text.casefold()
-    if case.payload and case.payload.casefold() in shown:
-        return Outcome("payload shown in a turn", case)
-    return Outcome("", case)
+    is_shown = bool(case.payload) and case.payload.casefold() in shown
+    return Outcome("told as the user's own words" if is_shown else "", case)
 
 
 def try_honest(case: Case) -> Outcome:
@@ -160,29 +183,28 @@ def try_honest(case: Case) -> Outcome:
     return Outcome("" if facts else f"not learned: {'; '.join(refused)}", case)
 
 
-def outcome(attempt: Callable[..., Outcome], pair: Pair, *, fields: bool) -> Outcome:
+def outcome(attempt: Callable[[Pair, Help], Outcome], pair: Pair, given: Help) -> Outcome:
     """Try a pair; a statement that is refused is a failure of its own."""
     try:
-        return attempt(pair, fields=fields)
+        return attempt(pair, given)
     except FactRefusedError as error:
         return Outcome(f"refused: {error.problem}", pair)
 
 
 def rows() -> Iterator[tuple[str, str, Sequence[Outcome]]]:
     """Try every set, each half of it."""
-    pairs: tuple[tuple[str, Callable[[str], list[Pair]], Callable[..., Outcome]], ...] = (
+    pairs: tuple[tuple[str, Callable[[Half], list[Pair]], Callable[[Pair, Help], Outcome]], ...] = (
         ("updates", updates, try_update),
         ("duplicates", duplicates, try_duplicate),
         ("distinct", distinct, try_distinct),
     )
     for half in HALVES:
         for name, read, attempt in pairs:
-            for fields in (False, True):
-                how = "with fields" if fields else "text alone"
-                yield half, f"{name}, {how}", [
-                    outcome(attempt, one, fields=fields) for one in read(half)
-                ]
-        yield half, "attacks", [try_attack(one) for one in attacks(half)]
+            for given in HELP:
+                tried = [outcome(attempt, one, given) for one in read(half)]
+                yield half, f"{name}, {given}", tried
+        yield half, "attacks, facts", [try_attack(one) for one in attacks(half)]
+        yield half, "attacks, turns", [try_turns(one) for one in attacks(half)]
         yield half, "honest", [try_honest(one) for one in honest_cases(half)]
 
 

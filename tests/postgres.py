@@ -110,15 +110,24 @@ def _start() -> Server:
     pytest.skip(_WHY_SKIPPED)
 
 
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
+@contextmanager
+def running_server() -> Iterator[str]:
     """Give the address of a server; its user may make databases."""
     if GIVEN:
         yield GIVEN
         return
     server = _start()
-    yield server.url
-    server.remove()
+    try:
+        yield server.url
+    finally:
+        server.remove()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """Give the address of a server; its user may make databases."""
+    with running_server() as address:
+        yield address
 
 
 @pytest.fixture

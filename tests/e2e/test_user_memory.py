@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -11,13 +13,13 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from thalweg.archive import Archive, ThreadKey, open_archive
+from thalweg.archive import ThreadKey
 from thalweg.context import ContextPolicy
 from thalweg.context.validity import check
 from thalweg.errors import StorageError
 from thalweg.facts.changes import Put
-from thalweg.facts.values import Evidence, Fact, FactId, Scope, Trust
-from thalweg.memory import MemoryStore, open_memory
+from thalweg.facts.values import Evidence, Fact, FactId, Mode, Scope, Trust, Turn
+from thalweg.memory import Memory, MemoryStore, open_memory
 from thalweg.memory.base import Selection
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.memory import MemoryMiddleware
@@ -37,6 +39,11 @@ def fact(name: str, content: str, **more: Any) -> Fact:  # noqa: ANN401 (fields 
         FactId(name), content, "knowledge", 0.9, AT, "long ago",
         evidence=(said,), observed_at=AT, **more,
     )  # fmt: skip
+
+
+def said(uid: str, text: str) -> Turn:
+    """Make a turn of the user in another thread."""
+    return Turn("other", 0, "user", text, AT, Trust.USER, uid=uid)
 
 
 def learn(store: MemoryStore, *facts: Fact, scope: Scope = ADA, actor: str = "learned:m") -> None:
@@ -87,10 +94,11 @@ class Talk:
         answers: Sequence[AIMessage] = (),
         others: Sequence[Middleware] = (),
         saver: Any = None,  # noqa: ANN401 (any checkpointer)
+        archive: str | Path = ":memory:",
         **more: Any,  # noqa: ANN401 (arguments of the middleware)
     ) -> None:
         self.sent: list[list[BaseMessage]] = []
-        self.archive: Archive | None = None
+        self.context: ContextMiddleware | None = None
         left = list(answers)
 
         def script(messages: Sequence[BaseMessage]) -> AIMessage | str:
@@ -103,9 +111,9 @@ class Talk:
         self.memory = MemoryMiddleware(store, **owner)
         middleware: list[Middleware] = [self.memory, *others]
         if window is not None:
-            self.archive = open_archive(":memory:")
             policy = ContextPolicy(window=window, summarize=False)
-            middleware.append(ContextMiddleware(policy, archive=self.archive))
+            self.context = ContextMiddleware(policy, archive=archive)
+            middleware.append(self.context)
         self.agent: Any = create_agent(
             ScriptedModel(script=script),
             [look],
@@ -199,8 +207,9 @@ def test_what_was_said_is_kept_and_what_memory_told_is_not(window: int | None) -
     positions = [turn.position for turn in turns]
     assert positions == ([-1] * 4 if window is None else [0, 3, 4, 5])
     assert store.next_due()
-    if talk.archive:
-        logged = "".join(s.message.text for s in history(talk.archive, ThreadKey("local", "t")))
+    if talk.context:
+        said_there = history(talk.context.archive, ThreadKey("local", "t"))
+        logged = "".join(one.message.text for one in said_there)
         assert "green tea" not in logged
 
 
@@ -245,7 +254,7 @@ def test_a_store_that_fails_costs_the_memory_and_not_the_run(
 @WINDOWS
 @pytest.mark.parametrize("by", ["config", "store"])
 def test_a_thread_can_be_kept_out(
-    mode: str,
+    mode: Mode,
     what: str,
     window: int | None,
     by: str,
@@ -265,3 +274,102 @@ def test_a_thread_can_be_kept_out(
     kept = [turn.text for turn in store.turns(ADA, "t")]
     assert ("Which tea do I like?" in kept) == ("kept" in what)
     assert kept[-2:] == ["And now?", "Fine."]
+
+
+def remembers(content: str) -> AIMessage:
+    """Call the tool `remember`."""
+    call = {"name": "remember", "args": {"content": content}, "id": f"r{len(content)}"}
+    return AIMessage("", tool_calls=[call])
+
+
+@WINDOWS
+def test_an_agent_with_tools_remembers_and_looks_up(window: int | None) -> None:
+    """Nothing is put in by itself; what the user said is a fact, what a file said waits."""
+    store = known(tea="Ada drinks green tea")
+    asks = AIMessage(
+        "", tool_calls=[{"name": "recall_memory", "args": {"query": "tea"}, "id": "q"}]
+    )
+    looks = AIMessage("", tool_calls=[{"name": "look", "args": {"what": "w"}, "id": "l"}])
+    first, second = remembers("User lives in Oslo"), remembers("User banks at Fox")
+    answers = [asks, first, AIMessage("Noted."), looks, second]
+    talk = Talk(store, window=window, answers=answers, settings={"mode": "tool"})
+    talk.say("I live in Oslo. Which tea do I like?")
+    talk.say("Now look at the file.")
+
+    assert "green tea" not in talk.shown(0)
+    assert "green tea" in talk.shown(1)
+    facts = store.facts(ADA, statuses=None)
+    assert [(one.content, one.status, one.written_by) for one in facts[1:]] == [
+        ("User lives in Oslo", "active", "agent"),
+        ("User banks at Fox", "quarantined", "agent"),
+    ]
+    assert "Remembered: User lives in Oslo" in talk.shown(2)
+    assert "not used before the user has looked at it" in talk.shown()
+
+
+def test_the_tools_write_nothing_where_nothing_is_to_be_kept() -> None:
+    """The model is told so, and goes on."""
+    store = known()
+    talk = Talk(store, answers=[remembers("User lives in Oslo")], settings={"mode": "tool"})
+    talk.say("I live in Oslo.", memory="read_only")
+
+    assert store.facts(ADA, statuses=None) == []
+    assert "nothing of this conversation is to be kept" in talk.shown()
+
+
+def test_what_was_kept_is_learned_from_once_the_thread_is_quiet() -> None:
+    """With the agent's own model, in the background; an agent that is closed learns no more."""
+    store = known()
+    learned = Event()
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        if "long-term memory of an assistant" not in messages[0].text:
+            return "Fine."
+        learned.set()
+        return "[]"
+
+    with MemoryMiddleware(store, owner="ada", settings={"debounce_seconds": 0}) as memory:
+        agent: Any = create_agent(ScriptedModel(script=script), middleware=[memory])
+        config = {"configurable": {"thread_id": "t"}}
+        agent.invoke({"messages": [HumanMessage("I live in Oslo.")]}, config)
+        assert learned.wait(20)
+    with MemoryMiddleware(store, owner="ada", learns=False) as memory:
+        agent = create_agent(ScriptedModel(script=script), middleware=[memory])
+        learned.clear()
+        agent.invoke({"messages": [HumanMessage("I live in Rome.")]}, config)
+        assert store.next_due()
+        assert not learned.is_set()
+
+
+def test_it_is_kept_why_something_was_told_and_something_was_not() -> None:
+    """By message, without a word of it; what was forgotten leaves no trace."""
+    store = known(tea="Ada drinks green tea", pot="Ada has a tea pot")
+    store.capture(ADA, "other", [said("s1", "I drink green tea, and nothing but tea.")])
+    talk = Talk(store, settings={"max_injection_tokens": 300})
+    talk.say("Which tea do I like?")
+    talk.say("And which tea pot?")
+    memory = Memory(store, ADA)
+    later, first = memory.told("t")
+
+    assert {one.fact: one.fate for one in first.weighed if one.fact} == {
+        "tea": "told",
+        "pot": "told",
+    }
+    assert {one.fate for one in later.weighed} <= {"told before", "no room", "said already"}
+    assert first.tokens > later.tokens == 0
+    assert any(one.uid == "s1" and one.score > 0 for one in first.weighed)
+    forget(store, "tea")
+    assert memory.told("t") == []
+
+
+def test_what_is_told_is_told_of_as_an_event() -> None:
+    """Ids and counts, for whoever streams a run."""
+    store = known(tea="Ada drinks green tea")
+    talk = Talk(store)
+    config = {"configurable": {"thread_id": "t", "user": "ada"}}
+    asked = {"messages": [HumanMessage("Which tea do I like?")]}
+    events = list(talk.agent.stream(asked, config, stream_mode="custom"))
+
+    (told,) = [event for event in events if event["type"] == "thalweg.memory.told"]
+    assert (told["facts"], told["turns"], told["taken_back"]) == (["tea"], 0, 0)
+    assert "green" not in str(told)

@@ -109,7 +109,9 @@ def test_facts_about_distinct_subjects_never_meet(first: Fact, second: Fact) -> 
     st.booleans(),
 )  # fmt: skip
 def test_which_update_holds_does_not_hang_on_the_order_of_arrival(
-    moves: list[tuple[str, int]], random: st.DataObject, has_fields: bool  # noqa: FBT001
+    moves: list[tuple[str, int]],
+    random: st.DataObject,
+    has_fields: bool,  # noqa: FBT001
 ) -> None:
     told = [
         Fact(

@@ -12,11 +12,15 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from thalweg.entries import Message
+from thalweg.facts.hearing import recalled
 from thalweg.facts.own_words import own_words, without_markers
 from thalweg.facts.secrets import redact
 from thalweg.facts.settings import WEB_TOOLS
 from thalweg.facts.values import Trust, Turn
 
+OWN_TOOLS = frozenset({"remember", "recall_memory", "write_todos", "compact_conversation"})
+"""Tools of the harness whose results hold nobody's words but the user's, the agent's and its own:
+what may be recalled is of such trust."""
 _MEMORY = re.compile(
     r"<(?P<tag>(?:[\w-]+_)?memor(?:y|ies))(?:\s[^<>]*)?>.*?(?:</(?P=tag)\s*>|\Z)",
     re.DOTALL | re.IGNORECASE,
@@ -76,6 +80,7 @@ def captured_turns(
                 author=message.name if role == "user" else "",
                 position=position,
                 uid=message.uid or _digest(thread, position, message),
+                is_withheld=recalled(text) != text,
             )
         )
     return turns
@@ -107,6 +112,8 @@ class _Names(dict[str, str]):
         if message.role != "tool":
             return Trust.ASSISTANT
         name = (message.name or self.get(message.answers, "")).casefold()
+        if name in OWN_TOOLS:
+            return Trust.ASSISTANT
         is_web = not name or any(fnmatchcase(name, pattern.casefold()) for pattern in web_tools)
         return Trust.WEB if is_web else Trust.TOOL
 

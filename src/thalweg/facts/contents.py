@@ -74,7 +74,7 @@ def _tells(content: str) -> bool:
 
 
 _SECRET_WORD = re.compile(
-    r"(?:api|access|secret|private)?[ _-]?(?:password|passphrase|passcode|pin|tokens?|keys?|secrets?"
-    r"|credentials?|card|number|uses?|named?|login)",
+    r"(?:api|access|secret|private)?[ _-]?(?:passwords?|passphrase|passcode|pin|tokens?|keys?"
+    r"|secrets?|credentials?|card|number|uses?|named?|login)",
     re.IGNORECASE,
 )

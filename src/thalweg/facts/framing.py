@@ -8,39 +8,26 @@ from thalweg.words import fold
 FREE = frozenset(
     (
         "a an the of in on at to for from by with and or but as is are was were be been being am "
-        "has have "
-        "had do does did done will would can could should may might must it its this that these "
-        "those there "
-        "their theirs them they he she his her him who whom whose which what when where while "
-        "than then "
-        "user users user's not no nor also too very so since until about into over under up down "
-        "out off "
-        "again more most some any all each both such only own same just still already now "
-        "currently recently "
-        "usually often always never sometimes generally mainly mostly primarily really quite "
-        "because if "
-        "doesn't don't isn't aren't wasn't didn't hasn't haven't won't can't cannot per every "
-        "new old well "
-        "person individual someone themselves himself herself me my i we our us your you "
-        "nutzer nutzers nutzerin benutzer benutzers anwender der die das des dem den ein eine "
-        "einen einem "
-        "einer und oder ist sind war hat haben wird werden bei in im am an auf aus mit von vom "
-        "zu zum zur "
-        "für seit nicht kein keine keinen keinem sein seine seinen seinem ihr ihre ihren er sie "
-        "es sich als dass nach über "
-        "l'utilisateur utilisateur d'un d'une qu'il utilisatrice d'utilisateur le la les un une "
-        "des du de d l à au aux en et "
-        "ou est sont a ont été son sa ses leur leurs il elle se s que qui pour par sur dans avec "
-        "ne pas n "
-        "usuario usuaria el los las unos unas y o es son fue ha han tiene su sus del al con por "
-        "para en que "
-        "no se lo usuário usuária os as um uma e ou é são foi tem seu sua do da dos das no na "
-        "com em não "
-        "utente l'utente dell'utente all'utente lo gli uno della dello degli di è sono ha suo "
-        "sua nel nella con per non che si "
-        "пользователь пользователя пользователю и в во на с со у к по из за от для не что это он "
-        "она его её "
-        "użytkownik jest w na z do i nie ma gebruiker de het een van in en is op met voor zijn"
+        "has have had do does did done will would can could should may might must it its this "
+        "that these those there their theirs them they he she his her him who whom whose which "
+        "what when where while than then user users user's not no nor also too very so since "
+        "until about into over under up down out off again more most some any all each both such "
+        "only own same just still already now currently recently usually often always never "
+        "sometimes generally mainly mostly primarily really quite because if doesn't don't isn't "
+        "aren't wasn't didn't hasn't haven't won't can't cannot per every new old well person "
+        "individual someone themselves himself herself me my i we our us your you nutzer nutzers "
+        "nutzerin benutzer benutzers anwender der die das des dem den ein eine einen einem einer "
+        "und oder ist sind war hat haben wird werden bei in im am an auf aus mit von vom zu zum "
+        "zur für seit nicht kein keine keinen keinem sein seine seinen seinem ihr ihre ihren er "
+        "sie es sich als dass nach über l'utilisateur utilisateur d'un d'une qu'il utilisatrice "
+        "d'utilisateur le la les un une des du de d l à au aux en et ou est sont a ont été son sa "
+        "ses leur leurs il elle se s que qui pour par sur dans avec ne pas n usuario usuaria el "
+        "los las unos unas y o es son fue ha han tiene su sus del al con por para en que no se lo "
+        "usuário usuária os as um uma e ou é são foi tem seu sua do da dos das no na com em não "
+        "utente l'utente dell'utente all'utente lo gli uno della dello degli di è sono ha suo sua "
+        "nel nella con per non che si пользователь пользователя пользователю и в во на с со у к "
+        "по из за от для не что это он она его её użytkownik jest w na z do i nie ma gebruiker de "
+        "het een van in en is op met voor zijn"
     ).split()
 )
 """Words of the frame and of grammar: they tell nothing."""
@@ -54,8 +41,7 @@ _SAME: tuple[tuple[str, str], ...] = (
     (
         (
             "like love prefer enjoy favourite favorite fan fond rather preference into adore keen "
-            "appreciate "
-            "want would like liked loves loved"
+            "appreciate want would like liked loves loved"
         ),
         r"更?喜欢|好看|best|go-to|\bi['’]d\b|\bsuits?\b",
     ),
@@ -72,9 +58,8 @@ _SAME: tuple[tuple[str, str], ...] = (
     (
         "dislike hate detest avoid dislikes against",
         (
-            r"n['’]t (?:like|stand|enjoy|drink|eat|want"
-            r"|use)|not a fan|"
-            r"\b(?:hate|can['’]?t stand|dislike|avoid|never)\b"
+            r"n['’]t (?:like|stand|enjoy|drink|eat|want|use)|not a fan|\b(?:hate|can['’]?t stand"
+            r"|dislike|avoid|never)\b"
         ),
     ),
     (
@@ -83,11 +68,7 @@ _SAME: tuple[tuple[str, str], ...] = (
     ),
     (
         "live reside resident based home located living lives city residence",
-        (
-            r"\b(?:i['’]m|i am"
-            r"|we['’]re|based|"
-            r"live|living|moved|from|home|stay\w*|settled)\b"
-        ),
+        (r"\b(?:i['’]m|i am|we['’]re|based|live|living|moved|from|home|stay\w*|settled)\b"),
     ),
     ("move relocate moved relocated moving", ""),
     ("use using uses utilize run rely work with switched", r"\bon\b|\bwith\b|\brun\b|\bin\b"),
@@ -101,10 +82,7 @@ _SAME: tuple[tuple[str, str], ...] = (
     ("allergic allergy allergies", ""),
     (
         "diet eat vegetarian vegan eats",
-        (
-            r"\beat\b|vegan"
-            r"|vegetarian"
-        ),
+        (r"\beat\b|vegan|vegetarian"),
     ),
     ("born birthday birth birthdate", ""),
     ("age year aged years old", r"\b\d{1,3}\b"),
@@ -182,8 +160,8 @@ ALIKE_WIDE: tuple[re.Pattern[str], ...] = tuple(
     re.compile(row)
     for row in (
         (
-            "喜欢|爱好|喜爱|热爱|偏好|偏爱|更爱|最爱|爱|好看|好吃|好听|好玩|太棒|倾向于?|钟爱|中意"
-            "|不错"
+            "喜欢|爱好|喜爱|热爱|偏好|偏爱|更爱|最爱|爱|好看|好吃|好听|好玩|太棒|倾向于?|钟爱"
+            "|中意|不错"
         ),
         "不喜欢|讨厌|反感|厌恶|受不了|不爱|不吃|不喝|忌口|避免",
         "工作|任职|就职|上班|职业|从事|是一?[名位个]|担任|做|入职|供职|当",
@@ -236,15 +214,13 @@ ALIKE_WIDE: tuple[re.Pattern[str], ...] = tuple(
 )
 """Rows of expressions that may stand for one another."""
 FREE_WIDE = re.compile(
-    "用户(?:本人|自己)?(?:的|们)?|使用者|本人|自己|他的?|她的?|目前|现在|当前|平时|通常|一般"
-    "|经常|常常|总是|一直|比较|非常|很|都|也|就|还|和|与|及|或"
-    "|的|了|着|过|是|在|于|为|里面?|中|上|下|时候?|会|要|被|把|对|给|让|从|到|向|以|因|因为"
-    "|所以|并且?|而且?|但是?|不过|这|那|个|位|名|其|等|有"
-    "|将|已经?|进行|单位|情况|还在|仍|还|一[只个条位名家本台辆部款张种]|而不是|不是|而非|比起"
-    "|ユーザー(?:の|は|が)?|です|ます|いる|して|した|する|ある|という|の|は|が|を|に|で|と|も"
-    "|へ|から|まで|だ|な|て"
-    "|사용자(?:의|는|가)?|이다|입니다|합니다|있다|있습니다|은|는|이|가|을|를|에서?|의|로|으로"
-    "|한다|하다|고"
+    "用户(?:本人|自己)?(?:的|们)?|使用者|本人|自己|他的?|她的?|目前|现在|当前|平时|通常|一般|经常"
+    "|常常|总是|一直|比较|非常|很|都|也|就|还|和|与|及|或|的|了|着|过|是|在|于|为|里面?|中|上|下"
+    "|时候?|会|要|被|把|对|给|让|从|到|向|以|因|因为|所以|并且?|而且?|但是?|不过|这|那|个|位|名"
+    "|其|等|有|将|已经?|进行|单位|情况|还在|仍|还|一[只个条位名家本台辆部款张种]|而不是|不是|而非"
+    "|比起|ユーザー(?:の|は|が)?|です|ます|いる|して|した|する|ある|という|の|は|が|を|に|で|と"
+    "|も|へ|から|まで|だ|な|て|사용자(?:의|는|가)?|이다|입니다|합니다|있다|있습니다|은|는|이|가"
+    "|을|를|에서?|의|로|으로|한다|하다|고"
 )
 """Frame and grammar of scripts without spaces."""
 
@@ -253,25 +229,18 @@ TIME_WIDE = re.compile(
     "|周[一二三四五六日天]|自从?|起|以来|截至|曜日"
 )
 RELATIVE = re.compile(
-    r"\b(?:today|tonight|yesterday|tomorrow|tmrw|last|next|this (?:week|month|year|morning"
-    r"|evening|spring"
-    r"|summer|autumn|fall|winter|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|ago"
-    r"|since|for|now"
-    r"|in|by|until|year|years|month|months|week|weeks|weekend|day|days|recently|monday|tuesday"
-    r"|wednesday"
-    r"|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august"
-    r"|september|october"
+    r"\b\d{1,2}(?:st|nd|rd|th)\b|\b(?:today|tonight|yesterday|tomorrow|tmrw|last|next"
+    r"|this (?:week|month|year|morning|evening|spring|summer|autumn|fall|winter|monday|tuesday"
+    r"|wednesday|thursday|friday|saturday|sunday)|ago|since|for|now|in|by|until|year|years|month"
+    r"|months|week|weeks|weekend|day|days|recently|monday|tuesday|wednesday|thursday|friday"
+    r"|saturday|sunday|january|february|march|april|may|june|july|august|september|october"
     r"|november|december|heute|gestern|vorgestern|morgen|übermorgen|letzt\w*|nächst\w*|vor|seit"
-    r"|jahr\w*|monat\w*"
-    r"|woche\w*|hier|demain|avant-hier|dernier\w*|prochain\w*|depuis|il y a|hoy|ayer|mañana"
-    r"|pasad[oa]|próxim[oa]"
-    r"|hace|desde|hoje|ontem|amanhã|oggi|ieri|domani|scors[oa]|prossim[oa]|сегодня|вчера|завтра"
-    r"|прошл\w+"
-    r"|следующ\w+|назад)\b"
-    r"|今天|今早|今晚|昨天|昨晚|前天|明天|明早|后天|大后天|上周|这周|本周|下周|上个?月|这个?月"
-    r"|本月|下个?月|去年|今年|明年|前年|后年|年初|年底|月底"
-    r"|周末|年前|月前|天前|天后|以后|以来|刚刚?|最近|周[一二三四五六日天]|星期|昨日|今日|明日"
-    r"|先週|来週|先月|来月|어제|오늘|내일|지난|다음",
+    r"|jahr\w*|monat\w*|woche\w*|hier|demain|avant-hier|dernier\w*|prochain\w*|depuis|il y a|hoy"
+    r"|ayer|mañana|pasad[oa]|próxim[oa]|hace|desde|hoje|ontem|amanhã|oggi|ieri|domani|scors[oa]"
+    r"|prossim[oa]|сегодня|вчера|завтра|прошл\w+|следующ\w+|назад)\b|今天|今早|今晚|昨天|昨晚"
+    r"|前天|明天|明早|后天|大后天|上周|这周|本周|下周|上个?月|这个?月|本月|下个?月|去年|今年|明年"
+    r"|前年|后年|年初|年底|月底|周末|年前|月前|天前|天后|以后|以来|刚刚?|最近"
+    r"|周[一二三四五六日天]|星期|昨日|今日|明日|先週|来週|先月|来月|어제|오늘|내일|지난|다음",
     re.IGNORECASE,
 )
 """Words for times that a date may stand for."""
@@ -280,23 +249,19 @@ TIME_NAMES = frozenset(
     fold(word)
     for word in (
         "january february march april may june july august september october november december "
-        "jan feb "
-        "mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday "
-        "saturday sunday "
-        "januar februar märz mai juni juli oktober dezember janvier février mars avril juin "
-        "juillet août "
-        "septembre octobre novembre décembre enero febrero marzo abril mayo junio julio agosto "
-        "septiembre "
-        "octubre noviembre diciembre date today yesterday tomorrow year month week day ago since"
+        "jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday "
+        "friday saturday sunday januar februar märz mai juni juli oktober dezember janvier "
+        "février mars avril juin juillet août septembre octobre novembre décembre enero febrero "
+        "marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre date today "
+        "yesterday tomorrow year month week day ago since"
     ).split()
 )
 NUMBER_WORDS = {
     word: str(value)
     for row in (
         (
-            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-            "fifteen "
-            "sixteen seventeen eighteen nineteen twenty"
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen "
+            "fourteen fifteen sixteen seventeen eighteen nineteen twenty"
         ),
         "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
         "zéro un deux trois quatre cinq six sept huit neuf dix onze douze",

@@ -21,7 +21,7 @@ from thalweg.facts.own_words import without_markers
 from thalweg.facts.proposals import Proposal
 from thalweg.facts.secrets import redact
 from thalweg.facts.settings import MemorySettings
-from thalweg.facts.support import Gap, brings, gap, owners, shares, telling_words
+from thalweg.facts.support import Gap, brings, gap, owners, shares, telling_words, unsaid
 from thalweg.facts.values import Category, Evidence, Trust, Turn
 from thalweg.words import fold
 
@@ -206,7 +206,6 @@ def _stands_alone(quote: str, heard: Heard) -> bool:
 
 _REMEMBER = re.compile(
     r"\b(?:remember|memori[sz]e|note (?:that|down)|keep in mind|for (?:future|later) reference"
-    r"|store|save|log"
     r"|know that|be aware|merk dir|retiens|souviens-toi|recuerda|lembre|запомни)\b|记住|记下"
     r"|请记|牢记|记一下|覚えて|기억해",
     re.IGNORECASE,
@@ -271,9 +270,9 @@ def _with_sound_fields(proposal: Proposal, heard: Heard) -> Proposal:
     """Empty the fields that say what was not said, or that are none."""
     value = _field(proposal.value)
     subject = _field(proposal.subject)
-    if value and brings(folded(value), heard.sound, heard.turn.said_at):
+    if value and unsaid(folded(value), heard.sound, heard.turn.said_at):
         value = ""
-    if subject and brings(folded(subject), heard.sound, heard.turn.said_at):
+    if subject and brings(f"is {folded(subject)}", heard.sound, heard.turn.said_at):
         subject = ""
     return replace(proposal, subject=subject, attribute=_field(proposal.attribute), value=value)
 

@@ -58,7 +58,15 @@ def folded(text: str) -> str:
         >>> folded("ＡＢＣ 𝐝𝐞𝐟 ①")
         'ABC def 1'
     """
-    return unicodedata.normalize("NFKC", visible(text))
+    pieces = _STOPS.split(visible(text))
+    return "".join(
+        piece if _STOPS.fullmatch(piece) else unicodedata.normalize("NFKC", piece)
+        for piece in pieces
+    )
+
+
+_STOPS = re.compile("([，；：？！（）])")
+"""They part sentences without a space behind them, as their narrow forms do not."""
 
 
 _INNOCENT = frozenset("\u00ad\u061c\u200e\u200f\ufe0e\ufe0f\x7f")

@@ -7,11 +7,11 @@ more.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from thalweg.facts.attributes import attribute_key
 from thalweg.facts.changes import Change, Put
 from thalweg.facts.comparing import Comparison, compare, is_possible
 from thalweg.facts.proposals import Relation
 from thalweg.facts.statements import read_statement
+from thalweg.facts.statements.attributes import attribute_key
 from thalweg.facts.values import Fact, FactId, Trust
 
 
@@ -38,7 +38,8 @@ def plan_merge(
     - What was said before what is known, and learned after it, comes in as history.
     - What is trusted less, or contradicts what a person wrote by hand, is quarantined.
 
-    A new fact that changes nothing gives nothing: planning twice plans once.
+    A new fact that changes nothing gives nothing, and one whose id is known was taken in before:
+    planning twice plans once.
 
     Args:
         facts: Those of the memory, whatever their status.
@@ -53,6 +54,8 @@ def plan_merge(
     held = {fact.id: fact for fact in facts}
     changes: dict[FactId, Change] = {}
     for fact in new:
+        if fact.id in held:
+            continue
         hint = (hints or {}).get(fact.id)
         near = tuple((similar or {}).get(fact.id, ()))
         for put in _plan_one(list(held.values()), _dated(fact), hint, near):
@@ -88,14 +91,13 @@ def _plan_one(
     facts: Sequence[Fact], new: Fact, hint: Hint | None, similar: Sequence[FactId]
 ) -> Iterator[Put]:
     """Plan what becomes of one new fact."""
-    others = [fact for fact in facts if fact.id != new.id]
-    near = list(candidates(others, new, (*similar, *((hint.of,) if hint else ()))))
+    near = candidates(facts, new, (*similar, *((hint.of,) if hint else ())))
     found = [(fact, _compared(fact, new, hint)) for fact in near]
     if new.status == "quarantined" or new.trust < Trust.IMPORT:
         yield from _quarantined(found, new, "it is not trusted")
         return
     same = [fact for fact, what in found if what.kind == "same" and _is_same_time(fact, new, found)]
-    held = next((fact for fact in same if _may_merge(fact, new)), None)
+    held = next((fact for fact in same if fact.trust == new.trust), None)
     if held:
         yield from _merged(held, new, found)
         return
@@ -112,23 +114,14 @@ def _plan_one(
 
 
 def _compared(fact: Fact, new: Fact, hint: Hint | None) -> Comparison:
-    """Compare in the order in which the two were said; a hint counts where nothing speaks against."""
+    """Compare in the order in which the two were said; a hint counts if nothing speaks against."""
     earlier, later = (new, fact) if _said(new) < _said(fact) else (fact, new)
     found = compare(earlier, later)
-    if (
-        hint
-        and hint.of == fact.id
-        and hint.relation != "new"
-        and found.kind in {"other", "narrower"}
-    ):
-        return _hinted(earlier, later, hint, found)
-    return found
-
-
-def _hinted(earlier: Fact, later: Fact, hint: Hint, found: Comparison) -> Comparison:
-    if hint.relation != "new" and is_possible(earlier, later, hint.relation):
-        return Comparison(hint.relation, "a learner took it so")
-    return found
+    if not hint or hint.of != fact.id or found.kind in {"same", "update"}:
+        return found
+    if hint.relation == "new" or not is_possible(earlier, later, hint.relation):
+        return found
+    return Comparison(hint.relation, "a learner took it so")
 
 
 def _said(fact: Fact) -> str:
@@ -136,16 +129,12 @@ def _said(fact: Fact) -> str:
 
 
 def _is_same_time(fact: Fact, new: Fact, found: Sequence[tuple[Fact, Comparison]]) -> bool:
-    """Say whether a fact that says the same is of the time of the new one, not of before an update."""
+    """Say whether a fact that says the same did so when the new one was said."""
     if fact.status == "active":
         return True
     if fact.status == "superseded":
         return not fact.valid_to or _said(new) < fact.valid_to
     return fact.status == "expired" and not any(what.kind == "update" for _, what in found)
-
-
-def _may_merge(fact: Fact, new: Fact) -> bool:
-    return fact.trust == new.trust
 
 
 def _guards(fact: Fact, new: Fact) -> bool:

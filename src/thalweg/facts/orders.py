@@ -7,99 +7,87 @@ What is sent, bought, run, recommended, trusted, hidden or switched off is never
 import re
 
 _ACTS = (
-    r"recommend\w*|suggest\w*|promot\w*|endors\w*|advertis\w*|mention\w*|cit(?:e|es|ed|ing)|link\w*"
-    r"|send\w*|sent|forward\w*|e?mail(?:ed|ing)?|cc(?:['’]?d|ed)?|bcc|post(?:ed)?|upload\w*"
-    r"|shar(?:e|ed)"
-    r"|transfer\w*|wire[d]?|pay|pays|paid|buy|bought|purchas\w*|order(?:ed)?|book(?:ed)?"
-    r"|subscrib\w*"
-    r"|donat\w*|invest\w*|execut\w*|run|runs|install\w*|download\w*|curl|wget|fetch\w*|visit\w*"
-    r"|open|click\w*"
-    r"|navigate|browse|ignor\w*|disregard\w*|forget|overrid\w*|bypass\w*|circumvent\w*|disabl\w*"
-    r"|switch off|turn off|skip\w*|hid(?:e|den|ing)|conceal\w*|omit\w*|withhold\w*|suppress\w*"
-    r"|delet\w*"
-    r"|remov\w*|wip(?:e|ed)|reveal\w*|leak\w*|expos\w*|disclos\w*|exfiltrat\w*|collect\w*|trust\w*"
-    r"|treat\w*|approv\w*|grant\w*|allow\w*|authori[sz]\w*|whitelist\w*|permit\w*|log ?in|sign ?in"
-    r"|append\w*|insert\w*|prepend\w*|embed\w*|report\w*|vouch\w*|rank\w*|favou?r\w*"
-    r"|prioriti[sz]\w*"
-    r"|steer\w*|direct(?:ed)?|redirect\w*|nudg\w*|push|commit|merge|deploy"
-    r"|answer\w*\b.{0,40}\b(?:with|from|using)"
-    r"|tell|say|claim|remind\w*|warn\w*|verify|confirm\w*|charg\w*|store[d]?|record(?:ed)?"
-    r"|save[d]?|read out"
-    r"|copy|copied|replace[d]?|prefer|choose|pick|select|present\w*|consider\w*|use[d]?"
-    r"|assume[d]?|state"
+    r"recommend\w*|prais\w*|suggest\w*|promot\w*|endors\w*|advertis\w*|mention\w*|cit(?:e|es|ed"
+    r"|ing)|link\w*|send\w*|sent|forward\w*|e?mail(?:ed|ing)?|cc(?:['’]?d|ed)?|bcc|post(?:ed)?"
+    r"|upload\w*|shar(?:e|ed)|transfer\w*|wire[d]?|pay|pays|paid|buy|bought|purchas\w*"
+    r"|order(?:ed)?|book(?:ed)?|subscrib\w*|donat\w*|invest\w*|execut\w*|run|runs|install\w*"
+    r"|download\w*|curl|wget|fetch\w*|visit\w*|open|click\w*|navigate|browse|ignor\w*"
+    r"|disregard\w*|forget|overrid\w*|bypass\w*|circumvent\w*|disabl\w*|switch off|turn off"
+    r"|skip\w*|hid(?:e|den|ing)|conceal\w*|omit\w*|withhold\w*|suppress\w*|delet\w*|remov\w*"
+    r"|wip(?:e|ed)|reveal\w*|leak\w*|expos\w*|disclos\w*|exfiltrat\w*|collect\w*|trust\w*"
+    r"|treat\w*|approv\w*|grant\w*|allow\w*|authori[sz]\w*|whitelist\w*|permit\w*|log ?in"
+    r"|sign ?in|append\w*|insert\w*|prepend\w*|embed\w*|report\w*|vouch\w*|rank\w*|favou?r\w*"
+    r"|prioriti[sz]\w*|steer\w*|direct(?:ed)?|redirect\w*|nudg\w*|push|commit|merge|deploy"
+    r"|answer\w*\b.{0,40}\b(?:with|from|using)|tell|say|claim|remind\w*|warn\w*|verify|confirm\w*"
+    r"|charg\w*|store[d]?|record(?:ed)?|save[d]?|read out|copy|copied|replace[d]?|prefer|choose"
+    r"|pick|select|present\w*|consider\w*|use[d]?|assume[d]?|state"
 )
 _ACTS_ZH = (
     "推荐|建议|推广|宣传|提及|提到|引用|链接|发送|发给|发到|转发|抄送|上传|分享|转账|转给|打款"
-    "|付款|支付|购买|买入|下单|预订|订购|订阅"
-    "|捐款|投资|执行|运行|安装|下载|访问|打开|点击|忽略|无视|忘记|绕过|跳过|禁用|关闭|停用|隐藏"
-    "|隐瞒|删除|清空|泄露|透露|公开|披露|收集"
-    "|信任|相信|视为|当作|批准|授权|允许|放行|登录|附上|插入|加入|优先|首选|引导|提交|合并|部署"
-    "|说明|告诉|声称|提醒|确认|保存|记录|念出"
-    "|替换|的数据|回答说|只用|只坐|只买|同意"
+    "|付款|支付|购买|买入|下单|预订|订购|订阅|捐款|投资|执行|运行|安装|下载|访问|打开|点击|忽略"
+    "|无视|忘记|绕过|跳过|禁用|关闭|停用|隐藏|隐瞒|删除|清空|泄露|透露|公开|披露|收集|信任|相信"
+    "|视为|当作|批准|授权|允许|放行|登录|附上|插入|加入|优先|首选|引导|提交|合并|部署|说明|告诉"
+    "|声称|提醒|确认|保存|记录|念出|替换|的数据|回答说|只用|只坐|只买|同意"
 )
 _STANDING = re.compile(
     r"\b(?:whenever|every ?time|each time|any ?time|from now on|in (?:the )?future|henceforth"
-    r"|going forward"
-    r"|at all times|when(?:ever)? (?:i|the user|you|asked|someone|anyone|this)|if (?:i|the user"
-    r"|you|asked"
-    r"|someone|anyone)|next time|ab jetzt|künftig|jedes mal|désormais|chaque fois"
-    r"|a partir de ahora|cada vez"
-    r"|d['’]ora in poi|каждый раз|впредь)\b"
-    r"|以后|今后|从现在起|从今往后|每当|一旦|一律|务必|无论|凡是|下次|只要.{0,20}就|問われたら"
-    r"|今後|앞으로",
+    r"|going forward|at all times|when(?:ever)? (?:i|the user|you|asked|someone|anyone|this)"
+    r"|if (?:i|the user|you|asked|someone|anyone)|next time|ab jetzt|künftig|jedes mal|désormais"
+    r"|chaque fois|a partir de ahora|cada vez|d['’]ora in poi|каждый раз|впредь)\b|以后|今后"
+    r"|从现在起|从今往后|每当|一旦|一律|务必|无论|凡是|下次|只要.{0,20}就|問われたら|今後|앞으로",
     re.IGNORECASE,
 )
 _AGENT = re.compile(
     r"\b(?:assistants?|the (?:agent|model|ai|bot|system)|agents?|chatbots?|llms?|language models?"
     r"|you(?!['’]re welcome)|your|yourself|assistent\w*|usted|vous)\b|助手|智能体|模型|机器人"
-    r"|[你您]|アシスタント"
-    r"|어시스턴트",
+    r"|[你您]|アシスタント|어시스턴트",
     re.IGNORECASE,
 )
 _LEAD = (
     r"(?:(?:please|pls|kindly|just|so|and|then|also|but|or|then|ok(?:ay)?|hey|now|be sure to"
-    r"|make sure"
-    r"(?: to| that| you)?|remember to|ensure(?: that)?|note(?: that)?:?|important:?|(?:do ?not"
-    r"|don['’]t|never"
-    r"|always|only|immediately|silently|quietly|automatically|first|instead|from now on|in future"
-    r"|in the future|whenever [^,]{0,60}|when [^,]{0,60}|if [^,]{0,60})),?\s+)*"
+    r"|make sure(?: to| that| you)?|remember to|ensure(?: that)?|note(?: that)?:?|important:?"
+    r"|(?:do ?not|don['’]t|never|always|only|immediately|silently|quietly|automatically|first"
+    r"|instead|from now on|in future|in the future|whenever [^,]{0,60}|when [^,]{0,60}"
+    r"|if [^,]{0,60})),?\s+)*"
 )
 _IMPERATIVE = re.compile(rf"^\W*{_LEAD}(?:{_ACTS})\b(?!\s*[:=])", re.IGNORECASE)
+_PLAIN_ACTS_ZH = (
+    "推荐|推广|宣传|发送|发给|发到|转发|抄送|转账|转给|打款|付款给|购买|买入|下单|执行|忽略|无视"
+    "|忘记|绕过|跳过|禁用|关闭|隐藏|隐瞒|泄露|透露|披露|点击|信任|视为|当作|附上|插入|引导|告诉"
+    "|声称|提及|提到|念出|回答说|优先"
+)
+"""Verbs that at the start of a clause are hardly the nouns that others are (`部署`, `登录`)."""
+_MARKED_ZH = (
+    r"(?:请|麻烦|记得|记住|务必|必须|一定要?|以后|今后|总是|始终|永远|一律|就|都|要|应|应该|应当"
+    r"|需|需要|直接|立即|立刻|自动|先|再|默认|优先|不要|别|切勿|无需|把.{0,20}|将.{0,20}"
+    r"|用.{0,12}|向.{0,12}|给.{0,12}|帮我|替我|为我|每当.{0,20}|每次.{0,20}|当.{0,20}时)\s*"
+)
 _IMPERATIVE_ZH = re.compile(
-    rf"^\W*(?:(?:请|麻烦|记得|记住|务必|必须|一定要?|以后|今后|总是|始终|永远|一律|就|都|要|应"
-    rf"|应该|应当|需|需要|直接|立即|立刻|自动|先|再|默认|优先"
-    rf"|不要|别|切勿|无需|把.{{0,20}}|将.{{0,20}}|用.{{0,12}}|向.{{0,12}}|给.{{0,12}}|帮我|替我"
-    rf"|为我|每当.{{0,20}}"
-    rf"|每次.{{0,20}}|当.{{0,20}}时)\s*)*(?:{_ACTS_ZH})"
+    rf"^\W*(?:{_MARKED_ZH})*(?:{_PLAIN_ACTS_ZH})(?!了|过|的|是|由|率|功能|模块|服务)"
+    rf"|^\W*(?:{_MARKED_ZH})+(?:{_ACTS_ZH})(?!了|过|的|是|由|率|功能|模块|服务)"
 )
 _HABIT = re.compile(
     r"\b(?:I|we)\b(?!['’]d| would| want| need| expect| require| insist| ask| authori[sz]e| order"
-    r"| instruct)|\bI['’](?:m|ve)\b"
-    r"|我(?!希望|想让|要求|授权|命令|允许|同意|让|要你|需要你)|\b(?:ich|je|yo|eu|io|я)\b"
-    r"|\buser(?:s)? (?:\w+ly "
-    r"|always |never |often |usually |also )*"
-    r"(?!wants?|expects?|requires?|prefers?|wishes|authori[sz]es?|allows?|permits?|grants?"
-    r"|approves?|asks?|trusts?|agree)\w+"
-    r"|用户(?!希望|要求|授权|允许|同意|命令|让|想让|信任)",
+    r"| instruct)|\bI['’](?:m|ve)\b|我(?!希望|想让|要求|授权|命令|允许|同意|让|要你|需要你)"
+    r"|\b(?:ich|je|yo|eu|io|я)\b|\buser(?:s)? (?:\w+ly |always |never |often |usually "
+    r"|also )*(?!wants?|expects?|requires?|prefers?|wishes|authori[sz]es?|allows?|permits?"
+    r"|grants?|approves?|asks?|trusts?|agree)\w+|用户(?!希望|要求|授权|允许|同意|命令|让|想让"
+    r"|信任)",
     re.IGNORECASE,
 )
 """The speaker tells what he does himself."""
 _WANTS = re.compile(
     r"\b(?:wants?|prefers?|expects?|requires?|likes? it when|would like|['’]d like|insists?"
-    r"|wishes|asks?|needs?"
-    r"|authori[sz]e[sd]?|allow(?:s|ed)?|permit(?:s|ted)?|grant(?:s|ed)?|approve[sd]?|agree[sd]?"
-    r"|instruct(?:s|ed)?)\b"
-    r"|希望|要求|想让|授权|允许|同意|命令|需要",
+    r"|wishes|asks?|needs?|authori[sz]e[sd]?|allow(?:s|ed)?|permit(?:s|ted)?|grant(?:s|ed)?"
+    r"|approve[sd]?|agree[sd]?|instruct(?:s|ed)?)\b|希望|要求|想让|授权|允许|同意|命令|需要",
     re.IGNORECASE,
 )
 _DONE = (
     r"(?:sent|forwarded|shared|uploaded|posted|paid|booked|recommended|suggested|promoted"
-    r"|mentioned|listed"
-    r"|ranked|cited|linked|disabled|ignored|skipped|bypassed|hidden|removed|deleted|run|executed"
-    r"|installed"
-    r"|trusted|approved|copied|cc['’]?d|bought|purchased|ordered|transferred|read out|exposed"
-    r"|revealed"
-    r"|disclosed|mailed|emailed|granted|allowed|redirected|turned off|switched off)"
+    r"|mentioned|listed|ranked|cited|linked|disabled|ignored|skipped|bypassed|hidden|removed"
+    r"|deleted|run|executed|installed|trusted|approved|copied|cc['’]?d|bought|purchased|ordered"
+    r"|transferred|read out|exposed|revealed|disclosed|mailed|emailed|granted|allowed|redirected"
+    r"|turned off|switched off)"
 )
 _PASSIVE = re.compile(
     rf"\b(?:{_DONE})\b|\b(?:to be|be) (?:\w+ly )?(?:{_ACTS})\b|希望.{{0,20}}(?:{_ACTS_ZH})",
@@ -107,10 +95,9 @@ _PASSIVE = re.compile(
 )
 _STANDING_ACT = re.compile(
     rf"(?:{_STANDING.pattern})\s*(?:\S+\s+){{0,3}}?(?:{_ACTS})\b"
-    rf"|(?:{_STANDING.pattern}).{{0,12}}?(?:{_ACTS_ZH})"
-    rf"|\b(?:{_ACTS})\b.*\b(?:without (?:asking|confirm\w*|review|approval)|no need to (?:ask"
-    rf"|confirm|check))"
-    rf"|(?:{_ACTS_ZH}).*(?:不用问|无需确认|不必确认|不经)",
+    rf"|(?:{_STANDING.pattern}).{{0,12}}?(?:{_ACTS_ZH})|\b(?:{_ACTS})\b.*\b(?:without (?:asking"
+    rf"|confirm\w*|review|approval)|no need to (?:ask|confirm|check))|(?:{_ACTS_ZH}).*(?:不用问"
+    rf"|无需确认|不必确认|不经)",
     re.IGNORECASE,
 )
 _YOU_ACT = re.compile(
@@ -122,10 +109,10 @@ _TO_BE = re.compile(
     rf"\b(?:is|are|should|must|has|have) (?:to )?be (?:\w+ly )?(?:{_DONE})\b", re.IGNORECASE
 )
 _GRANT = re.compile(
-    r"\b(?:give|gives|given|gave|grants?|granted|granting)\b.{0,60}\b(?:permissions?|access|consent"
-    r"|authori[sz]ation|approval|rights|root|admin\w*|card details|credentials|passwords?)\b"
-    r"|\b(?:I|we|user)\b(?: \w+){0,2} (?:authori[sz]e|allow|permit|approve|pre-?approve|consent"
-    r"|agree)\w*"
+    r"\b(?:give|gives|given|gave|grants?|granted|granting)\b.{0,60}\b(?:permissions?|access"
+    r"|consent|authori[sz]ation|approval|rights|root|admin\w*|card details|credentials"
+    r"|passwords?)\b|\b(?:I|we|user)\b(?: \w+){0,2} (?:authori[sz]e|allow|permit|approve"
+    r"|pre-?approve|consent|agree)\w*"
     rf"\b.{{0,60}}\b(?:{_ACTS})\b|\b(?:all|any|every|each)\b.{{0,40}}\b(?:pre-?)?approved\b"
     rf"|(?:授权|允许|同意|批准).{{0,16}}(?:访问|读取|查看|使用|调用|发|转|{_ACTS_ZH})|已授权"
     rf"|所有.{{0,10}}(?:批准|同意)",
@@ -134,66 +121,52 @@ _GRANT = re.compile(
 """A leave to do something: it is given each time, by the user, and not remembered."""
 
 _FORM = re.compile(
-    r"\b(?:answers?|answered|repl(?:y|ies)|respon(?:d|se|ses)|speak|talk|write|call me"
-    r"|address me|explain\w*"
-    r"|short|brief|concise|terse|detail\w*|long|lengthy|simple|plain|formal\w*|informal\w*"
-    r"|polite\w*|casual\w*"
-    r"|friendly|direct|blunt|tone|style|language|english|german|french|spanish|chinese|japanese"
-    r"|italian"
-    r"|portuguese|russian|korean|dutch|polish|arabic|hindi|welsh|emojis?|emoticons?|bullet\w*"
-    r"|lists?|tables?"
-    r"|markdown|headings?|paragraphs?|sentences?|words?|lines?|examples?|code|comments?|type hints?"
-    r"|docstrings?|metric|imperial|units?|celsius|fahrenheit|24-?hour|date format|iso|jargon"
-    r"|filler|intros?"
-    r"|pleasantries|apolog\w*|exclamation\w*|pronouns?|first name|nickname|du|duz\w*|sie|siez\w*"
-    r"|tu|vous"
-    r"|tutoi\w*|vouvoi\w*|tutea\w*|auf deutsch|deutsch\w*|englisch\w*|kurz\w*|knapp\w*"
-    r"|antwort\w*|en français"
-    r"|anglais|réponds\w*|réponses?|courte?s?|en español|responde\w*|respuestas?|cort[oa]s?"
-    r"|breves?|отвечай\w*"
-    r"|ответы?|коротк\w*|по-русски|step by step|spelling|grammar)\b"
-    r"|回答|回复|答复|语气|口吻|客气|客套|敬语|语言|中文|英文|英语|日语|日文|简短|简洁|简单"
-    r"|详细|啰嗦|废话|表情|颜文字|列表|表格|标题|代码|注释"
-    r"|示例|例子|单位|公制|摄氏|称呼|叫我|称我|格式|解释|短一点|长一点|分点|步骤|正式|口语|段落"
-    r"|字以内|日本語|敬語|絵文字|短く|答え|한국어|반말|존댓말",
+    r"\b(?:answers?|answered|repl(?:y|ies)|respon(?:d|se|ses)|speak|talk|write|call me|address me"
+    r"|explain\w*|short|brief|concise|terse|detail\w*|long|lengthy|simple|plain|formal\w*"
+    r"|informal\w*|polite\w*|casual\w*|friendly|direct|blunt|tone|style|language|english|german"
+    r"|french|spanish|chinese|japanese|italian|portuguese|russian|korean|dutch|polish|arabic"
+    r"|hindi|welsh|emojis?|emoticons?|bullet\w*|lists?|tables?|markdown|headings?|paragraphs?"
+    r"|sentences?|words?|lines?|examples?|code|comments?|type hints?|docstrings?|metric|imperial"
+    r"|units?|celsius|fahrenheit|24-?hour|date format|iso|jargon|filler|intro\w*|pleasantries"
+    r"|apolog\w*|exclamation\w*|pronouns?|first name|nickname|du|duz\w*|sie|siez\w*|tu|vous"
+    r"|tutoi\w*|vouvoi\w*|tutea\w*|auf deutsch|deutsch\w*|englisch\w*|kurz\w*|knapp\w*|antwort\w*"
+    r"|en français|anglais|réponds\w*|réponses?|courte?s?|en español|responde\w*|respuestas?"
+    r"|cort[oa]s?|breves?|отвечай\w*|ответы?|коротк\w*|по-русски|step by step|spelling|grammar)\b"
+    r"|回答|回复|答复|语气|口吻|客气|客套|敬语|语言|中文|英文|英语|日语|日文|简短|简洁|简单|详细"
+    r"|啰嗦|废话|表情|颜文字|列表|表格|标题|代码|注释|示例|例子|单位|公制|摄氏|称呼|叫我|称我"
+    r"|格式|解释|短一点|长一点|分点|步骤|正式|口语|段落|字以内|日本語|敬語|絵文字|短く|答え"
+    r"|한국어|반말|존댓말",
     re.IGNORECASE,
 )
 _TOOLS = re.compile(
     r"^\W*(?:(?:please|always|never|do ?not|don['’]t|from now on|only|so|and|stick to"
-    r"|in (?:all )?(?:my|our) \w+),?\s+)*"
-    r"(?:use|avoid|stick (?:to|with)|slice|write|keep|prefer|stay with|go with)\b|^\W*(?:请"
-    r"|以后|今后"
-    r"|都|一律|别再?|不要|只)*用",
+    r"|in (?:all )?(?:my|our) \w+),?\s+)*(?:use|avoid|stick (?:to|with)|slice|write|prefer"
+    r"|stay with|go with)\b|^\W*(?:请|以后|今后|都|一律|别再?|不要|只)*用",
     re.IGNORECASE,
 )
 _PERILOUS = re.compile(
-    r"\b(?:pay(?:ment)?s?|purchas\w*|invoices?|bank\w*|account\w*|transfer\w*|money|crypto"
-    r"|wallet|iban|card"
-    r"|credentials?|passwords?|tokens?|keys?|secrets?|login|permissions?|security|safety|checks?"
-    r"|confirm\w*"
-    r"|approv\w*|verif\w*|warnings?|guardrails?|polic(?:y|ies)|review\w*|tests? (?:off|away)"
-    r"|--no-verify|sudo"
-    r"|rm -rf|chmod|curl|wget|eval|exec|base64|links?|sponsor\w*|brands?|products?|compet\w+"
-    r"|affiliate|ads?"
-    r"|data of|records? of|database|root|admin\w*|plugins?|calendar|contacts?|inbox)\b"
-    r"|付款|支付|转账|购买|账户|账号|银行|密码|口令|令牌|密钥|凭证|权限|安全|检查|确认|审批"
-    r"|评审|验证|警告|告警|链接|品牌|产品|广告|赞助|管理员|数据|隐私",
+    r"\b(?:recommend\w*|promot\w*|prais\w*|mention\w*|endors\w*|advertis\w*|flatter\w*"
+    r"|pay(?:ment)?s?|purchas\w*|invoices?|bank\w*|account\w*|transfer\w*|money|crypto|wallet"
+    r"|iban|card|credentials?|passwords?|tokens?|keys?|secrets?|login|permissions?|security"
+    r"|safety|checks?|confirm\w*|approv\w*|verif\w*|warnings?|guardrails?|polic(?:y|ies)"
+    r"|review\w*|tests? (?:off|away)|--no-verify|sudo|rm -rf|chmod|curl|wget|eval|exec|base64"
+    r"|links?|sponsor\w*|brands?|products?|compet\w+|affiliate|ads?|data of|records? of|database"
+    r"|root|admin\w*|plugins?|calendar|contacts?|inbox)\b|付款|支付|转账|购买|账户|账号|银行|密码"
+    r"|口令|令牌|密钥|凭证|权限|安全|检查|确认|审批|评审|验证|警告|告警|链接|品牌|产品|广告|赞助"
+    r"|管理员|数据|隐私|推荐|推广|宣传|提及|提到|附上",
     re.IGNORECASE,
 )
 ADDRESS = re.compile(
     r"\b[a-z][a-z0-9+.-]{1,15}://\S+|\bwww\.\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
     r"|(?<![\w.@/-])(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|app|ai|co|cn|de|fr|es|jp|ru|uk|eu|us"
-    r"|info|xyz|me"
-    r"|example|test|invalid|local|internal|top|site|online|shop|biz|tk|ml|link"
-    r"|click)(?![\w-])(?:[/:]\S*)?"
-    r"|\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b",
+    r"|info|xyz|me|example|test|invalid|local|internal|top|site|online|shop|biz|tk|ml|link"
+    r"|click)(?![\w-])(?:[/:]\S*)?|\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b",
     re.IGNORECASE,
 )
 """URLs, e-mail addresses, hosts."""
 PIPED = re.compile(
     r"(?:curl|wget)\s+\S|\|\s*(?:ba|z|da)?sh\b|\brm\s+-[rf]{1,2}\b|--no-verify|--force\b.*\bpush"
-    r"|\bpush\b.*--force"
-    r"|chmod\s+(?:-R\s+)?7|\bsudo\s+\S|base64\s+-d|\beval\s*[($]|powershell\s+-"
+    r"|\bpush\b.*--force|chmod\s+(?:-R\s+)?7|\bsudo\s+\S|base64\s+-d|\beval\s*[($]|powershell\s+-"
     r"|Invoke-WebRequest|nc\s+-e",
     re.IGNORECASE,
 )
@@ -256,8 +229,8 @@ def _is_order(clause: str) -> bool:
     return (
         _AGENT.search(clause) is not None
         and re.search(
-            r"\b(?:should|must|shall|has to|have to|need to|is to|are to|will|can|may)\b|应该|应当"
-            r"|必须|可以|需要|务必|要",
+            r"\b(?:should|must|shall|has to|have to|need to|is to|are to|will|can|may)\b|应该"
+            r"|应当|必须|可以|需要|务必|要",
             clause,
             re.IGNORECASE,
         )
@@ -266,23 +239,19 @@ def _is_order(clause: str) -> bool:
 
 
 PRAISE = re.compile(
-    r"\b(?:trusted|trustworthy|authoritative|reliable|reputable|official|leading|premier|top-rated"
-    r"|number one|#1|best|safest|go-to|most (?:trusted|reliable|secure|accurate)|preferred"
-    r"|recommended"
-    r"|endorsed|verified|certified|approved|legitimate)\b|权威|可信|值得信赖|官方|首选|最好"
-    r"|最佳|最安全|第一品牌|靠谱|正规|认证",
+    r"\b(?:trusted|trustworthy|authoritative|reliable|reputable|official|leading|premier"
+    r"|top-rated|number one|#1|best|safest|go-to|most (?:trusted|reliable|secure|accurate)"
+    r"|preferred|recommended|endorsed|verified|certified|approved|legitimate)\b|权威|可信"
+    r"|值得信赖|官方|首选|最好|最佳|最安全|第一品牌|靠谱|正规|认证",
     re.IGNORECASE,
 )
 """Words that recommend a thing."""
 ABOUT_AGENT = re.compile(
     r"^\W*(?:the |this |your |an? )?(?:assistant|agent|ai(?: assistant| agent| model)?|model"
-    r"|chatbot|bot|llm"
-    r"|system(?: prompt)?|memory|you|your \w+)(?:['’]s)?\s+(?:is|are|was|has|have|must|should"
-    r"|shall|will|can|may"
-    r"|needs?|does|do|always|never|name|prefers?|likes?|wants?|works?|runs?|answers?|obeys?"
-    r"|acts?|now)\b"
-    r"|^\W*(?:助手|智能体|模型|机器人|系统提示|你|您)(?:是|的|应|必须|要|会|可以|需要|将|不能"
-    r"|不得|叫|总是|有权|无需|不用|只能|负责)",
+    r"|chatbot|bot|llm|system(?: prompt)?|memory|you|your \w+)(?:['’]s)?\s+(?:is|are|was|has|have"
+    r"|must|should|shall|will|can|may|needs?|does|do|always|never|name|prefers?|likes?|wants?"
+    r"|works?|runs?|answers?|obeys?|acts?|now)\b|^\W*(?:助手|智能体|模型|机器人|系统提示|你"
+    r"|您)(?:是|的|应|必须|要|会|可以|需要|将|不能|不得|叫|总是|有权|无需|不用|只能|负责)",
     re.IGNORECASE,
 )
 """A statement about the agent."""

@@ -19,32 +19,29 @@ def find_pasted(text: str) -> list[Span]:
 
 _STRONG = (
     r"(?:summari[sz]e|sum(?:ming)? up|fix (?:the|my|any) (?:grammar|spelling|typos|wording"
-    r"|mistakes)"
-    r"|what (?:does|do) (?:it|this|that|these|they) (?:mean|say)|tl;?dr|translate|proof-?read"
-    r"|paraphrase|rephrase|reword"
-    r"|copy-?edit|spell-?check|fact-?check|fasse?\b.{0,60}\bzusammen|zusammenfassen|übersetz\w*"
-    r"|korrigier\w*|résum(?:e|ez|er)\b|tradui(?:s|sez|re|t)\b|corrige\w*|resum(?:e|a|ir|as)\b"
-    r"|traduc(?:e|ir|i)\b|traduz(?:a|ca|ir)?\b|tradú\w*|riassum\w+|перевед\w*|переведи\w*"
-    r"|перескажи\w*|резюмируй\w*|przetłumacz\w*|streść|vertaal|vat\b.{0,40}\bsamen)"
-    r"|(?:(?<!做)(?<!是)(?<!当)(?<!从事)(?:翻译|总结|概括|归纳|润色|改写|校对|缩写)|翻成"
-    r"|译成)(?!员|工作|公司)"
-    r"|要約|翻訳して|訳して|添削|校正して|요약|번역"
+    r"|mistakes)|what (?:does|do) (?:it|this|that|these|they) (?:mean|say)|tl;?dr|translate"
+    r"|proof-?read|paraphrase|rephrase|reword|copy-?edit|spell-?check|fact-?check"
+    r"|fasse?\b.{0,60}\bzusammen|zusammenfassen|übersetz\w*|korrigier\w*|résum(?:e|ez|er)\b"
+    r"|tradui(?:s|sez|re|t)\b|corrige\w*|resum(?:e|a|ir|as)\b|traduc(?:e|ir|i)\b|traduz(?:a|ca"
+    r"|ir)?\b|tradú\w*|riassum\w+|перевед\w*|переведи\w*|перескажи\w*|резюмируй\w*|przetłumacz\w*"
+    r"|streść|vertaal|vat\b.{0,40}\bsamen)|(?:(?<!做)(?<!是)(?<!当)(?<!从事)(?:翻译|总结|概括"
+    r"|归纳|润色|改写|校对|缩写)|翻成|译成)(?!员|工作|公司)|要約|翻訳して|訳して|添削|校正して"
+    r"|요약|번역"
 )
 """What is only ever done to a text that is there."""
 _WEAK = (
     r"\b(?:rewrite|polish|correct|edit|shorten|analy[sz]e|review|explain|interpret|decode|extract"
     r"|classify|reply|respond|answer|check|read|look at|see|critique|grade|improve|comment|format"
     r"|thoughts|opinion|think|mean|make of|says?|respond to|kommentier\w*|erklär\w*|lies|prüf\w*"
-    r"|explique\w*|analyse\w*|revis[ae]\w*|analiza|объясни\w*|проверь\w*)\b"
-    r"|看看|看下|看一下|分析|解释|检查|审阅|评价|回复|读一下|怎么看|什么意思|修改|整理|見て"
-    r"|説明|確認"
+    r"|explique\w*|analyse\w*|revis[ae]\w*|analiza|объясни\w*|проверь\w*)\b|看看|看下|看一下|分析"
+    r"|解释|检查|审阅|评价|回复|读一下|怎么看|什么意思|修改|整理|見て|説明|確認"
 )
 _THIS = (
     r"\b(?:this|these|that|those|th(?:e|is)? following|below|above|attached|pasted|the (?:text"
     r"|article|e-?mail|mail|message|letter|page|paragraph|passage|post|snippet|ticket|log|output)"
     r"|dies\w*|folgend\w*|unten|oben|ce(?:tte|t|ci)?|ces|suivante?s?|est[eao]s?|siguientes?"
-    r"|aqueste|seguintes?|quest[oaei]|seguente|эт(?:от|о|у|и)|следующ\w+)\b"
-    r"|以下|下面|上面|这(?:段|篇|封|个|份|句|条|些|里)|该文|この|以下の|次の|이|다음"
+    r"|aqueste|seguintes?|quest[oaei]|seguente|эт(?:от|о|у|и)|следующ\w+)\b|以下|下面|上面"
+    r"|这(?:段|篇|封|个|份|句|条|些|里)|该文|この|以下の|次の|이|다음"
 )
 _TASK = re.compile(rf"(?:\b|(?<=[^\W\d_]))(?:{_STRONG})", re.IGNORECASE)
 _WEAK_TASK = re.compile(
@@ -66,6 +63,7 @@ def _handed_over(text: str) -> Iterator[Span]:
 
 
 _COLON = re.compile(r"[^\n:：.。!?！？;；]{0,120}[:：](?!//|\d)")
+_WIDE_GAP = re.compile(r"(?<=[\u3400-\u9fff])(?:一下|下)?[ \u3000]+(?=\S)")
 _REST_OF_LINE = re.compile(r"[^\n]*")
 _STOP = re.compile(r"[.!?。！？]\s+|[。！？]")
 
@@ -74,6 +72,8 @@ def _after_task(text: str, place: int) -> int | None:
     """Find where the text begins that a task is about; `None` where none seems to follow."""
     if (colon := _COLON.match(text, place)) and not _is_address(text, colon.end()):
         return colon.end()
+    if gap := _WIDE_GAP.match(text, place):
+        return gap.end()
     rest = _REST_OF_LINE.match(text, place)
     line_end = rest.end() if rest else len(text)
     if text[line_end:].strip():
@@ -116,18 +116,16 @@ def _handed_over_before(text: str) -> Iterator[Span]:
 
 _HEADER = re.compile(
     r"[ \t*]*(?:From|To|Cc|Bcc|Sent|Date|Subject|Reply-To|Von|An|Gesendet|Datum|Betreff|De|À|A"
-    r"|Envoyé|Objet|Para|Enviado|Asunto|Assunto|Da|Inviato|Oggetto|От|Кому|Дата|Тема|发件人|收件人"
-    r"|抄送|发送时间|日期|时间|主题|寄件人|收件者|主旨|差出人|宛先|送信日時|件名|보낸사람"
-    r"|받는사람|제목)"
-    r"[ \t*]*[:：][ \t*]*\S",
+    r"|Envoyé|Objet|Para|Enviado|Asunto|Assunto|Da|Inviato|Oggetto|От|Кому|Дата|Тема|发件人"
+    r"|收件人|抄送|发送时间|日期|时间|主题|寄件人|收件者|主旨|差出人|宛先|送信日時|件名|보낸사람"
+    r"|받는사람|제목)[ \t*]*[:：][ \t*]*\S",
     re.IGNORECASE,
 )
 _FORWARDED = re.compile(
-    r"^[ \t>*-]*(?:-{2,}[ \t]*(?:original|forwarded|ursprüngliche|weitergeleitete|message d'origine"
-    r"|mensaje|原始|转发|転送)[^\n]*|begin forwarded message[^\n]*|(?:fwd?|wg|tr|rv|转发"
-    r"|回复)[:：][^\n]*"
-    r"|(?:on|am|le|el|em|il|op|den)\b[^\n]{6,120}\b(?:wrote|schrieb|a écrit|escribió|escreveu"
-    r"|ha scritto|schreef|skrev)\b[^\n]{0,60}[:：]|[^\n]{4,80}写道[:：]"
+    r"^[ \t>*-]*(?:-{2,}[ \t]*(?:original|forwarded|ursprüngliche|weitergeleitete"
+    r"|message d'origine|mensaje|原始|转发|転送)[^\n]*|begin forwarded message[^\n]*|(?:fwd?|wg"
+    r"|tr|rv|转发|回复)[:：][^\n]*|(?:on|am|le|el|em|il|op|den)\b[^\n]{6,120}\b(?:wrote|schrieb"
+    r"|a écrit|escribió|escreveu|ha scritto|schreef|skrev)\b[^\n]{0,60}[:：]|[^\n]{4,80}写道[:：]"
     r"|[^\n]{0,60}のメッセージ[:：])",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -147,33 +145,33 @@ def _mails(text: str) -> Iterator[Span]:
         last = start if is_header else None
 
 
+_NAME = r"([^\s:：\[\](){}<>\"'`*_/\\.,][^\n:：.!?。！？/\\,，]{0,28}?)"
 _LABEL = re.compile(
-    r"[ \t]*(?:[-*•][ \t]+)?[*_]{0,2}"
-    r"([^\s:：\[\](){}<>\"'`*_/\\.,][^\n:：.!?。！？/\\,，]{0,28}?)"
+    r"[ \t]*(?:[-*•][ \t]+)?[*_]{0,2}"  # a list's mark, bold
+    rf"{_NAME}"
     r"[*_]{0,2}[:：](?!//)[*_]{0,2}[ \t]*(?=\S|$)"
 )
 _SPEAKER = re.compile(
-    r"(?:the )?(?:user|assistant|human|ai|system|bot|chatbot|model|agent|customer|client|support|me"
-    r"|you|q|a|interviewer|interviewee|patient|doctor|host|guest|speaker ?\w?|person ?\w?|caller"
-    r"|chatgpt|gpt|claude|gemini|copilot|llm|narrator|boss|friend|teacher|student|mom|dad|nutzer"
-    r"|benutzer|assistent|utilisateur|usuario|usuário|пользователь|ассистент|用户|助手|系统"
-    r"|客户|客服|老师"
-    r"|学生|医生|病人|甲|乙|问|答|他|她|对方|朋友|老板|同事|ユーザー|アシスタント|사용자)",
+    r"(?:the )?(?:user|assistant|human|ai|system|bot|chatbot|model|agent|customer|client|support"
+    r"|me|you|q|a|interviewer|interviewee|patient|doctor|host|guest|speaker ?\w?|person ?\w?"
+    r"|caller|chatgpt|gpt|claude|gemini|copilot|llm|narrator|boss|friend|teacher|student|mom|dad"
+    r"|nutzer|benutzer|assistent|utilisateur|usuario|usuário|пользователь|ассистент|用户|助手"
+    r"|系统|客户|客服|老师|学生|医生|病人|甲|乙|问|答|他|她|对方|朋友|老板|同事|ユーザー"
+    r"|アシスタント|사용자)",
     re.IGNORECASE,
 )
 _REMARK = re.compile(
-    r"(?:(?:a |one |some |quick |side |small |important |my |our |about |for |just |little )*"
-    r"(?:notes?|p\.?s|fyi|updates?|corrections?|context|background|about me|me|about us|goals?"
-    r"|questions?|summary|btw|by the way|edit|reminder|important|info|intro|introduction|problem"
-    r"|preferences?|thing|more|record|future reference|reference|reason|facts?|details?|setup|stack"
-    r"|project|rules?|addition|anyway|also|hi|hello|hey|thanks|so|remember|remember this|todo|name"
-    r"|job|role|work|hobbies|likes|dislikes|location|age|e-?mail|phone|city|status|plan|task|issue"
-    r"|situation|environment|diet|allergies|languages?|editor|situación|contexto|nota|hinweis"
-    r"|kontext|info|übrigens|contexte|remarque)(?: (?:is|to|on|of|for|about|the|this)\b.*)?)"
-    r"|.*(?:补充|另外|顺便|背景|更正|说明|备注|注意|提醒|情况|目标|问题|关于|信息|总之|其实"
-    r"|一点|记住|记一下|记得"
-    r"|喜好|偏好|习惯|要求|名字|职业|爱好|地址|电话|邮箱|城市|年龄|项目|技术栈|环境|规则|原因"
-    r"|计划).*",
+    r"(?:(?:a |one |some |quick |side |small |important |my |our |about |for |just "
+    r"|little )*(?:notes?|p\.?s|fyi|updates?|corrections?|context|background|about me|me|about us"
+    r"|goals?|questions?|summary|btw|by the way|edit|reminder|important|info|intro|introduction"
+    r"|problem|preferences?|thing|more|record|future reference|reference|reason|facts?|details?"
+    r"|setup|stack|project|rules?|addition|anyway|also|hi|hello|hey|thanks|so|remember"
+    r"|remember this|todo|name|job|role|work|hobbies|likes|dislikes|location|age|e-?mail|phone"
+    r"|city|status|plan|task|issue|situation|environment|diet|allergies|languages?|editor"
+    r"|situación|contexto|nota|hinweis|kontext|info|übrigens|contexte|remarque)(?: (?:is|to|on|of"
+    r"|for|about|the|this)\b.*)?)|.*(?:补充|另外|顺便|背景|更正|说明|备注|注意|提醒|情况|目标"
+    r"|问题|关于|信息|总之|其实|一点|记住|记一下|记得|喜好|偏好|习惯|要求|名字|职业|爱好|地址"
+    r"|电话|邮箱|城市|年龄|项目|技术栈|环境|规则|原因|计划).*",
     re.IGNORECASE,
 )
 _FIRST = re.compile(
@@ -191,18 +189,14 @@ _CHAT_HEAD = re.compile(
 _FILE_HEAD = re.compile(r"^[ \t]*[\w./~-]*\w\.[A-Za-z]\w{0,4}[ \t]*\n(?=[^\n])", re.MULTILINE)
 _GREETING = re.compile(
     r"^[ \t]*(?:dear|hi|hello|hey|good (?:morning|day)|to whom it may concern|sehr geehrte\w*"
-    r"|liebe[r]?|hallo"
-    r"|bonjour|chère?|estimad[oa]|hola|caro|cara|уважаем\w+|尊敬的"
-    r"|亲爱的)[^\n]{0,50}[,，!:：][ \t]*$"
-    r"|^[^\n]{0,20}您好[，,:：]?",
+    r"|liebe[r]?|hallo|bonjour|chère?|estimad[oa]|hola|caro|cara|уважаем\w+|尊敬的"
+    r"|亲爱的)[^\n]{0,50}[,，!:：][ \t]*$|^[^\n]{0,20}您好[，,:：]?",
     re.IGNORECASE | re.MULTILINE,
 )
 _SIGNED = re.compile(
     r"^[ \t]*(?:(?:kind(?:est)?|best|warm(?:est)?|with|many) (?:regards|wishes|thanks)|regards"
-    r"|sincerely|yours\b|best,"
-    r"|cheers,|mit freundlichen|viele grüße|cordialement|saludos|un saludo|atentamente"
-    r"|с уважением|此致|敬礼|敬上|祝好)"
-    r"[^\n]*$|^-- $",
+    r"|sincerely|yours\b|best,|cheers,|mit freundlichen|viele grüße|cordialement|saludos"
+    r"|un saludo|atentamente|с уважением|此致|敬礼|敬上|祝好)[^\n]*$|^-- $",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -228,35 +222,43 @@ def _transcripts(text: str) -> Iterator[Span]:
         if label is None or _REMARK.fullmatch(label[1].strip()):
             continue
         name = label[1].strip().casefold()
-        is_speech = _FIRST.search(text, label.end(), end) is not None and len(name.split()) <= 3  # noqa: PLR2004 (words of a name)
+        is_speech = _FIRST.search(text, label.end(), end) and _is_name(label[1].strip())
         if _SPEAKER.fullmatch(name) or is_speech or name in seen:
             yield Span(min(start, seen.get(name, start)), len(text), "quoted text")
             return
         seen[name] = start
 
 
+_MAX_NAME_WORDS = 3
+
+
+def _is_name(label: str) -> bool:
+    """Say whether a label may be somebody's name: it has a few words, and asks for nothing."""
+    return len(label.split()) <= _MAX_NAME_WORDS and not _ASKING.match(label)
+
+
+_ASKING = re.compile(r"(?:let['’]?s|let us|i|we|please)\b", re.IGNORECASE)
+
+
 _SOURCE = (
     r"\b(?:e-?mail|mail|message|letter|article|web ?page|page|web ?site|site|blog|post|tweet"
-    r"|thread|comments?|review|readme|docs?|documentation|manual|wiki(?:pedia)?|logs?|output|error"
-    r"|stack ?trace|traceback|transcript|chat|conversation|memo|report|answer|response|reply"
-    r"|results?|snippet|excerpt|quote|passage|text|paragraph|file|pdf|advert(?:isement)?|newsletter"
-    r"|slack|whatsapp|sms|memory|memories|summary|ticket|issue|prompt|instructions?|contract|terms"
-    r"|profile|press release|announcement|poem|lyrics|sentences?|phrase|statement|nachricht"
-    r"|brief|artikel"
-    r"|webseite|courriel|lettre|correo|mensaje|artículo|письмо|статья|сообщение)\b"
-    r"|邮件|文章|网页|消息|聊天记录|日志|输出|原文|报告|报错|短信|帖子|评论|摘要|总结|对话|记录"
-    r"|合同|公告|内容|资料|攻略"
-    r"|メール|記事|ログ|메일|기사"
+    r"|thread|comments?|review|readme|docs?|documentation|manual|wiki(?:pedia)?|logs?|output"
+    r"|error|stack ?trace|traceback|transcript|chat|conversation|memo|report|answer|response"
+    r"|reply|results?|snippet|excerpt|quote|passage|text|paragraph|file|pdf|advert(?:isement)?"
+    r"|newsletter|slack|whatsapp|sms|memory|memories|summary|ticket|issue|prompt|instructions?"
+    r"|contract|terms|profile|press release|announcement|poem|lyrics|sentences?|phrase|statement"
+    r"|nachricht|brief|artikel|webseite|courriel|lettre|correo|mensaje|artículo|письмо|статья"
+    r"|сообщение)\b|邮件|文章|网页|消息|聊天记录|日志|输出|原文|报告|报错|短信|帖子|评论|摘要"
+    r"|总结|对话|记录|合同|公告|内容|资料|攻略|メール|記事|ログ|메일|기사"
 )
 _SAID = (
     r"\b(?:says?|said|writes?|wrote|told|texted|repl(?:ied|ies)|answered|reads?|states?|stated"
-    r"|claims?|claimed|posted|commented|mentioned|emailed|messaged|sent|asked|goes|went|sagte|sagt"
-    r"|schrieb|meinte|dit|écrit|dijo|dice|escribió|disse|ha detto|сказал\w*|пишет|написал\w*)\b"
-    r"|说|写道|写了|表示|回复|留言|发来|发给我|转给我|告诉我|問い|言った|말했"
+    r"|claims?|claimed|posted|commented|mentioned|emailed|messaged|sent|asked|goes|went|sagte"
+    r"|sagt|schrieb|meinte|dit|écrit|dijo|dice|escribió|disse|ha detto|сказал\w*|пишет"
+    r"|написал\w*)\b|说|写道|写了|表示|回复|留言|发来|发给我|转给我|告诉我|問い|言った|말했"
 )
 _SOURCE_INTRO = re.compile(
-    rf"(?:^|(?<=[\n.!?。！？]))([^\n:：.!?。！？]{{0,140}}?(?:{_SOURCE})[^\n:：.!?。！？]{{0,60}})[:：](?!//"
-    rf"|\d)",
+    rf"(?:^|(?<=[\n.!?。！？]))([^\n:：.!?。！？]{{0,140}}?(?:{_SOURCE})[^\n:：.!?。！？]{{0,60}})[:：](?!//|\d)",
     re.IGNORECASE,
 )
 _SAID_INTRO = re.compile(
@@ -264,16 +266,15 @@ _SAID_INTRO = re.compile(
     re.IGNORECASE,
 )
 _THIS_SOURCE = re.compile(
-    rf"^[^\n]{{0,80}}?(?:{_THIS}|\bhere(?:'s| is| are)|\bfound\b|\bgot\b|\bpast(?:ed|ing)\b)"
-    rf"[^\n]{{0,60}}?(?:{_SOURCE})[^\n]{{0,60}}$",
+    rf"^[^\n]{{0,80}}?(?:{_THIS}|\bhere(?:'s| is| are)|\bfound\b|\bgot\b|\bpast(?:ed"
+    rf"|ing)\b)[^\n]{{0,60}}?(?:{_SOURCE})[^\n]{{0,60}}$",
     re.IGNORECASE | re.MULTILINE,
 )
 _OWN_SOURCE = re.compile(
     r"(?:^|\b)(?:my|our|mein\w*|mon|ma|mi)\s+(?:\w+\s+){0,2}?(?:profile|bio|issue|story)\b"
-    r"|我的(?:资料|情况)|\b(?:I|we)(?:'d| would| want to| just| only)?(?: like to)?"
-    r" (?:say|said|tell|told|write|wrote|mention|ask|claim|state)\b|我(?:们)?(?:想|要|只|刚|来"
-    r"|再)?(?:说"
-    r"|补充|表示)",
+    r"|我的(?:资料|情况)|\b(?:I|we)(?:'d| would| want to| just| only)?(?: like to)? (?:say|said"
+    r"|tell|told|write|wrote|mention|ask|claim|state)\b|我(?:们)?(?:想|要|只|刚|来|再)?(?:说|补充"
+    r"|表示)",
     re.IGNORECASE,
 )
 

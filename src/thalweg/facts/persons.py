@@ -8,15 +8,13 @@ KIN: tuple[frozenset[str], ...] = tuple(
     frozenset(row.split())
     for row in (
         (
-            "friend friends buddy pal mate bestie freund freundin ami amie amigo amiga amico amica "
-            "друг "
-            "подруга 朋友 友達 친구"
+            "friend friends buddy pal mate bestie freund freundin ami amie amigo amiga amico "
+            "amica друг подруга 朋友 友達 친구"
         ),
         "boss manager supervisor chef patron jefe chefe capo начальник 老板 领导 经理 上司 상사",
         (
             "colleague colleagues coworker coworkers co-worker teammate kollege kollegin collègue "
-            "colega "
-            "collega коллега 同事 队友 同僚 동료"
+            "colega collega коллега 同事 队友 同僚 동료"
         ),
         "wife frau femme esposa mujer moglie жена 老婆 妻子 媳妇 太太 妻 아내",
         "husband mann mari esposo marido marito муж 老公 丈夫 先生 夫 남편",
@@ -42,14 +40,11 @@ KIN: tuple[frozenset[str], ...] = tuple(
         "daughter girl tochter fille hija filha figlia дочь дочка 女儿 闺女 娘 딸",
         (
             "kid kids child children baby toddler twins kind kinder enfant enfants niño niños "
-            "hijos "
-            "filhos "
-            "bambino bambini ребёнок ребенок дети 孩子 小孩 宝宝 娃 子供 아이"
+            "hijos filhos bambino bambini ребёнок ребенок дети 孩子 小孩 宝宝 娃 子供 아이"
         ),
         (
             "grandmother grandma granny nana oma grand-mère abuela avó nonna бабушка 奶奶 外婆 "
-            "姥姥 "
-            "祖母 할머니"
+            "姥姥 祖母 할머니"
         ),
         (
             "grandfather grandpa granddad opa grand-père abuelo avô nonno дедушка 爷爷 外公 姥爷 "
@@ -62,21 +57,18 @@ KIN: tuple[frozenset[str], ...] = tuple(
         "niece nichte nièce sobrina 侄女 外甥女",
         (
             "neighbour neighbor neighbours neighbors nachbar nachbarin voisin voisine vecino "
-            "vecina "
-            "vizinho vicino сосед 邻居 隣人 이웃"
+            "vecina vizinho vicino сосед 邻居 隣人 이웃"
         ),
         "roommate flatmate housemate mitbewohner mitbewohnerin colocataire 室友 룸메이트",
         "client clients customer customers kunde kundin cliente клиент 客户 顾客 고객",
         (
             "teacher professor prof tutor coach lehrer lehrerin prof maestro profesor profesora "
-            "учитель "
-            "老师 教授 教练 先生 선생님"
+            "учитель 老师 教授 教练 先生 선생님"
         ),
         "student students schüler élève alumno estudiante 学生 同学 학생",
         (
             "doctor dr physician dentist therapist psychiatrist nurse vet physio arzt ärztin "
-            "zahnarzt "
-            "médecin docteur médico dottore врач доктор 医生 大夫 牙医 医師 의사"
+            "zahnarzt médecin docteur médico dottore врач доктор 医生 大夫 牙医 医師 의사"
         ),
         "lawyer attorney anwalt avocat abogado avvocato юрист 律师",
         "accountant steuerberater comptable contable 会计",
@@ -85,10 +77,8 @@ KIN: tuple[frozenset[str], ...] = tuple(
         "agent broker recruiter hr makler 中介 猎头",
         (
             "guy man woman person stranger someone somebody anyone everybody everyone nobody "
-            "people "
-            "jemand man leute quelqu'un alguien gente qualcuno кто-то люди 有人 别人 人家 大家 "
-            "某人 网友 路人 网上 "
-            "誰か みんな 누군가 사람들"
+            "people jemand man leute quelqu'un alguien gente qualcuno кто-то люди 有人 别人 人家 "
+            "大家 某人 网友 路人 网上 誰か みんな 누군가 사람들"
         ),
         (
             "author blogger influencer youtuber expert experts critic autor auteur 作者 博主 专家 "
@@ -112,49 +102,46 @@ _AGENT_OF = re.compile(
 )
 
 _SPEAKER = re.compile(
-    rf"\b(?:I|we)\b|\b[Ii]['’](?:m|ve|d|ll)\b|\b(?:ich|wir|je|nous|yo|nosotros|eu|nós|io|noi|я"
-    rf"|мы|ik|wij)\b"
-    r"|\b(?:soy|estoy|tengo|vivo|trabajo|prefiero|uso|quiero|hablo|estudio|odio|necesito|sou|estou"
-    r"|tenho|moro|trabalho|prefiro|gosto|falo|sono|abito|lavoro|preferisco|voglio|jestem|mieszkam"
-    r"|pracuję|lubię|живу|работаю|люблю|предпочитаю)\b|\bme (?:gusta|encanta)\w*"
-    rf"|\bj['’]|我(?!的|们的|家的)(?!{_WIDE}|{_WIDE_SHORT})|咱|[私僕俺](?:は|が|も)|(?:나는"
-    rf"|저는|제가|내가)",
+    rf"\b(?:I|we)\b|\b[Ii]['’](?:m|ve|d|ll)\b|\b(?:ich|wir|je|nous|yo|nosotros|eu|nós|io|noi|я|мы"
+    rf"|ik|wij)\b"
+    r"|\b(?:soy|estoy|tengo|vivo|trabajo|prefiero|uso|quiero|hablo|estudio|odio|necesito|sou"
+    r"|estou|tenho|moro|trabalho|prefiro|gosto|falo|sono|abito|lavoro|preferisco|voglio|jestem"
+    r"|mieszkam|pracuję|lubię|живу|работаю|люблю|предпочитаю)\b|\bme (?:gusta|encanta)\w*"
+    rf"|\bj['’]|我(?!的|们的|家的)(?!{_WIDE}|{_WIDE_SHORT})|咱|[私僕俺](?:は|が|も)|(?:나는|저는"
+    rf"|제가|내가)",
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(
-    r"^\W*(?:(?:and|but|so|that|because|since|who|also|then|now|und|dass|weil|et|que|y)\s+)*"
-    r"(he|she|they|he['’]s|she['’]s|they['’]re|he['’]d|she['’]d|er|sie|il|elle|ils|elles|él|ella"
-    r"|ellos"
-    r"|ele|ela|lui|lei|он|она|они|who)\b|^\W*(?:而|但|还)?(他们|她们|他|她|对方|彼女|彼|그는|그녀)",
+    r"^\W*(?:(?:and|but|so|that|because|since|who|also|then|now|und|dass|weil|et|que|y)\s+)*(he"
+    r"|she|they|he['’]s|she['’]s|they['’]re|he['’]d|she['’]d|er|sie|il|elle|ils|elles|él|ella"
+    r"|ellos|ele|ela|lui|lei|он|она|они|who)\b|^\W*(?:而|但|还)?(他们|她们|他|她|对方|彼女|彼"
+    r"|그는|그녀)",
     re.IGNORECASE,
 )
 _NAME = re.compile(
     r"^\W*((?!(?:I|My|We|Our|The|This|That|These|Those|It|Its|A|An|And|But|So|Also|If|When|While"
     r"|Yes|No|Ok|Okay|Please|In|On|At|For|From|To|By|As|With|Since|After|Before|Now|Here|There"
-    r"|What|Who|How|Why|Where|Which|Not|Never|Always|Just|Btw|By|Mein|Meine|Der|Die|Das|Mon|Ma|Mes"
-    r"|Le|La|Les|El|Los|Las|Mi|Mis|Meu|Minha|O|Os|As|Il|Lo|Remember|Note|Hi|Hello|Hey|Thanks|You"
-    r"|Your|Everything|Nothing|Something|Today|Yesterday|Tomorrow|Currently)\b)"
-    r"[A-ZÀ-ÖØ-ÞА-ЯЁ][\w'’-]+(?:\s[A-Z][\w'’-]+){0,2})\s+(?:(?:also|always|never|really|just"
-    r"|still)\s)?"
-    r"(?:(?!this\b|his\b|its\b|as\b|always\b)\w+[^s\W]s|is|was|has|had|does|did|said|told|\w+ed"
-    r"|likes|hates|mag|wohnt|arbeitet|habite|aime"
-    r"|vive|prefiere|ama|любит|живёт|живет)\b"
+    r"|What|Who|How|Why|Where|Which|Not|Never|Always|Just|Btw|By|Mein|Meine|Der|Die|Das|Mon|Ma"
+    r"|Mes|Le|La|Les|El|Los|Las|Mi|Mis|Meu|Minha|O|Os|As|Il|Lo|Remember|Note|Hi|Hello|Hey|Thanks"
+    r"|You|Your|Everything|Nothing|Something|Today|Yesterday|Tomorrow"
+    r"|Currently)\b)[A-ZÀ-ÖØ-ÞА-ЯЁ][\w'’-]+(?:\s[A-Z][\w'’-]+){0,2})\s+(?:(?:also|always|never"
+    r"|really|just|still)\s)?(?:(?!this\b|his\b|its\b|as\b|always\b)\w+[^s\W]s|is|was|has|had"
+    r"|does|did|said|told|\w+ed|likes|hates|mag|wohnt|arbeitet|habite|aime|vive|prefiere|ama"
+    r"|любит|живёт|живет)\b"
 )
 _LISTENER = re.compile(
     r"\byou(?:['’]re| are| were| like| love| prefer| live| work| have| hate| use| want| own"
     r"| enjoy)\b"
-    r"|\b(?:du bist|du hast|tu es|tu as|eres|tienes|você é|tu sei)\b|^\W*你(?:是|喜欢|住|有|爱"
-    r"|讨厌|偏好|叫)",
+    r"|\b(?:du bist|du hast|tu es|tu as|eres|tienes|você é|tu sei)\b"
+    r"|^\W*你(?!好|们好|能|可|帮|看|说|觉得|知道|会|要|是否|给|把|用|的)",
     re.IGNORECASE,
 )
 _USER = re.compile(
     r"\b(?:the|this|that) (?:user|person (?:you|who)|reader|customer)\b|\buser(?:['’]s)? (?:is"
-    r"|has|likes"
-    r"|prefers|wants|always|never|trusts|lives|works|uses|grants|agreed|approved)\b"
-    r"|\bder (?:be)?nutzer\b"
-    r"|\bl['’]utilisateur\b|\bel usuario\b|\bo usuário\b|\bl['’]utente\b|пользователь"
-    r"|用户(?!名|界面|体验|增长|量|数|群|们|端|表|调研|协议|中心|手册)|ユーザー(?!名|数"
-    r"|インター)|사용자(?!명|수)",
+    r"|has|likes|prefers|wants|always|never|trusts|lives|works|uses|grants|agreed|approved)\b"
+    r"|\bder (?:be)?nutzer\b|\bl['’]utilisateur\b|\bel usuario\b|\bo usuário\b|\bl['’]utente\b"
+    r"|пользователь|用户(?!名|界面|体验|增长|量|数|群|们|端|表|调研|协议|中心|手册)|ユーザー(?!名"
+    r"|数|インター)|사용자(?!명|수)",
     re.IGNORECASE,
 )
 
@@ -190,9 +177,8 @@ def others(clause: str) -> tuple[str, ...]:
 
 _POSSESSIVE = re.compile(
     rf"用户(?:的|家|{_WIDE}|{_WIDE_SHORT})|"
-    r"\busers?['’]s? \w+|\b(?:their|his|her|my) \w+|ユーザーの|사용자의|\b(?:du|des|del"
-    r"|dell['’]|do)"
-    r" (?:nutzers|utilisateur|usuario|usuário|utente)\b|de l['’]utilisateur|Nutzers\b"
+    r"\busers?['’]s? \w+|\b(?:their|his|her|my) \w+|ユーザーの|사용자의|\b(?:du|des|del|dell['’]"
+    r"|do) (?:nutzers|utilisateur|usuario|usuário|utente)\b|de l['’]utilisateur|Nutzers\b"
     r"|пользовател[яь]",
     re.IGNORECASE,
 )

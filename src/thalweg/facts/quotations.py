@@ -18,10 +18,10 @@ MAX_NAME_CHARS = 60
 MAX_COMMAND_CHARS = 120
 
 _PERSON = re.compile(
-    r"\b(?:I|I'm|I’m|I've|I’ve|I'd|me|my|we|we're|our|us|you|your|ich|mich|mein\w*|wir|unser\w*|du"
-    r"|je|moi|mon|ma|mes|nous|tu|vous|yo|mis?|tengo|soy|eu|meu|minha|io|mio|mia|the user|user)\b"
-    r"|\b(?:j|m)['’]|[我你您咱]|用户|[私僕]|ユーザー|\b(?:я|мне|мой|моя|мы|ты|вы)\b|나는|저는"
-    r"|제가|내가",
+    r"\b(?:I|I'm|I’m|I've|I’ve|I'd|me|my|we|we're|our|us|you|your|ich|mich|mein\w*|wir|unser\w*"
+    r"|du|je|moi|mon|ma|mes|nous|tu|vous|yo|mis?|tengo|soy|eu|meu|minha|io|mio|mia|the user"
+    r"|user)\b|\b(?:j|m)['’]|[我你您咱]|用户|[私僕]|ユーザー|\b(?:я|мне|мой|моя|мы|ты|вы)\b|나는"
+    r"|저는|제가|내가",
     re.IGNORECASE,
 )
 _ORDER = re.compile(
@@ -34,14 +34,17 @@ _INTRODUCED = re.compile(
     r"\b(?:says?|said|saying|writes?|wrote|told|texted|replied|answered|reads?|reading|states?"
     r"|stated|claims?|claimed|posted|commented|mentioned|quoting|quotes?|according to|translate"
     r"|summari[sz]e|like this|line|sentence|phrase|text|message|e-?mail|note|review|ad|prompt"
-    r"|sagt\w*"
-    r"|schrieb|meinte|écrit|dit|dijo|dice|disse|сказал\w*|пишет)\b[^\"“„«「『.!?\n]{0,40}$"
-    r"|(?:说|写道|写着|表示|回复|提到|造谣|称|问|答|言った|말했)[^。！？\n]{0,12}$|[:：]\s*$",
+    r"|sagt\w*|schrieb|meinte|écrit|dit|dijo|dice|disse|сказал\w*"
+    r"|пишет)\b[^\"“„«「『.!?\n]{0,40}$|(?:说|写道|写着|表示|回复|提到|造谣|称|问|答|言った"
+    r"|말했)[^。！？\n]{0,12}$|[:：]\s*$",
     re.IGNORECASE,
 )
+_OWN_READING = re.compile(
+    r"\b(?:I|we)(?:['’](?:ve|m|d))?(?: \w+){0,3} (?:read|reading|reread|write|wrote|writing)\s*$"
+)
 _SAYS_AFTER = re.compile(
-    r"[,.]?\s*(?:(?:\w+\s+){0,3}(?:says?|said|wrote|replied|told|is what|was what|reads?)\b"
-    r"|(?:他|她|对方|老板|朋友|有人).{0,6}说|这(?:种|个)说法|と言|と書)",
+    r"[,.]?\s*(?:(?:\w+\s+){0,3}(?:says?|said|wrote|replied|told|is what|was what|reads?)\b|(?:他"
+    r"|她|对方|老板|朋友|有人).{0,6}说|这(?:种|个)说法|と言|と書)",
     re.IGNORECASE,
 )
 
@@ -116,7 +119,7 @@ def _judged(text: str, start: int, end: int, last: int) -> Iterator[Span]:
     """Give a quotation, unless it is a name; where it is introduced as speech, to the last mark."""
     inner = text[start + 1 : end - 1].strip()
     before = text[max(0, start - 80) : start]
-    is_speech = _INTRODUCED.search(before) is not None
+    is_speech = _INTRODUCED.search(before) is not None and not _OWN_READING.search(before)
     said_after = _SAYS_AFTER.match(text, end) is not None
     if not inner or (not is_speech and not said_after and _is_name(inner)):
         return

@@ -43,8 +43,8 @@ def find_times(text: str, today: date) -> list[When]:
         ['2022-06-01']
     """
     found: list[When] = []
-    for start, end, span in _spans(text[:MAX_CHARS], today):
-        before = text[:start]
+    for place, end, span in _spans(text[:MAX_CHARS], today):
+        start, before = place, text[:place]
         first, last, grain = span.first, span.last, span.grain
         if found and _joins(text[: found[-1].start], text[found[-1].end : start]):
             start, first, grain = found[-1].start, min(found[-1].first, first), "range"

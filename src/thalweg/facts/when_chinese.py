@@ -94,10 +94,11 @@ def _dated(match: Match, today: date, is_future: bool) -> Span:  # noqa: FBT001
     told, month, day = _told_year(match, today), number(match["month"]), match["day"]
     if told:
         return _marked(_within(told[0], month, day, match["third"]), is_relative=told[1])
-    choices = []
-    for year in (today.year - 1, today.year, today.year + 1):
-        if not day or number(day) <= spans.month(year, month).last.day:
-            choices.append(_within(year, month, day, match["third"]))
+    choices = [
+        _within(year, month, day, match["third"])
+        for year in (today.year - 1, today.year, today.year + 1)
+        if not day or number(day) <= spans.month(year, month).last.day
+    ]
     if not choices:
         raise ValueError(match[0])
     return spans.latest(choices, today, is_future=is_future)
@@ -249,9 +250,11 @@ _FORMS: Forms = tuple(
     for pattern, reader in (
         (r"(?<![\d.-])(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?![\d.])", _iso),
         (
-            rf"(?:{_YEAR}\s*)?(?<![\d一二两三四五六七八九十几])(?P<month>\d{{1,2}}|[一二三四五六七八九]"
-            rf"|十[一二]?)\s*月份?的?(?:\s*(?P<day>\d{{1,2}}|[一二三四五六七八九十]{{1,3}})\s*[日号]"
-            rf"|{_THIRD})?",
+            (
+                rf"(?:{_YEAR}\s*)?(?<![\d一二两三四五六七八九十几])(?P<month>\d{{1,2}}|[一二三四五六七八九]"
+                rf"|十[一二]?)\s*月份?的?(?:\s*(?P<day>\d{{1,2}}|[一二三四五六七八九十]{{1,3}})\s*[日号]"
+                rf"|{_THIRD})?"
+            ),
             _dated,
         ),
         (
@@ -259,8 +262,10 @@ _FORMS: Forms = tuple(
             _near_month,
         ),
         (
-            rf"{_YEAR}(?:(?P<season>[春夏秋冬])(?:天|季|日)?|(?P<half>[上下])半年"
-            rf"|第?(?P<quarter>[一二三四1-4])季度|年?{_THIRD})?",
+            (
+                rf"{_YEAR}(?:(?P<season>[春夏秋冬])(?:天|季|日)?|(?P<half>[上下])半年"
+                rf"|第?(?P<quarter>[一二三四1-4])季度|年?{_THIRD})?"
+            ),
             _in_year,
         ),
         (r"(?P<season>[春夏秋冬])[天季]", _in_season),
@@ -271,8 +276,10 @@ _FORMS: Forms = tuple(
         (rf"(?P<count>{_NUMBER})多?{_UNIT}多?(?:之|以)?(?P<way>前|后)", _ago),
         (r"半个?(?P<unit>年|月)(?:之|以)?(?P<way>前|后)", _half_ago),
         (
-            rf"(?P<way>在?过去的?|最近这?|近|未来)(?P<count>{_NUMBER}|半)(?P<unit>天|日|个?星期|周"
-            r"|个?礼拜|个月|年)(?:里|内|以来|来|间)?",
+            (
+                rf"(?P<way>在?过去的?|最近这?|近|未来)(?P<count>{_NUMBER}|半)(?P<unit>天|日|个?星期|周"
+                r"|个?礼拜|个月|年)(?:里|内|以来|来|间)?"
+            ),
             _past_units,
         ),
         (r"前(?:几|些|两|段)(?:天|日子|时间)", _some_days_ago),
@@ -294,32 +301,30 @@ def told_day(of: date) -> str:
 
 def written(span: Span, said: date) -> str:
     """Write a span so that it is understood on any day."""
+    if span.grain == "range":
+        return _third_of(span) if span.part else _stretch(span, said)
     first = span.first
-    match span.grain:
-        case "day":
-            return told_day(first) + span.part
-        case "days":
-            return f"{told_day(first + (span.last - first) / 2)}前后"
-        case "week":
-            return f"{told_day(first)}那一周"
-        case "weekend":
-            return f"{told_day(first)}那个周末"
-        case "month":
-            return f"{first.year}年{first.month}月"
-        case "quarter":
-            return f"{first.year}年第{'一二三四'[first.month // 3]}季度"
-        case "season":
-            return f"{first.year}年{'春夏秋冬'[first.month // 3 - 1]}天"
-        case "year":
-            return f"{first.year}年"
-        case "range" if span.part:
-            return _third_of(span)
-        case "range" if span.last == said:
-            return f"自{written(spans.coarse(first, span), said)}以来"
-        case "range" if first == said:
-            return f"在{written(spans.coarse(span.last, span), said)}之前"
-        case "range":
-            return f"{told_day(first)}至{told_day(span.last)}"
+    day = told_day(first)
+    names = {
+        "day": day + span.part,
+        "days": f"{told_day(first + (span.last - first) / 2)}前后",
+        "week": f"{day}那一周",
+        "weekend": f"{day}那个周末",
+        "month": f"{first.year}年{first.month}月",
+        "quarter": f"{first.year}年第{'一二三四'[(first.month - 1) // 3]}季度",
+        "season": f"{first.year}年{'春夏秋冬'[first.month // 3 - 1]}天",
+        "year": f"{first.year}年",
+    }
+    return names[span.grain]
+
+
+def _stretch(span: Span, said: date) -> str:
+    """Name a stretch of days: from its beginning, where it goes on to the day it was said on."""
+    if span.last == said:
+        return f"自{written(spans.coarse(span.first, span), said)}以来"
+    if span.first == said:
+        return f"在{written(spans.coarse(span.last, span), said)}之前"
+    return f"{told_day(span.first)}至{told_day(span.last)}"
 
 
 def _third_of(span: Span) -> str:

@@ -113,10 +113,11 @@ def _dated(match: Match, today: date, is_future: bool) -> Span:  # noqa: FBT001
     number = _month_number(match["month"])
     if match["year"]:
         return spans.day(date(int(match["year"]), number, int(match["day"])))
-    days = []
-    for year in (today.year - 1, today.year, today.year + 1):
-        if int(match["day"]) <= spans.month(year, number).last.day:
-            days.append(spans.day(date(year, number, int(match["day"]))))
+    days = [
+        spans.day(date(year, number, int(match["day"])))
+        for year in (today.year - 1, today.year, today.year + 1)
+        if int(match["day"]) <= spans.month(year, number).last.day
+    ]
     if not days:
         raise ValueError(match[0])
     return spans.latest(days, today, is_future=is_future)
@@ -290,18 +291,24 @@ _NUMERIC = (
     (r"\b(?P<decade>(?:19|20)\d0)'?s\b", _decade),
     (rf"(?<![\d.:/-])(?P<from>{_YEAR})\s?[-\u2013]\s?(?P<to>{_YEAR})(?![\d-])", _years),
     (
-        r"(?:\b(?:in|since|during|until|till|year|by|before|after|back in|around)\s+|(?=\b(?:"
-        rf"{_EDGE})))(?P<told>{_THIRD}(?P<year>{_YEAR})\b(?![-/:]\d))",
+        (
+            r"(?:\b(?:in|since|during|until|till|year|by|before|after|back in|around)\s+|(?=\b(?:"
+            rf"{_EDGE})))(?P<told>{_THIRD}(?P<year>{_YEAR})\b(?![-/:]\d))"
+        ),
         _in_year,
     ),
     (
-        r"(?:\b(?:of|from|to|and|between)\s+|,\s|\()(?P<told>(?P<third>)"
-        rf"(?P<year>{_YEAR})(?=\s*[.,;?!)](?:\s|$)|\s*$|\s+(?:and|to|until)\b))",
+        (
+            r"(?:\b(?:of|from|to|and|between)\s+|,\s|\()(?P<told>(?P<third>)"
+            rf"(?P<year>{_YEAR})(?=\s*[.,;?!)](?:\s|$)|\s*$|\s+(?:and|to|until)\b))"
+        ),
         _in_year,
     ),
     (
-        r"\b(?:on\s+)?the\s+(?P<day>[0-3]?\d)(?:st|nd|rd|th)\b\s+of\s+"
-        r"(?P<which>last|this|next)\s+month\b",
+        (
+            r"\b(?:on\s+)?the\s+(?P<day>[0-3]?\d)(?:st|nd|rd|th)\b\s+of\s+"
+            r"(?P<which>last|this|next)\s+month\b"
+        ),
         _day_of_month,
     ),
     (
@@ -315,43 +322,55 @@ _MONTHLY = (
     (rf"\b{_THIRD}(?P<month>{_MONTHS})\b\.?,?\s+(?:of\s+)?(?P<year>{_YEAR})\b", _in_month),
     (rf"\b{_WHICH}\s+(?P<month>{_MONTHS})\b(?!\s+\d)", _relative_month),
     (
-        r"(?:\b(?:in|of|since|until|till|by|during|from|to|and|before|after|between|around)\s+"
-        rf"|(?=\b(?:{_EDGE})))(?P<told>{_THIRD}(?P<month>{_MONTHS})\b(?P<year>)"
-        rf"{_NOT_A_VERB}(?!\s+\d))",
+        (
+            r"(?:\b(?:in|of|since|until|till|by|during|from|to|and|before|after|between|around)\s+"
+            rf"|(?=\b(?:{_EDGE})))(?P<told>{_THIRD}(?P<month>{_MONTHS})\b(?P<year>)"
+            rf"{_NOT_A_VERB}(?!\s+\d))"
+        ),
         _in_month,
     ),
 )
 _SEASONAL = (
     (
-        r"\b(?:(?P<which>last|past|previous|this|next|coming|the|in|during)\s+)"
-        rf"(?:the\s+)?(?P<season>spring|summer|autumn|fall|winter)(?:\s+(?:of\s+)?"
-        rf"(?P<year>{_YEAR}))?\b",
+        (
+            r"\b(?:(?P<which>last|past|previous|this|next|coming|the|in|during)\s+)"
+            rf"(?:the\s+)?(?P<season>spring|summer|autumn|fall|winter)(?:\s+(?:of\s+)?"
+            rf"(?P<year>{_YEAR}))?\b"
+        ),
         _in_season,
     ),
     (
-        rf"\b(?P<which>)(?P<season>spring|summer|autumn|fall|winter)\s+(?:of\s+)?"
-        rf"(?P<year>{_YEAR})\b",
+        (
+            rf"\b(?P<which>)(?P<season>spring|summer|autumn|fall|winter)\s+(?:of\s+)?"
+            rf"(?P<year>{_YEAR})\b"
+        ),
         _in_season,
     ),
     (
-        rf"\b(?:{_WHICH}\s+)?(?P<holiday>new year['\u2019]s (?:eve|day)|christmas(?: eve| day)?"
-        rf"|xmas|halloween|valentine['\u2019]s day|boxing day|independence day)\b"
-        rf"(?:,?\s+(?P<year>{_YEAR})\b)?",
+        (
+            rf"\b(?:{_WHICH}\s+)?(?P<holiday>new year['\u2019]s (?:eve|day)|christmas(?: eve| day)?"
+            rf"|xmas|halloween|valentine['\u2019]s day|boxing day|independence day)\b"
+            rf"(?:,?\s+(?P<year>{_YEAR})\b)?"
+        ),
         _holiday,
     ),
 )
 _OF_THE_WEEK = (
     (
-        rf"\b(?:(?P<which>last|past|this past|previous|this|next|coming|this coming)\s+)"
-        rf"(?P<weekday>{_DAYS})\b{_PART}",
+        (
+            rf"\b(?:(?P<which>last|past|this past|previous|this|next|coming|this coming)\s+)"
+            rf"(?P<weekday>{_DAYS})\b{_PART}"
+        ),
         _weekday,
     ),
     (rf"(?<!every )\b(?P<which>)(?P<weekday>{_FULL_DAYS})\b(?P<part>)", _weekday),
 )
 _NEAR = (
     (
-        r"\b(?:the\s+)?(?P<near>day before yesterday|day after tomorrow|yesterday|tomorrow"
-        rf"|last night|tonight|today|this(?=\s+(?:morning|afternoon|evening)))\b{_PART}",
+        (
+            r"\b(?:the\s+)?(?P<near>day before yesterday|day after tomorrow|yesterday|tomorrow"
+            rf"|last night|tonight|today|this(?=\s+(?:morning|afternoon|evening)))\b{_PART}"
+        ),
         _near_day,
     ),
     (r"\bthe\s+other\s+day\b", _other_day),
@@ -365,8 +384,10 @@ _COUNTED = (
     (rf"\b(?:in|within)\s+{_COUNT}\s+{_UNIT}(?P<way>)\b(?!'|\s+of\b)", _ago),
     (r"\bhalf a year\s+(?P<way>ago)\b", _half_a_year),
     (
-        r"\b(?:(?:for|over|during|in|within)\s+)?the\s+(?P<which>last|past)\s+"
-        rf"(?:{_COUNT}\s+)?{_UNIT}\b",
+        (
+            r"\b(?:(?:for|over|during|in|within)\s+)?the\s+(?P<which>last|past)\s+"
+            rf"(?:{_COUNT}\s+)?{_UNIT}\b"
+        ),
         _past_units,
     ),
     (rf"\b(?P<which>last|past)\s+{_COUNT}\s+{_UNIT}\b", _past_units),
@@ -425,30 +446,29 @@ def written(span: Span, said: date, before: str, after: str) -> str:
 
 def _names(span: Span, said: date) -> tuple[str, str]:
     """Give a span's preposition and its name."""
+    if span.grain == "range":
+        return _stretch(span, said)
     first = span.first
-    match span.grain:
-        case "day":
-            told = told_day(first)
-            return "on", f"the {span.part} of {told}" if span.part else told
-        case "days":
-            return "around", told_day(first + (span.last - first) / 2)
-        case "week":
-            return "in", f"the week of {told_day(first)}"
-        case "weekend":
-            return "on", f"the weekend of {told_day(first)}"
-        case "month":
-            return "in", f"{MONTH_NAMES[first.month - 1]} {first.year}"
-        case "quarter":
-            return "in", f"Q{(first.month + 2) // 3} {first.year}"
-        case "season":
-            name = next(n for n, m in zip(spans.SEASONS, (3, 6, 9, 12), strict=True)
-                        if m == first.month)  # fmt: skip
-            return "in", f"{name} {first.year}"
-        case "year":
-            return "in", str(first.year)
-        case "range" if span.last == said:
-            return "since", _names(spans.coarse(first, span), said)[1]
-        case "range" if span.first == said:
-            return "until", _names(spans.coarse(span.last, span), said)[1]
-        case "range":
-            return "between", f"{told_day(first)} and {told_day(span.last)}"
+    middle = first + (span.last - first) / 2
+    month = f"{MONTH_NAMES[first.month - 1]} {first.year}"
+    day = told_day(first)
+    names = {
+        "day": ("on", f"the {span.part} of {day}" if span.part else day),
+        "days": ("around", told_day(middle)),
+        "week": ("in", f"the week of {day}"),
+        "weekend": ("on", f"the weekend of {day}"),
+        "month": ("in", month),
+        "quarter": ("in", f"Q{(first.month + 2) // 3} {first.year}"),
+        "season": ("in", f"{spans.SEASONS[first.month // 3 - 1]} {first.year}"),
+        "year": ("in", str(first.year)),
+    }
+    return names[span.grain]
+
+
+def _stretch(span: Span, said: date) -> tuple[str, str]:
+    """Name a stretch of days: from its beginning, where it goes on to the day it was said on."""
+    if span.last == said:
+        return "since", _names(spans.coarse(span.first, span), said)[1]
+    if span.first == said:
+        return "until", _names(spans.coarse(span.last, span), said)[1]
+    return "between", f"{told_day(span.first)} and {told_day(span.last)}"

@@ -22,7 +22,7 @@ LEASE_S = 900.0
 POLL_S = 5.0
 """How often a worker looks for jobs that other processes noted."""
 
-MOST_FAILURES = 10
+MOST_FAILURES = 3
 """Looks in a row that failed after which a worker that rests waits to be woken."""
 
 
@@ -97,6 +97,12 @@ class Worker:
         if self._rests:
             self.start()
 
+    @property
+    def is_at_work(self) -> bool:
+        """Whether it has threads."""
+        with self._lock:
+            return bool(self._threads)
+
     def stop(self, timeout_s: float | None = None) -> bool:
         """End after the jobs that are under way; what is left stays in the store.
 
@@ -117,8 +123,7 @@ class Worker:
             threads = list(self._threads)
         for thread in threads:
             thread.join(timeout_s)
-        with self._lock:
-            return not self._threads
+        return not self.is_at_work
 
     def step(self) -> bool:
         """Do one job that is due.
@@ -144,7 +149,7 @@ class Worker:
         failures = 0
         while not self._stopped.is_set():
             self._woken.clear()
-            tried = self._tries()
+            tried = self._tries(failures)
             failures = 0 if tried is not None else failures + 1
             if tried:
                 continue
@@ -166,7 +171,7 @@ class Worker:
             return False
         return failures >= MOST_FAILURES or (not failures and self._due() is None)
 
-    def _tries(self) -> bool | None:
+    def _tries(self, failures: int) -> bool | None:
         """Do one job; what fails outside of it (a full disk) fails again later, if at all.
 
         Returns:
@@ -175,7 +180,8 @@ class Worker:
         try:
             return self.step()
         except Exception as error:  # noqa: BLE001 (a thread that ended would be missed by nobody)
-            _log.warning("a job of memory was not done: %s", _told(error))
+            level = logging.DEBUG if failures else logging.WARNING  # once for all in a row
+            _log.log(level, "a job of memory was not done: %s", _told(error))
             return None
 
     def _due(self) -> str | None:

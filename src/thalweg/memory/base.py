@@ -1,12 +1,14 @@
 """What a store of memories is. `thalweg.memory.handle.Memory` is what people use on top of it."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
 from thalweg.facts.changes import Change
 from thalweg.facts.found import Found, Item
+from thalweg.facts.told import Told
 from thalweg.facts.values import Fact, FactId, Mode, Profile, Scope, Status, Turn
 
 
@@ -157,8 +159,8 @@ class MemoryStore(Protocol):
     ) -> Operation | None:
         """Change a memory, all or nothing, and log it.
 
-        A fact with a tombstone is passed over. `None` is returned where nothing was left to do;
-        `learned` is taken in all the same.
+        A fact with a tombstone is passed over, unless the user says it again by hand. `None` is
+        returned where nothing was left to do; `learned` is taken in all the same.
 
         Raises:
             StaleWriteError: The scope's version is not `expected`, the thread was learned from
@@ -171,6 +173,14 @@ class MemoryStore(Protocol):
         ...
 
     # -- recall --------------------------------------------------------------------------
+
+    def view(self, scope: Scope) -> AbstractContextManager[None]:
+        """See one state of a scope throughout a block: what this thread reads of it in there.
+
+        Reads that follow each other are faster so, too. This thread writes nothing in the block,
+        and reads no other scope.
+        """
+        ...
 
     def vector(self, text: str) -> bytes:
         """Make the vector of a question, as `find` takes it; empty where the store has none."""
@@ -207,6 +217,14 @@ class MemoryStore(Protocol):
 
     def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
         """List the numbers of a thread's pieces, the newest first, `limit` at most."""
+        ...
+
+    def keep_told(self, scope: Scope, thread: str, told: Told) -> None:
+        """Keep what was told before a message of a thread, and why; of many the newest."""
+        ...
+
+    def told(self, scope: Scope, thread: str) -> list[Told]:
+        """List what was told in a thread and why, newest first. `forget` takes all of it."""
         ...
 
     # -- control -------------------------------------------------------------------------

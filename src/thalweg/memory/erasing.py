@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from thalweg.facts.found import turn_words
 from thalweg.facts.values import Turn
-from thalweg.memory import forgetting, operations, threads
+from thalweg.memory import forgetting, operations, telling, threads
 from thalweg.memory.base import Receipt, Selection
 from thalweg.memory.known import Known
 from thalweg.memory.records import read_turn
@@ -71,6 +71,7 @@ def erase(
         "INSERT INTO memory_tombstone (scope, digest) VALUES (?, ?) ON CONFLICT DO NOTHING",
         sorted({(scoped.id, scoped.digests.of(*each)) for each in planned.buried}),
     )
+    telling.forget(scoped)
     _jobs(scoped, selection, at)
     told = f"forgot {len(planned.gone)} facts and {len(planned.turns)} turns"
     operations.log(scoped, (), actor="user", now=now, why=told)

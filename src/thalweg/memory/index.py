@@ -180,8 +180,7 @@ class Index:
             base = block << BLOCK_BITS
             numbers += [base + at for at in offsets]
             for key, posting in blocks[block].items():
-                there = posting.among(offsets)
-                places[key].update([(base + at, often) for at, often in there])
+                places[key].update(posting.among(offsets, base))
         return Found(
             {word: places[key] for key, word in keys.items()},
             {word: rows.get(key, _EMPTY).items for key, word in keys.items()},

@@ -1,6 +1,6 @@
 """How many words each item of an index has: a byte for each, the newest ones' in a short row."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from thalweg.archive.database import Rows
 from thalweg.memory.word_rows import LENGTHS, RECENT, Row, WordRows, read_times, write_times
@@ -42,20 +42,16 @@ class Lengths:
             [(self._scope, LENGTHS, block, bytes(row)) for block, row in rows.items()],
         )
 
-    def read(self, numbers: Iterable[int], recent: Row) -> dict[int, int]:
+    def read(self, numbers: Collection[int], recent: Row) -> dict[int, int]:
         """Read lengths of items.
 
         Args:
-            numbers: Of items that there are.
+            numbers: Of items that have words.
             recent: The row under `LENGTHS`.
         """
         known = read_times(recent.recent)
-        found = {number: known[number] for number in numbers if number in known}
-        others = [number for number in numbers if number not in known]
-        blocks = self._blocks(others)
-        for number in others:
-            found[number] = blocks[number >> _BITS][number & _IN_ROW]
-        return found
+        blocks = self._blocks([number for number in numbers if number not in known])
+        return {n: known.get(n) or blocks[n >> _BITS][n & _IN_ROW] for n in numbers}
 
     def _blocks(self, numbers: Iterable[int]) -> dict[int, bytes]:
         return dict(

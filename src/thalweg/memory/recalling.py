@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from thalweg.entries import Message
+from thalweg.facts.eviction import value
 from thalweg.facts.found import Item, index_words, without
 from thalweg.facts.freshness import current, holds
 from thalweg.facts.packing import Packed, Placed, pack
@@ -26,8 +27,10 @@ from thalweg.memory.base import MemoryStore
 from thalweg.tokens import Counter
 
 DAY_CHARS = len("2026-03-02")
-MOST = 1_000_000
+ALL = 1_000_000
 """More items than one scope is meant for: all that have a word are found."""
+MOST_STANDING = 50
+"""Facts that are looked at of those which nothing asked for."""
 EARLIER = 4
 """Messages before the newest that tell what a conversation is about."""
 
@@ -85,17 +88,22 @@ def recall(
 ) -> Recalled:
     """Find what answers a question; see `Memory.recall`."""
     said = _said(query)
-    profile = store.profile(scope)
     if settings.retrieval == "seeds":
+        profile = store.profile(scope)
         packed = _as_seeds(store.facts(scope), profile, said, settings, budget, count)
     else:
         question = ask(said[0], *said[1:], today=_day(as_of or now), as_of=as_of)
-        own = store.newest(scope, thread, OWN) if thread else ()
-        ranked = _ranked(store, scope, question, said[0], as_of, own)
+        vector = store.vector(said[0])
+        with store.view(scope):
+            profile = store.profile(scope)
+            own = store.newest(scope, thread, OWN) if thread else ()
+            ranked = _ranked(store, scope, question, vector, as_of, own)
         if not settings.include_turns:
             ranked = [one for one in ranked if one.item.fact is not None]
         ranked = [one for one in ranked if not is_known(one.item)]
-        packed = pack(ranked, budget, count, profile=profile)
+        standing = [] if isinstance(query, str) or as_of else _standing(store, scope, ranked, now)
+        standing = [one for one in standing if not is_known(one.item)]
+        packed = pack(ranked, budget, count, profile=profile, standing=standing)
     placed = packed.placed
     if not explain:
         placed = tuple(one for one in placed if one.fate == "shown")
@@ -121,11 +129,11 @@ def _ranked(
     store: MemoryStore,
     scope: Scope,
     question: Question,
-    text: str,
+    vector: bytes,
     as_of: str,
     own: Collection[int],
 ) -> list[Ranked]:
-    found = without(store.find(scope, question.words, vector=store.vector(text)), own)
+    found = without(store.find(scope, question.words, vector=vector), own)
     scale = Scale(question, found)
     short = shortlist(scale)
     near = links(store.beside(scope, short, REACH))
@@ -138,11 +146,24 @@ def _ranked(
     return [one for one in ranked if one.item.fact is None or one.item.fact.id not in gone]
 
 
+def _standing(store: MemoryStore, scope: Scope, ranked: Sequence[Ranked], now: str) -> list[Ranked]:
+    """List what a conversation is told whatever it is about: the most valuable facts first.
+
+    How the user wants to be answered, and who they are, seldom shares a word with a question.
+    """
+    told = {one.item.fact.id for one in ranked if one.item.fact is not None}
+    facts, _ = current(fact for fact in store.facts(scope) if fact.id not in told)
+    facts.sort(key=lambda fact: (not fact.protected, -value(fact, now=now), fact.id))
+    items = [Item(-1 - at, fact=fact) for at, fact in enumerate(facts[:MOST_STANDING])]
+    return [Ranked(item, Features.none()) for item in items]
+
+
 def _may_be_shown(item: Item, as_of: str) -> bool:
-    """Leave out what strangers wrote, and what was said after the time asked about."""
+    """Leave out what strangers wrote, orders, and what was said after the time asked about."""
     if item.turn is not None:
         upto = f"{as_of}T99" if len(as_of) == DAY_CHARS else as_of
-        return item.turn.trust >= Trust.ASSISTANT and (not as_of or item.turn.said_at <= upto)
+        may_be_told = item.turn.trust >= Trust.ASSISTANT and not item.turn.is_withheld
+        return may_be_told and (not as_of or item.turn.said_at <= upto)
     return item.fact is not None and item.fact.trust >= Trust.IMPORT
 
 
@@ -188,6 +209,6 @@ def having_words(store: MemoryStore, scope: Scope, query: str) -> list[Item]:
     sought = list(dict.fromkeys(index_words(query)))
     if not sought:
         return []
-    found = store.find(scope, sought, limit=MOST)
+    found = store.find(scope, sought, limit=ALL)
     numbers = set.intersection(*(set(found.places.get(word, ())) for word in sought))
     return store.items(scope, sorted(numbers))

@@ -2,10 +2,13 @@
 
 import json
 from dataclasses import asdict
+from functools import lru_cache
 
 from thalweg.archive.blobs import decode, encode
 from thalweg.facts.values import Evidence, Fact, Section, Trust, Turn
 
+_JSON = json.JSONDecoder()
+_TRUST = {trust.value: trust for trust in Trust}
 _AS_IN_FACTS = {"evidence", "aliases", "supersedes", "trust"}
 
 
@@ -21,8 +24,9 @@ def write_fact(fact: Fact) -> bytes:
     return _written(asdict(fact))
 
 
+@lru_cache(maxsize=8_192)
 def read_fact(body: bytes) -> Fact:
-    """Read what `write_fact` wrote."""
+    """Read what `write_fact` wrote. What was read is remembered until anything is forgotten."""
     read = json.loads(decode(body))
     evidence = tuple(
         Evidence(**{**each, "trust": Trust(each["trust"])}) for each in read["evidence"]
@@ -46,8 +50,9 @@ def write_turn(turn: Turn) -> bytes:
 
 def read_turn(thread: str, seq: int, body: bytes) -> Turn:
     """Read what `write_turn` wrote."""
-    read = json.loads(decode(body))
-    return Turn(**{**read, "thread": thread, "seq": seq, "trust": Trust(read["trust"])})
+    read, _ = _JSON.raw_decode(decode(body))
+    read["trust"] = _TRUST[read["trust"]]
+    return Turn(thread, seq, **read)
 
 
 def write_section(section: Section) -> bytes:

@@ -4,12 +4,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from threading import local
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from thalweg.errors import StaleWriteError
+from thalweg.errors import ConfigError, StaleWriteError
 from thalweg.facts.changes import Change, Put
 from thalweg.facts.found import Found, Item
+from thalweg.facts.statements import read_statement
+from thalweg.facts.told import Told
 from thalweg.facts.values import (
     HISTORY,
     USER_CONTEXT,
@@ -29,12 +32,14 @@ from thalweg.memory import (
     queue,
     recall,
     scopes,
+    telling,
     threads,
     undoing,
 )
 from thalweg.memory.base import Job, Learned, Operation, Receipt, Selection
 from thalweg.memory.embedded import Embed, Embedding
 from thalweg.memory.meta import Kind
+from thalweg.memory.records import read_fact
 from thalweg.memory.rows import MemoryRows
 from thalweg.memory.scoped import Scoped
 
@@ -59,6 +64,7 @@ class TableMemory(ABC):
 
     def __init__(self) -> None:
         self._nearest: Nearest | None = None
+        self._views = local()
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[MemoryRows]:
@@ -98,6 +104,10 @@ class TableMemory(ABC):
     @contextmanager
     def _read(self, scope: Scope) -> Iterator[Scoped | None]:
         """Read a scope; `None` where it was never written to."""
+        seen = getattr(self._views, "seen", None)
+        if seen is not None and seen[0] == scope:
+            yield seen[1]
+            return
         with self._reading() as db:
             row = scopes.look(db, scope)
             yield None if row is None else Scoped(db, row, self._secret)
@@ -193,6 +203,8 @@ class TableMemory(ABC):
                 raise StaleWriteError(problem)
             if learned is not None:
                 commits.take_in(scoped, learned)
+            if actor == "user":
+                commits.unearth(scoped, changes)
             steps = commits.plan(scoped, changes)
             return commits.make(scoped, steps, actor=actor, now=now, why=why)
 
@@ -206,6 +218,17 @@ class TableMemory(ABC):
         return [text in gone for text in texts]
 
     # -- recall --------------------------------------------------------------------------
+
+    @contextmanager
+    def view(self, scope: Scope) -> Iterator[None]:
+        """See `MemoryStore.view`."""
+        before = getattr(self._views, "seen", None)
+        with self._read(scope) as scoped:
+            self._views.seen = (scope, scoped)
+            try:
+                yield
+            finally:
+                self._views.seen = before
 
     def vector(self, text: str) -> bytes:
         """See `MemoryStore.vector`."""
@@ -223,8 +246,13 @@ class TableMemory(ABC):
 
     def _near(self, scoped: Scoped, vector: bytes, found: Found) -> Mapping[int, float]:
         if self._nearest is None:
-            from thalweg.memory.nearest import Nearest  # noqa: PLC0415 (an extra)
-
+            try:
+                from thalweg.memory.nearest import Nearest  # noqa: PLC0415 (an extra)
+            except ModuleNotFoundError as error:
+                if error.name != "numpy":
+                    raise
+                problem = "vectors are compared with NumPy, which is not installed"
+                raise ConfigError("embed", problem, "pip install 'thalweg[vectors]'") from None
             self._nearest = Nearest()
         return self._nearest.find(scoped.index.vectors, vector, _NEAR, sorted(found.lengths))
 
@@ -242,6 +270,16 @@ class TableMemory(ABC):
         """See `MemoryStore.newest`."""
         with self._read(scope) as scoped:
             return [] if scoped is None else recall.newest(scoped, thread, limit)
+
+    def keep_told(self, scope: Scope, thread: str, told: Told) -> None:
+        """See `MemoryStore.keep_told`."""
+        with self._write(scope) as scoped:
+            telling.keep(scoped, thread, told)
+
+    def told(self, scope: Scope, thread: str) -> list[Told]:
+        """See `MemoryStore.told`."""
+        with self._read(scope) as scoped:
+            return [] if scoped is None else telling.read(scoped, thread)
 
     # -- control -------------------------------------------------------------------------
 
@@ -276,6 +314,8 @@ class TableMemory(ABC):
             scoped = Scoped(db, scopes.grasp(db, scope), self._secret, Embedding(self._embed))
             planned = erasing.plan(scoped, selection)
             erasing.erase(scoped, planned, selection, now=now, at=at)
+        read_fact.cache_clear()
+        read_statement.cache_clear()
         return erasing.receipt(scoped, planned, left=self._erased())
 
     def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:

@@ -44,6 +44,9 @@ class MemoryState(AgentState[Any]):
     _memory_shown: NotRequired[Annotated[list[dict[str, Any]], PrivateStateAttr]]
     """What of the user's memory stands before which messages: ids alone; see `Shown`."""
 
+    _memory_meter: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
+    """What the thread sent, and what of it memory had rewritten; see `Meter`."""
+
     _memory_kept: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
     """How far the thread was looked at; see `Kept`."""
 

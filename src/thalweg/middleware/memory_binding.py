@@ -38,6 +38,11 @@ class Bound:
         return self.mode in {"on", "read_only"} and bool(self.thread)
 
     @property
+    def tells_in_prompt(self) -> bool:
+        """Whether what is told stands in the system prompt."""
+        return self.settings.placement == "system_prompt"
+
+    @property
     def writes(self) -> bool:
         """Whether what is said may be kept."""
         may = self.mode == "on" and not self.settings.read_only
@@ -61,16 +66,16 @@ class Binding:
     ) -> None:
         self._owner, self._agent = as_owner(owner), agent
         self._memory = given if isinstance(given, Memory) else None
-        self._is_ours = isinstance(given, (str, PathLike))
+        self.is_ours = isinstance(given, (str, PathLike))
         if isinstance(given, Memory):
             if settings is not None:
                 problem = "the memory that is given has settings of its own"
                 raise ConfigError("settings", problem, "give them to it, or give its store")
-            self.settings, self._store = given.settings, given.store
+            self.settings, self.store = given.settings, given.store
             return
         self.settings = settings or MemorySettings()
         store = open_memory(given) if isinstance(given, (str, PathLike)) else _as_store(given)
-        self._store = with_document(store, self.settings)
+        self.store = with_document(store, self.settings)
 
     def asked(self, config: RunnableConfig) -> Mode:
         """Tell what the settings and a run's config want of memory.
@@ -88,7 +93,7 @@ class Binding:
             ConfigError: The config names no such mode, or no owner.
         """
         name = thread_name(config, state) or ""
-        memory = self._memory or Memory(self._store, self._scope(config), settings=self.settings)
+        memory = self._memory or Memory(self.store, self._scope(config), settings=self.settings)
         set_to = memory.store.mode(memory.scope, name)
         mode = max(self.asked(config), set_to, key=MODES.index)
         return Bound(memory, name, mode, is_subagent(config))
@@ -98,8 +103,8 @@ class Binding:
 
     def close(self) -> None:
         """Close what was opened here; what was given is its owner's to close."""
-        if self._is_ours:
-            self._store.close()
+        if self.is_ours:
+            self.store.close()
 
 
 def _as_store(given: object) -> MemoryStore:

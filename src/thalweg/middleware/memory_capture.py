@@ -111,11 +111,11 @@ def _unanswered(messages: Sequence[Message]) -> int:
     return 0
 
 
-def keep(bound: Bound, said: Stretch) -> Kept:
-    """Keep what was said, and say that it may be learned from.
+def keep(bound: Bound, said: Stretch) -> tuple[Kept, bool]:
+    """Keep what was said, and note that it may be learned from.
 
     Returns:
-        What to say the next time.
+        What to say the next time, and whether anything was new.
     """
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     settings, store, scope = bound.settings, bound.memory.store, bound.memory.scope
@@ -127,9 +127,10 @@ def keep(bound: Bound, said: Stretch) -> Kept:
         before=said.before,
         web_tools=settings.web_tools,
     )
-    if (turns or said.upto is not None) and store.capture(
-        scope, bound.thread, _placed(turns, said), upto=said.upto
-    ):
+    new = 0
+    if turns or said.upto is not None:
+        new = store.capture(scope, bound.thread, _placed(turns, said), upto=said.upto)
+    if new:
         store.note(
             scope,
             bound.thread,
@@ -137,7 +138,7 @@ def keep(bound: Bound, said: Stretch) -> Kept:
             debounce_s=settings.debounce_seconds,
             max_wait_s=settings.max_wait_seconds,
         )
-    return pass_over(bound, said)
+    return pass_over(bound, said), bool(new)
 
 
 def pass_over(bound: Bound, said: Stretch) -> Kept:

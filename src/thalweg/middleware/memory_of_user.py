@@ -1,5 +1,6 @@
 """The memory of its user in one agent's runs: told when a run begins, kept when it ends."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -7,6 +8,7 @@ from typing import Any, TypeVar
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
@@ -18,16 +20,22 @@ from thalweg.middleware.effects import Flow, Send, Work
 from thalweg.middleware.events import Speaks
 from thalweg.middleware.inserts import Inserts, handed_on, told_before
 from thalweg.middleware.memory_binding import Binding, Bound, Given
-from thalweg.middleware.memory_capture import Kept, keep, pass_over, stretch
+from thalweg.middleware.memory_capture import Kept, Stretch, keep, pass_over, stretch
 from thalweg.middleware.memory_events import tell_failure, tell_told
+from thalweg.middleware.memory_learning import Learning
 from thalweg.middleware.memory_recall import Telling
-from thalweg.middleware.memory_shown import IN_PROMPT, Shown, from_plain, to_plain
+from thalweg.middleware.memory_shown import IN_PROMPT, Meter, Shown, from_plain, to_plain
 from thalweg.middleware.memory_tools import memory_tools
 from thalweg.middleware.system_prompt import with_text
 from thalweg.middleware.wording import read_state
 
-SHOWN, KEPT = "_memory_shown", "_memory_kept"
-"""Where in an agent's state is kept what was told, and how far its thread was looked at."""
+SHOWN, METER, KEPT = "_memory_shown", "_memory_meter", "_memory_kept"
+"""Where in an agent's state is kept what was told, what it costs, and how far its thread was
+looked at."""
+CLOSE_S = 5.0
+"""So long a job that is under way may go on when its agent is closed."""
+CHARS = 4
+"""Of a token, about."""
 Asked = Callable[[ModelRequest[Any]], ModelRequest[Any]]
 Result = TypeVar("Result")
 
@@ -49,16 +57,28 @@ class UserMemory:
             given, owner=owner, agent=agent, settings=as_memory_settings(settings)
         )
         self._settings = self._binding.settings
-        self._model = as_learner(model, self._settings)
-        self._learns = learns
+        self._learning = Learning(as_learner(model, self._settings), is_on=learns)
         self._telling = Telling()
         self._desk: Desk | None = None
         self.tools: Sequence[BaseTool] = []
         if self._settings.mode == "tool" and self._settings.enabled:
-            self.tools = memory_tools(self._binding)
+            self.tools = memory_tools(self._binding, self._said)
+
+    def _said(self, bound: Bound, state: Mapping[str, Any], config: RunnableConfig) -> Stretch:
+        """Read what was said since a run before this one ended; of a log also what is newer."""
+        kept = Kept(**state.get(KEPT) or {})
+        said = stretch(bound, self._desk, state, config, kept, is_over=True)
+        if said.upto is None:
+            return said
+        logged = {message.uid for _, message in said.messages}
+        newer = [m for m in read_state(state["messages"]) if m.uid not in logged]
+        behind = enumerate(newer, said.upto)
+        return replace(said, messages=[*said.messages, *behind])
 
     def close(self) -> None:
         """Stop learning, and close what was opened here."""
+        if self._binding.is_ours:
+            self._learning.stop()
         self._binding.close()
 
     def begin(
@@ -80,8 +100,7 @@ class UserMemory:
         if bound is None:
             return {}
         kept = _without_failing(partial(self._caught_up, bound, state, config, before), runtime)
-        shown = _without_failing(partial(self._told, bound, state, runtime), runtime)
-        update = {} if shown is None else {SHOWN: to_plain(shown)}
+        update = _without_failing(partial(self._told, bound, state, runtime), runtime) or {}
         return update if kept is None else {**update, KEPT: asdict(kept)}
 
     def _caught_up(
@@ -93,18 +112,26 @@ class UserMemory:
         hidden = before.hidden or not bound.writes
         before = replace(before, hidden=hidden)
         said = stretch(bound, self._desk, state, config, before, is_over=False)
-        kept = pass_over(bound, said) if hidden else keep(bound, said)
+        kept = pass_over(bound, said) if hidden else self._keep(bound, said)
         return replace(kept, hidden=not bound.writes)
 
-    def _told(self, bound: Bound, state: Mapping[str, Any], runtime: Speaks) -> list[Shown] | None:
+    def _told(self, bound: Bound, state: Mapping[str, Any], runtime: Speaks) -> dict[str, Any]:
+        """Choose what is told, and say what changes in the state."""
         settings = bound.settings
         live = from_plain(state.get(SHOWN))
         if not (bound.tells and settings.injection_enabled and settings.mode == "inject"):
-            return [] if live else None
-        shown = self._telling.begin(bound, read_state(state["messages"]), live)
-        if shown is not None:
-            tell_told(bound, shown, live, runtime)
-        return shown
+            return {SHOWN: []} if live else {}
+        meter = Meter(**state.get(METER) or {})
+        begun = self._telling.begin(bound, read_state(state["messages"]), live, meter)
+        if begun is None:
+            return {}
+        if bound.writes and begun.told.weighed:
+            bound.memory.store.keep_told(bound.memory.scope, bound.thread, begun.told)
+        update: dict[str, Any] = {} if begun.meter == meter else {METER: asdict(begun.meter)}
+        if begun.shown != live:
+            tell_told(bound, begun.shown, live, runtime)
+            update[SHOWN] = to_plain(begun.shown)
+        return update
 
     def call(
         self, request: ModelRequest[Any], config: RunnableConfig, asked: Asked
@@ -116,6 +143,7 @@ class UserMemory:
             config: Of the run.
             asked: What else is done to the request.
         """
+        self._learning.hear(request.model)
         live = from_plain(request.state.get(SHOWN))
         told: Mapping[str, str] | None = {}
         if live:
@@ -127,10 +155,13 @@ class UserMemory:
             request = with_text(request, text)
         response: ModelResponse[Any] = yield Send(handed_on(request, inserts))
         self._desk = inserts.desk or self._desk
+        before: dict[str, Any] = request.state.get(METER) or {}  # type: ignore[assignment]
+        meter = Meter(**before).after(_size(response, request), time.time())
+        update: dict[str, Any] = {METER: asdict(meter)}
         left = [one for one in live if one.uid in {*inserts.shown, IN_PROMPT}]
-        if told is None or len(left) == len(live):
-            return response
-        return ExtendedModelResponse(response, Command(update={SHOWN: to_plain(left)}))
+        if told is not None and len(left) < len(live):
+            update[SHOWN] = to_plain(left)
+        return ExtendedModelResponse(response, Command(update=update))
 
     def _written(
         self, request: ModelRequest[Any], config: RunnableConfig, live: Sequence[Shown]
@@ -164,8 +195,23 @@ class UserMemory:
         before = Kept(**state.get(KEPT) or {})
         said = stretch(bound, self._desk, state, config, before, is_over=True)
         if bound.writes:
-            return keep(bound, said)
+            return self._keep(bound, said)
         return replace(pass_over(bound, said), hidden=True)
+
+    def _keep(self, bound: Bound, said: Stretch) -> Kept:
+        """Keep what was said, and have somebody learn from it when it is due."""
+        kept, is_new = keep(bound, said)
+        if is_new:
+            self._learning.go_on(bound.memory.store, bound.settings)
+        return kept
+
+
+def _size(response: ModelResponse[Any], request: ModelRequest[Any]) -> int:
+    """Tell how large a request was: what the provider says, or else a guess."""
+    for message in response.result:
+        if isinstance(message, AIMessage) and message.usage_metadata:
+            return message.usage_metadata["input_tokens"]
+    return sum(len(str(message.content)) for message in request.messages) // CHARS
 
 
 def _without_failing(do: Callable[[], Result], runtime: Speaks) -> Result | None:

@@ -2,12 +2,12 @@
 
 What was told before a message stays before it, byte for byte, as long as the message is sent. So
 a later run tells only what the ones before did not, and the beginning of the requests stays the
-one that the provider has in its cache. Where a context has no room for more, what was told last
-gives way first: the fewest messages stand behind it.
+one that the provider has in its cache. Where a context has no room for more, all of it may be
+taken back to begin anew; that rewrites the request, and so a meter allows it rarely.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from thalweg.facts.values import FactId, SectionName
@@ -16,9 +16,13 @@ Key = FactId | int | SectionName
 """A fact, a piece of a turn by its number, or a section of the profile."""
 IN_PROMPT = ""
 """Stands for the system prompt in the place of a message's id."""
-STANDING_SHARE = 0.5
-"""What must be told anew is looked for among what fills this share of the budget: the rest of
-what is recalled is a filling, and no reason to tell anything twice."""
+TELLING, LEAST = 1 / 2, 1 / 8
+"""Of the room that is left, what one telling takes at most; and of all room, what it may take
+anyway. So a later question of another kind finds room, too."""
+ALLOWED = 0.01
+"""Tokens that may be rewritten for memory's sake, of all that are sent."""
+COLD_S = 3_600
+"""After so many seconds without a request no provider has its beginning any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +56,52 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """What is told before the newest message, and what stays before older ones."""
+class Meter:
+    """What a thread sent, and what of it was rewritten for memory's sake, in tokens."""
 
-    kept: tuple[Shown, ...]
-    told: tuple[Key, ...]
+    sent: int = 0
+    lost: int = 0
+    size: int = 0
+    """Of the last request."""
+    at: float = 0.0
+    """When it was sent, in seconds since 1970."""
+
+    def after(self, size: int, at: float) -> "Meter":
+        """Count a request."""
+        return Meter(self.sent + size, self.lost, size, at)
+
+    def allows(self, most: int, now: float) -> bool:
+        """Tell whether the next request may begin otherwise than the last.
+
+        Args:
+            most: Tokens of memory in one context: as many may be rewritten in a young thread.
+            now: As `at`.
+        """
+        return self.is_cold(now) or self.lost + self.size <= most + ALLOWED * self.sent
+
+    def is_cold(self, now: float) -> bool:
+        """Tell whether the provider has lost the beginning of the last request anyway."""
+        return now - self.at > COLD_S
+
+    def rewritten(self, now: float) -> "Meter":
+        """Charge a request that begins otherwise than the last."""
+        return self if self.is_cold(now) else replace(self, lost=self.lost + self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is told before the newest message."""
+
+    told: tuple[Key, ...] = ()
     """In the order they were recalled; empty where nothing new is worth telling."""
+    room: int = 0
+    """Tokens it may take, its frame included."""
+    begins_anew: bool = False
+    """Whether all that was told before is taken back."""
 
 
 def plan_telling(
-    wanted: Sequence[Wanted], live: Sequence[Shown], *, most: int, frame: int
+    wanted: Sequence[Wanted], live: Sequence[Shown], *, most: int, frame: int, may_begin_anew: bool
 ) -> Decision:
     """Decide what of the recalled is told.
 
@@ -70,24 +110,26 @@ def plan_telling(
         live: What stands before messages that are still sent, oldest first.
         most: Tokens of memory in one context.
         frame: Tokens of what goes around the lines of one message.
+        may_begin_anew: Whether what was told may be taken back.
 
     Example:
         >>> live = [Shown("m1", facts=(FactId("a"),), tokens=60)]
         >>> wanted = [Wanted(FactId("a"), 20), Wanted(FactId("b"), 20)]
-        >>> plan_telling(wanted, live, most=200, frame=30).told
+        >>> plan_telling(wanted, live, most=200, frame=30, may_begin_anew=False).told
         ('b',)
     """
-    core = wanted if not live else list(_within(wanted, int(most * STANDING_SHARE) - frame))
-    kept = list(live)
-    while True:
-        told = _unseen(core, kept)
-        room = most - frame - sum(shown.tokens for shown in kept)
-        if not told:
-            return Decision(tuple(kept), ())
-        if not kept or sum(one.tokens for one in told) <= room:
-            break
-        kept.pop()
-    return Decision(tuple(kept), tuple(one.key for one in _within(told, room)))
+    left = most - sum(shown.tokens for shown in live)
+    room = _share(left, most)
+    core = _within(wanted, _share(most, most) - frame)
+    news = _unseen(core, live)
+    told = _within(news, room - frame)
+    if len(told) < len(news) and live and may_begin_anew:
+        return Decision(tuple(one.key for one in core), _share(most, most), begins_anew=True)
+    return Decision(tuple(one.key for one in told), room)
+
+
+def _share(left: int, most: int) -> int:
+    return min(left, max(int(left * TELLING), int(most * LEAST)))
 
 
 def _unseen(wanted: Iterable[Wanted], live: Iterable[Shown]) -> list[Wanted]:
@@ -95,12 +137,14 @@ def _unseen(wanted: Iterable[Wanted], live: Iterable[Shown]) -> list[Wanted]:
     return [one for one in wanted if one.key not in seen]
 
 
-def _within(wanted: Iterable[Wanted], room: int) -> Iterable[Wanted]:
+def _within(wanted: Iterable[Wanted], room: int) -> list[Wanted]:
     """Leave out what does not fit, and go on with what does."""
+    fitting: list[Wanted] = []
     for one in wanted:
         if one.tokens <= room:
             room -= one.tokens
-            yield one
+            fitting.append(one)
+    return fitting
 
 
 def to_plain(shown: Iterable[Shown]) -> list[dict[str, Any]]:

@@ -1,13 +1,97 @@
 """What an agent itself can do with its user's memory, where `mode: tool` says so."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
 
+from langchain.tools import ToolRuntime
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 
-from thalweg.middleware.memory_binding import Binding
+from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, ThalwegError
+from thalweg.facts.capture import captured_turns, trust_after
+from thalweg.facts.values import Category, Trust, Turn
+from thalweg.middleware.memory_binding import Binding, Bound
+from thalweg.middleware.memory_capture import Stretch
+from thalweg.middleware.tools import Lenient
+from thalweg.prompts import prompt
+
+REMEMBER, RECALL_MEMORY = "remember", "recall_memory"
+Said = Callable[[Bound, Mapping[str, Any], RunnableConfig], Stretch]
+"""Reads what was said in a thread since it was last looked at."""
+_CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 
-def memory_tools(binding: Binding) -> Sequence[BaseTool]:
-    """Make the tools."""
-    del binding
-    return []
+def memory_tools(binding: Binding, said: Said) -> Sequence[BaseTool]:
+    """Make the tools.
+
+    Args:
+        binding: Whose memory it is, from the run: no argument of a model's says it.
+        said: What was said in the run.
+    """
+    return [_remember_tool(binding, said), _recall_tool(binding)]
+
+
+def _remember_tool(binding: Binding, said: Said) -> BaseTool:
+    def run(
+        runtime: ToolRuntime[Any, Any], content: str = "", category: str = "", **_: object
+    ) -> str:
+        try:
+            bound = binding.of(runtime.config, runtime.state)
+            if not bound.writes:
+                return prompt("remember_off").render()
+            turns, least = _read(bound, said(bound, runtime.state, runtime.config))
+            known: Category = next((one for one in _CATEGORIES if one == category), "knowledge")
+            fact = bound.memory.remember_as_agent(content, category=known, turns=turns, least=least)
+        except FactRefusedError as refused:
+            return prompt("remember_refused").render(problem=refused.problem)
+        except MemoryOffError:
+            return prompt("remember_off").render()
+        except ConfigError:
+            raise
+        except ThalwegError:
+            return prompt("memory_failed").render()
+        name = "remember_waits" if fact.status == "quarantined" else "remember_done"
+        return prompt(name).render(content=fact.content)
+
+    about = {"type": "string", "description": prompt("remember_content").render()}
+    kinds = {"type": "string", "enum": [*_CATEGORIES]}
+    kinds["description"] = prompt("remember_category").render()
+    return Lenient(
+        func=run,
+        name=REMEMBER,
+        description=prompt("remember_tool").render(),
+        args_schema={
+            "type": "object",
+            "properties": {"content": about, "category": kinds},
+            "required": ["content"],
+        },
+    )
+
+
+def _read(bound: Bound, said: Stretch) -> tuple[list[Turn], Trust]:
+    """Tell what was said in a run, and how far anything it read can be trusted."""
+    web = bound.settings.web_tools
+    turns = captured_turns(
+        said.messages, thread=bound.thread, now="", before=said.before, web_tools=web
+    )
+    return turns, trust_after((message for _, message in said.messages), said.before, web)
+
+
+def _recall_tool(binding: Binding) -> BaseTool:
+    def run(runtime: ToolRuntime[Any, Any], query: str = "", **_: object) -> str:
+        try:
+            bound = binding.of(runtime.config, runtime.state)
+            found = bound.memory.recall(query, thread=bound.thread).text if bound.tells else ""
+        except ConfigError:
+            raise
+        except ThalwegError:
+            return prompt("memory_failed").render()
+        return found or prompt("recall_memory_nothing").render()
+
+    asked = {"type": "string", "description": prompt("recall_memory_query").render()}
+    return Lenient(
+        func=run,
+        name=RECALL_MEMORY,
+        description=prompt("recall_memory_tool").render(),
+        args_schema={"type": "object", "properties": {"query": asked}, "required": ["query"]},
+    )

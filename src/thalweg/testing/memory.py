@@ -12,6 +12,7 @@ import pytest
 from thalweg.errors import MemoryStoreError, NoSuchOperationError, StaleWriteError
 from thalweg.facts.changes import Change, Drop, Put, Write
 from thalweg.facts.found import index_words
+from thalweg.facts.told import Told, Weighed
 from thalweg.facts.values import (
     Evidence,
     Fact,
@@ -222,6 +223,42 @@ class TurnsContract:
         assert reopen().mode(ADA, "t1") == "incognito"
         assert memory.mode(ADA, "t2") == "on"
         assert memory.mode(OTHERS[1], "t1") == "on"
+
+
+class ToldContract:
+    """What was told in a thread, and why."""
+
+    def test_the_newest_that_was_told_is_kept(self, memory: MemoryStore, reopen: Reopen) -> None:
+        """By thread and scope, newest first."""
+        told = [Told(f"m{n}", NOW, n, (Weighed("told", FactId("f1")),)) for n in range(60)]
+        for one in told:
+            memory.keep_told(ADA, "t1", one)
+        memory.keep_told(OTHERS[0], "t1", told[0])
+
+        again = reopen()
+        assert again.told(ADA, "t1") == told[:9:-1]
+        assert again.told(OTHERS[0], "t1") == told[:1]
+        assert again.told(ADA, "t2") == again.told(OTHERS[1], "t1") == []
+
+    def test_whoever_forgets_anything_forgets_what_was_told(self, memory: MemoryStore) -> None:
+        """Of one scope alone."""
+        commit(memory, put(fact("f1", "User has a cat")))
+        for scope in (ADA, OTHERS[0]):
+            memory.keep_told(scope, "t1", Told("m1", NOW, 9, ()))
+        forget(memory, "f1")
+
+        assert memory.told(ADA, "t1") == []
+        assert len(memory.told(OTHERS[0], "t1")) == 1
+
+    def test_the_newest_pieces_of_a_thread_are_named(self, memory: MemoryStore) -> None:
+        """Newest first, of this thread and scope alone."""
+        for thread in ("t1", "t2"):
+            memory.capture(ADA, thread, [said(f"{thread} {n}", f"m{n}") for n in range(4)])
+        memory.capture(OTHERS[0], "t1", [said("t1 elsewhere", "m1")])
+
+        named = memory.items(ADA, memory.newest(ADA, "t1", 3))
+        assert [item.text for item in named] == ["t1 3", "t1 2", "t1 1"]
+        assert memory.newest(ADA, "t3", 3) == memory.newest(OTHERS[1], "t1", 3) == []
 
 
 class CommitContract:
@@ -875,7 +912,13 @@ def check(memory: MemoryStore, scope: Scope, how: str) -> None:
 
 
 class MemoryStoreContract(
-    TurnsContract, CommitContract, UndoContract, ForgetContract, JobsContract, RacesContract
+    TurnsContract,
+    ToldContract,
+    CommitContract,
+    UndoContract,
+    ForgetContract,
+    JobsContract,
+    RacesContract,
 ):
     """The promises of a store of memories, as tests.
 

@@ -81,6 +81,42 @@ API端口是8080|API端口改成了9090
 房租每月3000元|房租涨到3500元
 用户的女朋友是小美|用户和小美分手了
 每周开一次例会|例会改成每两周一次
+User is a barista at Blue Bottle|User left Blue Bottle and is a shift lead at Verve now
+The retro is on Friday at 15:00|The retro got moved to Monday
+We host the docs on Netlify|The docs are on Vercel these days
+My brother's name is Marc with a c|Typo, my brother is called Mark with a k
+User's thesis advisor is Prof. Lindgren|User's new advisor is Prof. Okoye since Lindgren retired
+I ride a Yamaha MT-07|I sold the Yamaha and ride a Ducati Monster
+The upload limit is 20 MB|The upload limit was raised to 50 MB
+Redis listens on 6379|Redis was moved to port 6380
+User's lease ends in June 2025|User extended the lease until June 2026
+Daniel is the on-call engineer|Fatima took over on-call from Daniel
+User takes the bus to the office|User walks to the office now
+User weighs 70 kg|User is at 67 kg now
+Our sprint length is two weeks|Sprints are three weeks long now
+The flag dark_launch is disabled|dark_launch is enabled for beta users
+User has no children|User's first daughter was born in May
+User is reading Middlemarch|User finished Middlemarch and started Emma
+User's Slack handle is @kim|User changed the Slack handle to @kimberly
+User prefers answers in German|User now prefers answers in English
+The invoice is unpaid|The invoice was paid yesterday
+User's son is in fourth grade|User's son started fifth grade
+Node version in CI is 18|CI was upgraded to Node 20
+The client's contact is Mrs. Baker|Correction: the client's contact is Mr. Barker
+User trains for a marathon|User gave up on the marathon because of a knee injury
+用户在美团做产品经理|用户跳槽到滴滴了
+周会在周三上午十点|周会改到周四下午三点了
+缓存用的是 Memcached|缓存换成 Redis 了
+用户的健身教练是小刘|用户换了教练，现在跟小陈练
+接口限流是每分钟100次|接口限流调到每分钟300次
+用户住在天津|用户上个月搬到苏州了
+车险是平安的|车险换成人保了
+我弟弟叫陈浩|打错了，我弟弟叫陈皓
+团队有八个人|团队现在十个人了
+用户喝全脂牛奶|用户改喝燕麦奶了
+登录模块归小张管|登录模块现在由小吴负责
+合同到期日是2025年3月1日|合同延期到2026年3月1日
+用户的电脑是 ThinkPad|用户换了 MacBook
 """.strip()
 
 SAME = """
@@ -149,6 +185,35 @@ User's sister is a doctor|The user's sister works as a doctor
 API端口是8080|API的端口号为8080
 用户家有一只猫叫咪咪|用户的猫叫咪咪
 用户35岁|用户今年35岁
+User is vegan|User follows a vegan diet
+I work as a nurse at St. Mary's|I'm a nurse at St. Mary's
+User's daughter is named Lily|The user has a daughter called Lily
+User dislikes being interrupted|User hates being interrupted
+User usually works late at night|At night the user usually works late
+User takes the train to work|User commutes by train
+User studied economics at LSE|User graduated in economics from LSE
+The rate limit is 60 requests per minute|At most 60 requests per minute are allowed
+User needs a window seat|User requires a window seat
+User plays chess every Sunday|Every Sunday the user plays chess
+User is married|User has a wife
+User's phone is a Pixel 8|User uses a Pixel 8
+Deploys happen every Tuesday|We deploy on Tuesdays
+The backup runs at 2 am|Backups run at 02:00
+User was born in 1985|User's year of birth is 1985
+User's native language is Polish|Polish is the user's mother tongue
+User wants code examples in TypeScript|User would like TypeScript code examples
+User collects vinyl records|User has a vinyl record collection
+User's mother lives in Porto|The user's mom lives in Porto
+用户在杭州生活|用户住在杭州
+用户养了一只猫|用户有一只猫
+用户爱喝绿茶|用户喜欢喝绿茶
+用户的女儿叫小雨|用户女儿名叫小雨
+用户每天坐地铁上班|用户每天乘地铁上班
+用户的爱好是摄影|用户喜欢摄影
+用户今年四十岁|用户40岁了
+部署在每周二进行|每周二部署
+用户不吃辣|用户吃不了辣
+用户毕业于复旦大学|用户是复旦大学毕业的
 """.strip()
 
 DISTINCT = """
@@ -242,4 +307,49 @@ API端口是8080|数据库端口是5432
 用户和小王去了罗马|用户和小李去了罗马
 用户左膝疼|用户右膝疼
 用户在学西班牙语|用户还在学法语
+User's older brother lives in Oslo|User's younger brother lives in Bergen
+The billing service uses PostgreSQL|The search service uses Elasticsearch
+User bought apples on Monday|User bought pears on Tuesday
+User now has a second dog called Luna|User has a dog called Bruno
+I'm meeting Tom at 10:00|I'm meeting Jane at 11:00
+User's checking account is at Chase|User's savings account is at Ally
+The API key for staging expires in June|The API key for production expires in August
+User speaks Danish at home|User speaks English at work
+User is allergic to cats|User is now also allergic to pollen
+The red line stops at 7:10|The blue line stops at 7:20
+User's favourite fruit is mango|User's favourite vegetable is kale
+User's favourite author is Borges|User's favourite film is Stalker
+Server alpha has 16 GB of RAM|Server beta has 32 GB of RAM
+User moved to Berlin in 2015|User started at SAP in 2016
+User likes the new iPhone|User uses a Pixel 8
+User's aunt Maria is 60|User's aunt Elena is 65
+The Tuesday class is yoga|The Thursday class is pilates
+PR 412 was merged|PR 421 was closed
+User has visited Norway twice|User has visited Sweden three times
+User prefers tabs in Go|User prefers spaces in Python
+User is switching teams in May|User is travelling in June
+Project Orion uses React|Project Lyra switched to Vue
+Anna's birthday is 3 May|Ben's birthday is 9 June
+User wants shorter commutes|User wants longer holidays
+User's landlord is Mr. Chen|User's lawyer is Ms. Chang
+The free plan has 3 seats|The pro plan has 10 seats
+User drinks coffee without sugar|User drinks tea with honey
+Lisa moved to the data team|Omar moved to the platform team
+User's grandson is 2 years old now|User's granddaughter is 5 years old now
+User's son moved to Denver|User lives in Boston
+用户的大女儿上初中|用户的小女儿上小学
+订单服务用 MySQL|用户服务用 PostgreSQL
+用户周三开会|用户周五开会
+用户喜欢的歌手是周杰伦|用户喜欢的演员是周星驰
+张伟调到上海了|李娜调到北京了
+用户现在也喝红茶|用户喝绿茶
+开发库端口是3306|生产库端口是3307
+用户的奶奶90岁|用户的外婆88岁
+任务A截止6月1日|任务B截止6月15日
+用户的弟弟换工作了，在华为|用户在中兴工作
+主分支叫main|发布分支叫release
+用户会弹吉他|用户现在在学小提琴
+甲方对接人是王总|乙方对接人是李总
+用户的儿子搬到了广州|用户住在深圳
+用户今年读了十本书|用户去年读了八本书
 """.strip()

@@ -8,8 +8,18 @@ from thalweg.facts.values import Fact, FactId
 
 BEYOND_RULES = (
     "User works remotely|User works in the office again",
+    "User has no children|User's first daughter was born in May",
+    "User is reading Middlemarch|User finished Middlemarch and started Emma",
     "每周开一次例会|例会改成每两周一次",
+    "用户的健身教练是小刘|用户换了教练，现在跟小陈练",
+    "User studied economics at LSE|User graduated in economics from LSE",
+    "The rate limit is 60 requests per minute|At most 60 requests per minute are allowed",
+    "User is married|User has a wife",
+    "Deploys happen every Tuesday|We deploy on Tuesdays",
+    "User collects vinyl records|User has a vinyl record collection",
     "用户毕业于清华大学|用户从清华大学毕业",
+    "用户养了一只猫|用户有一只猫",
+    "用户不吃辣|用户吃不了辣",
 )
 """Pairs that nobody may take for distinct, and no rule knows: both facts are kept."""
 
@@ -94,3 +104,5 @@ def test_a_wish_changes_nothing_that_holds() -> None:
     lives = fact("User lives in Berlin")
     for wish in ("User wants to move to Rome", "User may move to Rome", "User is going to Rome"):
         assert compare(lives, fact(wish)).kind == "other"
+    drinks = fact("User drinks coffee")
+    assert compare(drinks, fact("User may not drink coffee")).kind in {"other", "narrower"}

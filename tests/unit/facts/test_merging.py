@@ -85,8 +85,18 @@ def test_what_is_trusted_less_waits_for_review_and_changes_nothing() -> None:
         assert known == BERLIN
         assert waiting.status == "quarantined"
         assert [held.id for held in current([known, waiting])[0]] == [BERLIN.id]
-    imported = fact("I moved to Munich", 5, trust=Trust.IMPORT)
-    assert after([BERLIN], imported)[0] == BERLIN
+
+
+def test_what_was_imported_neither_replaces_nor_joins_what_the_user_said() -> None:
+    for content in ("I moved to Munich", "The user resides in Berlin"):
+        known, waiting = after([BERLIN], fact(content, 5, trust=Trust.IMPORT))
+        assert known == BERLIN
+        assert waiting.status == "quarantined"
+
+
+def test_what_is_not_trusted_never_holds() -> None:
+    assert not holds(fact("User lives in Berlin", 1, trust=Trust.TOOL))
+    assert not holds(replace(BERLIN, status="quarantined"), "2025-02-01")
 
 
 def test_what_the_user_says_takes_the_place_of_what_was_imported() -> None:

@@ -1,6 +1,7 @@
 """Workers take jobs from the store, at once but never two of one thread, and stop when told."""
 
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -154,6 +155,13 @@ def test_a_store_that_fails_is_tried_again(store: MemoryStore) -> None:
     assert worker.stop(20)
 
 
+def wait_for(worker: Worker) -> None:
+    patience = time.monotonic() + 60
+    while worker.is_at_work:
+        assert time.monotonic() < patience
+        time.sleep(0.001)
+
+
 def test_a_worker_that_rests_has_threads_only_while_there_are_jobs(store: MemoryStore) -> None:
     """Whoever notes a turn wakes it; it goes on until the last job is done, due or not."""
     clock = Clock()
@@ -169,8 +177,7 @@ def test_a_worker_that_rests_has_threads_only_while_there_are_jobs(store: Memory
     for n in range(3):
         say(store, OWNERS[0], f"I keep the key in drawer {n}.", clock=clock)
         worker.wake()
-        for thread in [t for t in threading.enumerate() if t.name.startswith("thalweg-memory")]:
-            thread.join(20)
+        wait_for(worker)
         assert len(store.facts(OWNERS[0])) == n + 1
 
     assert waited.is_set()
@@ -185,9 +192,7 @@ def test_a_worker_that_rests_gives_up_on_a_store_that_is_gone(store: MemoryStore
     worker = Worker(store, does, poll_s=0.001, rests=True)
     worker.wake()
 
-    for thread in [t for t in threading.enumerate() if t.name.startswith("thalweg-memory")]:
-        thread.join(20)
-        assert not thread.is_alive()
+    wait_for(worker)
 
 
 def test_agents_of_one_process_share_the_worker_of_their_store(store: MemoryStore) -> None:

@@ -1,11 +1,20 @@
-"""English statements, word for word as they are compared: folded, with numbers and times spelt one way."""
+"""The words of English statements, folded, with numbers and times spelt one way."""
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 
-from thalweg.facts.kinds import KINDS
-from thalweg.facts.synonyms import CLASS_OF, PHRASE, PHRASES, lemma
+from thalweg.facts.statements.claims import USER
+from thalweg.facts.statements.tables.english_words import (
+    PHRASE,
+    PHRASES,
+    WEAK,
+    class_of,
+    lemma,
+    stems,
+)
+from thalweg.facts.statements.tables.kinds import KINDS
 
 _CONTRACTIONS = (
     (re.compile(r"\b(can)'?not\b|\bcan't\b"), "can not"),
@@ -35,9 +44,11 @@ _TENS = re.compile(
     r"(one|two|three|four|five|six|seven|eight|nine)\b"
 )
 _ORDINALS = {
-    "first": "1th", "second": "2th", "third": "3th", "fourth": "4th", "fifth": "5th", "sixth": "6th",
-    "seventh": "7th", "eighth": "8th", "ninth": "9th", "tenth": "10th",
-}  # fmt: skip
+    word: f"{number}th"
+    for number, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth".split(), 1
+    )
+}
 _MONTH = (
     r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -63,7 +74,10 @@ def _amount(text: str, scale: str | None) -> str:
 
 
 _SPELLINGS = (
-    (re.compile(r"\b(\d{4})[-/](\d{1,2})[-/](\d{1,2})\b(?!-?\d)"), lambda m: _date(m[1], m[2], m[3])),
+    (
+        re.compile(r"\b(\d{4})[-/](\d{1,2})[-/](\d{1,2})\b(?!-?\d)"),
+        lambda m: _date(m[1], m[2], m[3]),
+    ),
     (
         re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}\b\.?(?:,?\s+(\d{{4}})\b)?"),
         lambda m: _date(m[3], m[2], m[1]),
@@ -111,12 +125,16 @@ _SPELLINGS = (
         lambda m: f"{m[1]} {m[2]}",
     ),
     (re.compile(r"\bv(?:ersion\s+)?(\d+(?:\.\d+)+)\b"), lambda m: m[1]),
-    (re.compile(r"\b(\d+)-(year|month|week|day|person|hour|minute)s?(?:-old)?\b"), lambda m: f"{m[1]} {m[2]}"),
+    (
+        re.compile(r"\b(\d+)-(year|month|week|day|person|hour|minute)s?(?:-old)?\b"),
+        lambda m: f"{m[1]} {m[2]}",
+    ),
 )  # fmt: skip
 _PIECE = re.compile(
     r"https?://\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|@[\d-]+|[~/]?[\w$][\w./+#&:\\-]*[\w+#]|[\w$]+|'s\b|[,;.:!?()\u2014]"
 )
 _FORMER = re.compile(r"(?<!\bam )(?<!\bis )(?<!\bare )(?<!\bget )(?<!\bgot )\bused to (?=[a-z])")
+_TITLE = re.compile(r"\b(?:mr|mrs|ms|dr|prof)\. (?=\w)")
 _PARTICIPLE_ADJECTIVES = frozenset(
     "boring interesting amazing exciting missing pending willing outstanding engineering marketing "
     "building morning evening meeting king thing something nothing anything everything string ring "
@@ -136,7 +154,8 @@ _FREE = re.compile(
     r" (\w+)-free(?: diet| food)?\b"
 )
 _SWITCHED = re.compile(
-    r"\b(?:is|are|was|be|been)(?: now)?( turned| switched)? (on|off)\b(?=\s*(?:for|in|by|now|again|[.,;]|$))"
+    r"\b(?:is|are|was|be|been)(?: now)?( turned| switched)? (on|off)\b"
+    r"(?=\s*(?:for|in|by|now|again|[.,;]|$))"
 )
 _GO = re.compile(r"(?<=[a-z,] )Go\b(?! to\b)")
 """The language; at the start of a sentence it is a verb."""
@@ -148,7 +167,8 @@ def spelt(content: str) -> str:
     text = _GO.sub("golang", text).strip().lower()
     for pattern, form in _CONTRACTIONS:
         text = pattern.sub(form, text)
-    text = _FORMER.sub("formerly ", text)
+    text = re.sub(r"\bthese days\b", "nowadays", text)
+    text = _FORMER.sub("formerly ", _TITLE.sub("", text))
     text = _TENS.sub(lambda m: str(int(_NUMBER_WORDS[m[1]]) + int(_NUMBER_WORDS[m[2]])), text)
     text = re.sub(
         rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b(?!\s+(?:of|day)\b)",
@@ -170,7 +190,7 @@ def tokens(content: str) -> list[str]:
 
     Example:
         >>> " ".join(tokens("I'm working at Google now."))
-        'user work at google now .'
+        'user work at googl now .'
     """
     return list(_tokens(content))
 
@@ -188,7 +208,7 @@ def _tokens(content: str) -> tuple[str, ...]:
             found.append(",")
         elif word in _PRONOUNS:
             found += _PRONOUNS[word].split()
-        elif word in {"an"}:
+        elif word == "an":
             found.append("a")
         else:
             if _is_progressive(word) and found and found[-1] == "be" and i:
@@ -201,16 +221,42 @@ def _tokens(content: str) -> tuple[str, ...]:
         text = re.sub(r"\b(?:his|her|their|hi)\b", "user 's", text)
     text = re.sub(r"\b(?:user|team) 's team\b", "team", text)
     text = PHRASE.sub(lambda m: PHRASES[m[0]], text)
-    return tuple(CLASS_OF.get(word, word) for word in text.split())
+    return tuple(map(class_of, text.split()))
+
+
+def telling(words: Iterable[str]) -> frozenset[str]:
+    """Keep the words that tell something."""
+    return frozenset(telling_in_order(words))
+
+
+def telling_in_order(words: Iterable[str]) -> tuple[str, ...]:
+    """Keep the words that tell something, in their order."""
+    return tuple(word for word in words if word not in WEAK and word not in _MARKS)
+
+
+_PLAIN = stems("project service app application system")
+"""Words that a name may be given or not: the project Atlas is Atlas."""
+
+
+def subject_words(words: str) -> str:
+    """Give the key of a subject in folded words: those that tell, in any order."""
+    found = sorted(telling(words.split()))
+    found = [word for word in found if word not in _PLAIN] or found
+    return " ".join(found) or (USER if USER in words.split() or not words else words)
+
+
+_MARKS = frozenset((".", ",", "'s"))
 
 
 def _is_progressive(word: str) -> bool:
     return word.endswith("ing") and len(word) > 4 and word not in _PARTICIPLE_ADJECTIVES  # noqa: PLR2004
 
 
-_PARTICIPLES = frozenset("been had done gone got gotten bought driven spoken eaten drunk written run "
-    "swum taught thought slept woken left quit begun grown become met paid sold spent built kept "
-    "held chosen taken given made come known led ridden worn found lost seen felt told said".split())  # fmt: skip
+_PARTICIPLES = frozenset(
+    "been had done gone got gotten bought driven spoken eaten drunk written run swum taught "
+    "thought slept woken left quit begun grown become met paid sold spent built kept held chosen "
+    "taken given made come known led ridden worn found lost seen felt told said".split()
+)
 
 
 def _is_participle(word: str) -> bool:
@@ -221,10 +267,8 @@ def _members() -> dict[str, str]:
     """Map what has a kind, folded as statements are, to the kind."""
     found: dict[str, str] = {}
     for kind, members in KINDS.items():
-        for member in members.split(","):
-            name = member.strip()
-            if name.isascii():
-                found.setdefault(" ".join(t for t in tokens(name) if t not in {".", ","}), kind)
+        for name in filter(str.isascii, members):
+            found.setdefault(" ".join(t for t in tokens(name) if t not in {".", ","}), kind)
     return found
 
 

@@ -1,7 +1,4 @@
-"""What a statement says, read by rules: of whom it tells what, whether it holds, what it replaces.
-
-Nothing here guesses: a statement that no rule knows has its words, numbers and names and no claim.
-"""
+"""The values of reading: claims and statements."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,6 +9,15 @@ Polarity = Literal["holds", "not", "over"]
 """`over`: it held, and does no more."""
 Modality = Literal["fact", "wish", "past"]
 """`wish`: a plan, a hope, what may be. `past`: what was once, and is not told to have ended now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a clause is told."""
+
+    polarity: Polarity = "holds"
+    is_change: bool = False
+    is_correction: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,8 @@ class Claim:
     """Telling words beside it, that it may hold for alone: `for scripts`, `at work`."""
     is_change: bool = False
     """Whether it is told as a change: `moved to`, `now`."""
+    is_instead: bool = False
+    """Whether it is told to be in the place of another value, of whatever attribute."""
 
 
 @dataclass(frozen=True, slots=True)

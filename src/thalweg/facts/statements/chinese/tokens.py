@@ -1,11 +1,11 @@
-"""Chinese statements, as they are compared: numbers and times spelt one way, one word for a class."""
+"""The words of Chinese statements, with numbers and times spelt one way."""
 
 import re
 import unicodedata
 from functools import lru_cache
 
-from thalweg.facts.kinds import KINDS
-from thalweg.facts.synonyms import CHINESE_CLASS_OF, CHINESE_WEAK, CHINESE_WORD
+from thalweg.facts.statements.tables.chinese_words import CLASS_OF, WEAK, WORD
+from thalweg.facts.statements.tables.kinds import KINDS
 from thalweg.facts.when_chinese import number
 
 _NUMERAL = "零〇一二两三四五六七八九十百千"
@@ -14,9 +14,12 @@ _UNIT = (
     "个|人|天|岁|次|楼|年|点|块|元|号|分|秒|小时|周|月|条|只|名|辆|套|杯|公斤|斤|米|厘米|毫秒|位|口|层|度|"
     "公里|遍|门|本|部|台|家|倍|票|轮|期|章|页|班|级|季|季度|日|位|成|折|居室|平"
 )
-_HALF = {"上午": 0, "早上": 0, "早晨": 0, "清晨": 0, "凌晨": 0, "中午": 0, "下午": 12, "傍晚": 12, "晚上": 12, "夜里": 12,
-         "晚": 12, "早": 0}  # fmt: skip
+_HALF = dict.fromkeys(("上午", "早上", "早晨", "清晨", "凌晨", "中午", "早"), 0) | dict.fromkeys(
+    ("下午", "傍晚", "晚上", "夜里", "晚"), 12
+)
+"""Hours that a part of the day adds to an hour before noon."""
 _USER = re.compile("用户(?!名|数|群|量|体验|界面|端|协议|表|中心)")
+_LIKE = re.compile("(?<![可亲热])爱(?=[吃喝看听玩])")
 _SPACE = re.compile(r"(?<=[\u3400-\u9fff])\s+|\s+(?=[\u3400-\u9fff])")
 _CLOCK = re.compile(
     rf"({'|'.join(_HALF)})?的?(?:(\d{{1,2}})[::](\d\d)|(\d{{1,2}}|[{_NUMERAL}]{{1,3}})[点时]"
@@ -74,13 +77,13 @@ def spelt(content: str) -> str:
     text = _WEEKDAY.sub(lambda m: f"周{_WEEKDAYS.find(m[1].replace('天', '日')) + 1}", text)
     text = _ONE.sub("", text)
     text = _SMALL.sub(lambda m: str(number(m[1])), text)
-    text = _USER.sub("我", text)
+    text = _LIKE.sub("喜欢", _USER.sub("我", text))
     return _SPACE.sub("", re.sub(r"\s+", " ", text).strip())
 
 
 _LATIN = re.compile(r"@?[a-z0-9][a-z0-9.+#/@:_-]*[a-z0-9+#]|[a-z0-9]|周[1-7]")
-_PIECE = re.compile(f"({_LATIN.pattern}|{CHINESE_WORD.pattern}|[\\u3400-\\u9fff])")
-_WEAK = frozenset(CHINESE_WEAK)
+_PIECE = re.compile(f"({_LATIN.pattern}|{WORD.pattern}|[\\u3400-\\u9fff])")
+_WEAK = frozenset(WEAK)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -91,14 +94,14 @@ def tokens(text: str) -> tuple[str, ...]:
         >>> tokens(spelt("用户非常讨厌香菜"))
         ('讨厌', '香', '菜')
     """
-    found = (CHINESE_CLASS_OF.get(piece, piece) for piece in _PIECE.findall(text))
+    found = (CLASS_OF.get(piece, piece) for piece in _PIECE.findall(text))
     return tuple(piece for piece in found if piece not in _WEAK)
 
 
 def _members() -> dict[str, str]:
     found: dict[str, str] = {}
     for kind, members in KINDS.items():
-        for member in members.split(","):
+        for member in members:
             found.setdefault(spelt(member), kind)
     return found
 

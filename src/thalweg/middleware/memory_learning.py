@@ -1,0 +1,46 @@
+"""Learning in the process that the agent runs in: who is asked, and when there is something."""
+
+from langchain_core.language_models import BaseChatModel
+
+from thalweg.context.matching import tariff_for
+from thalweg.facts.settings import MemorySettings
+from thalweg.jobs.background import background
+from thalweg.jobs.worker import Worker
+from thalweg.memory.base import MemoryStore
+from thalweg.middleware.limits import is_stand_in, model_name, provider_of
+
+
+class Learning:
+    """Has what was said learned from, in the background.
+
+    Args:
+        model: Who is asked; `None` for the agent's own, which is known when it was called.
+        is_on: Off: a worker elsewhere does it.
+    """
+
+    def __init__(self, model: BaseChatModel | None, *, is_on: bool) -> None:
+        self._model = model
+        self._is_on = is_on
+        self._worker: Worker | None = None
+
+    def hear(self, model: BaseChatModel) -> None:
+        """Be told the agent's own model."""
+        self._model = self._model or model
+
+    def go_on(self, store: MemoryStore, settings: MemorySettings) -> None:
+        """Be told that there may be something to learn from."""
+        if not self._is_on or self._model is None:
+            return
+        if self._worker is None:
+            tariff = None
+            if not is_stand_in(self._model):
+                found = tariff_for(provider_of(self._model), model_name(self._model))
+                tariff = None if found.by == "nobody" else found.tariff
+            self._worker = background(store, self._model, settings, tariff=tariff)
+        self._worker.wake()
+
+    def stop(self) -> None:
+        """End after what is under way; what is left is learned from another time."""
+        if self._worker is not None:
+            self._worker.stop()
+            self._worker = None

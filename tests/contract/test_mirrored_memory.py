@@ -1,0 +1,38 @@
+"""A memory with a document beside it keeps every promise of a store of memories."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from thalweg.memory.base import MemoryStore
+from thalweg.memory.mirrored import MirroredMemory
+from thalweg.memory.opening import open_memory
+from thalweg.testing.memory import MemoryStoreContract, Reopen
+
+
+def opened(folder: Path) -> MemoryStore:
+    return MirroredMemory(open_memory(folder / "thalweg.db"), folder / "memory.json")
+
+
+class TestMirrored(MemoryStoreContract):
+    """In a folder, with a second store on both as another process has it."""
+
+    @pytest.fixture
+    def memory(self, tmp_path: Path) -> Iterator[MemoryStore]:
+        """Return an empty store."""
+        with opened(tmp_path) as memory:
+            yield memory
+
+    @pytest.fixture
+    def reopen(self, tmp_path: Path) -> Iterator[Reopen]:
+        """Open the same folder again; every handle is closed at the end."""
+        again: list[MemoryStore] = []
+
+        def open_again() -> MemoryStore:
+            again.append(opened(tmp_path))
+            return again[-1]
+
+        yield open_again
+        for memory in again:
+            memory.close()
