@@ -193,8 +193,8 @@ def _new_address(content: str, text: str) -> str:
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _DATE = re.compile(
     r"(?<!\d)\d{4}-\d\d?(?:-\d\d?)?(?!\d)|\b(?:19|20)\d\d\b|\b\d\d? ?(?:\w{3,9}\.? )(?:\d{4})\b"
-    r"|\d{2,4} ?年|\d\d? ?月(?: ?\d\d? ?[日号])?|\d\d?\. ?(?:\d\d?\.|\w{3,9}) ?\d{2,4}|\b\w{3,9} \d\d?(?:st|nd"
-    r"|rd|th)?,? \d{4}\b",
+    r"|\d{2,4} ?年|\d\d? ?月(?: ?\d\d? ?[日号])?|\d\d?\. ?(?:\d\d?\.|\w{3,9}) ?\d{2,4}"
+    r"|\b\w{3,9} \d\d?(?:st|nd|rd|th)?,? \d{4}\b",
 )
 
 
