@@ -13,7 +13,7 @@ from langchain_core.runnables import RunnableConfig
 
 from thalweg.entries import Message
 from thalweg.errors import ArchiveError
-from thalweg.facts.capture import captured_turns, trust_after
+from thalweg.facts.learning.capture import captured_turns, trust_after
 from thalweg.facts.values import Trust, Turn
 from thalweg.middleware.desk import Desk
 from thalweg.middleware.marks import read_mark

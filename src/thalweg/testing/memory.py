@@ -11,7 +11,7 @@ import pytest
 
 from thalweg.errors import MemoryStoreError, NoSuchOperationError, StaleWriteError
 from thalweg.facts.changes import Change, Drop, Put, Write
-from thalweg.facts.found import index_words
+from thalweg.facts.recall.found import index_words
 from thalweg.facts.told import Told, Weighed
 from thalweg.facts.values import (
     Evidence,
