@@ -162,13 +162,16 @@ _MANNER = re.compile(
     r"|words?|lines?|sentences?|paragraphs?|steps?|bullet\w*|lists?|tables?|markdown|json|yaml"
     r"|code|snippets?|examples?|diagrams?|emojis?|metric|imperial|units?|celsius|fahrenheit"
     r"|polite\w*|formal\w*|informal\w*|friendly|plain|simple|vegan|vegetarian|halal|kosher"
-    r"|gluten-free)\b|[中英日法德俄韩]文|[英日法德俄韩汉]语|语言|普通话|粤语|方言|语气|口吻|简短|简洁|简单"
+    r"|gluten-free)\b|[中英日法德俄韩]文|[英日法德俄韩汉]语|语言|普通话|粤语|方言|语气|口吻"
+    r"|简短|简洁|简单"
     r"|详细|句话|个字|列表|表格|格式|代码|例子|示例|单位|公制|摄氏|华氏|步骤|分点|口语|敬语|大白话"
     r"|素食|清真",
     re.IGNORECASE,
 )
 """How something is answered, and for which diet: nothing that it is answered with."""
-_BY = re.compile(r"[按用以拿照依]|\b(?:with|from|using|according to|based on|as|and|in)\b", re.IGNORECASE)
+_BY = re.compile(
+    r"[按用以拿照依]|\b(?:with|from|using|according to|based on|as|and|in)\b", re.IGNORECASE
+)
 _RULED_ANSWER_ZH = re.compile(
     "(?:凡|只要|每当|每次|以后|今后|从现在起|一旦|一律|无论|不管|下次|任何人?).{0,30}"
     "(?:问|查询|提问).{0,30}?(?<!我)(?:都|一律|就|则|均|全部?|统一)"
@@ -186,9 +189,7 @@ _RULED_ANSWER = re.compile(
     r"(?P<said>.+)",
     re.IGNORECASE,
 )
-_OWN_TOOL = (
-    r"(?:formatters?|linters?|tests?|test suite|type ?-?checkers?|spell ?-?checkers?|compiler|build)"
-)
+_OWN_TOOL = r"(?:formatters?|linters?|tests?|test suite|type ?-?checkers?|spell ?-?checkers?|compiler|build)"
 _CHORE = re.compile(
     r"\brun (?:(?:the|my|our|all|a|any|unit|full|whole) ){0,3}" + _OWN_TOOL + r"\b"
     r"|\b" + _OWN_TOOL + r" (?:(?:to|always) )?(?:be |is |are |been )?run\b",
@@ -201,8 +202,8 @@ _DIET = re.compile(
     r"(?: dishes| recipes| foods?| meals| snacks| drinks)? "
     r"(?:with|containing|that (?:contains?|has|have)|made (?:with|from|of))\b"
     r"(?!.*\b(?:but|except|other than|besides|apart from|unless|only|instead)\b)"
-    r"|(?:不要|别|切勿)再?(?:给我|向我)?(?:推荐|建议)(?=(?:任何)?[含带有]\w{1,12}的(?:东西|菜|食物|食品|菜谱|饮料"
-    r"|零食|甜点)\W*$)",
+    r"|(?:不要|别|切勿)再?(?:给我|向我)?(?:推荐|建议)(?=(?:任何)?[含带有]\w{1,12}的(?:东西|菜|食物|食品|"
+    r"|菜谱|饮料|零食|甜点)\W*$)",
     re.IGNORECASE,
 )
 """What the user does not eat: nothing is recommended by that."""

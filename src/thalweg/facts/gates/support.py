@@ -275,7 +275,10 @@ def _dates_near(said_at: str) -> set[str]:
     return years | {str(n) for n in range(1, 32)}
 
 
-_SHORT_YEAR = re.compile(r"(?<![\d零〇一二三四五六七八九十百])(?:[零〇一二三四五六七八九]{2}|\d\d)(?= ?年(?![级前后]))")
+_SHORT_YEAR = re.compile(
+    r"(?<![\d零〇一二三四五六七八九十百])"
+    r"(?:[零〇一二三四五六七八九]{2}|\d\d)(?= ?年(?![级前后]))"
+)
 
 
 def _years(text: str, said_at: str) -> set[str]:
@@ -338,11 +341,13 @@ def _turned(content: str, said: Sequence[Clause]) -> str:
 
 
 _BOUND = re.compile(
-    r"\b(?:at most|at least|up to|max\w*|min\w*|no (?:more|less|fewer) than)\b|最多|至多|最少|至少|不超过",
+    r"\b(?:at most|at least|up to|max\w*|min\w*|no (?:more|less|fewer) than)\b"
+    r"|最多|至多|最少|至少|不超过",
     re.IGNORECASE,
 )
 _BEYOND = re.compile(
-    r"\b(?:above|over|beyond|below|under|(?:more|less|fewer|higher|lower) than)\b|超过|高于|低于|少于|多于",
+    r"\b(?:above|over|beyond|below|under|(?:more|less|fewer|higher|lower) than)\b"
+    r"|超过|高于|低于|少于|多于",
     re.IGNORECASE,
 )
 
