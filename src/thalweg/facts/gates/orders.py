@@ -189,7 +189,10 @@ _RULED_ANSWER = re.compile(
     r"(?P<said>.+)",
     re.IGNORECASE,
 )
-_OWN_TOOL = r"(?:formatters?|linters?|tests?|test suite|type ?-?checkers?|spell ?-?checkers?|compiler|build)"
+_OWN_TOOL = (
+    r"(?:formatters?|linters?|tests?|test suite|type ?-?checkers?|spell ?-?checkers?"
+    r"|compiler|build)"
+)
 _CHORE = re.compile(
     r"\brun (?:(?:the|my|our|all|a|any|unit|full|whole) ){0,3}" + _OWN_TOOL + r"\b"
     r"|\b" + _OWN_TOOL + r" (?:(?:to|always) )?(?:be |is |are |been )?run\b",
