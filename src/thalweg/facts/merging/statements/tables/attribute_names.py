@@ -67,8 +67,10 @@ task todo reminder note experience knowledge knows learned studies membership in
     requirement
 constraint quote opinion belief strength weakness past former previous history read watched
     attended
+injury ailment disorder surgery dialect
 met family relative competitor dependency integration collects gift mention preferences fact
 爱好 兴趣 宠物 喜欢 不喜欢 讨厌 技能 过敏 朋友 孩子 经历 去过 愿望 运动
+方言 伤病 疾病 病史 症状 旧伤 手术
 """.split()
 """Attributes of which somebody has several at a time, by their last word."""
 MULTIPLE_ALONE = """
@@ -78,7 +80,7 @@ music food drink dish cuisine medication course project habit routine learning s
 subscription account club member feature rule value activity appointment meeting decision idea
 question problem issue recommendation employer education contribution customer client library
     service
-newspaper magazine podcast show series collection contact link device vehicle
+newspaper magazine podcast show series collection contact stay hospitalization hospitalisation race marathon link device vehicle
 语言 乐器 计划 习惯 书 电影 工具 偏好 食物 项目
 """.split()
 """The same, where nothing tells which: `drink`, though there is one `morning drink`."""
