@@ -20,6 +20,7 @@ from thalweg.facts.merging.statements.attributes import attribute_key, is_known,
 from thalweg.facts.merging.statements.contrasts import contrast
 from thalweg.facts.merging.statements.english.wording import REST_FREE
 from thalweg.facts.merging.statements.kinds import kind_of
+from thalweg.facts.merging.statements.stages import is_reached
 from thalweg.facts.merging.wordings import (
     are_apart,
     are_siblings,
@@ -182,6 +183,8 @@ def _of_several(
     """Compare two values of an attribute that has several: one is no update of another."""
     if is_none(retold.value) or ends(first, second) or denies(second, told.value):
         return Comparison("update", f"it ends what was known of {told.attribute}")
+    if is_reached(told.attribute, told.value, retold.value) and not opposed:
+        return _was_and_is(told.attribute, told.value, retold.value)
     is_shared = bool(value_words(told.value) & value_words(retold.value))
     if second.has_cue and is_shared and not opposed:
         return Comparison("update", f"{told.attribute} {told.value!r} became {retold.value!r}")

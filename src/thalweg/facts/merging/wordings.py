@@ -69,7 +69,7 @@ def _named(statement: Statement) -> frozenset[str]:
 def denies(second: Statement, value: str) -> bool:
     """Say whether a statement says of a value that it is not the one: `it is not walnuts`."""
     words = value_words(value)
-    if not words or re.search(r"\bnot (?:only|just)\b", second.text):
+    if not words or re.search(r"\bnot (?:onl[iy]|just)\b", second.text):
         return False
     told = second.ordered
     return any(

@@ -109,7 +109,8 @@ _SPELLINGS = (
     (
         re.compile(
             r"\bevery (?:other|2th) (?=(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b)"
-            r"|\b(?:once )?(?:(?:a|per|every|each) fortnight|every (?:other|2th) week|every 2 weeks)\b"
+            r"|\b(?:once )?(?:(?:a|per|every|each) fortnight|every (?:other|2th) week"
+            r"|every 2 weeks)\b"
         ),
         lambda _: "fortnightly ",
     ),

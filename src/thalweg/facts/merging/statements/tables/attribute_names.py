@@ -80,7 +80,8 @@ music food drink dish cuisine medication course project habit routine learning s
 subscription account club member feature rule value activity appointment meeting decision idea
 question problem issue recommendation employer education contribution customer client library
     service
-newspaper magazine podcast show series collection contact stay hospitalization hospitalisation race marathon link device vehicle
+newspaper magazine podcast show series collection contact link device vehicle
+stay hospitalization hospitalisation race marathon
 语言 乐器 计划 习惯 书 电影 工具 偏好 食物 项目
 """.split()
 """The same, where nothing tells which: `drink`, though there is one `morning drink`."""
