@@ -33,6 +33,7 @@ _DATE = re.compile(
 _BIG = re.compile(rf"(\d{{1,12}}(?:\.\d{{1,6}})?|[{_NUMERAL}]+)([万亿])")
 _SMALL = re.compile(rf"([{_NUMERAL}]+)(?={_UNIT})")
 _ONE = re.compile(r"一(?=[个名位只款种家份套辆条些样直般起定共台])")
+_A_BIT = re.compile("(?<=[说懂学])一点(?!钟)")
 _WEEKDAY = re.compile(r"(?:星期|礼拜|周)([一二三四五六日天])(?![次个遍回场轮])")
 _WEEKDAYS = "一二三四五六日"
 
@@ -72,7 +73,7 @@ def spelt(content: str) -> str:
         '我每天05:30起床'
     """
     text = unicodedata.normalize("NFKC", content).strip().lower()
-    text = _SPACE.sub("", text)
+    text = _A_BIT.sub("", _SPACE.sub("", text))
     for pattern, form in ((_DATE, _date), (_CLOCK, _clock), (_BIG, _big)):
         text = pattern.sub(form, text)
     text = _WEEKDAY.sub(lambda m: f"周{_WEEKDAYS.find(m[1].replace('天', '日')) + 1}", text)
