@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 from thalweg.facts import rendering
@@ -79,22 +78,13 @@ def _is_stated(item: Item) -> bool:
     return fact is not None and (fact.written_by == "user" or fact.protected)
 
 
-_FRAME = (rendering.opening(), rendering.closing())
-
-
-@lru_cache(maxsize=4_096)
-def _fixed(count: Counter, text: str) -> int:
-    """Count a text that is in many a block."""
-    return count(text)
-
-
 class _Room:
     """A block while it is filled."""
 
     def __init__(self, budget: int, count: Counter) -> None:
         self._count = count
         self._budget = budget
-        self._left = budget - sum(_fixed(count, one) for one in _FRAME)
+        self._left = budget - count(rendering.opening()) - count(rendering.closing())
         self._days = {""}
         self._told = _Told()
         self._fates: dict[int, Placed] = {}
@@ -127,7 +117,7 @@ class _Room:
             tokens = self._count(shown.text)
             cost = tokens
             if shown.day not in self._days:
-                cost += _fixed(self._count, rendering.heading(shown.day))
+                cost += self._count(rendering.heading(shown.day))
             fate: Fate = "shown" if cost <= min(self._left, share) else "no room"
             gist = _gist(shown)
             if self._told.has(one.item, gist):

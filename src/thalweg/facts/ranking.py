@@ -47,7 +47,7 @@ class Features:
     """The best that was said in the same thread on the same day."""
     author: float = 0.2
     """1 where it was said by somebody whom the question names."""
-    role: float = -0.2
+    role: float = -0.3
     """1 where the assistant said it, and the question does not ask for that."""
     asking: float = -0.3
     """Share of its sentences that ask: a question seldom answers one."""
