@@ -136,6 +136,21 @@ def test_a_scope_never_sees_or_changes_another(
         )
 
 
+@given(data=st.lists(acts(), min_size=3, max_size=16))
+@settings(suppress_health_check=[*HealthCheck])
+def test_whatever_was_done_and_forgotten_the_rest_can_be_undone(
+    data: list[tuple[Act, tuple[object, ...]]],
+) -> None:
+    """Back to the beginning: what stays was changed in the log as it was itself."""
+    scope = Scope("ada")
+    with open_memory(":memory:") as memory:
+        for act, given_ in data:
+            act(memory, scope, "alpha", *given_)
+        memory.restore(scope, 0, now=NOW)
+        assert memory.facts(scope, statuses=None) == []
+        assert memory.profile(scope).sections == ()
+
+
 _ALONE = re.compile(r"\b(?:scope = |\(scope, )")
 _OF_JOBS = ("memory_served", "FROM memory_job WHERE due <=", "MIN(due)")
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from thalweg.errors import DocumentError, StorageError
-from thalweg.facts.document_changes import Marks
+from thalweg.facts.document.changes import Marks
 
 if sys.platform == "win32":
     import msvcrt

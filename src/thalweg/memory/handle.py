@@ -6,12 +6,12 @@ from dataclasses import replace
 from thalweg.entries import Message
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError
 from thalweg.facts.by_hand import find, plan_edit, plan_remember, plan_review, told_fact
-from thalweg.facts.changes import Change, Write
-from thalweg.facts.clearing import plan_clear, plan_delete
-from thalweg.facts.document import Shape, export
-from thalweg.facts.document_changes import import_
-from thalweg.facts.document_reading import read_document
-from thalweg.facts.gates import judge_told
+from thalweg.facts.changes import Change, Put, Write
+from thalweg.facts.document.changes import import_
+from thalweg.facts.document.clearing import plan_clear, plan_delete
+from thalweg.facts.document.reading import read_document
+from thalweg.facts.document.writing import Shape, export
+from thalweg.facts.gates.judging import judge_told
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.told import Told
 from thalweg.facts.values import (
@@ -155,15 +155,20 @@ class Memory:
     def _take_in(self, new: Fact, *, actor: str) -> Fact:
         """Merge a fact in, and read it as it stands then."""
         now = self._clock()
-        self._change(
+        done = self._change(
             lambda known: plan_remember(known.facts, new, self.settings, now=now),
             actor=actor,
             why="told",
         )
-        for fact in self.store.facts(self.scope, statuses=None):
+        there = (
+            [change.fact for change in done.changes if isinstance(change, Put)]
+            if done
+            else self.store.facts(self.scope, statuses=None)
+        )
+        for fact in there:
             if fact.id == new.id or new.content in {fact.content, *fact.aliases}:
                 return fact
-        problem = "it was forgotten, and what was forgotten is not taken in again"
+        problem = "it was forgotten, and what was forgotten is not taken in again from an agent"
         raise FactRefusedError(new.content, problem)
 
     def _change(
@@ -406,7 +411,7 @@ class Memory:
     # -- documents -------------------------------------------------------------------------
 
     def export(self, *, shape: Shape = "seeds") -> str:
-        """Write the memory as a document: what holds, and the profile; see `facts.document`."""
+        """Write the memory as a document: what holds, and the profile."""
         document = export(self.facts(), self.profile(), shape=shape, now=self._clock())
         return document.text
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from thalweg.entries import Message
-from thalweg.facts.found import Item, index_words, without
-from thalweg.facts.freshness import current, holds
-from thalweg.facts.packing import Packed, Placed, pack
-from thalweg.facts.question import Question, ask
-from thalweg.facts.ranking import (
+from thalweg.facts.learning.eviction import value
+from thalweg.facts.merging.freshness import current, holds
+from thalweg.facts.recall.found import Item, index_words, without
+from thalweg.facts.recall.packing import Packed, Placed, pack
+from thalweg.facts.recall.question import Question, ask
+from thalweg.facts.recall.ranking import (
     REACH,
     Features,
     Ranked,
@@ -19,15 +20,17 @@ from thalweg.facts.ranking import (
     shortlist,
     worth_reading,
 )
-from thalweg.facts.seeds import render_system, top_facts
+from thalweg.facts.recall.seeds import render_system, top_facts
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Fact, Profile, Scope, Trust
 from thalweg.memory.base import MemoryStore
 from thalweg.tokens import Counter
 
 DAY_CHARS = len("2026-03-02")
-MOST = 1_000_000
+ALL = 1_000_000
 """More items than one scope is meant for: all that have a word are found."""
+MOST_STANDING = 50
+"""Facts that are looked at of those which nothing asked for."""
 EARLIER = 4
 """Messages before the newest that tell what a conversation is about."""
 
@@ -98,7 +101,9 @@ def recall(
         if not settings.include_turns:
             ranked = [one for one in ranked if one.item.fact is not None]
         ranked = [one for one in ranked if not is_known(one.item)]
-        packed = pack(ranked, budget, count, profile=profile)
+        standing = [] if isinstance(query, str) or as_of else _standing(store, scope, ranked, now)
+        standing = [one for one in standing if not is_known(one.item)]
+        packed = pack(ranked, budget, count, profile=profile, standing=standing)
     placed = packed.placed
     if not explain:
         placed = tuple(one for one in placed if one.fate == "shown")
@@ -141,6 +146,18 @@ def _ranked(
     return [one for one in ranked if one.item.fact is None or one.item.fact.id not in gone]
 
 
+def _standing(store: MemoryStore, scope: Scope, ranked: Sequence[Ranked], now: str) -> list[Ranked]:
+    """List what a conversation is told whatever it is about: the most valuable facts first.
+
+    How the user wants to be answered, and who they are, seldom shares a word with a question.
+    """
+    told = {one.item.fact.id for one in ranked if one.item.fact is not None}
+    facts, _ = current(fact for fact in store.facts(scope) if fact.id not in told)
+    facts.sort(key=lambda fact: (not fact.protected, -value(fact, now=now), fact.id))
+    items = [Item(-1 - at, fact=fact) for at, fact in enumerate(facts[:MOST_STANDING])]
+    return [Ranked(item, Features.none()) for item in items]
+
+
 def _may_be_shown(item: Item, as_of: str) -> bool:
     """Leave out what strangers wrote, orders, and what was said after the time asked about."""
     if item.turn is not None:
@@ -168,7 +185,7 @@ def _as_seeds(
     budget: int,
     count: Counter,
 ) -> Packed:
-    """Recall as DeerFlow's documents say; see `facts.seeds`."""
+    """Recall as DeerFlow's documents say; see `facts.recall.seeds`."""
     top = top_facts(
         facts,
         " ".join(reversed(said)),
@@ -192,6 +209,6 @@ def having_words(store: MemoryStore, scope: Scope, query: str) -> list[Item]:
     sought = list(dict.fromkeys(index_words(query)))
     if not sought:
         return []
-    found = store.find(scope, sought, limit=MOST)
+    found = store.find(scope, sought, limit=ALL)
     numbers = set.intersection(*(set(found.places.get(word, ())) for word in sought))
     return store.items(scope, sorted(numbers))

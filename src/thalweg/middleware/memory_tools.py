@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, ThalwegError
-from thalweg.facts.capture import captured_turns, trust_after
+from thalweg.facts.learning.capture import captured_turns, trust_after
 from thalweg.facts.values import Category, Trust, Turn
 from thalweg.middleware.memory_binding import Binding, Bound
 from thalweg.middleware.memory_capture import Stretch

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.facts.pairs import DISTINCT, SAME, UPDATES
-from thalweg.facts.comparing import Kind, compare
+from thalweg.facts.merging.comparing import Kind, compare
 from thalweg.facts.values import Fact, FactId
 
 BEYOND_RULES = (

@@ -31,10 +31,10 @@ from thalweg.cli.memory.text import (
 from thalweg.cli.numbers import bounded
 from thalweg.errors import ConfigError
 from thalweg.facts.changes import Change, Drop
-from thalweg.facts.clearing import plan_clear, plan_delete
-from thalweg.facts.document import Shape
-from thalweg.facts.document_changes import import_
-from thalweg.facts.document_reading import read_document
+from thalweg.facts.document.changes import import_
+from thalweg.facts.document.clearing import plan_clear, plan_delete
+from thalweg.facts.document.reading import read_document
+from thalweg.facts.document.writing import Shape
 from thalweg.facts.values import Category, Fact, Mode, Scope, Status
 from thalweg.memory.base import Operation
 from thalweg.memory.clock import new_fact_id, utc_now
