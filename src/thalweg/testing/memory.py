@@ -615,6 +615,7 @@ class ForgetContract:
         again = reopen()
         assert again.capture(ADA, "t1", [said("I love Rome", "u1")]) == 0
         assert again.capture(ADA, "t2", [said("I love Rome", "u1")]) == 0
+        rome = replace(rome, written_by="learned:m")
         late = [
             replace(rome, id=FactId("x"), content="LOVES  rome.", evidence=()),
             replace(rome, id=FactId("y"), content="Fond of Rome"),
@@ -639,13 +640,13 @@ class ForgetContract:
         assert not set(told) & set(other)
 
     def test_the_user_may_say_again_what_was_forgotten(self, memory: MemoryStore) -> None:
-        """By hand, and nobody else; then it is learned like anything else."""
-        done(memory, put(fact("rome", "Loves Rome")))
-        forget(memory, "rome")
-        again = replace(fact("again", "Loves Rome"), written_by="user")
-        assert commit(memory, put(again), actor="learned:model") is None
-        done(memory, put(again))
-        assert memory.facts(ADA) == [again]
+        """In their own name, as a fact of its own; a learner still may not."""
+        done(memory, put(fact("a", "Loves Rome"), fact("b", "Loves Bern")))
+        forget(memory, "a", "b")
+        again = [fact("c", "Loves Rome"), replace(fact("d", "Loves Bern"), written_by="learned:m")]
+        done(memory, put(*again))
+        assert memory.facts(ADA) == again[:1]
+        assert memory.is_forgotten(ADA, ["Loves Rome", "Loves Bern"]) == [False, True]
 
     def test_a_fact_that_was_dropped_is_forgotten_from_the_log(self, memory: MemoryStore) -> None:
         """It is in no list any more, but it is somewhere."""
