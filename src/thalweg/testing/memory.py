@@ -76,13 +76,14 @@ def commit(
     learned: Learned | None = None,
     lease: str = "",
     now: str = NOW,
+    actor: str = "user",
 ) -> Operation | None:
     """Commit changes to a scope as it is."""
     return memory.commit(
         scope,
         changes,
         expected=memory.version(scope),
-        actor="user",
+        actor=actor,
         now=now,
         learned=learned,
         lease=lease,
@@ -619,7 +620,7 @@ class ForgetContract:
             replace(rome, id=FactId("y"), content="Fond of Rome"),
             replace(rome, content="Anything", evidence=()),
         ]
-        assert commit(again, put(*late)) is None
+        assert commit(again, put(*late), actor="learned:model") is None
         bern = fact("bern", "Loves Bern", ("u2", "I love Bern"))
         merged = replace(
             bern, aliases=("loves rome", "fond"), evidence=(*bern.evidence, *rome.evidence)
@@ -636,6 +637,15 @@ class ForgetContract:
         assert told
         assert other
         assert not set(told) & set(other)
+
+    def test_the_user_may_say_again_what_was_forgotten(self, memory: MemoryStore) -> None:
+        """By hand, and nobody else; then it is learned like anything else."""
+        done(memory, put(fact("rome", "Loves Rome")))
+        forget(memory, "rome")
+        again = replace(fact("again", "Loves Rome"), written_by="user")
+        assert commit(memory, put(again), actor="learned:model") is None
+        done(memory, put(again))
+        assert memory.facts(ADA) == [again]
 
     def test_a_fact_that_was_dropped_is_forgotten_from_the_log(self, memory: MemoryStore) -> None:
         """It is in no list any more, but it is somewhere."""

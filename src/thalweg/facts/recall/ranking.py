@@ -9,7 +9,7 @@ import heapq
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 
 from thalweg.facts.recall.found import Found, Item
@@ -61,7 +61,7 @@ class Features:
     @classmethod
     def none(cls) -> "Features":
         """Return the features of what says nothing."""
-        return cls(*(0.0,) * len(cls.__slots__))
+        return cls(*(0.0 for _ in fields(cls)))
 
     @property
     def relevance(self) -> float:
