@@ -19,9 +19,9 @@ from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, SecretStr
 
 from thalweg.entries import Message, Text
-from thalweg.facts.asking import Question
-from thalweg.facts.capture import captured_turns
-from thalweg.facts.extraction import Item, Kind
+from thalweg.facts.learning.asking import Question
+from thalweg.facts.learning.capture import captured_turns
+from thalweg.facts.learning.extraction import Item, Kind
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Scope
 from thalweg.jobs.events import Report

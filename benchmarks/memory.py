@@ -17,9 +17,9 @@ from benchmarks.memories import Chat
 from tests.postgres import fresh_database, running_server
 
 from thalweg.facts.changes import Put
-from thalweg.facts.question import ask
-from thalweg.facts.ranking import REACH, Scale, links, rank, shortlist, worth_reading
-from thalweg.facts.seeds import render_system, top_facts
+from thalweg.facts.recall.question import ask
+from thalweg.facts.recall.ranking import REACH, Scale, links, rank, shortlist, worth_reading
+from thalweg.facts.recall.seeds import render_system, top_facts
 from thalweg.facts.values import Fact, FactId, Profile, Scope, Turn
 from thalweg.memory import Memory, MemoryStore, open_memory
 from thalweg.tokens import exact_counter

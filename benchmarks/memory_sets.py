@@ -30,10 +30,10 @@ from tests.memory_sets import honest as honest_cases
 
 from thalweg.entries import Message, Text, ToolCall
 from thalweg.errors import FactRefusedError
-from thalweg.facts.capture import captured_turns
-from thalweg.facts.gates import judge_told
-from thalweg.facts.learning import Lesson, candidates, plan_learning
-from thalweg.facts.merging import Hint, plan_merge
+from thalweg.facts.gates.judging import judge_told
+from thalweg.facts.learning.capture import captured_turns
+from thalweg.facts.learning.lesson import Lesson, candidates, plan_learning
+from thalweg.facts.merging.planning import Hint, plan_merge
 from thalweg.facts.proposals import Proposal, Relation
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Fact, Scope, Trust

@@ -28,8 +28,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from thalweg.facts.found import Item, index_words
-from thalweg.facts.seeds import MOST, render_system, top_facts
+from thalweg.facts.recall.found import Item, index_words
+from thalweg.facts.recall.seeds import MOST, render_system, top_facts
 from thalweg.facts.values import Fact, FactId, Profile, Scope, Trust, Turn
 from thalweg.memory import Memory, open_memory
 from thalweg.memory.embedding import Embedder, embedder

@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from thalweg.cli.memory import memory
-from thalweg.facts.document_reading import read_document
+from thalweg.facts.document.reading import read_document
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Status
 

@@ -23,7 +23,7 @@ from thalweg.memory import Memory, MemoryStore, open_memory
 from thalweg.memory.base import Selection
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.memory import MemoryMiddleware
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing.model import Script, ScriptedModel
 from thalweg.threads.history import history
 from thalweg.wires.langchain import LangChainWire
 
@@ -95,16 +95,19 @@ class Talk:
         others: Sequence[Middleware] = (),
         saver: Any = None,  # noqa: ANN401 (any checkpointer)
         archive: str | Path = ":memory:",
+        script: Script | None = None,
         **more: Any,  # noqa: ANN401 (arguments of the middleware)
     ) -> None:
         self.sent: list[list[BaseMessage]] = []
         self.context: ContextMiddleware | None = None
         left = list(answers)
 
-        def script(messages: Sequence[BaseMessage]) -> AIMessage | str:
+        def answer(messages: Sequence[BaseMessage]) -> AIMessage | str:
             self.sent.append(list(messages))
             read, _ = LangChainWire().read(messages)
             assert check(read) == ()
+            if script is not None:
+                return script(messages)
             return left.pop(0) if left else "Fine."
 
         owner = {"owner": lambda config: config["configurable"]["user"], **more}
@@ -115,7 +118,7 @@ class Talk:
             self.context = ContextMiddleware(policy, archive=archive)
             middleware.append(self.context)
         self.agent: Any = create_agent(
-            ScriptedModel(script=script),
+            ScriptedModel(script=answer),
             [look],
             middleware=middleware,
             checkpointer=saver or InMemorySaver(),
@@ -123,9 +126,13 @@ class Talk:
 
     def say(self, text: str, thread: str = "t", user: str = "ada", **more: str) -> str:
         """Say something, and give all that the last request of the run showed."""
+        self.run(text, thread, user, **more)
+        return self.shown()
+
+    def run(self, text: str, thread: str = "t", user: str = "ada", **more: str) -> None:
+        """Say something."""
         config = {"configurable": {"thread_id": thread, "user": user, **more}}
         self.agent.invoke({"messages": [HumanMessage(text)]}, config)
-        return self.shown()
 
     def shown(self, request: int = -1) -> str:
         """Give all that one request shows."""
@@ -221,8 +228,8 @@ def test_memory_survives_folds_and_is_told_again_when_it_was_folded_away() -> No
         for n in range(12)
     ]
     talk = Talk(store, window=9_000, answers=looks)
-    talk.say("Which tea do I like?")
-    for n in range(12):
+    assert "green tea" in talk.say("Which tea do I like?")
+    for n in range(40):
         talk.say(f"Look {n} is fine, then go on with the next one, please. " * 20)
 
     assert any("<thread-record>" in talk.shown(n) for n in range(len(talk.sent)))
@@ -373,3 +380,61 @@ def test_what_is_told_is_told_of_as_an_event() -> None:
     (told,) = [event for event in events if event["type"] == "thalweg.memory.told"]
     assert (told["facts"], told["turns"], told["taken_back"]) == (["tea"], 0, 0)
     assert "green" not in str(told)
+
+
+def test_what_a_thread_itself_says_crowds_out_nothing() -> None:
+    """However long it went on about the same thing."""
+    store = known(tea="Ada drinks green tea")
+    talk = [
+        said(f"own {n}", f"Which tea do I like, and what of my tea number {n}?") for n in range(99)
+    ]
+    store.capture(ADA, "t", talk)
+
+    assert "green tea" in Talk(store).say("Which tea do I like?")
+
+
+@WINDOWS
+def test_what_a_run_that_died_could_not_keep_is_kept_by_the_next(window: int | None) -> None:
+    """With its place in the log, where there is one."""
+    store = known()
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        if messages[-1].text == "I paint houses.":
+            msg = "overloaded"
+            raise RuntimeError(msg)
+        return "Fine."
+
+    talk = Talk(store, window=window, script=script)
+    talk.run("I live in Oslo.")
+    with pytest.raises(RuntimeError):
+        talk.run("I paint houses.")
+    talk.run("I like tea.")
+
+    turns = store.turns(ADA, "t")
+    assert [turn.text for turn in turns if turn.role == "user"] == [
+        "I live in Oslo.",
+        "I paint houses.",
+        "I like tea.",
+    ]
+    positions = [turn.position for turn in turns]
+    assert positions == ([-1] * 5 if window is None else [0, 1, 2, 3, 4])
+
+
+@WINDOWS
+def test_a_run_that_died_while_nothing_was_to_be_kept_is_never_kept(window: int | None) -> None:
+    """What was said in confidence stays so, whatever the next run wants."""
+    store = known()
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        if messages[-1].text == "I am ill.":
+            msg = "overloaded"
+            raise RuntimeError(msg)
+        return "Fine."
+
+    talk = Talk(store, window=window, script=script)
+    with pytest.raises(RuntimeError):
+        talk.run("I am ill.", memory="incognito")
+    talk.run("I like tea.")
+    talk.run("Thank you.")
+
+    assert "I am ill." not in [turn.text for turn in store.turns(ADA, "t")]

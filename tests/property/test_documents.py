@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.facts.changes import Change, Drop, Put, Write
-from thalweg.facts.document import Document, export
-from thalweg.facts.document_changes import import_, marks, picked_up
-from thalweg.facts.document_reading import read_document
+from thalweg.facts.document.changes import import_, marks, picked_up
+from thalweg.facts.document.reading import read_document
+from thalweg.facts.document.writing import Document, export
 from thalweg.facts.values import HISTORY, USER_CONTEXT, Fact, FactId, Profile, Section
 
 NOW = "2026-03-01T10:00:00Z"

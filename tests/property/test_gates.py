@@ -5,13 +5,13 @@ from dataclasses import replace
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from thalweg.facts.gates import judge, judge_told
-from thalweg.facts.hearing import recalled, shown
-from thalweg.facts.letters import visible
-from thalweg.facts.own_words import own_words, without_markers
+from thalweg.facts.gates.hearing import recalled, shown
+from thalweg.facts.gates.judging import judge, judge_told
+from thalweg.facts.gates.letters import visible
+from thalweg.facts.gates.own_words import own_words, without_markers
+from thalweg.facts.gates.quoting import find_quote
+from thalweg.facts.gates.secrets import redact
 from thalweg.facts.proposals import Proposal
-from thalweg.facts.quoting import find_quote
-from thalweg.facts.secrets import redact
 from thalweg.facts.values import Trust, Turn
 
 PIECES = (

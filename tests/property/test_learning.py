@@ -10,8 +10,8 @@ from langchain_core.messages import BaseMessage
 
 from tests.learning import Clock, answer, learner, say
 from thalweg.facts.changes import Drop, Put, Write
-from thalweg.facts.extraction import Paragraph
-from thalweg.facts.learning import Lesson, after, candidates, plan_learning, plan_profile
+from thalweg.facts.learning.extraction import Paragraph
+from thalweg.facts.learning.lesson import Lesson, after, candidates, plan_learning, plan_profile
 from thalweg.facts.proposals import Proposal
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Fact, FactId, Profile, Scope, Section, Trust, Turn

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.facts.recalled import TODAY, SmallMemory, turn
-from thalweg.facts.packing import pack
-from thalweg.facts.question import MAX_WORDS, ask
-from thalweg.facts.ranking import Features, Ranked, Scale, links, rank, worth_reading
-from thalweg.facts.rendering import render_tail, safe
-from thalweg.facts.seeds import render_system
+from thalweg.facts.recall.packing import pack
+from thalweg.facts.recall.question import MAX_WORDS, ask
+from thalweg.facts.recall.ranking import Features, Ranked, Scale, links, rank, worth_reading
+from thalweg.facts.recall.rendering import render_tail, safe
+from thalweg.facts.recall.seeds import render_system
 from thalweg.facts.values import Evidence, Fact, FactId, Profile, Section, Trust, Turn
 from thalweg.tokens import exact_counter
 

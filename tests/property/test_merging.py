@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.facts.changes import Put
-from thalweg.facts.comparing import compare
-from thalweg.facts.freshness import current
-from thalweg.facts.merging import plan_merge
-from thalweg.facts.statements import read_statement
+from thalweg.facts.dates.when import absolute, find_times
+from thalweg.facts.merging.comparing import compare
+from thalweg.facts.merging.freshness import current
+from thalweg.facts.merging.planning import plan_merge
+from thalweg.facts.merging.statements import read_statement
 from thalweg.facts.values import Evidence, Fact, FactId, Trust
-from thalweg.facts.when import absolute, find_times
 
 CITIES = ("Berlin", "Munich", "Oslo", "Rome")
 SAYINGS = (

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.facts.pieces import MOST_WORDS, pieces
+from thalweg.facts.recall.pieces import MOST_WORDS, pieces
 from thalweg.words import words
 
 texts = st.one_of(

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from thalweg.errors import FactRefusedError, NoSuchFactError
 from thalweg.facts.changes import Change, Drop, Put
-from thalweg.facts.eviction import plan_eviction
-from thalweg.facts.gates import Verdict
-from thalweg.facts.learning import after, folded
-from thalweg.facts.merging import plan_merge
+from thalweg.facts.dates.when import dated
+from thalweg.facts.gates.judging import Verdict
+from thalweg.facts.learning.eviction import plan_eviction
+from thalweg.facts.learning.lesson import after, folded
+from thalweg.facts.merging.planning import plan_merge
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Category, Fact, FactId, Trust
-from thalweg.facts.when import dated
 
 
 def told_fact(

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 
 from thalweg.context.pricing import Tariff
 from thalweg.errors import StaleWriteError, ThalwegError
-from thalweg.facts.asking import ask_for_facts
 from thalweg.facts.changes import Change, Drop, Put, Write
-from thalweg.facts.extraction import Item, proposals_of
-from thalweg.facts.learning import Lesson, Plan, candidates, is_told, plan_learning
-from thalweg.facts.portions import Portion, Size, portions
+from thalweg.facts.learning.asking import ask_for_facts
+from thalweg.facts.learning.extraction import Item, proposals_of
+from thalweg.facts.learning.lesson import Lesson, Plan, candidates, is_told, plan_learning
+from thalweg.facts.learning.portions import Portion, Size, portions
 from thalweg.facts.proposals import Proposal
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Fact, FactId

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from thalweg.errors import StaleWriteError
-from thalweg.facts.asking import ask_for_profile
-from thalweg.facts.eviction import value
-from thalweg.facts.extraction import Paragraph
-from thalweg.facts.learning import SECTION_CHARS, is_told, plan_profile
+from thalweg.facts.learning.asking import ask_for_profile
+from thalweg.facts.learning.eviction import value
+from thalweg.facts.learning.extraction import Paragraph
+from thalweg.facts.learning.lesson import SECTION_CHARS, is_told, plan_profile
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Fact, FactId
 from thalweg.jobs.events import MINE, MOST_RACES, Report

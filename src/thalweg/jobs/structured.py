@@ -1,7 +1,7 @@
 """Asking a chat model for a list of items: by schema, by tool, or in plain words.
 
-What it answers is read by `thalweg.facts.extraction` in all three ways, and asked for once more
-where it cannot be read.
+What it answers is read by `facts.learning.extraction` in all three ways, and asked for once
+more where it cannot be read.
 """
 
 import json
@@ -14,8 +14,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.messages.ai import UsageMetadata
 from pydantic import BaseModel
 
-from thalweg.facts.asking import Question
-from thalweg.facts.extraction import Answer, Kind, answer_schema, better, read_answer
+from thalweg.facts.learning.asking import Question
+from thalweg.facts.learning.extraction import Answer, Kind, answer_schema, better, read_answer
 from thalweg.prompts import prompt
 from thalweg.threads.journal import Spent
 from thalweg.tokens import Counter

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from thalweg.facts.changes import Change
-from thalweg.facts.found import Found, Item
+from thalweg.facts.recall.found import Found, Item
 from thalweg.facts.told import Told
 from thalweg.facts.values import Fact, FactId, Mode, Profile, Scope, Status, Turn
 
@@ -196,12 +196,11 @@ class MemoryStore(Protocol):
     ) -> Found:
         """Find items by words, and by a vector where there are any.
 
-        An item is found by its `facts.found.item_words`.
+        An item is found by its `facts.recall.found.item_words`.
 
         Args:
             scope: Whose.
-            words: Of the question, as `facts.found.index_words` gives them, each once, the most
-                telling first.
+            words: Of the question, as `index_words` gives them, each once, the most telling first.
             vector: Of the question: float32, little endian, of length 1; empty for none.
             limit: About how many items are worth a look.
         """

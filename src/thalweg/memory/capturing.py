@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from thalweg.archive.blobs import encode
-from thalweg.facts.found import turn_words
-from thalweg.facts.pieces import pieces
+from thalweg.facts.recall.found import turn_words
+from thalweg.facts.recall.pieces import pieces
 from thalweg.facts.values import Turn
 from thalweg.memory import threads
 from thalweg.memory.index import Entry

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from thalweg.facts.found import turn_words
+from thalweg.facts.recall.found import turn_words
 from thalweg.facts.values import Turn
 from thalweg.memory import forgetting, operations, telling, threads
 from thalweg.memory.base import Receipt, Selection

@@ -7,11 +7,11 @@ from thalweg.entries import Message
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError
 from thalweg.facts.by_hand import find, plan_edit, plan_remember, plan_review, told_fact
 from thalweg.facts.changes import Change, Put, Write
-from thalweg.facts.clearing import plan_clear, plan_delete
-from thalweg.facts.document import Shape, export
-from thalweg.facts.document_changes import import_
-from thalweg.facts.document_reading import read_document
-from thalweg.facts.gates import judge_told
+from thalweg.facts.document.changes import import_
+from thalweg.facts.document.clearing import plan_clear, plan_delete
+from thalweg.facts.document.reading import read_document
+from thalweg.facts.document.writing import Shape, export
+from thalweg.facts.gates.judging import judge_told
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.told import Told
 from thalweg.facts.values import (
@@ -411,7 +411,7 @@ class Memory:
     # -- documents -------------------------------------------------------------------------
 
     def export(self, *, shape: Shape = "seeds") -> str:
-        """Write the memory as a document: what holds, and the profile; see `facts.document`."""
+        """Write the memory as a document: what holds, and the profile."""
         document = export(self.facts(), self.profile(), shape=shape, now=self._clock())
         return document.text
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from thalweg.archive.database import Rows
-from thalweg.facts.found import Found
+from thalweg.facts.recall.found import Found
 from thalweg.memory.lengths import MOST, Lengths
 from thalweg.memory.postings import BLOCK_BITS, Posting
 from thalweg.memory.selection import heaviest, weights
@@ -17,7 +17,7 @@ from thalweg.memory.vectors import Vectors
 from thalweg.memory.word_rows import LENGTHS, TOTALS, VECTORS, Row, WordRows
 
 FORMAT = 1
-"""Of the tables and of the words: what `facts.found.item_words` gives is part of the format. An
+"""Of the tables and of the words: what `item_words` gives is part of the format. An
 index is only taken apart by the words that it was made of; one of another format is made anew."""
 FACTS = 0
 """What stands for the thread of an item that is a fact; threads are numbered from 1."""
@@ -30,7 +30,7 @@ class Entry:
     """An item on its way into the index."""
 
     words: Sequence[str]
-    """What it is found by: `facts.found.item_words`."""
+    """What it is found by: `facts.recall.found.item_words`."""
     thread: int = FACTS
     seq: int = 0
     """Of the turn in its thread; for a fact its number in a table of facts."""

@@ -19,10 +19,10 @@ from thalweg.archive.blobs import encode
 from thalweg.archive.home import home
 from thalweg.errors import DocumentError, StaleWriteError, StorageError
 from thalweg.facts.changes import Change
-from thalweg.facts.document import Document, export, without
-from thalweg.facts.document_changes import marks, picked_up
-from thalweg.facts.document_reading import read_document
-from thalweg.facts.found import Found, Item
+from thalweg.facts.document.changes import marks, picked_up
+from thalweg.facts.document.reading import read_document
+from thalweg.facts.document.writing import Document, export, without
+from thalweg.facts.recall.found import Found, Item
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.told import Told
 from thalweg.facts.values import (

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from thalweg.archive.blobs import decode
-from thalweg.facts.found import Item
+from thalweg.facts.recall.found import Item
 from thalweg.facts.values import Turn
 from thalweg.memory import threads
 from thalweg.memory.index import FACTS

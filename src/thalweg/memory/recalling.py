@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from thalweg.entries import Message
-from thalweg.facts.eviction import value
-from thalweg.facts.found import Item, index_words, without
-from thalweg.facts.freshness import current, holds
-from thalweg.facts.packing import Packed, Placed, pack
-from thalweg.facts.question import Question, ask
-from thalweg.facts.ranking import (
+from thalweg.facts.learning.eviction import value
+from thalweg.facts.merging.freshness import current, holds
+from thalweg.facts.recall.found import Item, index_words, without
+from thalweg.facts.recall.packing import Packed, Placed, pack
+from thalweg.facts.recall.question import Question, ask
+from thalweg.facts.recall.ranking import (
     REACH,
     Features,
     Ranked,
@@ -20,7 +20,7 @@ from thalweg.facts.ranking import (
     shortlist,
     worth_reading,
 )
-from thalweg.facts.seeds import render_system, top_facts
+from thalweg.facts.recall.seeds import render_system, top_facts
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Fact, Profile, Scope, Trust
 from thalweg.memory.base import MemoryStore
@@ -185,7 +185,7 @@ def _as_seeds(
     budget: int,
     count: Counter,
 ) -> Packed:
-    """Recall as DeerFlow's documents say; see `facts.seeds`."""
+    """Recall as DeerFlow's documents say; see `facts.recall.seeds`."""
     top = top_facts(
         facts,
         " ".join(reversed(said)),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from thalweg.archive.blobs import encode
-from thalweg.facts.found import fact_words
+from thalweg.facts.recall.found import fact_words
 from thalweg.facts.values import Fact, FactId, Section, SectionName, Status
 from thalweg.memory import scopes
 from thalweg.memory.embedded import Embedding

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Self
 
 from thalweg.errors import ConfigError, StaleWriteError
 from thalweg.facts.changes import Change, Put
-from thalweg.facts.found import Found, Item
-from thalweg.facts.statements import read_statement
+from thalweg.facts.merging.statements import read_statement
+from thalweg.facts.recall.found import Found, Item
 from thalweg.facts.told import Told
 from thalweg.facts.values import (
     HISTORY,

@@ -6,9 +6,9 @@ from dataclasses import replace
 from threading import Lock
 
 from thalweg.facts.changes import Put, Write
-from thalweg.facts.found import Item
-from thalweg.facts.rendering import render_tail
-from thalweg.facts.seeds import MOST, render_system
+from thalweg.facts.recall.found import Item
+from thalweg.facts.recall.rendering import render_tail
+from thalweg.facts.recall.seeds import MOST, render_system
 from thalweg.facts.values import Fact, Profile, Scope, Section
 from thalweg.memory import Memory, MemoryStore
 from thalweg.memory.base import Operation

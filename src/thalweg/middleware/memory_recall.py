@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from functools import partial
 
 from thalweg.entries import Message
-from thalweg.facts.found import Item
-from thalweg.facts.rendering import closing, opening, profile_lines
+from thalweg.facts.recall.found import Item
+from thalweg.facts.recall.rendering import closing, opening, profile_lines
 from thalweg.facts.told import Fate, Told, Weighed
 from thalweg.facts.values import (
     HISTORY,

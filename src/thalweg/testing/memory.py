@@ -11,7 +11,7 @@ import pytest
 
 from thalweg.errors import MemoryStoreError, NoSuchOperationError, StaleWriteError
 from thalweg.facts.changes import Change, Drop, Put, Write
-from thalweg.facts.found import index_words
+from thalweg.facts.recall.found import index_words
 from thalweg.facts.told import Told, Weighed
 from thalweg.facts.values import (
     Evidence,
@@ -76,13 +76,14 @@ def commit(
     learned: Learned | None = None,
     lease: str = "",
     now: str = NOW,
+    actor: str = "user",
 ) -> Operation | None:
     """Commit changes to a scope as it is."""
     return memory.commit(
         scope,
         changes,
         expected=memory.version(scope),
-        actor="user",
+        actor=actor,
         now=now,
         learned=learned,
         lease=lease,
@@ -620,7 +621,7 @@ class ForgetContract:
             replace(rome, id=FactId("y"), content="Fond of Rome"),
             replace(rome, content="Anything", evidence=()),
         ]
-        assert commit(again, put(*late)) is None
+        assert commit(again, put(*late), actor="learned:model") is None
         bern = fact("bern", "Loves Bern", ("u2", "I love Bern"))
         merged = replace(
             bern, aliases=("loves rome", "fond"), evidence=(*bern.evidence, *rome.evidence)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
-from thalweg.facts.found import Found, Item, item_words
-from thalweg.facts.question import ask
-from thalweg.facts.ranking import Ranked, Scale, links, rank, shortlist, worth_reading
+from thalweg.facts.recall.found import Found, Item, item_words
+from thalweg.facts.recall.question import ask
+from thalweg.facts.recall.ranking import Ranked, Scale, links, rank, shortlist, worth_reading
 from thalweg.facts.values import Evidence, Fact, FactId, Trust, Turn
 
 TODAY = date(2023, 9, 1)

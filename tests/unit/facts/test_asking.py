@@ -6,10 +6,10 @@ from importlib.resources import files
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.facts.asking import ask_for_facts, ask_for_profile, shortened, similar_facts
-from thalweg.facts.extraction import Item, proposals_of
-from thalweg.facts.gates import judge
-from thalweg.facts.portions import Portion
+from thalweg.facts.gates.judging import judge
+from thalweg.facts.learning.asking import ask_for_facts, ask_for_profile, shortened, similar_facts
+from thalweg.facts.learning.extraction import Item, proposals_of
+from thalweg.facts.learning.portions import Portion
 from thalweg.facts.values import Fact, FactId, Profile, Section, Trust, Turn
 
 EXAMPLES = json.loads(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.entries import Message, Text, ToolCall
-from thalweg.facts.capture import captured_turns, trust_after, without_memory
+from thalweg.facts.learning.capture import captured_turns, trust_after, without_memory
 from thalweg.facts.values import Trust, Turn
 
 NOW = "2026-03-01T10:00:00Z"

@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 
 from thalweg.facts.changes import Change, Drop, Put, Write
-from thalweg.facts.document import export
-from thalweg.facts.document_changes import import_, marks, picked_up
-from thalweg.facts.document_reading import read_document
+from thalweg.facts.document.changes import import_, marks, picked_up
+from thalweg.facts.document.reading import read_document
+from thalweg.facts.document.writing import export
 from thalweg.facts.values import Evidence, Fact, FactId, Profile, Section, Trust
 
 NOW = "2026-03-01T10:00:00Z"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from thalweg.errors import DocumentError
-from thalweg.facts.document_reading import read_document
+from thalweg.facts.document.reading import read_document
 
 FACT = {
     "id": "fact-1",

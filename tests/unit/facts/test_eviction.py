@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.facts.eviction import HALF_LIFE_DAYS, plan_eviction, value
+from thalweg.facts.learning.eviction import HALF_LIFE_DAYS, plan_eviction, value
 from thalweg.facts.values import Category, Evidence, Fact, FactId, Status, Trust
 
 NOW = "2026-06-01T00:00:00Z"

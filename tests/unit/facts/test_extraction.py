@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from thalweg.facts.extraction import (
+from thalweg.facts.learning.extraction import (
     Item,
     Paragraph,
     answer_schema,
@@ -15,7 +15,7 @@ from thalweg.facts.extraction import (
     proposals_of,
     read_answer,
 )
-from thalweg.facts.portions import Portion
+from thalweg.facts.learning.portions import Portion
 from thalweg.facts.values import FactId, Trust, Turn
 
 FACT = {

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from thalweg.facts.gates import Verdict, judge, judge_told
-from thalweg.facts.hearing import recalled
+from thalweg.facts.gates.hearing import recalled
+from thalweg.facts.gates.judging import Verdict, judge, judge_told
 from thalweg.facts.proposals import Proposal
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Trust, Turn

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg.facts.letters import disguised, folded, hiding, visible
+from thalweg.facts.gates.letters import disguised, folded, hiding, visible
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from thalweg.facts.changes import Change, Put
-from thalweg.facts.freshness import current, holds, until
-from thalweg.facts.merging import Hint, plan_merge
+from thalweg.facts.merging.freshness import current, holds, until
+from thalweg.facts.merging.planning import Hint, plan_merge
 from thalweg.facts.values import Evidence, Fact, FactId, Trust
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg.facts.own_words import own_words, without_markers
+from thalweg.facts.gates.own_words import own_words, without_markers
 
 ENGLISH = "I only shop at Acme."
 CHINESE = "我只在 Acme 买东西。"

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from tests.unit.facts.recalled import fact, turn
-from thalweg.facts.found import Item
-from thalweg.facts.packing import Packed, pack
-from thalweg.facts.ranking import Features, Ranked
+from thalweg.facts.recall.found import Item
+from thalweg.facts.recall.packing import Packed, pack
+from thalweg.facts.recall.ranking import Features, Ranked
 from thalweg.facts.values import Fact, Profile, Section, Turn
 from thalweg.tokens import exact_counter
 

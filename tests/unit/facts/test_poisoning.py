@@ -4,7 +4,7 @@ import pytest
 
 from tests import memory_sets
 from tests.memory_sets import FOLDER, Case, Half
-from thalweg.facts.gates import Verdict, judge
+from thalweg.facts.gates.judging import Verdict, judge
 from thalweg.facts.proposals import Proposal
 from thalweg.facts.values import Category, Trust, Turn
 

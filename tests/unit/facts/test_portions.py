@@ -5,7 +5,7 @@ from typing import Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.facts.portions import TURN_TOKENS, Portion, Size, portions
+from thalweg.facts.learning.portions import TURN_TOKENS, Portion, Size, portions
 from thalweg.facts.values import Trust, Turn
 
 

@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from thalweg.facts.found import index_words
-from thalweg.facts.question import MAX_WORDS, ask, tells_time
+from thalweg.facts.recall.found import index_words
+from thalweg.facts.recall.question import MAX_WORDS, ask, tells_time
 
 TODAY = date(2023, 9, 1)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.facts.recalled import SmallMemory, fact, turn
-from thalweg.facts.ranking import Features, Ranked, links
+from thalweg.facts.recall.ranking import Features, Ranked, links
 
 
 def _features(ranked: list[Ranked], text: str) -> Features:

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from tests.unit.facts.recalled import fact, turn
-from thalweg.facts.found import Item
-from thalweg.facts.rendering import render_tail, safe
+from thalweg.facts.recall.found import Item
+from thalweg.facts.recall.rendering import render_tail, safe
 from thalweg.facts.values import Profile, Section
 
 _FRAME = render_tail([Item(1, turn=turn("X"))]).split("## ")[0]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg.facts.secrets import SECRETS, redact
+from thalweg.facts.gates.secrets import SECRETS, redact
 
 HEX = "0123456789abcdef"
 MIXED = "aB3dE5gH7jK9mN1pQ"

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from tests.unit.facts.recalled import fact
-from thalweg.facts.seeds import recall_as_seeds, render_system, similarities, top_facts
+from thalweg.facts.recall.seeds import recall_as_seeds, render_system, similarities, top_facts
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Profile, Section
 from thalweg.tokens import exact_counter

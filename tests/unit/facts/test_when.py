@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from thalweg.facts.when import absolute, find_times
+from thalweg.facts.dates.when import absolute, find_times
 
 MONDAY = date(2023, 5, 8)
 

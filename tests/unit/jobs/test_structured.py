@@ -9,8 +9,8 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableLambda
 
-from thalweg.facts.asking import Question
-from thalweg.facts.extraction import Item
+from thalweg.facts.learning.asking import Question
+from thalweg.facts.learning.extraction import Item
 from thalweg.jobs.structured import Respondent
 from thalweg.testing.model import ScriptedModel
 from thalweg.tokens import exact_counter

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from thalweg.errors import DocumentError, StorageError
-from thalweg.facts.document_changes import Marks
+from thalweg.facts.document.changes import Marks
 from thalweg.memory.document_file import DocumentFile
 
 NONE = Marks({}, {})

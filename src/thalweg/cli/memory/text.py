@@ -9,8 +9,8 @@ from textwrap import wrap
 from typing import assert_never
 
 from thalweg.facts.changes import Change, Drop, Put, Write
-from thalweg.facts.packing import Placed
-from thalweg.facts.ranking import Features
+from thalweg.facts.recall.packing import Placed
+from thalweg.facts.recall.ranking import Features
 from thalweg.facts.values import Fact, Profile, SectionName, Turn
 from thalweg.memory.base import Operation, Receipt
 from thalweg.memory.recalling import Recalled

@@ -1,0 +1,80 @@
+"""What the content of a fact must be by itself, whoever tells it."""
+
+import re
+from typing import NoReturn
+
+from thalweg.facts.gates.clauses import clauses
+from thalweg.facts.gates.letters import WIDE, disguised, folded, hiding, visible
+from thalweg.facts.gates.orders import ABOUT_AGENT, PIPED, dangerous_order, is_about_answers
+from thalweg.facts.gates.own_words import MARKER
+from thalweg.facts.gates.secrets import REDACTION, redact
+from thalweg.facts.gates.support import telling_words
+
+MAX_FACT_CHARS = 400
+"""Longest content of a fact."""
+
+
+class RefusedError(Exception):
+    """A gate is shut. It never leaves the gates: `Verdict` says it."""
+
+
+def refuse(why: str) -> NoReturn:
+    """Shut a gate, with the reason as a phrase that goes on from "it"."""
+    raise RefusedError(why)
+
+
+def clean_content(content: str) -> str:
+    """Make a content fit to be stored, or refuse it for what it is by itself."""
+    if hiding(content):
+        refuse("has hidden characters")
+    content = " ".join(visible(content).split())
+    if odd := disguised(content):
+        refuse(f"has {odd[0]!r}, spelled with the letters of another alphabet")
+    content = redact(content)
+    if len(content) > MAX_FACT_CHARS:
+        refuse(f"is {len(content)} characters long, and {MAX_FACT_CHARS} are the most")
+    if not _tells(REDACTION.sub(" ", content)):
+        refuse("tells nothing")
+    _check_said(folded(content))
+    return content
+
+
+def _check_said(plain: str) -> None:
+    """Refuse what is no statement, or would do something where it is read."""
+    if MARKER.search(plain) or MARKUP.search(plain):
+        refuse("has the marks of a message's frame in it")
+    if PIPED.search(plain):
+        refuse("holds a command that does harm when it is run")
+    for clause in (*clauses(plain), *clauses(_uncased(plain))):
+        if clause.soundness == "unsound":
+            refuse(clause.problem)
+    if dangerous_order(plain):
+        refuse(dangerous_order(plain))
+    if ABOUT_AGENT.search(plain) and not is_about_answers(plain):
+        refuse("is about the agent, not about the user")
+
+
+MARKUP = re.compile(
+    r"</?\s*(?:system|user|assistant|memory|human|tool|instructions?|prompt)\b|<\|[^|]{1,30}\|>"
+    r"|\[/?INST\]|<<SYS>>|^\W*(?:system|assistant|user|human)\s*:",
+    re.IGNORECASE,
+)
+
+
+def _uncased(content: str) -> str:
+    """Write a content without its subject, so that an order behind it is seen: `User: …`."""
+    return re.sub(r"^(?:the )?user\s*[:,-]\s*", "", content, flags=re.IGNORECASE)
+
+
+def _tells(content: str) -> bool:
+    """Say whether there is anything in a content beside its frame and words for secrets."""
+    words = [word for word in telling_words(content) if not _SECRET_WORD.fullmatch(word)]
+    wide = re.sub("用户|使用者|的|密码|口令|密钥|令牌|是", "", content)
+    return bool(words or len(WIDE.findall(wide)) > 1 or re.search(r"\d|@|://", content))
+
+
+_SECRET_WORD = re.compile(
+    r"(?:api|access|secret|private)?[ _-]?(?:passwords?|passphrase|passcode|pin|tokens?|keys?"
+    r"|secrets?|credentials?|card|number|uses?|named?|login)",
+    re.IGNORECASE,
+)

@@ -1,0 +1,227 @@
+"""How something is said: asked, supposed, played, joked, reported, denied, wished.
+
+Forms of several languages side by side. They are no grammar: where one is seen, nothing is taken
+for a plain statement of the speaker's, and a plain statement more or less is no harm.
+"""
+
+import re
+
+
+def _any(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.IGNORECASE)
+
+
+ELLIPTIC = _any(
+    r"^\W*(?:(?:just|also|still|already|currently|never|mostly|usually|really|recently|finally"
+    r"|now|btw|and)\s+)*(?:working|living|studying|learning|moving|planning|trying|looking|using"
+    r"|building|writing|training|hoping|switching|migrating|based|born|started|finished|moved"
+    r"|joined|quit|left|switched|married|retired|raised|worked|lived|studied|learned|bought|grew"
+    r"|love|loved|hate|hated|prefer|enjoy|live|went|got|been|had|vegan|vegetarian)\b"
+)
+"""A statement that leaves out its `I`: `Working at Siemens since May.`"""
+FIRST_PERSON = _any(
+    r"\b(?:I|I['’](?:m|ve|d|ll)|me|my|mine|myself|we|we['’](?:re|ve|d|ll)|us|our|ours|im|ive)\b",
+    r"[我咱俺]|本人|自己",
+    r"\b(?:ich|mich|mir|mein\w*|wir|uns|unser\w*)\b",
+    r"\b(?:je|moi|mon|ma|mes|nous|notre|nos)\b|\b[jm]['’]",
+    r"\b(?:yo|mí|mis?|nosotr[oa]s|nuestr[oa]s?|conmigo|soy|estoy|tengo|vivo|trabajo|prefiero|uso"
+    r"|quiero|hablo|estudio|odio|necesito|nací|llevo|trabajamos|usamos|vivimos|tenemos|somos)\b",
+    r"\bme (?:gusta\w*|encanta\w*|llamo|mud[éo]|cas[éo])",
+    r"\b(?:eu|meus?|minhas?|nós|nosso\w*|sou|estou|tenho|moro|prefiro|quero|gosto|falo|odeio"
+    r"|chamo)\b",
+    r"\b(?:io|mi[oae]i?|noi|nostr[oaie]|sono|abito|lavoro|preferisco|voglio|parlo|chiamo|vivo"
+    r"|ho)\b",
+    r"\b(?:я|меня|мне|мной|мо[йяеёи]\w*|мы|нас|нам|наш\w*|живу|работаю|люблю|предпочитаю"
+    r"|использую)\b",
+    r"\b(?:ja|mnie|mój|moja|moje|mam|jestem|mieszkam|pracuję|wolę|używam|lubię)\b",
+    r"\b(?:ik|mij|mijn|wij|onze?)\b|\b(?:jag|mig|min|mitt|mina|jeg|meg|mitt|vår)\b",
+    r"\b(?:ben|benim|bana|bizim)\b|\w+(?:ıyorum|iyorum|uyorum|üyorum)\b",
+    r"[私僕俺]|うち(?:の|は)|わたし|ぼく|自分|我が家|弊社",
+    r"(?:나는|난|내가|내|저는|전|제가|제|우리|저희)(?=\s|[가-힣])",
+    r"أنا|عندي|\bmình\b|\btôi\b|मैं|मेर[ाीे]|ฉัน|ผม",
+)
+"""The speaker speaks of himself. Verbs stand here where a language leaves the pronoun out."""
+DROPS_PRONOUN = re.compile("[\u3040-\u30ff\uac00-\ud7af\u4e00-\u9fff]")
+"""Scripts of languages in which a statement without a subject is about the speaker."""
+
+TRUTH_TAG = _any(
+    r"^\s*(?:right|correct|no|huh|eh|yes|(?:is|are|am|do|does|did|have|has|was)(?:n['’]t)? (?:it"
+    r"|i|we|that|they)|oder|nicht wahr|n['’]est-ce pas|verdad|no es así|não é|vero|да"
+    r"|верно)\s*[?？]",
+    r"^\s*(?:对吧|对吗|是吧|是吗|对不对|是不是)\s*[?？]?",
+)
+CONSENT_TAG = _any(
+    r"^\s*(?:ok(?:ay)?|please|alright|deal|yeah|will you|would you|can you|could you)\s*[?？]$",
+    r"^\s*(?:好吗|好吧|可以吗|行吗|行不行|好不好)\s*[?？]?$",
+)
+ASKS = _any(
+    r"^\W*(?:(?:so|and|but|or|then|anyway|also|well|now|ok(?:ay)?|hey|hi|please"
+    r"|do you know)[, ]+)*(?:what|who|whom|whose|which|when|where|why|how|is|are|am|was|were|do"
+    r"|does|did|can|could|would|should|will|shall|may|might|have|has|had|any|isn['’]t|aren['’]t"
+    r"|don['’]t|can['’]t|was|wer|wie|wo|wann|warum|welche\w*|kannst|könntest|kann|können|ist|sind"
+    r"|soll|hast|gibt|que|qu['’]|quel\w*|comment|où|quand|pourquoi|est-ce|peux|puis|qué|cómo"
+    r"|dónde|cuándo|cuál\w*|puedes|puedo|o que|como|onde|quando|pode|cosa|come|dove|perché|puoi"
+    r"|что|как|где|когда|почему|можешь|какой|какие)\b",
+    r"^\W*¿|什么|怎么|如何|哪[个些里儿种一几段天年月位家款本部条张首]|谁|为什么|为啥|多少|几[个种点]|能不能|可不可以"
+    r"|能.{0,20}[吗么?？]|可以.{0,20}[吗么?？]|是否|是不是|有没有|要不要|该不该|会不会|咋"
+    r"|吗\s*[?？。]?\s*$|呢\s*[?？]\s*$",
+    r"^\W*(?:please )?(?:remind|tell|show|help|advise|explain to) (?:me|us)\b.*[?？]",
+    r"(?:ですか|ますか|でしょうか|かな)\s*[?？。]?\s*$|(?:까요|나요|ㄹ까|습니까)\s*[?？.]?\s*$",
+)
+INVERTED = _any(
+    r"^\W*(?:(?:so|and|but|or) )?(?:is|are|am|was|were|do|does|did|can|could|would|should|will"
+    r"|have|has) (?:i|you|we|they|he|she|it|there)\b",
+    r"是否|是不是|吗\s*$|^\W*¿",
+)
+"""A question even without its mark."""
+
+SUPPOSED = _any(
+    r"(?<!\beven )\bif (?!(?:you|possible|needed|necessary|that|it|anything|so|not)\b)",
+    r"\b(?:suppos(?:e|ing)|imagine|imagining|hypothetically|what if|let['’]?s say|let us say"
+    r"|assum(?:e|ing)|in case (?:i|we|my)|unless (?:i|we)|as if|as though|wonder(?:ing)? (?:if"
+    r"|whether)|whether (?:i|we|my)|say i(?:['’]m| am| had| were| was| want))\b",
+    r"如果(?!你|可以|需要|有需要|方便|能)|假如|假设|假定|假使|要是|倘若|万一|若是|倘使|设想"
+    r"|想象一下|就当我|比方说我|比如我|换作我",
+    r"\bwenn ich\b|\bfalls ich\b|\bangenommen\b|\bstell dir vor\b|\bich (?:wäre|hätte)\b(?! gern)",
+    r"\bsi (?:j['’e]|je|mon|ma|nous)\b|\bsupposons\b|\bimagin(?:e|ons|ez)\b|\badmettons\b",
+    r"\bsi (?:yo|fuera|tuviera|viviera|mi|trabajara)\b|\bsupon(?:gamos|ga|iendo)\b"
+    r"|\bimagina(?:mos)?\b",
+    r"\bse (?:eu|io|fossi|avessi|fosse|tivesse)\b|\bsuponha\b|\bdigamos\b|\bsupponiamo\b"
+    r"|\bimmagina\b",
+    r"\bесли (?:бы|я|мы)\b|допустим|предположим|представь",
+    r"もし|仮に|としたら|だったら|만약|만일|가정(?:해|하)",
+)
+PLAYED = _any(
+    r"\b(?:pretend|role-?play\w*|act(?:ing)? as (?:if|a|an|my|the)|play(?:ing)? the (?:role"
+    r"|part) of|you are now|you['’]re now|in character|my character|fictional|make-believe"
+    r"|let['’]?s play|in (?:this|the|my|our) (?:story|game|scenario|scene|novel|play|role|book"
+    r"|campaign|dream|film|script)|persona\b|dummy (?:data|text)|sample (?:text|data|message"
+    r"|sentence|input)|example (?:text|sentence|message|input)|test (?:data|sentence|message"
+    r"|input)|placeholder text|d&d|dnd campaign)",
+    r"\bwrite\b[^.\n]{0,60}\b(?:that says|saying|which says|where i|in which"
+    r"|from the (?:perspective|point of view|view)|as if|as a|narrated|in (?:the )?first person"
+    r"|starting with|beginning with)",
+    r"\b(?:quote|lyrics?|line|song|poem|joke|riddle)\b[^.\n]{0,40}\b(?:goes|from|says)\b",
+    r"假装|假扮|扮演|角色扮演|人设|剧本|台词|独白|例句|造句|测试数据|示例文本|故事里|小说里"
+    r"|游戏里|设定[是为]|(?:写|编|讲)(?:一)?[个篇首段].{0,12}(?:故事|小说|诗|剧本|段子|笑话|台词"
+    r"|独白)",
+    r"\btu so,? als\b|\brollenspiel\b|\bspiele? (?:die|eine) rolle\b|\bfais comme si\b"
+    r"|\bjeu de rôle\b|\bjoue le rôle\b|\bfinge\b|\bjuego de rol\b|\bhaz de cuenta\b|\bfinja\b"
+    r"|\bfaz de conta\b|\bfai finta\b|\bgioco di ruolo\b|притворись|ролев|сыграй роль",
+    r"ふりをして|役を演|ロールプレイ|演じて|になりきって|역할극|인 척",
+)
+"""From here on the speaker may be somebody else."""
+PLAYED_OUT = _any(
+    r"\b(?:stop|end|enough|finish\w*|done with|quit) (?:the |this |with the |of )?(?:role|game"
+    r"|play|pretend|story|scene)|\bback to (?:normal|reality|work)|\bout of character\b|\booc\b",
+    r"结束(?:角色)?扮演|不演了|游戏结束|回到现实|说正经的|言归正传|故事讲完",
+)
+JOKED = _any(
+    r"\b(?:(?:just|only|totally|i['’]?m|was|am) (?:kidding|joking|messing|teasing)|kidding|jk|j/k"
+    r"|as a joke|sarcas\w+|april fools?|pulling your leg|not really[.!]?$|scherz|witz"
+    r"|je plaisante|je rigole|es broma|bromeo|de broma|brincadeira|scherzo|scherzavo)\b|(?:^"
+    r"|\s)/[sj]\b",
+    r"开(?:个|一个)?玩笑|逗你|骗你的|瞎说的|胡说的|乱说的|шучу|шутка|冗談|うそです|嘘です|농담"
+    r"|장난",
+)
+LAUGHED = _any(
+    r"\b(?:lol|lmao|rofl|a?ha(?:ha)+h?|jaja(?:ja)*|mdr|xd)\b|[😂🤣😜]|哈哈|笑死|ㅋㅋ|呵呵"
+)
+"""May be a joke."""
+
+_SUBJECT_GAP = (
+    r"(?:\s+(?:also|always|often|once|just|already|really|still|even|never|have|had|['’]ve))*"
+)
+OWN_SAYING = _any(
+    rf"\b(?:i|we)(?:['’](?:ve|d|ll))?{_SUBJECT_GAP}\s+(?:says?|said|tell|told|think|thought"
+    rf"|believe\w*"
+    r"|claim\w*|mention\w*|guess\w*|wrote|write|stated?|suggest\w*|assume\w*|insist\w*)\b",
+    r"我(?:们)?(?:一直|都|也|自己|个人|刚才|之前|总是|就)?(?:说|觉得|认为|以为|告诉|表示|建议|讲)",
+    r"\b(?:ich|wir) (?:sagte?|denke|glaube|meine|finde)\b|\bje (?:pense|crois|dis)\b|\b(?:creo"
+    r"|pienso|digo|acho|penso|credo)\b|я (?:думаю|считаю|сказал\w*)|と思(?:う|います)",
+)
+SAYS = _any(
+    r"\b(?:says|said|tells|told|claims|claimed|thinks|thought|believes|believed|insists|insisted"
+    r"|swears|swore|accus\w+|guesses|assumes|assumed|alleges|alleged|keeps? saying|according to"
+    r"|heard|rumou?rs?|rumou?red|apparently|supposedly|allegedly|read that|been told|was told"
+    r"|makes? out)\b",
+    r"(?<!\bi )(?<!\bwe )\b(?:typed|wrote|entered|dictated|scribbled|left|sent|posted|pasted)"
+    r" (?:this|that|the following|these (?:lines|words))\b(?=.*$)",
+    r"\b(?:suggest|write|mention|report|state|argue)(?:s|ed)?\b(?= (?:that|i|he|she|they|my)\b)"
+    r"|\bwrote (?:that|i|he|she|they|my)\b|\b(?:people|they|you|some|many|friends|others"
+    r"|colleagues|parents) (?:all )?(?:say|think|claim|believe|tell)\b",
+    r"\b(?:page|article|readme|files?|e-?mail|mail|docs?|site|post|letter|notes?|logs?|tool"
+    r"|results?|tweet|blog|ad|comment|review|message|report|summary"
+    r"|memory)\b[^.,;:]{0,30}\b(?:says?|contains?|states?|mentions?|claims?|reads?|tells?"
+    r"|has (?:this|the) (?:line|text|sentence|note))\b",
+    r"(?:文章|网页|邮件|页面|文件|日志|报告|搜索结果|资料|帖子|短信|摘要|评论)(?:里|上|中|内)?面?(?:说|写|提到|记载|声称)",
+    r"(?<!据我)(?<!小)(?<!传)说(?!话|明|服|来|法|不定|真的|实话|到|起|中文|英|法语|日|德|粤|普通)"
+    r"|觉得|认为|以为|声称|宣称|谎称|造谣|谣传|听说|据说|据称|传闻|表示|写道|告诉|指控|诬陷|污蔑"
+    r"|根据|按照.{0,8}的说法",
+    r"\b(?:sagte?|meinte?|behaupte\w*|laut|angeblich|glaubt|denkt|dit|pense|prétend|affirme|selon"
+    r"|d['’]après|croit|dice|dijo|piensa|cree|afirma|según|disse|diz|acha|segundo|sostiene"
+    r"|secondo)\b",
+    r"говорит|сказал\w*|думает|считает|утвержда\w+|якобы|по словам|と言|って言|らしい|によると"
+    r"|そうです|라고 (?:말|했|한)|다고 (?:말|했|한|해)|에 따르면",
+)
+REPORTING = _any(
+    r"\b(?:say\w*|said|tell\w*|told|claim\w*|alleg\w*|according|advis\w+|recommend\w+|suggest\w*"
+    r"|report\w*|think\w*|thought|believ\w+|accus\w+|warn\w*|diagnos\w+|rumou?r\w*)\b",
+    r"说(?!话|明|服|来|法|不定|真的|实话|到|起)|称(?!呼|为)|建议|告诉|认为|觉得|声称|据|医嘱|要求"
+    r"|laut|soll|rät|selon|conseill\w+|según|recomend\w+|по словам",
+)
+"""Words with which a fact owns up to being what somebody said."""
+
+NEGATED = _any(
+    r"\b(?:not|no|never|none|nothing|nobody|neither|nor|cannot|without|nicht|kein\w*|nie|niemals"
+    r"|nichts|weder|sans|aucun\w*|jamais|rien|nunca|jamás|nada|ningun\w*|tampoco|sin|não"
+    r"|nenhum\w*|sem|mai|niente|nessun\w*|senza|не|нет|ни|никогда|без|nie|bez|niet|geen|nooit"
+    r"|zonder|ain['’]?t|rarely|hardly|barely|seldom)\b|n['’]t\b|\b(?:dont|doesnt|cant|wont|isnt"
+    r"|didnt)\b",
+    r"\bpas\b|\bne\b|\bn['’](?=[aeiouyéèêh])|\bno\b|\bnon\b",
+    r"(?<![离少免忍])不(?![但仅过同断管论错久得良然只说]|用谢)|没(?!问题|关系|错|事)"
+    r"|(?<![特区级性分个辨派])别(?!人|的|墅|名)|无(?!论|所谓|线|锡)|未|勿|戒|忌|拒绝|从不|非(?!常"
+    r"|洲|说)",
+    r"ない|ません|なかった|ず(?:に|、)|[안못]\s|않|없|아니",
+)
+AVERSE = _any(
+    r"\b(?:dislik\w*|hat(?:e|es|ed|ing)|detest\w*|loath\w*|avoid\w*|despis\w*|stand|stopped|stops"
+    r"|quit\w*|gave up|given up|giving up|refus\w*|over|instead of|rather than|than|fed up"
+    r"|sick of|hasse?n?|verabscheu\w*|vermeide\w*|déteste\w*|évite\w*|odi[oa]\w*|detest[oa]\w*"
+    r"|evit[oa]\w*|odeio|ненавиж\w*|избега\w*)\b",
+    r"讨厌|厌恶|反感|避免|受不了|恨|嫌|放弃|停止|而不是|嫌い|苦手|싫어",
+)
+ONLY_DENIED = re.compile(r"\b(?:stand)\b", re.IGNORECASE)
+"""Averse only with a negation: `can't stand`."""
+PAST = _any(
+    r"\b(?:I|we)\s+(?:was|were)\s+(?!born|hired|told|made|\w+ed\b|\w+en\b)",
+    r"\b(?:used to|formerly|former|previously|no longer|any ?more|back then|in the past|once was"
+    r"|years ago|ex-\w+|früher|ehemalig\w*|nicht mehr|autrefois|ancien\w*|avant|antes|solía|ya no"
+    r"|antigamente|costumava|prima|una volta|раньше|бывш\w+|больше не)\b",
+    r"以前|曾经|曾|(?:^|我|我们)(?:之前|过去)|从前|原来|原先|不再|当年|昔|かつて|昔は|예전|옛날",
+)
+TOLD_PAST = _any(
+    r"\b(?:was|were|had|did|\w{2,}ed|formerly|former|previously|used|left|quit|until|before|past"
+    r"|ago|longer|anymore|any more|once|no|not|früher|mehr|war|hatte|avant|était|antes|era"
+    r"|был\w*)\b",
+    r"以前|曾|过去|之前|从前|原来|原先|不再|不|没|了|昔|예전",
+)
+WISHED = _any(
+    r"\b(?:wish\w*|hop(?:e|es|ed|ing)|want\w*|plan\w*|would (?:like|love|prefer|rather)"
+    r"|['’]d (?:like|love|prefer|rather)|thinking (?:of|about)|consider\w*|might|maybe|perhaps"
+    r"|intend\w*|dream\w*|aim\w*|going to|gonna|about to|almost|nearly|could|someday|one day"
+    r"|möchte\w*|will|würde|vielleicht|hoffe\w*|plane\w*|voudrais|veux|espère|peut-être|quiero"
+    r"|quisiera|espero|quizás?|quero|gostaria|talvez|vorrei|voglio|forse|хочу|хотел\w*|надеюсь"
+    r"|может быть|планиру\w+)\b",
+    r"想(?!起|到|象)|希望|打算|计划|考虑|也许|可能|或许|差点|准备|将来|如愿|期待|たい|つもり"
+    r"|かもしれ|싶|예정|아마",
+)
+TOLD_WISH = _any(
+    r"\b(?:wish\w*|hop\w+|want\w*|plan\w*|like\w*|lov\w+|prefer\w*|think\w*|consider\w*|might"
+    r"|maybe|perhaps|intend\w*|dream\w*|aim\w*|goal|going|would|could|will|about|almost|nearly"
+    r"|possibly|may|look\w*|asks?|request\w*|möchte|will|würde|vielleicht|hofft|plant|ziel"
+    r"|voudrait|souhaite|veut|espère|quiere|espera|desea|quizás?|quer|gostaria|vuole|vorrebbe"
+    r"|хочет|надеется|планирует)\b",
+    r"想|希望|打算|计划|考虑|也许|可能|或许|差点|准备|将|目标|期待|喜欢|偏好|たい|つもり|予定|싶"
+    r"|예정",
+)

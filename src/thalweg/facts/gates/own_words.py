@@ -1,0 +1,97 @@
+"""The speaker's own words of a message: what others said is left out, and it is told how much.
+
+Whoever can write a page, a mail or a file that a user pastes decides how it reads and where it
+seems to end. So an end that only the pasted text itself marks is not believed: what was begun
+by a mark of quoting runs on to the last such mark, or to the end of the message.
+"""
+
+import re
+from collections.abc import Iterable
+
+from thalweg.facts.gates.blocks import find_blocks
+from thalweg.facts.gates.letters import hiding, visible, with_plain_lines
+from thalweg.facts.gates.pasted import find_pasted
+from thalweg.facts.gates.quotations import find_quotations
+from thalweg.facts.gates.secrets import REDACTION
+from thalweg.facts.gates.stretches import TAKEN, Span
+
+MARKER = re.compile(
+    r"\[(?:quoted text|pasted text|code|hidden text)(?:, (\d+) characters)?\]|\[…\]"
+)
+"""What stands where something was left out."""
+
+
+_OUT = re.compile(f"{MARKER.pattern}|{REDACTION.pattern}")
+
+
+def own_words(text: str) -> str:
+    r"""Leave out of a message what is not its speaker's: quotations, pasted text, code, logs.
+
+    Quotation marks that only give a thing its name stay ("I call it 'Atlas'"), so do commands
+    in backticks. The result is never longer than the text, and has no hidden characters.
+
+    Example:
+        >>> own_words("> the meeting is moved to Friday, do come\n\nFriday is fine with me.")
+        '[quoted text, 41 characters]\n\nFriday is fine with me.'
+    """
+    text = with_plain_lines(text)
+    hidden = [Span(*place, "hidden text") for place in hiding(text)]
+    text = visible(_marked(text, hidden))
+    while (shorter := _left_out(text)) != text:
+        text = shorter
+    return text
+
+
+def without_markers(text: str) -> str:
+    """Take the markers out of own words.
+
+    Example:
+        >>> without_markers("[code, 40 characters] I wrote that").strip()
+        'I wrote that'
+    """
+    return MARKER.sub(" ", text)
+
+
+def _left_out(text: str) -> str:
+    left = _OUT.sub(lambda found: TAKEN * len(found[0]), text)
+    return _marked(text, [*find_blocks(left), *find_pasted(left), *find_quotations(left)])
+
+
+def _marked(text: str, found: Iterable[Span]) -> str:
+    """Put markers in the place of everything found; what is marked already stays as it is."""
+    pieces: list[str] = []
+    done = 0
+    for span in _joined(text, found):
+        pieces += text[done : span.start], _marker(span, text[span.start : span.end])
+        done = span.end
+    return "".join((*pieces, text[done:]))
+
+
+def _joined(text: str, spans: Iterable[Span]) -> list[Span]:
+    """Join spans that overlap or have only space between them; markers alone are no span."""
+    joined: list[Span] = []
+    for span in sorted(_trimmed(text, spans)):
+        last = joined[-1] if joined else None
+        if last and not text[last.end : span.start].strip():
+            joined[-1] = Span(last.start, max(last.end, span.end), last.kind)
+        else:
+            joined.append(span)
+    return [span for span in joined if without_markers(text[span.start : span.end]).strip()]
+
+
+def _trimmed(text: str, spans: Iterable[Span]) -> Iterable[Span]:
+    for span in spans:
+        inner = text[span.start : span.end]
+        start = span.start + len(inner) - len(inner.lstrip())
+        end = span.start + len(inner.rstrip())
+        if start < end:
+            yield Span(start, end, span.kind)
+
+
+def _marker(span: Span, inner: str) -> str:
+    """Write the longest marker that is not longer than what it stands for."""
+    said = sum(int(found[1] or 0) - len(found[0]) for found in MARKER.finditer(inner))
+    for marker in (f"[{span.kind}, {len(inner) + said} characters]", f"[{span.kind}]", "[…]"):
+        if len(marker) <= len(inner):
+            return marker
+    return ""

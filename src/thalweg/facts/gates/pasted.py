@@ -1,0 +1,304 @@
+"""Pasted text without a mark of its own: what comes after "summarize this:" and its like."""
+
+import re
+from collections.abc import Iterator
+
+from thalweg.facts.gates.stretches import TAKEN, Span, lines, paragraph_end
+
+
+def find_pasted(text: str) -> list[Span]:
+    """Find what a message says is somebody else's: what it hands over, forwards or reports.
+
+    Example:
+        >>> find_pasted("Summarize this: the moon is made of cheese.")
+        [Span(start=15, end=43, kind='pasted text')]
+    """
+    return [*_handed_over(text), *_handed_over_before(text), *_mails(text), *_letters(text),
+            *_transcripts(text), *_reported(text)]  # fmt: skip
+
+
+_STRONG = (
+    r"(?:summari[sz]e|sum(?:ming)? up|fix (?:the|my|any) (?:grammar|spelling|typos|wording"
+    r"|mistakes)|what (?:does|do) (?:it|this|that|these|they) (?:mean|say)|tl;?dr|translate"
+    r"|proof-?read|paraphrase|rephrase|reword|copy-?edit|spell-?check|fact-?check"
+    r"|fasse?\b.{0,60}\bzusammen|zusammenfassen|übersetz\w*|korrigier\w*|résum(?:e|ez|er)\b"
+    r"|tradui(?:s|sez|re|t)\b|corrige\w*|resum(?:e|a|ir|as)\b|traduc(?:e|ir|i)\b|traduz(?:a|ca"
+    r"|ir)?\b|tradú\w*|riassum\w+|перевед\w*|переведи\w*|перескажи\w*|резюмируй\w*|przetłumacz\w*"
+    r"|streść|vertaal|vat\b.{0,40}\bsamen)|(?:(?<!做)(?<!是)(?<!当)(?<!从事)(?:翻译|总结|概括"
+    r"|归纳|润色|改写|校对|缩写)|翻成|译成)(?!员|工作|公司)|要約|翻訳して|訳して|添削|校正して"
+    r"|요약|번역"
+)
+"""What is only ever done to a text that is there."""
+_WEAK = (
+    r"\b(?:rewrite|polish|correct|edit|shorten|analy[sz]e|review|explain|interpret|decode|extract"
+    r"|classify|reply|respond|answer|check|read|look at|see|critique|grade|improve|comment|format"
+    r"|thoughts|opinion|think|mean|make of|says?|respond to|kommentier\w*|erklär\w*|lies|prüf\w*"
+    r"|explique\w*|analyse\w*|revis[ae]\w*|analiza|объясни\w*|проверь\w*)\b|看看|看下|看一下|分析"
+    r"|解释|检查|审阅|评价|回复|读一下|怎么看|什么意思|修改|整理|見て|説明|確認"
+)
+_THIS = (
+    r"\b(?:this|these|that|those|th(?:e|is)? following|below|above|attached|pasted|the (?:text"
+    r"|article|e-?mail|mail|message|letter|page|paragraph|passage|post|snippet|ticket|log|output)"
+    r"|dies\w*|folgend\w*|unten|oben|ce(?:tte|t|ci)?|ces|suivante?s?|est[eao]s?|siguientes?"
+    r"|aqueste|seguintes?|quest[oaei]|seguente|эт(?:от|о|у|и)|следующ\w+)\b|以下|下面|上面"
+    r"|这(?:段|篇|封|个|份|句|条|些|里)|该文|この|以下の|次の|이|다음"
+)
+_TASK = re.compile(rf"(?:\b|(?<=[^\W\d_]))(?:{_STRONG})", re.IGNORECASE)
+_WEAK_TASK = re.compile(
+    rf"(?:(?:{_WEAK})[^\n:：]{{0,60}}?(?:{_THIS}))|(?:(?:{_THIS})[^\n:：]{{0,40}}?(?:{_WEAK}))",
+    re.IGNORECASE,
+)
+_ONE_LINE = 240
+"""Longest rest of a line that follows a task's full stop and is still taken for the user's."""
+_OWN_DOING = re.compile(r"\b(?:I|we|i)(?: also| often| mostly| usually)?\s+$|我(?:会|常|平时)?$")
+
+
+def _handed_over(text: str) -> Iterator[Span]:
+    """Take what follows a task about a text: all of it, whatever it looks like."""
+    for found in [*_TASK.finditer(text), *_WEAK_TASK.finditer(text)]:
+        if _OWN_DOING.search(text, max(0, found.start() - 20), found.start()):
+            continue
+        if (start := _after_task(text, found.end())) is not None:
+            yield Span(start, len(text), "pasted text")
+
+
+_COLON = re.compile(r"[^\n:：.。!?！？;；]{0,120}[:：](?!//|\d)")
+_WIDE_GAP = re.compile(r"(?<=[\u3400-\u9fff])(?:一下|下)?[ \u3000]+(?=\S)")
+_REST_OF_LINE = re.compile(r"[^\n]*")
+_STOP = re.compile(r"[.!?。！？]\s+|[。！？]")
+
+
+def _after_task(text: str, place: int) -> int | None:
+    """Find where the text begins that a task is about; `None` where none seems to follow."""
+    if (colon := _COLON.match(text, place)) and not _is_address(text, colon.end()):
+        return colon.end()
+    if gap := _WIDE_GAP.match(text, place):
+        return gap.end()
+    rest = _REST_OF_LINE.match(text, place)
+    line_end = rest.end() if rest else len(text)
+    if text[line_end:].strip():
+        return line_end
+    stop = _STOP.search(text, place, line_end)
+    return stop.end() if stop and line_end - stop.end() > _ONE_LINE else None
+
+
+_ADDRESS = re.compile(
+    r"[ \t]*(?:https?://|www\.|[\w.+-]+@|[~./]|\w+\.\w{2,}/)\S*[.,;]?[ \t]*(?=\n|$)"
+)
+
+
+def _is_address(text: str, place: int) -> bool:
+    """Say whether nothing but an address follows on the line: there is no text to take."""
+    found = _ADDRESS.match(text, place)
+    return found is not None and not text[found.end() :].strip()
+
+
+_POLITE = (
+    r"(?:(?:can|could|would|will) (?:you|u)|please|pls|kindly|now|ok(?:ay)?|hey|kannst du|bitte"
+    r"|peux-tu|puedes|帮我|请|麻烦|帮忙|能不能|可以)"
+)
+_LAST_TASK = re.compile(
+    rf"^[\s,，]*(?:{_POLITE}[\s,，]*)*(?:{_STRONG}"
+    rf"|(?:{_WEAK})[^\n]{{0,30}}?(?:{_THIS}))[^\n]{{0,160}}$"
+    r"|^[^\n]{0,80}\b(?:above|the text above)\b[^\n]{0,80}$|^[^\n]{0,40}(?:上面|以上)[^\n]{0,40}$"
+    r"|^[\s,]*(?:what does (?:this|that|it) (?:say|mean)|(?:any )?thoughts\b|tl;?dr\b)[^\n]{0,60}$",
+    re.IGNORECASE,
+)
+
+
+def _handed_over_before(text: str) -> Iterator[Span]:
+    """Take what stands before a last line that asks for something to be done to it."""
+    body = text.rstrip()
+    start = body.rfind("\n") + 1
+    if start and _LAST_TASK.match(body[start:]):
+        yield Span(0, start, "pasted text")
+
+
+_HEADER = re.compile(
+    r"[ \t*]*(?:From|To|Cc|Bcc|Sent|Date|Subject|Reply-To|Von|An|Gesendet|Datum|Betreff|De|À|A"
+    r"|Envoyé|Objet|Para|Enviado|Asunto|Assunto|Da|Inviato|Oggetto|От|Кому|Дата|Тема|发件人"
+    r"|收件人|抄送|发送时间|日期|时间|主题|寄件人|收件者|主旨|差出人|宛先|送信日時|件名|보낸사람"
+    r"|받는사람|제목)[ \t*]*[:：][ \t*]*\S",
+    re.IGNORECASE,
+)
+_FORWARDED = re.compile(
+    r"^[ \t>*-]*(?:-{2,}[ \t]*(?:original|forwarded|ursprüngliche|weitergeleitete"
+    r"|message d'origine|mensaje|原始|转发|転送)[^\n]*|begin forwarded message[^\n]*|(?:fwd?|wg"
+    r"|tr|rv|转发|回复)[:：][^\n]*|(?:on|am|le|el|em|il|op|den)\b[^\n]{6,120}\b(?:wrote|schrieb"
+    r"|a écrit|escribió|escreveu|ha scritto|schreef|skrev)\b[^\n]{0,60}[:：]|[^\n]{4,80}写道[:：]"
+    r"|[^\n]{0,60}のメッセージ[:：])",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def _mails(text: str) -> Iterator[Span]:
+    """Take a mail, from its first header or the line that forwards it, to the end."""
+    for found in _FORWARDED.finditer(text):
+        yield Span(found.start(), len(text), "quoted text")
+        break
+    last: int | None = None
+    for start, end in lines(text):
+        is_header = _HEADER.match(text, start, end) is not None
+        if is_header and last is not None:
+            yield Span(last, len(text), "quoted text")
+            break
+        last = start if is_header else None
+
+
+_NAME = r"([^\s:：\[\](){}<>\"'`*_/\\.,][^\n:：.!?。！？/\\,，]{0,28}?)"
+_LABEL = re.compile(
+    r"[ \t]*(?:[-*•][ \t]+)?[*_]{0,2}"  # a list's mark, bold
+    rf"{_NAME}"
+    r"[*_]{0,2}[:：](?!//)[*_]{0,2}[ \t]*(?=\S|$)"
+)
+_SPEAKER = re.compile(
+    r"(?:the )?(?:user|assistant|human|ai|system|bot|chatbot|model|agent|customer|client|support"
+    r"|me|you|q|a|interviewer|interviewee|patient|doctor|host|guest|speaker ?\w?|person ?\w?"
+    r"|caller|chatgpt|gpt|claude|gemini|copilot|llm|narrator|boss|friend|teacher|student|mom|dad"
+    r"|nutzer|benutzer|assistent|utilisateur|usuario|usuário|пользователь|ассистент|用户|助手"
+    r"|系统|客户|客服|老师|学生|医生|病人|甲|乙|问|答|他|她|对方|朋友|老板|同事|ユーザー"
+    r"|アシスタント|사용자)",
+    re.IGNORECASE,
+)
+_REMARK = re.compile(
+    r"(?:(?:a |one |some |quick |side |small |important |my |our |about |for |just "
+    r"|little )*(?:notes?|p\.?s|fyi|updates?|corrections?|context|background|about me|me|about us"
+    r"|goals?|questions?|summary|btw|by the way|edit|reminder|important|info|intro|introduction"
+    r"|problem|preferences?|thing|more|record|future reference|reference|reason|facts?|details?"
+    r"|setup|stack|project|rules?|addition|anyway|also|hi|hello|hey|thanks|so|remember"
+    r"|remember this|todo|name|job|role|work|hobbies|likes|dislikes|location|age|e-?mail|phone"
+    r"|city|status|plan|task|issue|situation|environment|diet|allergies|languages?|editor"
+    r"|situación|contexto|nota|hinweis|kontext|info|übrigens|contexte|remarque)(?: (?:is|to|on|of"
+    r"|for|about|the|this)\b.*)?)|.*(?:补充|另外|顺便|背景|更正|说明|备注|注意|提醒|情况|目标"
+    r"|问题|关于|信息|总之|其实|一点|记住|记一下|记得|喜好|偏好|习惯|要求|名字|职业|爱好|地址"
+    r"|电话|邮箱|城市|年龄|项目|技术栈|环境|规则|原因|计划).*",
+    re.IGNORECASE,
+)
+_FIRST = re.compile(
+    r"\b(?:I|I'm|I've|I'd|my|me|we|our|ich|mein\w*|wir|je|j'|mon|ma|mes|yo|mi|mis|eu|meu|minha|io"
+    r"|mio|mia|you|your)\b|[我咱俺您你]|[私僕俺]|\b(?:я|мой|моя|мне|ты|вы)\b",
+    re.IGNORECASE,
+)
+
+
+_CHAT_HEAD = re.compile(
+    r"^[^\W\d_][^\n:：]{0,30}?[,\s]+[\[(]?(?:\d[\d./-]{3,9}[, ]+)?\d\d?:\d\d(?::\d\d)?(?: "
+    r"?[AP]M)?[\])]?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FILE_HEAD = re.compile(r"^[ \t]*[\w./~-]*\w\.[A-Za-z]\w{0,4}[ \t]*\n(?=[^\n])", re.MULTILINE)
+_GREETING = re.compile(
+    r"^[ \t]*(?:dear|hi|hello|hey|good (?:morning|day)|to whom it may concern|sehr geehrte\w*"
+    r"|liebe[r]?|hallo|bonjour|chère?|estimad[oa]|hola|caro|cara|уважаем\w+|尊敬的"
+    r"|亲爱的)[^\n]{0,50}[,，!:：][ \t]*$|^[^\n]{0,20}您好[，,:：]?",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SIGNED = re.compile(
+    r"^[ \t]*(?:(?:kind(?:est)?|best|warm(?:est)?|with|many) (?:regards|wishes|thanks)|regards"
+    r"|sincerely|yours\b|best,|cheers,|mit freundlichen|viele grüße|cordialement|saludos"
+    r"|un saludo|atentamente|с уважением|此致|敬礼|敬上|祝好)[^\n]*$|^-- $",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def _letters(text: str) -> Iterator[Span]:
+    """Take a letter from its greeting to the end, and what stands under a file's name."""
+    greeting, signed = _GREETING.search(text), _SIGNED.search(text)
+    if signed and signed[0] == "-- ":
+        yield Span(0, len(text), "pasted text")
+    elif greeting and signed and greeting.start() < signed.start():
+        yield Span(greeting.start(), len(text), "pasted text")
+    if head := _FILE_HEAD.search(text):
+        yield Span(head.start(), len(text), "pasted text")
+
+
+def _transcripts(text: str) -> Iterator[Span]:
+    """Take what others say in lines that begin with who speaks, to the end of the message."""
+    if (head := _CHAT_HEAD.search(text)) and text[head.end() :].strip():
+        yield Span(head.start(), len(text), "quoted text")
+    seen: dict[str, int] = {}
+    for start, end in lines(text):
+        label = _LABEL.match(text, start, end)
+        if label is None or _REMARK.fullmatch(label[1].strip()):
+            continue
+        name = label[1].strip().casefold()
+        is_speech = _FIRST.search(text, label.end(), end) and _is_name(label[1].strip())
+        if _SPEAKER.fullmatch(name) or is_speech or name in seen:
+            yield Span(min(start, seen.get(name, start)), len(text), "quoted text")
+            return
+        seen[name] = start
+
+
+_MAX_NAME_WORDS = 3
+
+
+def _is_name(label: str) -> bool:
+    """Say whether a label may be somebody's name: it has a few words, and asks for nothing."""
+    return len(label.split()) <= _MAX_NAME_WORDS and not _ASKING.match(label)
+
+
+_ASKING = re.compile(r"(?:let['’]?s|let us|i|we|please)\b", re.IGNORECASE)
+
+
+_SOURCE = (
+    r"\b(?:e-?mail|mail|message|letter|article|web ?page|page|web ?site|site|blog|post|tweet"
+    r"|thread|comments?|review|readme|docs?|documentation|manual|wiki(?:pedia)?|logs?|output"
+    r"|error|stack ?trace|traceback|transcript|chat|conversation|memo|report|answer|response"
+    r"|reply|results?|snippet|excerpt|quote|passage|text|paragraph|file|pdf|advert(?:isement)?"
+    r"|newsletter|slack|whatsapp|sms|memory|memories|summary|ticket|issue|prompt|instructions?"
+    r"|contract|terms|profile|press release|announcement|poem|lyrics|sentences?|phrase|statement"
+    r"|nachricht|brief|artikel|webseite|courriel|lettre|correo|mensaje|artículo|письмо|статья"
+    r"|сообщение)\b|邮件|文章|网页|消息|聊天记录|日志|输出|原文|报告|报错|短信|帖子|评论|摘要"
+    r"|总结|对话|记录|合同|公告|内容|资料|攻略|メール|記事|ログ|메일|기사"
+)
+_SAID = (
+    r"\b(?:says?|said|writes?|wrote|told|texted|repl(?:ied|ies)|answered|reads?|states?|stated"
+    r"|claims?|claimed|posted|commented|mentioned|emailed|messaged|sent|asked|goes|went|sagte"
+    r"|sagt|schrieb|meinte|dit|écrit|dijo|dice|escribió|disse|ha detto|сказал\w*|пишет"
+    r"|написал\w*)\b|说|写道|写了|表示|回复|留言|发来|发给我|转给我|告诉我|問い|言った|말했"
+)
+_SOURCE_INTRO = re.compile(
+    rf"(?:^|(?<=[\n.!?。！？]))([^\n:：.!?。！？]{{0,140}}?(?:{_SOURCE})[^\n:：.!?。！？]{{0,60}})[:：](?!//|\d)",
+    re.IGNORECASE,
+)
+_SAID_INTRO = re.compile(
+    rf"(?:^|(?<=[\n.!?。！？,，;；]))([^\n:：.!?。！？]{{0,100}}?(?:{_SAID})[^\n:：.!?。！？]{{0,40}})(?:[:：](?!//|\d)|\s[-–—]+\s)",
+    re.IGNORECASE,
+)
+_THIS_SOURCE = re.compile(
+    rf"^[^\n]{{0,80}}?(?:{_THIS}|\bhere(?:'s| is| are)|\bfound\b|\bgot\b|\bpast(?:ed"
+    rf"|ing)\b)[^\n]{{0,60}}?(?:{_SOURCE})[^\n]{{0,60}}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_OWN_SOURCE = re.compile(
+    r"(?:^|\b)(?:my|our|mein\w*|mon|ma|mi)\s+(?:\w+\s+){0,2}?(?:profile|bio|issue|story)\b"
+    r"|我的(?:资料|情况)|\b(?:I|we)(?:'d| would| want to| just| only)?(?: like to)? (?:say|said"
+    r"|tell|told|write|wrote|mention|ask|claim|state)\b|我(?:们)?(?:想|要|只|刚|来|再)?(?:说|补充"
+    r"|表示)",
+    re.IGNORECASE,
+)
+
+
+def _reported(text: str) -> Iterator[Span]:
+    """Take what a source or a person is introduced with a colon, or on the lines after it."""
+    for found in _SOURCE_INTRO.finditer(text):
+        if not _OWN_SOURCE.search(found[1]) and not _is_address(text, found.end()):
+            yield Span(found.end(), _end_of_report(text, found.end()), "pasted text")
+    for found in _SAID_INTRO.finditer(text):
+        if not _OWN_SOURCE.search(found[1]):
+            start = found.end()
+            same_line = text[start : start + 2].strip(" ") != "\n"
+            end = paragraph_end(text, start) if same_line else _end_of_report(text, start)
+            yield Span(start, end, "pasted text")
+    for found in _THIS_SOURCE.finditer(text):
+        if not _OWN_SOURCE.search(found[0]) and text[found.end() :].strip():
+            yield Span(found.end(), _end_of_report(text, found.end()), "pasted text")
+
+
+_MARKED = re.compile(rf"\s*((?:[ \t]*[>＞][^\n]*(?:\n|$))+|{TAKEN}+)")
+
+
+def _end_of_report(text: str, start: int) -> int:
+    """Find where a report ends: behind the lines that are marked as quoted, or nowhere."""
+    marked = _MARKED.match(text, start)
+    return marked.end() if marked else len(text)
