@@ -19,6 +19,8 @@ from thalweg.memory.postgres_erasure import KEPT_BY_SERVER, LARGE, OLDER, OWNED
 from thalweg.memory.schema import SCOPED
 
 NOW = "2026-03-01T10:00:00Z"
+EMPTY = {"memory_vector", "memory_posting", "memory_told", "memory_tombstone"}
+"""Tables in which `remember` writes nothing."""
 ADA, BOB = Scope("ada"), Scope("bob")
 TEXT = "The quick 花生过敏 jumps over the lazy dog, number 4711. " * 60
 
@@ -52,7 +54,7 @@ def test_the_server_itself_keeps_scopes_apart(plain_postgres_url: str) -> None:
         for table in SCOPED:
             assert raw.execute(b"SELECT * FROM " + table.encode()).fetchall() == []
         raw.execute("SELECT set_config('thalweg.scope', %s, true)", (str(numbers[b"ada"]),))
-        for table in set(SCOPED) - {"memory_vector", "memory_posting", "memory_tombstone"}:
+        for table in set(SCOPED) - EMPTY:
             rows = raw.execute(b"SELECT DISTINCT scope FROM " + table.encode()).fetchall()
             assert rows == [(numbers[b"ada"],)]
         assert raw.execute("DELETE FROM memory_fact").rowcount == 1
