@@ -394,7 +394,8 @@ class Memory:
             problem, mend = "nothing to forget is named", "name facts, threads or a query"
             raise ConfigError("forget", problem, mend)
         for id_ in facts:
-            self.fact(id_)
+            if not self.store.operations(self.scope, fact=FactId(id_), limit=1):
+                self.fact(id_)
         said = having_words(self.store, self.scope, query) if query else ()
         selection = Selection(
             facts=(*map(FactId, facts), *(item.fact.id for item in said if item.fact)),

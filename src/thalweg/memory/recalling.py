@@ -141,9 +141,11 @@ def _ranked(
     shown = [item for item in items if _may_be_shown(item, as_of)]
     ranked = rank(scale, shown, near, stale=_stale(items, as_of))
     facts = [one.item.fact for one in ranked if one.item.fact is not None]
-    _, before = current(facts, as_of)
-    gone = set() if question.asks_past and not as_of else {fact.id for fact in before}
-    return [one for one in ranked if one.item.fact is None or one.item.fact.id not in gone]
+    holding, before = current(facts, as_of)
+    told = {fact.id for fact in holding}
+    if question.asks_past and not as_of:
+        told |= {fact.id for fact in before}
+    return [one for one in ranked if one.item.fact is None or one.item.fact.id in told]
 
 
 def _standing(store: MemoryStore, scope: Scope, ranked: Sequence[Ranked], now: str) -> list[Ranked]:
