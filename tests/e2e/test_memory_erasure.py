@@ -131,11 +131,12 @@ def neighbour(path: Path) -> Iterator[sqlite3.Connection]:
 def test_after_any_history_nothing_of_a_scope_is_left_once_it_is_forgotten(
     path: Path, seed: int
 ) -> None:
-    """Nor of what was edited, dropped and moved from page to page; the other scope has its all."""
+    """Nor of what was edited and dropped, nor the names of threads; the other scope has its all."""
     with SqliteMemory(path) as memory:
         writer = Writer(memory, seed)
         for _ in range(150):
             writer.step(writer.chance.choice((ADA, BOB)))
+        memory.set_mode(ADA, writer.text(ADA, 60), "off")
         sought = windows(*writer.texts[ADA])
         assert left(path.parent, sought)
         kept = memory.facts(BOB, statuses=None), memory.operations(BOB), memory.turns(BOB, "t1")

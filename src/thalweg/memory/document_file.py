@@ -18,11 +18,6 @@ from pathlib import Path
 from thalweg.errors import DocumentError, StorageError
 from thalweg.facts.document.changes import Marks
 
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
 _RACY_NS = 2_000_000_000
 """A file that was changed so shortly before it was looked at may be changed again within the
 same tick of the file system's clock: it is read again to be sure."""
@@ -211,17 +206,22 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _lock(handle: int) -> None:
-    if sys.platform == "win32":
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(handle: int) -> None:
         os.lseek(handle, 0, os.SEEK_SET)
         msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
-    else:
-        fcntl.flock(handle, fcntl.LOCK_EX)
 
-
-def _unlock(handle: int) -> None:
-    if sys.platform == "win32":
+    def _unlock(handle: int) -> None:
         os.lseek(handle, 0, os.SEEK_SET)
         msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
-    else:
+
+else:
+    import fcntl
+
+    def _lock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+
+    def _unlock(handle: int) -> None:
         fcntl.flock(handle, fcntl.LOCK_UN)

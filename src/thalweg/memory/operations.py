@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from thalweg.archive.blobs import decode, encode
-from thalweg.facts.values import FactId
+from thalweg.facts.values import HISTORY, USER_CONTEXT, FactId, SectionName
 from thalweg.memory import scopes
 from thalweg.memory.base import Operation
 from thalweg.memory.records import read_fact, read_section, write_fact, write_section
@@ -103,7 +103,7 @@ def _read(row: tuple[int, int, str, bytes, bytes, bytes, bytes]) -> Logged:
     operation, place, kind, name, why, before, after = row
     if kind == "section":
         images = [read_section(image) if image else None for image in (before, after)]
-        known = next(image.name for image in images if image is not None)
-        return Logged(operation, place, SectionStep(known, decode(why), *images))
+        known: dict[str, SectionName] = {name: name for name in (*USER_CONTEXT, *HISTORY)}
+        return Logged(operation, place, SectionStep(known[decode(name)], decode(why), *images))
     facts = [read_fact(image) if image else None for image in (before, after)]
     return Logged(operation, place, FactStep(FactId(decode(name)), decode(why), *facts))

@@ -95,7 +95,8 @@ class Binding:
         name = thread_name(config, state) or ""
         memory = self._memory or Memory(self.store, self._scope(config), settings=self.settings)
         set_to = memory.store.mode(memory.scope, name)
-        mode = max(self.asked(config), set_to, key=MODES.index)
+        asked = self.asked(config)
+        mode = asked if MODES.index(asked) >= MODES.index(set_to) else set_to
         return Bound(memory, name, mode, is_subagent(config))
 
     def _scope(self, config: RunnableConfig) -> Scope:

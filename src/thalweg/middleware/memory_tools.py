@@ -18,7 +18,7 @@ from thalweg.prompts import prompt
 REMEMBER, RECALL_MEMORY = "remember", "recall_memory"
 Said = Callable[[Bound, Mapping[str, Any], RunnableConfig], Stretch]
 """Reads what was said in a thread since it was last looked at."""
-_CATEGORIES: tuple[Category, ...] = get_args(Category)
+_CATEGORIES: dict[str, Category] = {name: name for name in get_args(Category)}
 
 
 def memory_tools(binding: Binding, said: Said) -> Sequence[BaseTool]:
@@ -40,7 +40,7 @@ def _remember_tool(binding: Binding, said: Said) -> BaseTool:
             if not bound.writes:
                 return prompt("remember_off").render()
             turns, least = _read(bound, said(bound, runtime.state, runtime.config))
-            known: Category = next((one for one in _CATEGORIES if one == category), "knowledge")
+            known: Category = _CATEGORIES.get(category, "knowledge")
             fact = bound.memory.remember_as_agent(content, category=known, turns=turns, least=least)
         except FactRefusedError as refused:
             return prompt("remember_refused").render(problem=refused.problem)

@@ -76,13 +76,14 @@ def commit(
     learned: Learned | None = None,
     lease: str = "",
     now: str = NOW,
+    actor: str = "user",
 ) -> Operation | None:
     """Commit changes to a scope as it is."""
     return memory.commit(
         scope,
         changes,
         expected=memory.version(scope),
-        actor="user",
+        actor=actor,
         now=now,
         learned=learned,
         lease=lease,
@@ -614,12 +615,13 @@ class ForgetContract:
         again = reopen()
         assert again.capture(ADA, "t1", [said("I love Rome", "u1")]) == 0
         assert again.capture(ADA, "t2", [said("I love Rome", "u1")]) == 0
+        rome = replace(rome, written_by="learned:m")
         late = [
             replace(rome, id=FactId("x"), content="LOVES  rome.", evidence=()),
             replace(rome, id=FactId("y"), content="Fond of Rome"),
             replace(rome, content="Anything", evidence=()),
         ]
-        assert commit(again, put(*late)) is None
+        assert commit(again, put(*late), actor="learned:model") is None
         bern = fact("bern", "Loves Bern", ("u2", "I love Bern"))
         merged = replace(
             bern, aliases=("loves rome", "fond"), evidence=(*bern.evidence, *rome.evidence)
@@ -636,6 +638,15 @@ class ForgetContract:
         assert told
         assert other
         assert not set(told) & set(other)
+
+    def test_the_user_may_say_again_what_was_forgotten(self, memory: MemoryStore) -> None:
+        """In their own name, as a fact of its own; a learner still may not."""
+        done(memory, put(fact("a", "Loves Rome"), fact("b", "Loves Bern")))
+        forget(memory, "a", "b")
+        again = [fact("c", "Loves Rome"), replace(fact("d", "Loves Bern"), written_by="learned:m")]
+        done(memory, put(*again))
+        assert memory.facts(ADA) == again[:1]
+        assert memory.is_forgotten(ADA, ["Loves Rome", "Loves Bern"]) == [False, True]
 
     def test_a_fact_that_was_dropped_is_forgotten_from_the_log(self, memory: MemoryStore) -> None:
         """It is in no list any more, but it is somewhere."""

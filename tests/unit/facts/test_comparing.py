@@ -106,3 +106,59 @@ def test_a_wish_changes_nothing_that_holds() -> None:
         assert compare(lives, fact(wish)).kind == "other"
     drinks = fact("User drinks coffee")
     assert compare(drinks, fact("User may not drink coffee")).kind in {"other", "narrower"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "attribute", "values"),
+    [
+        ("User speaks Frisian", "User speaks some Korean", "spoken dialect", "Frisian|Korean"),
+        ("用户会说闽南话。", "用户会说一点韩语。", "会的语言", "闽南话|韩语"),
+        ("用户膝盖半月板撕裂。", "用户左腕骨折过。", "伤病", "半月板撕裂|左腕骨折"),
+        ("用户一月读完了《边城》。", "用户二月读完了《呐喊》。", "书名", "边城|呐喊"),
+        ("User saw Hamlet", "User saw Macbeth", "watched play", "Hamlet|Macbeth"),
+    ],
+)
+def test_what_adds_up_takes_no_place(first: str, second: str, attribute: str, values: str) -> None:
+    one, other = values.split("|")
+    compared = compare(fact(first, "user", attribute, one), fact(second, "user", attribute, other))
+    assert compared.kind == "other"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "attribute", "values"),
+    [
+        ("User reacts to almonds", "It isn't almonds, it's cashews", "allergy", "almonds|cashews"),
+        ("用户在读大二。", "用户大学毕业了。", "学业", "大二|大学毕业"),
+        ("用户迷上了滑板。", "滑板去年就没再玩了，现在打网球。", "周末爱好", "滑板|网球"),
+        ("Backups run once a day", "Backups run every 6 hours", "interval", "daily|every 6 hours"),
+    ],
+)
+def test_what_is_denied_or_reached_is_over(
+    first: str, second: str, attribute: str, values: str
+) -> None:
+    one, other = values.split("|")
+    compared = compare(fact(first, "user", attribute, one), fact(second, "user", attribute, other))
+    assert compared.kind == "update"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "attribute", "values"),
+    [
+        ("User works in Malmö", "User has a job in Malmo", "place", "Malmö|Malmo"),
+        ("Kite ships every other Monday", "Kite ships on Mondays, once a fortnight", "cadence",
+         "every other Monday|Mondays once a fortnight"),
+        ("用户家里养着一缸金鱼。", "用户在家养金鱼。", "养的鱼", "金鱼|金鱼"),
+    ],
+)  # fmt: skip
+def test_spelling_sets_no_values_apart(
+    first: str, second: str, attribute: str, values: str
+) -> None:
+    one, other = values.split("|")
+    compared = compare(fact(first, "user", attribute, one), fact(second, "user", attribute, other))
+    assert compared.kind == "same"
+
+
+def test_not_only_denies_nothing() -> None:
+    first = fact("User reacts to almonds", "user", "allergy", "almonds")
+    second = fact("User reacts not only to almonds, cashews too", "user", "allergy", "cashews")
+    assert compare(first, second).kind == "other"

@@ -523,11 +523,11 @@ def mode(
     """Tell what memory does with a thread, or say it."""
     with opened(db, owner, agent, document, makes=True) as mine:
         if wanted:
-            known: tuple[Mode, ...] = get_args(Mode)
-            chosen = next((one for one in known if one == wanted), None)
-            if chosen is None:
-                raise ConfigError("MODE", f"there is no mode {wanted!r}", choices(wanted, known))
-            mine.set_mode(thread, chosen)
+            known: dict[str, Mode] = {mode: mode for mode in get_args(Mode)}
+            if wanted not in known:
+                problem = f"there is no mode {wanted!r}"
+                raise ConfigError("MODE", problem, choices(wanted, [*known]))
+            mine.set_mode(thread, known[wanted])
         _print([mine.store.mode(mine.scope, thread)])
 
 
@@ -556,11 +556,11 @@ def _newest(mine: Memory) -> int:
 def _category(name: str | None) -> Category | None:
     if name is None:
         return None
-    known: tuple[Category, ...] = get_args(Category)
-    found = next((one for one in known if one == name), None)
-    if found is None:
-        raise ConfigError("--category", f"there is no category {name!r}", choices(name, known))
-    return found
+    known: dict[str, Category] = {category: category for category in get_args(Category)}
+    if name not in known:
+        problem = f"there is no category {name!r}"
+        raise ConfigError("--category", problem, choices(name, [*known]))
+    return known[name]
 
 
 def _share(value: float) -> float:

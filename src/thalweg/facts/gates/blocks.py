@@ -92,12 +92,30 @@ _BRACKETS = re.compile(r"[\[\]{}]")
 _BLOB = re.compile(r"(?<![^\s(\"'=,])(?:data:[^\s]{40,}|[A-Za-z0-9+/=_-]{100,})")
 
 
+SHORT_DATA = re.compile(
+    r"\{\s*[\"']?\w{1,30}[\"']?\s*:\s*(?:[\"'][A-Za-z0-9_-]{0,30}[\"']|\d{1,12}|true|false|null)\s*\}"
+)
+"""An object of one field with one word in it: too little to say anything with."""
+_OWN_BEFORE = re.compile(r"(?:\b(?:our|my|we|I)\b|我)[^\n:：.!?。！？]{0,60}$", re.IGNORECASE)
+
+
+def is_named_data(text: str, start: int, end: int) -> bool:
+    """Say whether data stand as a name does in a sentence that the speaker begins of his own."""
+    line = text.rfind("\n", 0, start) + 1
+    return (
+        SHORT_DATA.fullmatch(text, start, end) is not None
+        and _OWN_BEFORE.search(text[line:start]) is not None
+    )
+
+
 def _data(text: str) -> Iterator[Span]:
     """Take JSON and its like, to the bracket that closes it, or to the end."""
     done = 0
     for found in _DATA.finditer(text):
         if found.start() >= done:
             done = _closing(text, found.start())
+            if is_named_data(text, found.start(), done):
+                continue
             if re.search(r"[\"'\w]\s*:", text[found.start() : done]) or done == len(text):
                 yield Span(found.start(), done, "quoted text")
     for found in _BLOB.finditer(text):

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Literal
 
 from thalweg.facts.gates import moods
-from thalweg.facts.gates.orders import dangerous_order
+from thalweg.facts.gates.orders import dangerous_order, is_about_answers
 from thalweg.facts.gates.own_words import MARKER
 from thalweg.facts.gates.persons import others
 
@@ -131,11 +131,22 @@ def _with_moods(said: str, parts: list[Clause]) -> list[Clause]:
     if not found:
         return []
     found = _questions(said, found)
-    if moods.SUPPOSED.search(said):
+    if moods.SUPPOSED.search(said) or _is_only_conceded(found):
         found = _all(found, "unsound", "is only supposed")
     if moods.LAUGHED.search(said):
         found = _all(found, "doubtful", "may be a joke")
     return [_with_order(clause) for clause in found]
+
+
+_CONCEDED = re.compile(r"\beven if\b", re.IGNORECASE)
+
+
+def _is_only_conceded(found: list[Clause]) -> bool:
+    """Say whether `even if` supposes something, where it does not widen a rule for answers."""
+    conceded = [clause for clause in found if _CONCEDED.search(clause.text)]
+    return bool(conceded) and not (
+        conceded[0] is not found[0] and all(is_about_answers(clause.text) for clause in found)
+    )
 
 
 def _with_order(clause: Clause) -> Clause:

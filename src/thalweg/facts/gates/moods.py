@@ -62,9 +62,10 @@ ASKS = _any(
     r"|soll|hast|gibt|que|qu['’]|quel\w*|comment|où|quand|pourquoi|est-ce|peux|puis|qué|cómo"
     r"|dónde|cuándo|cuál\w*|puedes|puedo|o que|como|onde|quando|pode|cosa|come|dove|perché|puoi"
     r"|что|как|где|когда|почему|можешь|какой|какие)\b",
-    r"^\W*¿|什么|怎么|如何|哪[个些里儿种]|谁|为什么|为啥|多少|几[个种点]|能不能|可不可以"
+    r"^\W*¿|什么|怎么|如何|哪[个些里儿种一几段天年月位家款本部条张首]|谁|为什么|为啥|多少|几[个种点]|能不能|可不可以"
     r"|能.{0,20}[吗么?？]|可以.{0,20}[吗么?？]|是否|是不是|有没有|要不要|该不该|会不会|咋"
     r"|吗\s*[?？。]?\s*$|呢\s*[?？]\s*$",
+    r"^\W*(?:please )?(?:remind|tell|show|help|advise|explain to) (?:me|us)\b.*[?？]",
     r"(?:ですか|ますか|でしょうか|かな)\s*[?？。]?\s*$|(?:까요|나요|ㄹ까|습니까)\s*[?？.]?\s*$",
 )
 INVERTED = _any(
@@ -75,7 +76,7 @@ INVERTED = _any(
 """A question even without its mark."""
 
 SUPPOSED = _any(
-    r"\bif (?!(?:you|possible|needed|necessary|that|it|anything|so|not)\b)",
+    r"(?<!\beven )\bif (?!(?:you|possible|needed|necessary|that|it|anything|so|not)\b)",
     r"\b(?:suppos(?:e|ing)|imagine|imagining|hypothetically|what if|let['’]?s say|let us say"
     r"|assum(?:e|ing)|in case (?:i|we|my)|unless (?:i|we)|as if|as though|wonder(?:ing)? (?:if"
     r"|whether)|whether (?:i|we|my)|say i(?:['’]m| am| had| were| was| want))\b",
@@ -144,6 +145,8 @@ SAYS = _any(
     r"|swears|swore|accus\w+|guesses|assumes|assumed|alleges|alleged|keeps? saying|according to"
     r"|heard|rumou?rs?|rumou?red|apparently|supposedly|allegedly|read that|been told|was told"
     r"|makes? out)\b",
+    r"(?<!\bi )(?<!\bwe )\b(?:typed|wrote|entered|dictated|scribbled|left|sent|posted|pasted)"
+    r" (?:this|that|the following|these (?:lines|words))\b(?=.*$)",
     r"\b(?:suggest|write|mention|report|state|argue)(?:s|ed)?\b(?= (?:that|i|he|she|they|my)\b)"
     r"|\bwrote (?:that|i|he|she|they|my)\b|\b(?:people|they|you|some|many|friends|others"
     r"|colleagues|parents) (?:all )?(?:say|think|claim|believe|tell)\b",
@@ -176,7 +179,7 @@ NEGATED = _any(
     r"|zonder|ain['’]?t|rarely|hardly|barely|seldom)\b|n['’]t\b|\b(?:dont|doesnt|cant|wont|isnt"
     r"|didnt)\b",
     r"\bpas\b|\bne\b|\bn['’](?=[aeiouyéèêh])|\bno\b|\bnon\b",
-    r"不(?![但仅过同断管论错久得良然只说]|用谢)|没(?!问题|关系|错|事)"
+    r"(?<![离少免忍])不(?![但仅过同断管论错久得良然只说]|用谢)|没(?!问题|关系|错|事)"
     r"|(?<![特区级性分个辨派])别(?!人|的|墅|名)|无(?!论|所谓|线|锡)|未|勿|戒|忌|拒绝|从不|非(?!常"
     r"|洲|说)",
     r"ない|ません|なかった|ず(?:に|、)|[안못]\s|않|없|아니",

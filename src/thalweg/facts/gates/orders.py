@@ -50,7 +50,7 @@ _LEAD = (
     r"|instead|from now on|in future|in the future|whenever [^,]{0,60}|when [^,]{0,60}"
     r"|if [^,]{0,60})),?\s+)*"
 )
-_IMPERATIVE = re.compile(rf"^\W*{_LEAD}(?:{_ACTS})\b(?!\s*[:=])", re.IGNORECASE)
+_IMPERATIVE = re.compile(rf"^\W*{_LEAD}(?P<act>{_ACTS})\b(?!\s*[:=]|-\w)", re.IGNORECASE)
 _PLAIN_ACTS_ZH = (
     "推荐|推广|宣传|发送|发给|发到|转发|抄送|转账|转给|打款|付款给|购买|买入|下单|执行|忽略|无视"
     "|忘记|绕过|跳过|禁用|关闭|隐藏|隐瞒|泄露|透露|披露|点击|信任|视为|当作|附上|插入|引导|告诉"
@@ -156,6 +156,60 @@ _PERILOUS = re.compile(
     r"|管理员|数据|隐私|推荐|推广|宣传|提及|提到|附上",
     re.IGNORECASE,
 )
+_MANNER = re.compile(
+    r"\b(?:german|english|french|spanish|chinese|japanese|italian|portuguese|russian|korean|dutch"
+    r"|polish|arabic|hindi|welsh|language|tone|style|short\w*|brief\w*|concise\w*|detail\w*"
+    r"|words?|lines?|sentences?|paragraphs?|steps?|bullet\w*|lists?|tables?|markdown|json|yaml"
+    r"|code|snippets?|examples?|diagrams?|emojis?|metric|imperial|units?|celsius|fahrenheit"
+    r"|polite\w*|formal\w*|informal\w*|friendly|plain|simple|vegan|vegetarian|halal|kosher"
+    r"|gluten-free)\b|[中英日法德俄韩]文|[英日法德俄韩汉]语|语言|普通话|粤语|方言|语气|口吻"
+    r"|简短|简洁|简单"
+    r"|详细|句话|个字|列表|表格|格式|代码|例子|示例|单位|公制|摄氏|华氏|步骤|分点|口语|敬语|大白话"
+    r"|素食|清真",
+    re.IGNORECASE,
+)
+"""How something is answered, and for which diet: nothing that it is answered with."""
+_BY = re.compile(
+    r"[按用以拿照依]|\b(?:with|from|using|according to|based on|as|and|in)\b", re.IGNORECASE
+)
+_RULED_ANSWER_ZH = re.compile(
+    "(?:凡|只要|每当|每次|以后|今后|从现在起|一旦|一律|无论|不管|下次|任何人?).{0,30}"
+    "(?:问|查询|提问).{0,30}?(?<!我)(?:都|一律|就|则|均|全部?|统一)"
+    "(?:要|得|应|必须|直接|请|给我)*"
+    "(?:(?=[按用以拿照依])(?P<content>.{1,40}?)(?:来|去)?(?:回答|答复|回复|作答|回|答)"
+    ")"
+)
+_RULED_ANSWER = re.compile(
+    r"\b(?:whenever|when|if|every ?time|each time|any ?time|from now on|in (?:the )?future"
+    r"|henceforth|always|any|all|every)\b.{0,40}\b(?:ask\w*|questions?|quer(?:y|ies)|enquir\w*)\b"
+    r".{0,60}\b(?:answer|reply|respond|be answered)\b.{0,20}?"
+    r"\b(?:with|from|using|according to|based on)\b(?P<content>.+)"
+    r"|\b(?:always|from now on|in future|never)\b.{0,20}\b(?:answer|reply to|respond to)\b"
+    r".{0,20}\b(?:questions?|quer(?:y|ies))\b.{0,40}?\b(?:with|from|using|according to|based on)\b"
+    r"(?P<said>.+)",
+    re.IGNORECASE,
+)
+_OWN_TOOL = (
+    r"(?:formatters?|linters?|tests?|test suite|type ?-?checkers?|spell ?-?checkers?"
+    r"|compiler|build)"
+)
+_CHORE = re.compile(
+    r"\brun (?:(?:the|my|our|all|a|any|unit|full|whole) ){0,3}" + _OWN_TOOL + r"\b"
+    r"|\b" + _OWN_TOOL + r" (?:(?:to|always) )?(?:be |is |are |been )?run\b",
+    re.IGNORECASE,
+)
+"""What is done with the tools of one's own desk before something is shown."""
+_DIET = re.compile(
+    r"\b(?:never|do ?not|don['’]t)(?: ever)? (?:suggest|recommend|offer|propose)(?: me| us)? "
+    r"(?:anything|any|dishes|recipes|food|foods|meals|snacks|drinks|products|something)"
+    r"(?: dishes| recipes| foods?| meals| snacks| drinks)? "
+    r"(?:with|containing|that (?:contains?|has|have)|made (?:with|from|of))\b"
+    r"(?!.*\b(?:but|except|other than|besides|apart from|unless|only|instead)\b)"
+    r"|(?:不要|别|切勿)再?(?:给我|向我)?(?:推荐|建议)(?=(?:任何)?[含带有]\w{1,12}的(?:东西|菜|食物|食品|"
+    r"|菜谱|饮料|零食|甜点)\W*$)",
+    re.IGNORECASE,
+)
+"""What the user does not eat: nothing is recommended by that."""
 ADDRESS = re.compile(
     r"\b[a-z][a-z0-9+.-]{1,15}://\S+|\bwww\.\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
     r"|(?<![\w.@/-])(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|app|ai|co|cn|de|fr|es|jp|ru|uk|eu|us"
@@ -184,11 +238,24 @@ def dangerous_order(clause: str) -> str:
     """
     if _GRANT.search(clause):
         return "gives the agent or others leave to do something"
+    if _swaps_content(clause):
+        return "tells the agent what to do"
+    clause = _CHORE.sub(" ", _DIET.sub(" ", clause))
     if not _is_order(clause):
         return ""
     if is_about_answers(clause):
         return ""
     return "tells the agent what to do"
+
+
+def _swaps_content(clause: str) -> bool:
+    """Say whether a rule sets what is answered to a question, and not only how it is answered."""
+    ruled = _RULED_ANSWER.search(clause) or _RULED_ANSWER_ZH.search(clause)
+    if ruled is None:
+        return False
+    content = ruled["content"] or ruled[ruled.lastindex or 0]
+    pieces = [piece for piece in _BY.split(content) if re.search(r"\w", piece)]
+    return any(not _MANNER.search(piece) for piece in pieces)
 
 
 def is_about_answers(clause: str) -> bool:
@@ -214,7 +281,10 @@ def is_standing(clause: str) -> bool:
 
 
 def _is_order(clause: str) -> bool:
-    imperative = _IMPERATIVE.search(clause) or _IMPERATIVE_ZH.search(clause)
+    imperative = _IMPERATIVE.search(clause)
+    if imperative and _is_told(clause, imperative["act"]):
+        imperative = None
+    imperative = imperative or _IMPERATIVE_ZH.search(clause)
     if imperative and not _HABIT.search(clause[: imperative.end()]):
         return True
     acts = re.search(rf"\b(?:{_ACTS})\b|{_ACTS_ZH}", clause, re.IGNORECASE) is not None
@@ -237,6 +307,31 @@ def _is_order(clause: str) -> bool:
         is not None
     )
 
+
+def _is_told(clause: str, act: str) -> bool:
+    """Say whether what looks like an order tells of something: it was done, or it is a subject."""
+    if _BINDING.search(clause) or _PERILOUS.search(clause) or ADDRESS.search(clause):
+        return False
+    if _STANDING.search(clause) or _PRAISED.search(act):
+        return False
+    if re.fullmatch(r"\w+(?<!emb)ed|sent|paid|bought", act, re.IGNORECASE):
+        return True
+    rest = clause.partition(act)[2]
+    is_noun = re.fullmatch(r"\w+(?:ing|[^s]s)", act, re.IGNORECASE) is not None
+    return is_noun and _FINITE.search(rest) is not None
+
+
+_BINDING = re.compile(
+    r"\b(?:must|should|shall|required?|mandatory|necessary|obligatory|expected|always|never|only"
+    r"|every|all|any|automatically|silently|allowed|ok(?:ay)?|fine|safe|by default)\b",
+    re.IGNORECASE,
+)
+_PRAISED = re.compile(r"trust|recommend|approv|endors|authori|permit|allow|grant", re.IGNORECASE)
+_FINITE = re.compile(
+    r"^\s+(?:\S+\s+){1,6}?(?:is|are|was|were|has|have|had|go|goes|went|come|comes|came|take|takes"
+    r"|took|get|gets|got)\b",
+    re.IGNORECASE,
+)
 
 PRAISE = re.compile(
     r"\b(?:trusted|trustworthy|authoritative|reliable|reputable|official|leading|premier"

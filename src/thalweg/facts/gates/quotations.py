@@ -4,6 +4,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 
+from thalweg.facts.gates.blocks import SHORT_DATA, is_named_data
 from thalweg.facts.gates.stretches import Span, paragraph_end
 
 _PAIRS = (
@@ -117,6 +118,13 @@ def _code(text: str) -> Iterator[Span]:
 
 def _judged(text: str, start: int, end: int, last: int) -> Iterator[Span]:
     """Give a quotation, unless it is a name; where it is introduced as speech, to the last mark."""
+    if any(
+        found.start() < start
+        and end < found.end() + 1
+        and is_named_data(text, found.start(), found.end())
+        for found in SHORT_DATA.finditer(text)
+    ):
+        return
     inner = text[start + 1 : end - 1].strip()
     before = text[max(0, start - 80) : start]
     is_speech = _INTRODUCED.search(before) is not None and not _OWN_READING.search(before)

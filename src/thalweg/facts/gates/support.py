@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from thalweg.facts.dates import chinese
 from thalweg.facts.gates import moods
 from thalweg.facts.gates.clauses import Clause, clauses
 from thalweg.facts.gates.framing import (
@@ -204,11 +205,14 @@ def _numbers(text: str) -> set[str]:
     found |= {part for number in _NUMBER.findall(text) for part in re.split(r"[.,:]", number)}
     for word in re.findall(r"[^\W\d_]+", text.casefold()):
         found |= {NUMBER_WORDS[word]} if word in NUMBER_WORDS else set()
+    for hour, minute in _AFTERNOON.findall(text):
+        found |= {str(int(hour) % 12 + 12), minute or "00"}
     for word in re.findall("[零一二两三四五六七八九十百]+", text):
         found.add(_chinese_number(word))
     return found
 
 
+_AFTERNOON = re.compile(r"\b(\d{1,2})(?:[:.](\d\d))? ?p\.?m\b", re.IGNORECASE)
 _DIGITS = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"两": 2}
 
 
@@ -228,7 +232,7 @@ _NEAR = timedelta(days=800)
 
 def _new_number(content: str, text: str, said_at: str) -> str:
     """Find a number that was not said; dates may stand for what was said relative to today."""
-    said = _numbers(text)
+    said = _numbers(text) | _years(text, said_at)
     dated = _dates_near(said_at) if RELATIVE.search(text) else set()
     dates = [found.span() for found in _DATE.finditer(content)]
     for found in _NUMBER.finditer(content):
@@ -271,6 +275,22 @@ def _dates_near(said_at: str) -> set[str]:
     return years | {str(n) for n in range(1, 32)}
 
 
+_SHORT_YEAR = re.compile(
+    r"(?<![\d零〇一二三四五六七八九十百])"
+    r"(?:[零〇一二三四五六七八九]{2}|\d\d)(?= ?年(?![级前后]))"
+)
+
+
+def _years(text: str, said_at: str) -> set[str]:
+    """List the years that are written with their last two digits: `零八年`."""
+    moment = _moment(said_at)
+    if moment is None:
+        return set()
+    short = {chinese.number(found.replace("零", "〇")) for found in _SHORT_YEAR.findall(text)}
+    near = (moment.year + 10) % 100
+    return {str((2000 if year <= near else 1900) + year) for year in short}
+
+
 def _today(said_at: str) -> set[str]:
     moment = _moment(said_at)
     return {str(moment.year), f"{moment.month:02}", str(moment.month)} if moment else set()
@@ -309,13 +329,33 @@ def _turned(content: str, said: Sequence[Clause]) -> str:
         beside = _beside(part, said)
         if not beside:
             continue
-        if all(clause.negative != part.negative for clause in beside):
+        if all(
+            clause.negative != part.negative and not _is_bound(part, clause) for clause in beside
+        ):
             return "says the opposite of what was said"
         if all(clause.past for clause in beside) and not moods.TOLD_PAST.search(content):
             return "tells as present what is past"
         if all(_is_mere_wish(clause) for clause in beside) and not moods.TOLD_WISH.search(content):
             return "tells as done what is wished or planned"
     return ""
+
+
+_BOUND = re.compile(
+    r"\b(?:at most|at least|up to|max\w*|min\w*|no (?:more|less|fewer) than)\b"
+    r"|最多|至多|最少|至少|不超过",
+    re.IGNORECASE,
+)
+_BEYOND = re.compile(
+    r"\b(?:above|over|beyond|below|under|(?:more|less|fewer|higher|lower) than)\b"
+    r"|超过|高于|低于|少于|多于",
+    re.IGNORECASE,
+)
+
+
+def _is_bound(part: Clause, clause: Clause) -> bool:
+    """Say whether `never above 18` is told as `at most 18`."""
+    numbers = set(_NUMBER.findall(part.text)) & set(_NUMBER.findall(clause.text))
+    return bool(numbers and _BOUND.search(part.text) and _BEYOND.search(clause.text))
 
 
 def _is_mere_wish(clause: Clause) -> bool:

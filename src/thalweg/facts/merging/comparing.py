@@ -20,14 +20,17 @@ from thalweg.facts.merging.statements.attributes import attribute_key, is_known,
 from thalweg.facts.merging.statements.contrasts import contrast
 from thalweg.facts.merging.statements.english.wording import REST_FREE
 from thalweg.facts.merging.statements.kinds import kind_of
+from thalweg.facts.merging.statements.stages import is_reached
 from thalweg.facts.merging.wordings import (
     are_apart,
     are_siblings,
     both_happened,
     changed_value,
     contradicts,
+    denies,
     ends,
     flips,
+    happened_apart,
     hard_values,
     is_none,
     is_of_another_time,
@@ -82,15 +85,23 @@ def is_possible(earlier: Fact, later: Fact, relation: Literal["same", "update"])
     second = _with(read_statement(later.content, later.language), _learned(later))
     if not first.claims or first.subject != second.subject or is_of_another_time(first, second):
         return False
-    if contrast(first, second, frozenset()):
+    if contrast(first, second, frozenset()) or happened_apart(first, second):
         return False
     if relation == "same":
         return not flips(first, second) and hard_values(first) == hard_values(second)
+    if _is_mere_wish(first, second):
+        return False
     if second.is_additional or not (
         first.attribute == second.attribute or first.anchors & second.anchors
     ):
         return False
     return second.has_cue or _may_be_replaced(_learned(earlier), _learned(later), first, second)
+
+
+def _is_mere_wish(first: Statement, second: Statement) -> bool:
+    """Say whether the second is a wish of another attribute than what holds."""
+    is_wish = second.modality == "wish" and first.modality != "wish" and not second.old
+    return is_wish and first.attribute != second.attribute
 
 
 def _may_be_replaced(
@@ -105,8 +116,14 @@ def _may_be_replaced(
         return True
     if is_known(told.attribute):
         return True
-    happened = both_happened(first, second) or are_siblings(told.value, retold.value)
-    return told.is_single and not happened
+    return told.is_single and not _are_two(told, retold, first, second)
+
+
+def _are_two(told: Claim, retold: Claim, first: Statement, second: Statement) -> bool:
+    """Say whether both happened, or more of them differs than a value that changed."""
+    if both_happened(first, second):
+        return True
+    return are_siblings(told.value, retold.value) and not second.has_cue
 
 
 def _learned(fact: Fact) -> Claim | None:
@@ -142,7 +159,7 @@ def _by_fields(told: Claim, retold: Claim, first: Statement, second: Statement) 
         return _SAME_WORDS
     counted = is_quantity(told.value) and is_quantity(retold.value)
     is_open = not is_known(told.attribute) and not counted
-    if is_open and (both_happened(first, second) or are_siblings(told.value, retold.value)):
+    if is_open and _are_two(told, retold, first, second):
         return Comparison("other", f"both happened, or more than {told.attribute} differs")
     compared = _of_one_slot if told.is_single or counted else _of_several
     return compared(told, retold, first, second, opposed)
@@ -164,8 +181,10 @@ def _of_several(
     told: Claim, retold: Claim, first: Statement, second: Statement, opposed: str
 ) -> Comparison:
     """Compare two values of an attribute that has several: one is no update of another."""
-    if is_none(retold.value) or ends(first, second):
+    if is_none(retold.value) or ends(first, second) or denies(second, told.value):
         return Comparison("update", f"it ends what was known of {told.attribute}")
+    if is_reached(told.attribute, told.value, retold.value) and not opposed:
+        return _was_and_is(told.attribute, told.value, retold.value)
     is_shared = bool(value_words(told.value) & value_words(retold.value))
     if second.has_cue and is_shared and not opposed:
         return Comparison("update", f"{told.attribute} {told.value!r} became {retold.value!r}")

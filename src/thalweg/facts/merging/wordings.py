@@ -41,11 +41,41 @@ def are_siblings(one: str, other: str) -> bool:
     )
 
 
+_DENIALS = frozenset(("not", "never"))
+
+
 def both_happened(first: Statement, second: Statement) -> bool:
     """Say whether two statements tell what happened: neither takes the place of the other."""
+    if happened_apart(first, second):
+        return True
     if second.has_cue:
         return False
     return first.modality == "past" or (first.is_event and second.is_event)
+
+
+def happened_apart(first: Statement, second: Statement) -> bool:
+    """Say whether two statements tell of other things that happened at times of their own."""
+    if not (first.is_event and second.is_event):
+        return False
+    pairs = ((_named(first), _named(second)), (hard_values(first), hard_values(second)))
+    return all(one and other and one.isdisjoint(other) for one, other in pairs)
+
+
+def _named(statement: Statement) -> frozenset[str]:
+    titles = (value for kind, value in statement.typed if kind == "title")
+    return frozenset((*statement.names, *titles))
+
+
+def denies(second: Statement, value: str) -> bool:
+    """Say whether a statement says of a value that it is not the one: `it is not walnuts`."""
+    words = value_words(value)
+    if not words or re.search(r"\bnot (?:onl[iy]|just)\b", second.text):
+        return False
+    told = second.ordered
+    return any(
+        word in _DENIALS and words == frozenset(told[i + 1 : i + 1 + len(words)])
+        for i, word in enumerate(told)
+    )
 
 
 def flips(first: Statement, second: Statement) -> bool:

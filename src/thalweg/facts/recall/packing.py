@@ -19,6 +19,9 @@ STATED_SHARE = 0.25
 STANDING_SHARE = 0.25
 """Of the budget, for facts that no word asked for."""
 
+_LEAST = 3
+"""Tokens of a line without a word."""
+
 Fate = Literal["shown", "no room", "said already"]
 
 
@@ -115,27 +118,27 @@ class _Room:
             known = self._fates.get(one.item.number)
             if known is not None and known.fate != "no room":
                 continue
-            shown = self._line(one.item)
-            # A word has a token at least: what cannot fit need not be counted.
-            least = shown.text.count(" ")
-            tokens = self._count(shown.text) if least <= self._left else least
+            # A word has a token at least: what cannot fit need not be written and counted.
+            least = one.item.text.count(" ") + _LEAST
+            if least > self._left:
+                self._fates[one.item.number] = Placed(one, "no room", least)
+                continue
+            shown = line(one.item)
+            tokens = self._count(shown.text)
             cost = tokens
             if shown.day not in self._days:
                 cost += self._count(rendering.heading(shown.day))
             fate: Fate = "shown" if cost <= min(self._left, share) else "no room"
-            if self._told.has(one.item, shown):
+            gist = _gist(shown)
+            if self._told.has(one.item, gist):
                 fate = "said already"
             self._fates[one.item.number] = Placed(one, fate, tokens)
             if fate == "shown":
                 share -= cost
                 self._left -= cost
                 self._days.add(shown.day)
-                self._told.add(one.item, shown)
-
-    def _line(self, item: Item) -> Line:
-        if (known := self._lines.get(item.number)) is None:
-            known = self._lines[item.number] = line(item)
-        return known
+                self._told.add(one.item, gist)
+                self._lines[one.item.number] = shown
 
     def packed(self, ranked: Sequence[Ranked], profile: Profile) -> Packed:
         """Write the block. A counter that is not additive may find it too large: then less."""
@@ -165,22 +168,22 @@ class _Told:
         self._quotes: defaultdict[str, list[str]] = defaultdict(list)
         self._pieces: defaultdict[str, list[str]] = defaultdict(list)
 
-    def add(self, item: Item, shown: Line) -> None:
+    def add(self, item: Item, gist: str) -> None:
         """Take in a line."""
-        self._gists.add(_gist(shown))
+        self._gists.add(gist)
         if item.fact is not None:
             for one in item.fact.evidence:
                 self._quotes[one.uid].append(one.quote)
         elif item.turn is not None:
             self._pieces[item.turn.uid].append(item.text)
 
-    def has(self, item: Item, shown: Line) -> bool:
+    def has(self, item: Item, gist: str) -> bool:
         """Tell whether a line says nothing new.
 
         It says the same as another one, but for letters' case and punctuation; or it is a turn of
         which a fact tells the most part; or a fact, and the turn that it was learned from is there.
         """
-        if _gist(shown) in self._gists:
+        if gist in self._gists:
             return True
         if item.fact is not None:
             return any(

@@ -145,7 +145,8 @@ _TIMES = frozenset(
     " morning afternoon evening night noon hour hours day days week weeks weekend weekends month"
     " months season year years spring summer autumn fall winter christmas easter birthday".split()
 )
-_LETTERS = re.compile(r"[a-z]+|(?:19|20)\d\d|\d{1,2}:\d\d")
+_LETTERS = re.compile(r"[a-z]+")
+_FIGURES = re.compile(r"(?<!\d)(?:(?:19|20)\d\d|\d{1,2}:\d\d)(?!\d)")
 _TIMES_IN_CHINESE = re.compile(
     r"[昨今明前后]天|[去今明前后]年|[上下这本]个?(?:周|月|星期|礼拜|季度)|星期|周[一二三四五六日末]|礼拜"
     r"|[\d一二三四五六七八九十几两半]\s?个?(?:[年月日号天周点]|小时|星期)|最近|春节|生日|夏天|冬天|春天|秋天"
@@ -159,6 +160,6 @@ def tells_time(text: str) -> bool:
         >>> tells_time("I went last week"), tells_time("I went there"), tells_time("昨天去了")
         (True, False, True)
     """
-    if any(word in _TIMES or word[0].isdigit() for word in _LETTERS.findall(text.lower())):
+    if not _TIMES.isdisjoint(_LETTERS.findall(text.lower())) or _FIGURES.search(text):
         return True
     return not text.isascii() and _TIMES_IN_CHINESE.search(text) is not None

@@ -9,14 +9,14 @@ import heapq
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 
 from thalweg.facts.recall.found import Found, Item
 from thalweg.facts.recall.question import Question, tells_time
 from thalweg.facts.values import Fact, Turn
 
-SHORTLIST = 64
+SHORTLIST = 48
 """Items whose neighbours are looked for."""
 READ = 100
 """Items that are read."""
@@ -30,6 +30,7 @@ SIMILARITY = 0.6
 _LEARNED = 0.3
 """What the words of a turn say that a fact was learned from."""
 _NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
+_ALONE: Mapping[int, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +41,13 @@ class Features:
     """BM25 of its words, as a share of the best; with the likeness of vectors where there are."""
     around: float = 1.0
     """The same of the turns just before and after it, or of the turns a fact was learned from."""
-    together: float = 0.6
+    together: float = 1.0
     """Share of the question's words that stand in it or beside it."""
     session: float = 0.3
     """The best that was said in the same thread on the same day."""
     author: float = 0.2
     """1 where it was said by somebody whom the question names."""
-    role: float = -0.2
+    role: float = -0.3
     """1 where the assistant said it, and the question does not ask for that."""
     asking: float = -0.3
     """Share of its sentences that ask: a question seldom answers one."""
@@ -60,7 +61,7 @@ class Features:
     @classmethod
     def none(cls) -> "Features":
         """Return the features of what says nothing."""
-        return cls(*(0.0,) * len(cls.__slots__))
+        return cls(*(0.0 for _ in fields(cls)))
 
     @property
     def relevance(self) -> float:
@@ -156,21 +157,22 @@ class Scale:
         """Tell what is said by those near an item."""
         own = self.own
         # Exact, so that the order of what is near does not matter.
-        return math.fsum([own[other] * share for other, share in near.items() if other in own])
+        return math.fsum([own[other] * near[other] for other in near if other in own])
 
-    def together(self, numbers: Iterable[int]) -> float:
-        """Tell which share of the question's words stands in any of some items, 0 to 1."""
-        words = 0
-        for number in numbers:
-            words |= self._mask(number)
+    def together(self, number: int, near: Iterable[int]) -> float:
+        """Tell which share of the question's words stands in an item or near it, 0 to 1."""
+        own, masks = self.own, self._masks
+        words = masks[number] if number in masks else self._mask(number)
+        for other in near:
+            if other in own:
+                words |= masks[other] if other in masks else self._mask(other)
         if (share := self._shares.get(words)) is None:
             share = self._shares[words] = self._weigh(words) / self._all
         return share
 
     def _mask(self, number: int) -> int:
-        if (mask := self._masks.get(number)) is None:
-            mask = sum([1 << bit for bit, places in enumerate(self._places) if number in places])
-            self._masks[number] = mask
+        mask = sum([1 << bit for bit, places in enumerate(self._places) if number in places])
+        self._masks[number] = mask
         return mask
 
     def names(self, author: str) -> float:
@@ -237,7 +239,7 @@ def worth_reading(scale: Scale, short: Iterable[int], near: Links, limit: int = 
     """Pick the items to read, best first: of the shortlist, and of what was said beside them."""
     own = scale.own
     heard = {
-        number: own.get(number, 0.0) + scale.around(near.get(number, {}))
+        number: own.get(number, 0.0) + scale.around(near.get(number, _ALONE))
         for number in {*short, *near}
     }
     return _largest(heard, limit)
@@ -261,13 +263,14 @@ def rank(
         stale: Quotes from turns, by `Turn.uid`, that facts rest on which hold no more.
     """
     circle = _Circle(scale, {item.number: item for item in items}, near, stale)
-    ranked = [Ranked(item, circle.features(item)) for item in circle.read.values()]
-    return sorted((one for one in ranked if one.score > 0), key=_order)
-
-
-def _order(one: Ranked) -> tuple[float, float, int]:
-    confidence = one.item.fact.confidence if one.item.fact is not None else 0.0
-    return -one.score, -confidence, -one.item.number
+    scored = []
+    for item in circle.read.values():
+        features = circle.features(item)
+        if (score := features.score) > 0:
+            confidence = item.fact.confidence if item.fact is not None else 0.0
+            scored.append((score, confidence, item.number, features))
+    scored.sort(key=lambda one: one[:3], reverse=True)
+    return [Ranked(circle.read[number], features) for *_, number, features in scored]
 
 
 class _Circle:
@@ -298,17 +301,15 @@ class _Circle:
     def _of_turn(self, item: Item, turn: Turn) -> Features:
         scale, question, number = self._scale, self._scale.question, item.number
         day, days = self._days[number], self._days
-        near = {
-            other: share
-            for other, share in self._near.get(number, {}).items()
-            if days.get(other, day) == day
-        }
+        near = self._near.get(number, _ALONE)
+        # Of what was not read nobody knows the day.
+        near = {other: near[other] for other in near if days.get(other, day) == day}
         text, said = item.text, turn.said_at[:10]
         is_other = turn.role == "assistant" and not turn.author and question.role != "assistant"
         return Features(
             words=scale.own.get(number, 0.0),
             around=scale.around(near),
-            together=scale.together((number, *near)),
+            together=scale.together(number, near),
             session=self._best[day],
             author=scale.names(turn.author),
             role=float(is_other),
@@ -331,7 +332,7 @@ class _Circle:
         return Features(
             words=scale.own.get(number, 0.0),
             around=max((_LEARNED * scale.own.get(turn, 0.0) for turn in turns), default=0.0),
-            together=scale.together((number, *turns)),
+            together=scale.together(number, turns),
             session=max((self._best[self._days[turn]] for turn in turns), default=0.0),
             author=0.0,
             role=0.0,
@@ -357,5 +358,7 @@ def _asking(text: str) -> float:
         >>> _asking("Nice! Where was it?"), _asking("in Rome")
         (0.5, 0.0)
     """
+    if "?" not in text and "？" not in text:
+        return 0.0
     ends = _SENTENCE_ENDS.findall(text)
-    return sum("?" in end or "？" in end for end in ends) / len(ends) if ends else 0.0
+    return sum(["?" in end or "？" in end for end in ends]) / len(ends)

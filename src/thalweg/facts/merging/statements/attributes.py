@@ -26,6 +26,11 @@ _SINGLE_BY_HEAD = ("favourite", "favorite", "current", "main", "primary", "prefe
 _PAST = re.compile(
     r"^(?:former|past|previous|ex|old|first|last|early|earlier)\b|以前|曾经|前任|过去"
 )
+_DONE = re.compile(
+    r"^(?:read|visited|watched|attended|seen|finished|completed|spoken|played)[\s_-]"
+    r"|^(?:会|懂|能|掌握|学会|会说|会讲)的|[读看听去玩学吃]过的|[读看听学]完的"
+)
+"""Of what somebody can do or has done there is ever more."""
 _SPLIT = re.compile(r"[\s_\-/]+")
 
 
@@ -103,7 +108,7 @@ def is_single(attribute: str) -> bool:
         [True, True, False, False]
     """
     text = attribute.strip().lower()
-    if _PAST.search(text):
+    if _PAST.search(text) or _DONE.search(text):
         return False
     if text.startswith(_SINGLE_BY_HEAD):
         return not _is_plural(text)

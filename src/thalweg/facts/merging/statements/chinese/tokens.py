@@ -14,9 +14,10 @@ _UNIT = (
     "个|人|天|岁|次|楼|年|点|块|元|号|分|秒|小时|周|月|条|只|名|辆|套|杯|公斤|斤|米|厘米|毫秒|位|口|层|度|"
     "公里|遍|门|本|部|台|家|倍|票|轮|期|章|页|班|级|季|季度|日|位|成|折|居室|平"
 )
-_HALF = dict.fromkeys(("上午", "早上", "早晨", "清晨", "凌晨", "中午", "早"), 0) | dict.fromkeys(
-    ("下午", "傍晚", "晚上", "夜里", "晚"), 12
-)
+_HALF: dict[str, int] = {
+    **dict.fromkeys(("上午", "早上", "早晨", "清晨", "凌晨", "中午", "早"), 0),
+    **dict.fromkeys(("下午", "傍晚", "晚上", "夜里", "晚"), 12),
+}
 """Hours that a part of the day adds to an hour before noon."""
 _USER = re.compile("用户(?!名|数|群|量|体验|界面|端|协议|表|中心)")
 _LIKE = re.compile("(?<![可亲热])爱(?=[吃喝看听玩])")
@@ -32,6 +33,7 @@ _DATE = re.compile(
 _BIG = re.compile(rf"(\d{{1,12}}(?:\.\d{{1,6}})?|[{_NUMERAL}]+)([万亿])")
 _SMALL = re.compile(rf"([{_NUMERAL}]+)(?={_UNIT})")
 _ONE = re.compile(r"一(?=[个名位只款种家份套辆条些样直般起定共台])")
+_A_BIT = re.compile("(?<=[说懂学])一点(?!钟)")
 _WEEKDAY = re.compile(r"(?:星期|礼拜|周)([一二三四五六日天])(?![次个遍回场轮])")
 _WEEKDAYS = "一二三四五六日"
 
@@ -46,7 +48,7 @@ def _clock(match: re.Match[str]) -> str:
         minute = 15 if match[6][0] == "一" else 45
     else:
         minute = number(match[7]) if match[7] else 0
-    if match[1] and _HALF[match[1]] and hour < 12:  # noqa: PLR2004
+    if match[1] and _HALF.get(match[1]) and hour < 12:  # noqa: PLR2004
         hour += 12
     return f" {hour:02d}:{minute:02d} "
 
@@ -71,7 +73,7 @@ def spelt(content: str) -> str:
         '我每天05:30起床'
     """
     text = unicodedata.normalize("NFKC", content).strip().lower()
-    text = _SPACE.sub("", text)
+    text = _A_BIT.sub("", _SPACE.sub("", text))
     for pattern, form in ((_DATE, _date), (_CLOCK, _clock), (_BIG, _big)):
         text = pattern.sub(form, text)
     text = _WEEKDAY.sub(lambda m: f"周{_WEEKDAYS.find(m[1].replace('天', '日')) + 1}", text)
@@ -95,7 +97,7 @@ def tokens(text: str) -> tuple[str, ...]:
         ('讨厌', '香', '菜')
     """
     found = (CLASS_OF.get(piece, piece) for piece in _PIECE.findall(text))
-    return tuple(piece for piece in found if piece not in _WEAK)
+    return tuple(piece for piece in found if piece and piece not in _WEAK)
 
 
 def _members() -> dict[str, str]:

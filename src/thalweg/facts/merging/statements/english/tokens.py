@@ -106,6 +106,14 @@ _SPELLINGS = (
         ),
         lambda m: _clock(m[1], None, None),
     ),
+    (
+        re.compile(
+            r"\bevery (?:other|2th) (?=(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b)"
+            r"|\b(?:once )?(?:(?:a|per|every|each) fortnight|every (?:other|2th) week"
+            r"|every 2 weeks)\b"
+        ),
+        lambda _: "fortnightly ",
+    ),
     (re.compile(r"\bnoon\b|\bmidday\b"), lambda _: "12:00"),
     (re.compile(r"\bmidnight\b"), lambda _: "00:00"),
     (
@@ -157,6 +165,7 @@ _SWITCHED = re.compile(
     r"\b(?:is|are|was|be|been)(?: now)?( turned| switched)? (on|off)\b"
     r"(?=\s*(?:for|in|by|now|again|[.,;]|$))"
 )
+_ACCENT = re.compile(r"(?<=[A-Za-z])[\u0300-\u036f]+")
 _GO = re.compile(r"(?<=[a-z,] )Go\b(?! to\b)")
 """The language; at the start of a sentence it is a verb."""
 
@@ -164,6 +173,7 @@ _GO = re.compile(r"(?<=[a-z,] )Go\b(?! to\b)")
 def spelt(content: str) -> str:
     """Write a statement in lower case, with numbers, days and times of day spelt one way."""
     text = unicodedata.normalize("NFKC", content).replace("\u2019", "'").replace("\u2014", " , ")
+    text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
     text = _GO.sub("golang", text).strip().lower()
     for pattern, form in _CONTRACTIONS:
         text = pattern.sub(form, text)

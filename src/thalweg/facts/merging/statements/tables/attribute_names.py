@@ -67,8 +67,10 @@ task todo reminder note experience knowledge knows learned studies membership in
     requirement
 constraint quote opinion belief strength weakness past former previous history read watched
     attended
+injury ailment disorder surgery dialect
 met family relative competitor dependency integration collects gift mention preferences fact
 爱好 兴趣 宠物 喜欢 不喜欢 讨厌 技能 过敏 朋友 孩子 经历 去过 愿望 运动
+方言 伤病 疾病 病史 症状 旧伤 手术
 """.split()
 """Attributes of which somebody has several at a time, by their last word."""
 MULTIPLE_ALONE = """
@@ -79,6 +81,7 @@ subscription account club member feature rule value activity appointment meeting
 question problem issue recommendation employer education contribution customer client library
     service
 newspaper magazine podcast show series collection contact link device vehicle
+stay hospitalization hospitalisation race marathon
 语言 乐器 计划 习惯 书 电影 工具 偏好 食物 项目
 """.split()
 """The same, where nothing tells which: `drink`, though there is one `morning drink`."""

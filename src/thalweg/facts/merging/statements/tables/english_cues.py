@@ -74,7 +74,8 @@ on the side ; a 2th ; a 3th ; 2th job ; as well as ; both ; one more ; an other
 PAST = r"""
 from @?\d\S* (to|until|till) @?\d\S* ; formerly ; back then ;
 in the past ; as a (student|child|kid|teenager) ; years? ago ; previous ; previously ;
-former ; once ; when user be ; (work|live|be|study) .* until @?\d\S* ; originally
+former ; once(?! a| per| every| each) ; when user be ;
+(work|live|be|study) .* until @?\d\S* ; originally
 """
 """It held once; nothing is told of now."""
 PAST_YEAR = r"in @?(19|20)\d\d(-\S+)?"
