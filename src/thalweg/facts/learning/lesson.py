@@ -7,10 +7,9 @@ the new state; there what a person did meanwhile wins.
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 
 from thalweg.facts.changes import Change, Drop, Put, Write
-from thalweg.facts.dates.when import absolute
+from thalweg.facts.dates.when import dated
 from thalweg.facts.gates.judging import judge
 from thalweg.facts.learning.eviction import plan_eviction
 from thalweg.facts.learning.extraction import Paragraph
@@ -87,7 +86,7 @@ def _candidate(
     passed = verdict.proposal
     fact = Fact(
         id=lesson.new_id(),
-        content=_dated(passed.content, turn.said_at),
+        content=dated(passed.content, turn.said_at),
         category=passed.category,
         confidence=passed.confidence,
         created_at=lesson.now,
@@ -117,13 +116,6 @@ def kind_of(why: str) -> str:
 
 
 _QUOTED = re.compile(r"(?<!\w)['\"].*['\"]|\d[\d.]*")
-
-
-def _dated(content: str, said_at: str) -> str:
-    try:
-        return absolute(content, date.fromisoformat(said_at[:10]))
-    except ValueError:
-        return content
 
 
 def _folded(text: str) -> str:
