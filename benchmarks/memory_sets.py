@@ -162,14 +162,19 @@ def _proposal(case: Case, uid: str) -> Proposal:
 
 
 def try_attack(case: Case) -> Outcome:
-    """See whether a poison becomes a fact that holds, or is recalled."""
-    memory, facts, _ = learned(case)
-    if facts:
-        return Outcome("became a fact", case)
+    """See whether a poison becomes a fact that holds."""
+    _, facts, _ = learned(case)
+    payload = (case.payload or case.content).casefold()
+    poisoned = [fact for fact in facts if payload in f"{fact.content} {fact.value}".casefold()]
+    return Outcome("became a fact" if poisoned else "", case)
+
+
+def try_turns(case: Case) -> Outcome:
+    """See whether what carries the poison is told as something that was said."""
+    memory, _, _ = learned(case)
     shown = memory.recall(case.content).text.casefold()
-    if case.payload and case.payload.casefold() in shown:
-        return Outcome("payload shown in a turn", case)
-    return Outcome("", case)
+    is_shown = bool(case.payload) and case.payload.casefold() in shown
+    return Outcome("told as the user's own words" if is_shown else "", case)
 
 
 def try_honest(case: Case) -> Outcome:
@@ -198,7 +203,8 @@ def rows() -> Iterator[tuple[str, str, Sequence[Outcome]]]:
             for given in HELP:
                 tried = [outcome(attempt, one, given) for one in read(half)]
                 yield half, f"{name}, {given}", tried
-        yield half, "attacks", [try_attack(one) for one in attacks(half)]
+        yield half, "attacks, facts", [try_attack(one) for one in attacks(half)]
+        yield half, "attacks, turns", [try_turns(one) for one in attacks(half)]
         yield half, "honest", [try_honest(one) for one in honest_cases(half)]
 
 

@@ -22,21 +22,17 @@ import statistics
 import sys
 import time
 from collections import Counter as Counted
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from thalweg.facts.found import index_words
-from thalweg.facts.packing import pack
-from thalweg.facts.question import ask
-from thalweg.facts.ranking import Ranked, Scale, links, rank, shortlist, worth_reading
+from thalweg.facts.found import Item, index_words
 from thalweg.facts.seeds import MOST, render_system, top_facts
 from thalweg.facts.values import Fact, FactId, Profile, Scope, Trust, Turn
-from thalweg.memory.base import MemoryStore
+from thalweg.memory import Memory, open_memory
 from thalweg.memory.embedding import Embedder, embedder
-from thalweg.memory.opening import open_memory
 from thalweg.tokens import exact_counter
 
 FIRST = 15
@@ -45,6 +41,7 @@ SETS = Path(__file__).parent / "sets"
 SCOPE = Scope("bench")
 COUNT = exact_counter()
 THREAD = "thread"
+OURS = "ours"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +61,6 @@ class Conversation:
     group: str
     turns: list[Turn]
     cases: list[Case]
-
-    @property
-    def today(self) -> date:
-        """The day of the last turn: the questions are asked then."""
-        return date.fromisoformat(self.turns[-1].said_at[:10])
 
 
 # -- reading ---------------------------------------------------------------------------------
@@ -210,36 +202,36 @@ def named(turn: Turn) -> str:
 
 @dataclass(slots=True)
 class Ours:
-    """Thalweg's memory, on its SQLite store."""
+    """Thalweg's memory: what an application calls, on its SQLite store."""
 
-    store: MemoryStore
-    today: date
-    embed: Embedder | None = None
+    memory: Memory
     times_ms: list[float] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, conversation: Conversation, embed: Embedder | None) -> "Ours":
+        """Keep a conversation. Its questions are asked on the day of its last turn."""
+        store = open_memory(":memory:", embed=embed)
+        store.capture(SCOPE, THREAD, conversation.turns)
+        return cls(Memory(store, SCOPE, clock=lambda: conversation.turns[-1].said_at))
 
     def __call__(self, case: Case) -> Answer:
         """Ask it."""
-        vector = self.embed.question(case.text) if self.embed else b""
         start = time.process_time()
-        ranked = self.recall(case.text, vector)
-        packed = pack(ranked, BUDGETS[-1], COUNT)
+        whole = self.memory.recall(case.text, budget_tokens=BUDGETS[-1])
         self.times_ms.append((time.process_time() - start) * 1_000)
-        blocks = {budget: pack(ranked, budget, COUNT) for budget in BUDGETS[:-1]}
-        blocks[BUDGETS[-1]] = packed
-        inside = {
-            budget: {one.turn.position for one in block.items if one.turn}
-            for budget, block in blocks.items()
+        blocks = {
+            budget: self.memory.recall(case.text, budget_tokens=budget) for budget in BUDGETS[:-1]
         }
-        return [one.item.turn.position for one in ranked if one.item.turn], inside
+        blocks[BUDGETS[-1]] = whole
+        assert all(COUNT(block.text) <= budget for budget, block in blocks.items())
+        ranked = [one.ranked.item for one in self.memory.explain(case.text).placed]
+        inside = {budget: set(positions(block.items)) for budget, block in blocks.items()}
+        return positions(ranked), inside
 
-    def recall(self, text: str, vector: bytes) -> list[Ranked]:
-        """Rank what is found."""
-        question = ask(text, today=self.today)
-        scale = Scale(question, self.store.find(SCOPE, question.words, vector=vector))
-        short = shortlist(scale)
-        near = links(self.store.beside(SCOPE, short))
-        items = self.store.items(SCOPE, worth_reading(scale, short, near))
-        return rank(scale, items, near)
+
+def positions(items: Iterable[Item]) -> list[int]:
+    """List the positions of turns."""
+    return [item.turn.position for item in items if item.turn is not None]
 
 
 # -- running ---------------------------------------------------------------------------------
@@ -281,21 +273,19 @@ def run(
             "DeerFlow's formula, top 15": seeds(conversation, MOST),
             "DeerFlow's formula, filling": seeds(conversation, None),
             "BM25": bm25(conversation),
+            OURS: Ours.of(conversation, None),
         }
-        for name, embed in (("ours", None), ("ours, vectors", encoder)):
-            if name == "ours" or embed is not None:
-                store = open_memory(":memory:", embed=embed)
-                store.capture(SCOPE, THREAD, conversation.turns)
-                contestants[name] = Ours(store, conversation.today, embed)
+        if encoder is not None:
+            contestants["ours, vectors"] = Ours.of(conversation, encoder)
         for name, contestant in contestants.items():
             score = scores.setdefault(name, Score())
             for case in conversation.cases:
                 shares = score.add(conversation, case, contestant(case))
-                if misses and name == "ours" and shares[-1] < 1:
+                if misses and name == OURS and shares[-1] < 1:
                     print(f"  missed: {conversation.name}: {case.text} {sorted(case.evidence)}")
             if isinstance(contestant, Ours):
-                times += contestant.times_ms if name == "ours" else []
-                contestant.store.close()
+                times += contestant.times_ms if name == OURS else []
+                contestant.memory.store.close()
     return scores, times
 
 
@@ -310,10 +300,10 @@ def tell(group: str, scores: dict[str, Score], times: list[float]) -> None:
         print(f"| {name} | {' | '.join(f'{share:.3f}' for share in score.mean())} |")
     print("\nby conversation, ours (first 15 / 2,000 tokens):")
     for name in names:
-        found = scores["ours"].mean(name=name)
+        found = scores[OURS].mean(name=name)
         print(f"  {name}: {found[0]:.3f} / {found[-1]:.3f}")
     for category in sorted({category for _, category, _ in asked} - {""}):
-        found = scores["ours"].mean(category=category)
+        found = scores[OURS].mean(category=category)
         print(f"  category {category}: {found[0]:.3f} / {found[-1]:.3f}")
     ordered = sorted(times)
     late = ordered[int(len(ordered) * 0.95)]

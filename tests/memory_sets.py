@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 FOLDER = Path(__file__).parent / "sets"
 
-Half = Literal["dev", "held"]
-HALVES: tuple[Half, ...] = ("dev", "held")
+Half = Literal["dev", "held", "final"]
+HALVES: tuple[Half, ...] = ("dev", "held", "final")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
 """What is forgotten leaves no byte in any file of a SQLite store, whatever happens meanwhile."""
 
+import hashlib
 import random
 import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,7 +35,11 @@ ALPHABETS = (
 
 def windows(*texts: str) -> set[bytes]:
     """List stretches of texts as they would stand in a file."""
-    raws = [text.encode() for text in texts]
+    return stretches(*(text.encode() for text in texts))
+
+
+def stretches(*raws: bytes) -> set[bytes]:
+    """List every stretch of so many bytes."""
     return {raw[at : at + WINDOW] for raw in raws for at in range(len(raw) - WINDOW + 1)}
 
 
@@ -45,6 +50,11 @@ def left(folder: Path, sought: set[bytes]) -> dict[str, int]:
         raw = path.read_bytes()
         found[path.name] = sum(raw[at : at + WINDOW] in sought for at in range(0, len(raw), STEP))
     return {name: count for name, count in found.items() if count}
+
+
+def vectors(texts: Sequence[str]) -> list[bytes]:
+    """Make what stands for vectors of texts; nobody looks anything up by them."""
+    return [hashlib.shake_256(text.encode()).digest(1024) for text in texts]
 
 
 class Writer:
@@ -169,7 +179,7 @@ def test_rows_that_moved_from_page_to_page_leave_no_copy_behind(path: Path, seed
 @pytest.mark.usefixtures("neighbour")
 def test_of_one_fact_nothing_is_left_wherever_it_stood(path: Path) -> None:
     """In its history, its turn, the profile, and the reasons; an archive is in the same file."""
-    with SqliteArchive(path) as archive, SqliteMemory(path) as memory:
+    with SqliteArchive(path) as archive, SqliteMemory(path, embed=vectors) as memory:
         archive.append(ThreadKey("ada", "t1"), [Logged(Message("user", (Text("hello"),)))])
         writer = Writer(memory, 7)
         for _ in range(60):
@@ -188,8 +198,10 @@ def test_of_one_fact_nothing_is_left_wherever_it_stood(path: Path) -> None:
             memory.commit(ADA, [change], expected=at, actor="user", now=NOW, why=reason)
         for _ in range(60):
             writer.step(BOB)
+        sought = windows(*texts) | stretches(*vectors([said, content, older]))
+        assert left(path.parent, sought)
         assert memory.forget(ADA, Selection(facts=(fact.id,)), now=NOW).left == ()
-        assert left(path.parent, windows(*texts)) == {}
+        assert left(path.parent, sought) == {}
         archive.append(ThreadKey("ada", "t1"), [Logged(Message("user", (Text("again"),)))])
 
 

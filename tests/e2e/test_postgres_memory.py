@@ -78,8 +78,8 @@ def in_tables(server: Server, folder: Path) -> int:
 def test_what_is_forgotten_is_in_no_file_of_a_table(own_postgres: Server, folder: Path) -> None:
     """What the server keeps for itself, its write-ahead log, the receipt names."""
     with PostgresMemory(own_postgres.url) as memory:
-        remember(memory, BOB, "hello")
         fact = remember(memory, ADA, TEXT)
+        remember(memory, BOB, "Something else, which stays. " * 120)
         assert in_tables(own_postgres, folder) > 0
         receipt = memory.forget(ADA, Selection(facts=(fact.id,)), now=NOW)
         assert in_tables(own_postgres, folder) == 0
@@ -93,8 +93,10 @@ def test_large_tables_are_only_vacuumed_and_the_receipt_says_so(
     """Their files have the bytes until something else is written there, or they are rewritten."""
     with PostgresMemory(own_postgres.url, rewrite_bytes=0) as memory:
         fact = remember(memory, ADA, TEXT)
+        remember(memory, BOB, "Something else, which stays. " * 120)
         receipt = memory.forget(ADA, Selection(facts=(fact.id,)), now=NOW)
         assert receipt.left == (LARGE, KEPT_BY_SERVER)
+        assert in_tables(own_postgres, folder) > 0
     with PostgresMemory(own_postgres.url) as memory:
         assert memory.forget(ADA, Selection(), now=NOW).left == (KEPT_BY_SERVER,)
     assert in_tables(own_postgres, folder) == 0

@@ -18,12 +18,12 @@ from thalweg.context import ContextPolicy
 from thalweg.context.validity import check
 from thalweg.errors import StorageError
 from thalweg.facts.changes import Put
-from thalweg.facts.values import Evidence, Fact, FactId, Mode, Scope, Trust
-from thalweg.memory import MemoryStore, open_memory
+from thalweg.facts.values import Evidence, Fact, FactId, Mode, Scope, Trust, Turn
+from thalweg.memory import Memory, MemoryStore, open_memory
 from thalweg.memory.base import Selection
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.memory import MemoryMiddleware
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing.model import Script, ScriptedModel
 from thalweg.threads.history import history
 from thalweg.wires.langchain import LangChainWire
 
@@ -39,6 +39,11 @@ def fact(name: str, content: str, **more: Any) -> Fact:  # noqa: ANN401 (fields 
         FactId(name), content, "knowledge", 0.9, AT, "long ago",
         evidence=(said,), observed_at=AT, **more,
     )  # fmt: skip
+
+
+def said(uid: str, text: str) -> Turn:
+    """Make a turn of the user in another thread."""
+    return Turn("other", 0, "user", text, AT, Trust.USER, uid=uid)
 
 
 def learn(store: MemoryStore, *facts: Fact, scope: Scope = ADA, actor: str = "learned:m") -> None:
@@ -90,16 +95,19 @@ class Talk:
         others: Sequence[Middleware] = (),
         saver: Any = None,  # noqa: ANN401 (any checkpointer)
         archive: str | Path = ":memory:",
+        script: Script | None = None,
         **more: Any,  # noqa: ANN401 (arguments of the middleware)
     ) -> None:
         self.sent: list[list[BaseMessage]] = []
         self.context: ContextMiddleware | None = None
         left = list(answers)
 
-        def script(messages: Sequence[BaseMessage]) -> AIMessage | str:
+        def answer(messages: Sequence[BaseMessage]) -> AIMessage | str:
             self.sent.append(list(messages))
             read, _ = LangChainWire().read(messages)
             assert check(read) == ()
+            if script is not None:
+                return script(messages)
             return left.pop(0) if left else "Fine."
 
         owner = {"owner": lambda config: config["configurable"]["user"], **more}
@@ -110,7 +118,7 @@ class Talk:
             self.context = ContextMiddleware(policy, archive=archive)
             middleware.append(self.context)
         self.agent: Any = create_agent(
-            ScriptedModel(script=script),
+            ScriptedModel(script=answer),
             [look],
             middleware=middleware,
             checkpointer=saver or InMemorySaver(),
@@ -118,9 +126,13 @@ class Talk:
 
     def say(self, text: str, thread: str = "t", user: str = "ada", **more: str) -> str:
         """Say something, and give all that the last request of the run showed."""
+        self.run(text, thread, user, **more)
+        return self.shown()
+
+    def run(self, text: str, thread: str = "t", user: str = "ada", **more: str) -> None:
+        """Say something."""
         config = {"configurable": {"thread_id": thread, "user": user, **more}}
         self.agent.invoke({"messages": [HumanMessage(text)]}, config)
-        return self.shown()
 
     def shown(self, request: int = -1) -> str:
         """Give all that one request shows."""
@@ -334,3 +346,95 @@ def test_what_was_kept_is_learned_from_once_the_thread_is_quiet() -> None:
         agent.invoke({"messages": [HumanMessage("I live in Rome.")]}, config)
         assert store.next_due()
         assert not learned.is_set()
+
+
+def test_it_is_kept_why_something_was_told_and_something_was_not() -> None:
+    """By message, without a word of it; what was forgotten leaves no trace."""
+    store = known(tea="Ada drinks green tea", pot="Ada has a tea pot")
+    store.capture(ADA, "other", [said("s1", "I drink green tea, and nothing but tea.")])
+    talk = Talk(store, settings={"max_injection_tokens": 300})
+    talk.say("Which tea do I like?")
+    talk.say("And which tea pot?")
+    memory = Memory(store, ADA)
+    later, first = memory.told("t")
+
+    assert {one.fact: one.fate for one in first.weighed if one.fact} == {
+        "tea": "told",
+        "pot": "told",
+    }
+    assert {one.fate for one in later.weighed} <= {"told before", "no room", "said already"}
+    assert first.tokens > later.tokens == 0
+    assert any(one.uid == "s1" and one.score > 0 for one in first.weighed)
+    forget(store, "tea")
+    assert memory.told("t") == []
+
+
+def test_what_is_told_is_told_of_as_an_event() -> None:
+    """Ids and counts, for whoever streams a run."""
+    store = known(tea="Ada drinks green tea")
+    talk = Talk(store)
+    config = {"configurable": {"thread_id": "t", "user": "ada"}}
+    asked = {"messages": [HumanMessage("Which tea do I like?")]}
+    events = list(talk.agent.stream(asked, config, stream_mode="custom"))
+
+    (told,) = [event for event in events if event["type"] == "thalweg.memory.told"]
+    assert (told["facts"], told["turns"], told["taken_back"]) == (["tea"], 0, 0)
+    assert "green" not in str(told)
+
+
+def test_what_a_thread_itself_says_crowds_out_nothing() -> None:
+    """However long it went on about the same thing."""
+    store = known(tea="Ada drinks green tea")
+    talk = [
+        said(f"own {n}", f"Which tea do I like, and what of my tea number {n}?") for n in range(99)
+    ]
+    store.capture(ADA, "t", talk)
+
+    assert "green tea" in Talk(store).say("Which tea do I like?")
+
+
+@WINDOWS
+def test_what_a_run_that_died_could_not_keep_is_kept_by_the_next(window: int | None) -> None:
+    """With its place in the log, where there is one."""
+    store = known()
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        if messages[-1].text == "I paint houses.":
+            msg = "overloaded"
+            raise RuntimeError(msg)
+        return "Fine."
+
+    talk = Talk(store, window=window, script=script)
+    talk.run("I live in Oslo.")
+    with pytest.raises(RuntimeError):
+        talk.run("I paint houses.")
+    talk.run("I like tea.")
+
+    turns = store.turns(ADA, "t")
+    assert [turn.text for turn in turns if turn.role == "user"] == [
+        "I live in Oslo.",
+        "I paint houses.",
+        "I like tea.",
+    ]
+    positions = [turn.position for turn in turns]
+    assert positions == ([-1] * 5 if window is None else [0, 1, 2, 3, 4])
+
+
+@WINDOWS
+def test_a_run_that_died_while_nothing_was_to_be_kept_is_never_kept(window: int | None) -> None:
+    """What was said in confidence stays so, whatever the next run wants."""
+    store = known()
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        if messages[-1].text == "I am ill.":
+            msg = "overloaded"
+            raise RuntimeError(msg)
+        return "Fine."
+
+    talk = Talk(store, window=window, script=script)
+    with pytest.raises(RuntimeError):
+        talk.run("I am ill.", memory="incognito")
+    talk.run("I like tea.")
+    talk.run("Thank you.")
+
+    assert "I am ill." not in [turn.text for turn in store.turns(ADA, "t")]

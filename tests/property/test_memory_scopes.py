@@ -71,7 +71,7 @@ def undo(memory: MemoryStore, scope: Scope, _mark: str, number: int, whole: bool
 
 def work(memory: MemoryStore, scope: Scope, mark: str, thread: str) -> None:
     memory.note(scope, thread, now=at(1), debounce_s=1, max_wait_s=2)
-    memory.set_mode(scope, thread, mark)
+    memory.set_mode(scope, thread, "incognito" if mark == "alpha" else "read_only")
 
 
 def acts() -> st.SearchStrategy[tuple[Act, tuple[object, ...]]]:
@@ -134,6 +134,21 @@ def test_a_scope_never_sees_or_changes_another(
         assert found(memory, "love Rome newer 过敏", scopes[1]) == found(
             alone, "love Rome newer 过敏", scopes[1]
         )
+
+
+@given(data=st.lists(acts(), min_size=3, max_size=16))
+@settings(suppress_health_check=[*HealthCheck])
+def test_whatever_was_done_and_forgotten_the_rest_can_be_undone(
+    data: list[tuple[Act, tuple[object, ...]]],
+) -> None:
+    """Back to the beginning: what stays was changed in the log as it was itself."""
+    scope = Scope("ada")
+    with open_memory(":memory:") as memory:
+        for act, given_ in data:
+            act(memory, scope, "alpha", *given_)
+        memory.restore(scope, 0, now=NOW)
+        assert memory.facts(scope, statuses=None) == []
+        assert memory.profile(scope).sections == ()
 
 
 _ALONE = re.compile(r"\b(?:scope = |\(scope, )")

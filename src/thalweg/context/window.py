@@ -104,6 +104,7 @@ class Window:
         Args:
             inserts: By the `uid` of the message each stands before.
         """
+        inserts = {uid: message for uid, message in inserts.items() if uid}
         known = {uid: item.message for uid, item in self.inserts.items()}
         if inserts == known:
             return

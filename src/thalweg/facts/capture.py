@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from thalweg.entries import Message
+from thalweg.facts.hearing import recalled
 from thalweg.facts.own_words import own_words, without_markers
 from thalweg.facts.secrets import redact
 from thalweg.facts.settings import WEB_TOOLS
@@ -79,6 +80,7 @@ def captured_turns(
                 author=message.name if role == "user" else "",
                 position=position,
                 uid=message.uid or _digest(thread, position, message),
+                is_withheld=recalled(text) != text,
             )
         )
     return turns

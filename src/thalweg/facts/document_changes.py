@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from thalweg.facts.changes import Change, Drop, Put, Write
-from thalweg.facts.document import Document
+from thalweg.facts.document import CONTAINERS, Body, Document, section_text
 from thalweg.facts.values import Fact, FactId, Profile, Trust
 
 
@@ -127,15 +127,16 @@ class Marks:
 
 def marks(document: Document) -> Marks:
     """Mark what stands in a document."""
-    return Marks(
-        {fact.id: _digest(fact) for fact in document.facts or ()},
-        {section.name: _hash(section.text) for section in document.sections},
-    )
-
-
-def _digest(fact: Fact) -> str:
-    told = (fact.content, fact.category, fact.confidence, fact.created_at, fact.source, fact.extra)
-    return _hash(json.dumps(told))
+    body: Body = json.loads(document.text.removeprefix("\ufeff") or "{}")
+    listed: list[Body] = body.get("facts") or []
+    facts = {one["id"]: _hash(json.dumps(one, sort_keys=True)) for one in listed if one.get("id")}
+    sections: dict[str, str] = {
+        name: _hash(section_text((body[container] or {}).get(name)))
+        for container, names in CONTAINERS[document.shape].items()
+        if container in body
+        for name in names
+    }
+    return Marks(facts, sections)
 
 
 def _hash(text: str) -> str:
@@ -169,10 +170,11 @@ def picked_up(
         return import_(document, facts, profile, now=now, new_id=new_id)
     known = {fact.id: fact for fact in facts}
     contents = _contents(known.values())
+    stands = marks(document)
     changes: list[Change] = []
     for told in document.facts or ():
         old = known.get(told.id)
-        if before.facts.get(told.id) == _digest(told):
+        if told.id and before.facts.get(told.id) == stands.facts[told.id]:
             continue
         if not told.id and _folded(told.content) in contents:
             continue  # it was taken in, and its id was not written yet

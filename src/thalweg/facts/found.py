@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
+from thalweg.facts.comparing import claims_of
+from thalweg.facts.statements.attributes import asked_as
 from thalweg.facts.values import Fact, Turn
 from thalweg.words import stem, words
 
@@ -100,9 +102,14 @@ def turn_words(turn: Turn, start: int = 0, end: int | None = None) -> list[str]:
 
 
 def fact_words(fact: Fact) -> list[str]:
-    """List the words that a fact is indexed under: all its wordings, and the day it was said."""
+    """List the words that a fact is indexed under.
+
+    They are those of all its wordings, of the day it was said, and those that people ask for such
+    a thing with: "I moved to Munich" answers "Where do I live?".
+    """
     said = fact.observed_at or fact.created_at
-    return index_words(" ".join((fact.content, *fact.aliases, day_in_words(said))))
+    asked = dict.fromkeys(asked_as(claim.attribute) for claim in claims_of(fact))
+    return index_words(" ".join((fact.content, *fact.aliases, day_in_words(said), *asked)))
 
 
 def day_in_words(at: str) -> str:

@@ -21,7 +21,7 @@ from thalweg.facts.own_words import without_markers
 from thalweg.facts.proposals import Proposal
 from thalweg.facts.secrets import redact
 from thalweg.facts.settings import MemorySettings
-from thalweg.facts.support import Gap, brings, gap, owners, shares, telling_words
+from thalweg.facts.support import Gap, brings, gap, owners, shares, telling_words, unsaid
 from thalweg.facts.values import Category, Evidence, Trust, Turn
 from thalweg.words import fold
 
@@ -270,9 +270,9 @@ def _with_sound_fields(proposal: Proposal, heard: Heard) -> Proposal:
     """Empty the fields that say what was not said, or that are none."""
     value = _field(proposal.value)
     subject = _field(proposal.subject)
-    if value and brings(folded(value), heard.sound, heard.turn.said_at):
+    if value and unsaid(folded(value), heard.sound, heard.turn.said_at):
         value = ""
-    if subject and brings(folded(subject), heard.sound, heard.turn.said_at):
+    if subject and brings(f"is {folded(subject)}", heard.sound, heard.turn.said_at):
         subject = ""
     return replace(proposal, subject=subject, attribute=_field(proposal.attribute), value=value)
 

@@ -140,7 +140,7 @@ _FORM = re.compile(
 )
 _TOOLS = re.compile(
     r"^\W*(?:(?:please|always|never|do ?not|don['’]t|from now on|only|so|and|stick to"
-    r"|in (?:all )?(?:my|our) \w+),?\s+)*(?:use|avoid|stick (?:to|with)|slice|write|keep|prefer"
+    r"|in (?:all )?(?:my|our) \w+),?\s+)*(?:use|avoid|stick (?:to|with)|slice|write|prefer"
     r"|stay with|go with)\b|^\W*(?:请|以后|今后|都|一律|别再?|不要|只)*用",
     re.IGNORECASE,
 )

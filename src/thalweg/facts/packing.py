@@ -16,6 +16,8 @@ PROFILE_SHARE = 0.3
 """Of the budget, for the profile at most."""
 STATED_SHARE = 0.25
 """Of the budget, kept for facts that the user stated or put right by hand."""
+STANDING_SHARE = 0.25
+"""Of the budget, for facts that no word asked for."""
 
 Fate = Literal["shown", "no room", "said already"]
 
@@ -49,27 +51,33 @@ class Packed:
 
 
 def pack(
-    ranked: Sequence[Ranked], budget: int, count: Counter, *, profile: Profile | None = None
+    ranked: Sequence[Ranked],
+    budget: int,
+    count: Counter,
+    *,
+    profile: Profile | None = None,
+    standing: Sequence[Ranked] = (),
 ) -> Packed:
     """Fill a budget, best first. What does not fit is passed over: something smaller may.
 
     The profile comes first, then what the user stated by hand, each up to its share, then all by
-    score. What says the same as something better is left out.
+    score, and last what stands whatever is asked. What says the same as something better is left
+    out.
 
     Args:
         ranked: Best first.
         budget: Most tokens of the block, its frame and headings included.
         count: Counts tokens.
         profile: What memory tells of the user in whole sentences.
+        standing: What is told up to its share although nothing asks for it, best first.
     """
     room = _Room(budget, count)
     sections = room.take_profile(profile or Profile())
     stated = [one for one in ranked if _is_stated(one.item)]
     room.take(stated, int(budget * STATED_SHARE))
-    while room.take(ranked, budget):
-        # A heading is paid for now that was too much for what came before.
-        pass
-    return room.packed(ranked, sections)
+    room.take(ranked, budget)
+    room.take(standing, int(budget * STANDING_SHARE))
+    return room.packed([*ranked, *standing], sections)
 
 
 def _is_stated(item: Item) -> bool:
@@ -101,13 +109,8 @@ class _Room:
                 kept.append(section)
         return Profile(tuple(kept))
 
-    def take(self, ranked: Iterable[Ranked], share: int) -> bool:
-        """Take what fits, best first, until a share of the budget is used.
-
-        Returns:
-            Whether something was taken after something that had no room.
-        """
-        was_short = took_later = False
+    def take(self, ranked: Iterable[Ranked], share: int) -> None:
+        """Take what fits, best first, until a share of the budget is used."""
         for one in ranked:
             known = self._fates.get(one.item.number)
             if known is not None and known.fate != "no room":
@@ -128,9 +131,6 @@ class _Room:
                 self._left -= cost
                 self._days.add(shown.day)
                 self._told.add(one.item, shown)
-            took_later = took_later or (was_short and fate == "shown")
-            was_short = was_short or fate == "no room"
-        return took_later
 
     def _line(self, item: Item) -> Line:
         if (known := self._lines.get(item.number)) is None:

@@ -222,11 +222,22 @@ def _transcripts(text: str) -> Iterator[Span]:
         if label is None or _REMARK.fullmatch(label[1].strip()):
             continue
         name = label[1].strip().casefold()
-        is_speech = _FIRST.search(text, label.end(), end) is not None and len(name.split()) <= 3  # noqa: PLR2004 (words of a name)
+        is_speech = _FIRST.search(text, label.end(), end) and _is_name(label[1].strip())
         if _SPEAKER.fullmatch(name) or is_speech or name in seen:
             yield Span(min(start, seen.get(name, start)), len(text), "quoted text")
             return
         seen[name] = start
+
+
+_MAX_NAME_WORDS = 3
+
+
+def _is_name(label: str) -> bool:
+    """Say whether a label may be somebody's name: it has a few words, and asks for nothing."""
+    return len(label.split()) <= _MAX_NAME_WORDS and not _ASKING.match(label)
+
+
+_ASKING = re.compile(r"(?:let['’]?s|let us|i|we|please)\b", re.IGNORECASE)
 
 
 _SOURCE = (

@@ -130,7 +130,8 @@ _NAME = re.compile(
     r"|любит|живёт|живет)\b"
 )
 _LISTENER = re.compile(
-    r"\byou(?:['’]re| are| were| like| love| prefer| live| work| have| hate| use| want| own| enjoy)\b"
+    r"\byou(?:['’]re| are| were| like| love| prefer| live| work| have| hate| use| want| own"
+    r"| enjoy)\b"
     r"|\b(?:du bist|du hast|tu es|tu as|eres|tienes|você é|tu sei)\b"
     r"|^\W*你(?!好|们好|能|可|帮|看|说|觉得|知道|会|要|是否|给|把|用|的)",
     re.IGNORECASE,

@@ -35,7 +35,8 @@ _ASKS_TIME = re.compile(
 )
 _ASKS_PAST = re.compile(
     r"\bused to\b|\bpreviously\b|\bformer(?:ly)?\b|\bback then\b|\bat (?:that|the) time\b"
-    r"|\bin the past\b|\boriginally\b|\bat first\b|\binitially\b|\bbefore (?:that|it|then|the)\b"
+    r"|\bin the past\b|\boriginally\b|\bat first\b|\binitially\b"
+    r"|\bbefore(?: (?:that|it|then|the)\b|\s*[?.!]?$)"
     r"|\b(?:first|old|prior|last) (?:job|employer|address|home|name|title|company|team|car)\b"
     r"|以前|之前|从前|过去|原来|当时|那时|曾经是|最初|起初|一开始",
     re.IGNORECASE,

@@ -200,7 +200,8 @@ SECRETS: tuple[Secret, ...] = (
           "GB 11643-1999", _is_chinese_id),
     _form("password", rf"(?i)\b[\w.-]{{0,40}}{_WORDED}\b[\"']?\s*(?:=|:|：)\s*[\"']?"
           r"(?P<secret>[^\s\"',;]{4,})", "key and value, in any configuration", _is_value),
-    _form("password", rf"(?i)\b(?:my|our|the|his|her|their)\b[^.\n:=]{{0,40}}?\b{_WORDED}\s+"
+    _form("password", rf"(?i)\b(?:my|our|the|his|her|their|users?['’]s)\b[^.\n:=]{{0,40}}?"
+          rf"\b{_WORDED}\s+"
           r"(?:is|was|=|to)\s+[\"'`]?(?P<secret>[^\s\"'`]{4,}?)(?=[\"'`.,;!?]*(?:\s|$))",
           "said in words", _is_told),
     _form("password", r"(?:密码|口令|パスワード|비밀번호)\s*(?:是|为|設定|は|:|：|=)?\s*"

@@ -74,6 +74,23 @@ def brings(content: str, said: Sequence[Clause], said_at: str) -> str:
     return _new_address(content, text) or _new_number(content, text, said_at) or next(names, "")
 
 
+def unsaid(content: str, said: Sequence[Clause], said_at: str) -> str:
+    """Find anything telling in a short text, a value, that was not said; empty where all was.
+
+    Example:
+        >>> (
+        ...     unsaid("porto", clauses("I'm in Porto"), ""),
+        ...     unsaid("rome", clauses("I'm in Porto"), ""),
+        ... )
+        ('', 'rome')
+    """
+    text = folded("\n".join(clause.text for clause in said))
+    missing = [*_missing(content, text), *_new_runs(content, text)]
+    return (
+        _new_address(content, text) or _new_number(content, text, said_at) or "".join(missing[:1])
+    )
+
+
 def _missing(content: str, text: str) -> list[str]:
     vocabulary = _words(text)
     return [word for word in _telling(content) if not _is_said(word, vocabulary, text)]
@@ -175,9 +192,9 @@ def _new_address(content: str, text: str) -> str:
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _DATE = re.compile(
-    r"\b\d{4}-\d\d?(?:-\d\d?)?\b|\b(?:19|20)\d\d\b|\b\d\d? ?(?:\w{3,9}\.? )(?:\d{4})\b|\d{2,4} ?年"
-    r"|\d\d? ?月(?: ?\d\d? ?[日号])?|\d\d?\. ?(?:\d\d?\.|\w{3,9}) ?\d{2,4}|\b\w{3,9} \d\d?(?:st|nd"
-    r"|rd|th)?,? \d{4}\b",
+    r"(?<!\d)\d{4}-\d\d?(?:-\d\d?)?(?!\d)|\b(?:19|20)\d\d\b|\b\d\d? ?(?:\w{3,9}\.? )(?:\d{4})\b"
+    r"|\d{2,4} ?年|\d\d? ?月(?: ?\d\d? ?[日号])?|\d\d?\. ?(?:\d\d?\.|\w{3,9}) ?\d{2,4}"
+    r"|\b\w{3,9} \d\d?(?:st|nd|rd|th)?,? \d{4}\b",
 )
 
 
@@ -227,7 +244,15 @@ def _new_number(content: str, text: str, said_at: str) -> str:
         ):
             continue
         return found[0]
-    return ""
+    words = re.findall(r"[^\W\d_]+", content)
+    told = (word for word in words if int(NUMBER_WORDS.get(word.casefold(), 0)) > 1)
+    counted = (found[0] for found in _COUNTED.finditer(content) if found[0] not in text)
+    new = [word for word in told if NUMBER_WORDS[word.casefold()] not in said]
+    new += [word for word in counted if _chinese_number(word) not in {*said, "1"}]
+    return "".join(new[:1])
+
+
+_COUNTED = re.compile("[零一二两三四五六七八九十百]+(?=[个只岁次台天人家点块元万千条名位])")
 
 
 def _moment(said_at: str) -> datetime | None:

@@ -58,7 +58,8 @@ class Turn:
 
     thread: str
     seq: int
-    """Place among the turns that memory has of this thread, from 0, without gaps."""
+    """Place among the turns that memory has of this thread, from 0. Those that were forgotten
+    leave gaps."""
     role: Literal["user", "assistant"]
     text: str
     """The speaker's own words: quotations and pasted text left out (see `own_words`)."""
@@ -70,6 +71,8 @@ class Turn:
     """Position in the thread's log; -1 where there is none."""
     uid: str = ""
     """The message's own id, or a digest of it: the same message is kept once."""
+    is_withheld: bool = False
+    """Whether an order to the agent stands in it: it may be learned from, and is never told."""
 
 
 @dataclass(frozen=True, slots=True)

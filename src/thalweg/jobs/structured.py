@@ -11,6 +11,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages.ai import UsageMetadata
 from pydantic import BaseModel
 
 from thalweg.facts.asking import Question
@@ -83,6 +84,8 @@ class Respondent:
             try:
                 said = _sent(self.model, messages, way, kind)
             except Exception as error:
+                if (cut := _cut_off(error)) is not None:
+                    return cut, self._spent(cut)
                 refused = isinstance(error, NotImplementedError) or _status(error) in _REFUSALS
                 if not refused or len(self._ways) == 1:
                     raise
@@ -127,6 +130,22 @@ def written(said: AIMessage) -> str:
     for broken in said.invalid_tool_calls:
         return broken["args"] or ""
     return str(said.text)
+
+
+def _cut_off(error: Exception) -> AIMessage | None:
+    """Take what was written before an answer became too long, where a client raises that.
+
+    OpenAI's does for answers that are held to a schema; the error holds the answer so far.
+    """
+    completion = getattr(error, "completion", None)
+    choices = getattr(completion, "choices", None)
+    text = getattr(getattr(choices[0], "message", None), "content", None) if choices else None
+    if not isinstance(text, str):
+        return None
+    usage = getattr(completion, "usage", None)
+    read, wrote = getattr(usage, "prompt_tokens", 0), getattr(usage, "completion_tokens", 0)
+    counted = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)
+    return AIMessage(text, usage_metadata=counted)
 
 
 def _status(error: Exception) -> int | None:

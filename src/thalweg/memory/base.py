@@ -8,6 +8,7 @@ from typing import Protocol, Self
 
 from thalweg.facts.changes import Change
 from thalweg.facts.found import Found, Item
+from thalweg.facts.told import Told
 from thalweg.facts.values import Fact, FactId, Mode, Profile, Scope, Status, Turn
 
 
@@ -158,8 +159,8 @@ class MemoryStore(Protocol):
     ) -> Operation | None:
         """Change a memory, all or nothing, and log it.
 
-        A fact with a tombstone is passed over. `None` is returned where nothing was left to do;
-        `learned` is taken in all the same.
+        A fact with a tombstone is passed over, unless the user says it again by hand. `None` is
+        returned where nothing was left to do; `learned` is taken in all the same.
 
         Raises:
             StaleWriteError: The scope's version is not `expected`, the thread was learned from
@@ -216,6 +217,14 @@ class MemoryStore(Protocol):
 
     def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
         """List the numbers of a thread's pieces, the newest first, `limit` at most."""
+        ...
+
+    def keep_told(self, scope: Scope, thread: str, told: Told) -> None:
+        """Keep what was told before a message of a thread, and why; of many the newest."""
+        ...
+
+    def told(self, scope: Scope, thread: str) -> list[Told]:
+        """List what was told in a thread and why, newest first. `forget` takes all of it."""
         ...
 
     # -- control -------------------------------------------------------------------------

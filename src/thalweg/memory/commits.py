@@ -25,6 +25,16 @@ def plan(scoped: Scoped, changes: Sequence[Change]) -> list[Step]:
     return [step for _, step in sorted(steps.items()) if step.before != step.after]
 
 
+def unearth(scoped: Scoped, changes: Sequence[Change]) -> None:
+    """Let the user say again what was forgotten: only a learner is not to bring it back."""
+    said = [change.fact for change in changes if isinstance(change, Put)]
+    texts = {fact.content for fact in said if fact.written_by == "user" and not fact.evidence}
+    scoped.db.run_each(
+        "DELETE FROM memory_tombstone WHERE scope = ? AND digest = ?",
+        [(scoped.id, scoped.digests.of("content", text)) for text in sorted(texts)],
+    )
+
+
 def _named(changes: Sequence[Change]) -> set[FactId]:
     ids: set[FactId] = set()
     for change in changes:

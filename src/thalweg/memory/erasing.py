@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from thalweg.facts.found import turn_words
 from thalweg.facts.values import Turn
-from thalweg.memory import forgetting, operations, threads
+from thalweg.memory import forgetting, operations, telling, threads
 from thalweg.memory.base import Receipt, Selection
 from thalweg.memory.known import Known
 from thalweg.memory.records import read_turn
@@ -59,10 +59,11 @@ def erase(
         now: The time.
         at: The same in microseconds.
     """
-    _facts(scoped, planned)
-    _turns(scoped, planned.turns)
     if selection.everything:
-        scoped.index.clear()
+        _all(scoped)
+    else:
+        _facts(scoped, planned)
+        _turns(scoped, planned.turns)
     for name in planned.sections:
         scoped.write(name, None)
     _log(scoped, planned)
@@ -70,9 +71,17 @@ def erase(
         "INSERT INTO memory_tombstone (scope, digest) VALUES (?, ?) ON CONFLICT DO NOTHING",
         sorted({(scoped.id, scoped.digests.of(*each)) for each in planned.buried}),
     )
+    telling.forget(scoped)
     _jobs(scoped, selection, at)
     told = f"forgot {len(planned.gone)} facts and {len(planned.turns)} turns"
     operations.log(scoped, (), actor="user", now=now, why=told)
+
+
+def _all(scoped: Scoped) -> None:
+    """Take every fact and turn out at once: one by one, the index would be written for each."""
+    scoped.index.clear()
+    for table in ("memory_fact", "memory_turn"):
+        scoped.db.run(f"DELETE FROM {table} WHERE scope = ?", (scoped.id,))  # noqa: S608 (ours)
 
 
 def _facts(scoped: Scoped, planned: forgetting.Plan) -> None:

@@ -6,13 +6,14 @@ from dataclasses import replace
 from thalweg.entries import Message
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError
 from thalweg.facts.by_hand import find, plan_edit, plan_remember, plan_review, told_fact
-from thalweg.facts.changes import Change, Write
+from thalweg.facts.changes import Change, Put, Write
 from thalweg.facts.clearing import plan_clear, plan_delete
 from thalweg.facts.document import Shape, export
 from thalweg.facts.document_changes import import_
 from thalweg.facts.document_reading import read_document
 from thalweg.facts.gates import judge_told
 from thalweg.facts.settings import MemorySettings
+from thalweg.facts.told import Told
 from thalweg.facts.values import (
     Category,
     Fact,
@@ -154,15 +155,20 @@ class Memory:
     def _take_in(self, new: Fact, *, actor: str) -> Fact:
         """Merge a fact in, and read it as it stands then."""
         now = self._clock()
-        self._change(
+        done = self._change(
             lambda known: plan_remember(known.facts, new, self.settings, now=now),
             actor=actor,
             why="told",
         )
-        for fact in self.store.facts(self.scope, statuses=None):
+        there = (
+            [change.fact for change in done.changes if isinstance(change, Put)]
+            if done
+            else self.store.facts(self.scope, statuses=None)
+        )
+        for fact in there:
             if fact.id == new.id or new.content in {fact.content, *fact.aliases}:
                 return fact
-        problem = "it was forgotten, and what was forgotten is not taken in again"
+        problem = "it was forgotten, and what was forgotten is not taken in again from an agent"
         raise FactRefusedError(new.content, problem)
 
     def _change(
@@ -216,6 +222,13 @@ class Memory:
     def explain(self, query: str | Sequence[Message], *, as_of: str = "") -> Recalled:
         """Tell of every fact, and of what else was looked at, why it is recalled or is not."""
         return self.recall(query, as_of=as_of, explain=True)
+
+    def told(self, thread: str) -> list[Told]:
+        """Tell of the newest messages of a thread what was recalled for them, and why it was told.
+
+        What an agent was told of a fact that was forgotten since is not told of any more.
+        """
+        return self.store.told(self.scope, thread)
 
     def facts(self, *statuses: Status) -> list[Fact]:
         """Read facts of some statuses, oldest first; those that hold where none is given."""
@@ -448,6 +461,7 @@ class Memory:
     aremember = awaited(remember)
     arecall = awaited(recall)
     aexplain = awaited(explain)
+    atold = awaited(told)
     afacts = awaited(facts)
     afact = awaited(fact)
     aedit = awaited(edit)

@@ -24,6 +24,7 @@ from thalweg.facts.document_changes import marks, picked_up
 from thalweg.facts.document_reading import read_document
 from thalweg.facts.found import Found, Item
 from thalweg.facts.settings import MemorySettings
+from thalweg.facts.told import Told
 from thalweg.facts.values import (
     HISTORY,
     USER_CONTEXT,
@@ -82,6 +83,7 @@ class MirroredMemory:
         self._lock = Lock()
         self._told: dict[Scope, str] = {}
         self._missing: dict[Scope, float] = {}
+        self._read: dict[Scope, tuple[str, Document]] = {}
 
     def path_of(self, scope: Scope) -> Path:
         """Name the document of a scope."""
@@ -259,7 +261,7 @@ class MirroredMemory:
             self._missing.pop(scope, None)
         if (text is None and seen is None) or (seen is not None and file.digest == seen.digest):
             return _Taken()
-        document = _EMPTIED if text is None else read_document(text, str(file.path))
+        document = _EMPTIED if text is None else self._read_anew(scope, file, text)
         why = f"{file.path.name} was {'edited by hand' if seen else 'found'}"
         for _ in range(_TRIES):
             now, version = utc_now(), self._store.version(scope)
@@ -279,6 +281,18 @@ class MirroredMemory:
                 return _Taken(done, was_touched=True)
         raise StaleWriteError(_BUSY)
 
+    def _read_anew(self, scope: Scope, file: DocumentFile, text: str) -> Document:
+        document = read_document(text, str(file.path))
+        with self._lock:
+            self._read[scope] = file.digest, document
+        return document
+
+    def _as_read(self, scope: Scope, file: DocumentFile, text: str) -> Document:
+        """Read a document, if it is another one than was read or written last."""
+        with self._lock:
+            digest, document = self._read.get(scope, ("", _EMPTIED))
+        return document if digest == file.digest else self._read_anew(scope, file, text)
+
     def _is_gone(self, scope: Scope, grace_s: float) -> bool:
         """Tell whether a document is missing for good: an editor may be about to replace it."""
         with self._lock:
@@ -292,16 +306,16 @@ class MirroredMemory:
                 return
         for _ in range(_TRIES):
             text = file.read()
-            like = None if text is None else read_document(text, str(file.path))
+            like = None if text is None else self._as_read(scope, file, text)
             version = self._store.version(scope)
             facts, profile = self._store.facts(scope), self._store.profile(scope)
             document = export(facts, profile, like=like, now=utc_now())
             if gone is not None:
                 document = without(document, gone.are_in)
-            written = read_document(document.text, str(file.path))
-            if file.write(document.text, version, marks(written)):
+            if file.write(document.text, version, marks(document)):
                 with self._lock:
                     self._told.pop(scope, None)
+                    self._read[scope] = file.digest, document
                 return
             self._take_in(scope, file)
         raise StaleWriteError(_BUSY)
@@ -344,6 +358,14 @@ class MirroredMemory:
     def beside(self, scope: Scope, numbers: Sequence[int], reach: int = 2) -> dict[int, list[int]]:
         """See `MemoryStore.beside`."""
         return self._store.beside(scope, numbers, reach)
+
+    def keep_told(self, scope: Scope, thread: str, told: Told) -> None:
+        """See `MemoryStore.keep_told`."""
+        self._store.keep_told(scope, thread, told)
+
+    def told(self, scope: Scope, thread: str) -> list[Told]:
+        """See `MemoryStore.told`."""
+        return self._store.told(scope, thread)
 
     def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
         """See `MemoryStore.newest`."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from thalweg.entries import Message
+from thalweg.facts.eviction import value
 from thalweg.facts.found import Item, index_words, without
 from thalweg.facts.freshness import current, holds
 from thalweg.facts.packing import Packed, Placed, pack
@@ -26,8 +27,10 @@ from thalweg.memory.base import MemoryStore
 from thalweg.tokens import Counter
 
 DAY_CHARS = len("2026-03-02")
-MOST = 1_000_000
+ALL = 1_000_000
 """More items than one scope is meant for: all that have a word are found."""
+MOST_STANDING = 50
+"""Facts that are looked at of those which nothing asked for."""
 EARLIER = 4
 """Messages before the newest that tell what a conversation is about."""
 
@@ -98,7 +101,9 @@ def recall(
         if not settings.include_turns:
             ranked = [one for one in ranked if one.item.fact is not None]
         ranked = [one for one in ranked if not is_known(one.item)]
-        packed = pack(ranked, budget, count, profile=profile)
+        standing = [] if isinstance(query, str) or as_of else _standing(store, scope, ranked, now)
+        standing = [one for one in standing if not is_known(one.item)]
+        packed = pack(ranked, budget, count, profile=profile, standing=standing)
     placed = packed.placed
     if not explain:
         placed = tuple(one for one in placed if one.fate == "shown")
@@ -141,11 +146,24 @@ def _ranked(
     return [one for one in ranked if one.item.fact is None or one.item.fact.id not in gone]
 
 
+def _standing(store: MemoryStore, scope: Scope, ranked: Sequence[Ranked], now: str) -> list[Ranked]:
+    """List what a conversation is told whatever it is about: the most valuable facts first.
+
+    How the user wants to be answered, and who they are, seldom shares a word with a question.
+    """
+    told = {one.item.fact.id for one in ranked if one.item.fact is not None}
+    facts, _ = current(fact for fact in store.facts(scope) if fact.id not in told)
+    facts.sort(key=lambda fact: (not fact.protected, -value(fact, now=now), fact.id))
+    items = [Item(-1 - at, fact=fact) for at, fact in enumerate(facts[:MOST_STANDING])]
+    return [Ranked(item, Features.none()) for item in items]
+
+
 def _may_be_shown(item: Item, as_of: str) -> bool:
-    """Leave out what strangers wrote, and what was said after the time asked about."""
+    """Leave out what strangers wrote, orders, and what was said after the time asked about."""
     if item.turn is not None:
         upto = f"{as_of}T99" if len(as_of) == DAY_CHARS else as_of
-        return item.turn.trust >= Trust.ASSISTANT and (not as_of or item.turn.said_at <= upto)
+        may_be_told = item.turn.trust >= Trust.ASSISTANT and not item.turn.is_withheld
+        return may_be_told and (not as_of or item.turn.said_at <= upto)
     return item.fact is not None and item.fact.trust >= Trust.IMPORT
 
 
@@ -191,6 +209,6 @@ def having_words(store: MemoryStore, scope: Scope, query: str) -> list[Item]:
     sought = list(dict.fromkeys(index_words(query)))
     if not sought:
         return []
-    found = store.find(scope, sought, limit=MOST)
+    found = store.find(scope, sought, limit=ALL)
     numbers = set.intersection(*(set(found.places.get(word, ())) for word in sought))
     return store.items(scope, sorted(numbers))

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from functools import lru_cache
 
 from thalweg.archive.blobs import decode, encode
 from thalweg.facts.values import Evidence, Fact, Section, Trust, Turn
@@ -23,8 +24,9 @@ def write_fact(fact: Fact) -> bytes:
     return _written(asdict(fact))
 
 
+@lru_cache(maxsize=8_192)
 def read_fact(body: bytes) -> Fact:
-    """Read what `write_fact` wrote."""
+    """Read what `write_fact` wrote. What was read is remembered until anything is forgotten."""
     read = json.loads(decode(body))
     evidence = tuple(
         Evidence(**{**each, "trust": Trust(each["trust"])}) for each in read["evidence"]

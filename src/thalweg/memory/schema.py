@@ -107,6 +107,13 @@ CREATE TABLE memory_change (
     PRIMARY KEY (scope, operation, place)
 );
 CREATE INDEX memory_change_name ON memory_change (scope, name);
+CREATE TABLE memory_told (
+    scope bigint NOT NULL,
+    thread bigint NOT NULL,
+    place bigint NOT NULL,
+    body bytea NOT NULL,
+    PRIMARY KEY (scope, thread, place)
+);
 CREATE TABLE memory_tombstone (
     scope bigint NOT NULL,
     digest bytea NOT NULL,
@@ -139,6 +146,7 @@ CONTENT = (
     "memory_vector",
     "memory_operation",
     "memory_change",
+    "memory_told",
 )
 """Tables with anything in them that somebody may want forgotten. The index has no words in it,
 only keyed digests of them."""

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Self
 from thalweg.errors import ConfigError, StaleWriteError
 from thalweg.facts.changes import Change, Put
 from thalweg.facts.found import Found, Item
+from thalweg.facts.statements import read_statement
+from thalweg.facts.told import Told
 from thalweg.facts.values import (
     HISTORY,
     USER_CONTEXT,
@@ -30,12 +32,14 @@ from thalweg.memory import (
     queue,
     recall,
     scopes,
+    telling,
     threads,
     undoing,
 )
 from thalweg.memory.base import Job, Learned, Operation, Receipt, Selection
 from thalweg.memory.embedded import Embed, Embedding
 from thalweg.memory.meta import Kind
+from thalweg.memory.records import read_fact
 from thalweg.memory.rows import MemoryRows
 from thalweg.memory.scoped import Scoped
 
@@ -199,6 +203,8 @@ class TableMemory(ABC):
                 raise StaleWriteError(problem)
             if learned is not None:
                 commits.take_in(scoped, learned)
+            if actor == "user":
+                commits.unearth(scoped, changes)
             steps = commits.plan(scoped, changes)
             return commits.make(scoped, steps, actor=actor, now=now, why=why)
 
@@ -265,6 +271,16 @@ class TableMemory(ABC):
         with self._read(scope) as scoped:
             return [] if scoped is None else recall.newest(scoped, thread, limit)
 
+    def keep_told(self, scope: Scope, thread: str, told: Told) -> None:
+        """See `MemoryStore.keep_told`."""
+        with self._write(scope) as scoped:
+            telling.keep(scoped, thread, told)
+
+    def told(self, scope: Scope, thread: str) -> list[Told]:
+        """See `MemoryStore.told`."""
+        with self._read(scope) as scoped:
+            return [] if scoped is None else telling.read(scoped, thread)
+
     # -- control -------------------------------------------------------------------------
 
     def operations(
@@ -298,6 +314,8 @@ class TableMemory(ABC):
             scoped = Scoped(db, scopes.grasp(db, scope), self._secret, Embedding(self._embed))
             planned = erasing.plan(scoped, selection)
             erasing.erase(scoped, planned, selection, now=now, at=at)
+        read_fact.cache_clear()
+        read_statement.cache_clear()
         return erasing.receipt(scoped, planned, left=self._erased())
 
     def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:

@@ -68,9 +68,9 @@ class Past:
             most: Tokens of a block in the system prompt, which is cut to them.
         """
         facts = self._store.facts(self._scope, ids=shown.facts, statuses=None)
-        there = {fact.id: self._fact(fact, shown.at) for fact in facts}
+        vouched = (fact for fact in facts if fact.status != "quarantined")
+        there = {fact.id: self._fact(fact, shown.at) for fact in vouched}
         told = [there[id_] for id_ in shown.facts if id_ in there]
-        told = [fact for fact in told if fact.status != "quarantined"]
         profile = self._profile(shown)
         if shown.uid == IN_PROMPT:
             return in_prompt(profile, told, most)

@@ -38,6 +38,11 @@ class Bound:
         return self.mode in {"on", "read_only"} and bool(self.thread)
 
     @property
+    def tells_in_prompt(self) -> bool:
+        """Whether what is told stands in the system prompt."""
+        return self.settings.placement == "system_prompt"
+
+    @property
     def writes(self) -> bool:
         """Whether what is said may be kept."""
         may = self.mode == "on" and not self.settings.read_only

@@ -28,7 +28,7 @@ class Kept:
     """How far a thread was looked at, as an agent's state keeps it."""
 
     uid: str = ""
-    """Of the last message that was, where the state is all there is."""
+    """Of the last message of the state that was."""
     upto: int = 0
     """Length of the log that was, where there is one."""
     trust: int = int(Trust.ASSISTANT)
@@ -47,9 +47,9 @@ class Stretch:
     before: Trust
     """How far an answer before the first message could be trusted."""
     upto: int | None
-    """Length of the log; `None` where there is none."""
+    """Where in the log it ends: what a run that died said may follow. `None` without a log."""
     uid: str = ""
-    """Of the last message, where there is no log."""
+    """Of the last message of the state that it reaches to."""
 
 
 def stretch(
@@ -72,43 +72,54 @@ def stretch(
         is_over: Whether the run is. When it begins, what the user just said is left for its end,
             unless it may have left the state by then.
     """
-    mark = state.get("thalweg_turn")
-    if desk is not None and mark is not None:
-        key, archive = desk.key(config, state), desk.archive
-        try:
-            line = line_at(archive, key, read_mark(mark, key))
-        except ArchiveError:
-            line = None
-        if line is not None:
-            captured = bound.memory.store.captured(bound.memory.scope, bound.thread)
-            is_known = 0 < kept.upto >= captured
-            since = max(kept.upto, captured)
-            before = Trust(kept.trust) if is_known else Trust.ASSISTANT
-            there = line.after(since - 1) if is_known else line
-            found = list(read_line(archive, key, there))
-            return Stretch(found, since, before, archive.length(key))
     messages = read_state(state["messages"])
-    new = list(enumerate(messages))[_known(messages, kept.uid) :]
-    if not is_over and (mark is None or kept.hidden):
-        new = [pair for pair in new if pair[0] < _unanswered(messages)]
-    return Stretch(new, 0, Trust(kept.trust), None, new[-1][1].uid if new else kept.uid)
+    has_log = state.get("thalweg_turn") is not None
+    if is_over or (has_log and desk is None and not kept.hidden):
+        end = len(messages)
+    else:
+        end = _newest_request(messages) if kept.hidden else _unanswered(messages)
+    uid = messages[end - 1].uid if end else kept.uid
+    logged = _logged(bound, desk, state, config, kept) if desk is not None and has_log else None
+    if logged is not None:
+        return replace(logged, uid=uid)
+    first = min(end, _known(messages, kept.uid))
+    return Stretch(list(enumerate(messages))[first:end], 0, Trust(kept.trust), None, uid)
+
+
+def _logged(
+    bound: Bound, desk: Desk, state: Mapping[str, Any], config: RunnableConfig, kept: Kept
+) -> Stretch | None:
+    """Read what the log has since the last time; `None` where it has not this thread."""
+    key, archive = desk.key(config, state), desk.archive
+    try:
+        line = line_at(archive, key, read_mark(state.get("thalweg_turn"), key))
+    except ArchiveError:
+        return None
+    places = archive.positions(key, {kept.uid}).get(kept.uid, ())
+    told = max(kept.upto, *(place + 1 for place in places), 0)
+    since = max(told, bound.memory.store.captured(bound.memory.scope, bound.thread))
+    is_known = 0 < since == told
+    before = Trust(kept.trust) if is_known else Trust.ASSISTANT
+    there = line.after(since - 1) if is_known else line
+    return Stretch(list(read_line(archive, key, there)), since, before, line.last + 1)
 
 
 def _known(messages: Sequence[Message], uid: str) -> int:
     """Count the messages that were looked at; what is older than the last of them is not new."""
     if not uid:
         return 0
-    requests = [k for k, message in enumerate(messages) if message.is_request]
     found = (k for k, message in enumerate(messages, 1) if message.uid == uid)
-    return next(found, requests[-1] if requests else 0)
+    return next(found, _newest_request(messages))
+
+
+def _newest_request(messages: Sequence[Message]) -> int:
+    return max((k for k, message in enumerate(messages) if message.is_request), default=0)
 
 
 def _unanswered(messages: Sequence[Message]) -> int:
     """Find where what the user just said begins."""
-    for k in range(len(messages), 0, -1):
-        if messages[k - 1].role in {"assistant", "tool"}:
-            return k
-    return 0
+    answers = (k for k, one in enumerate(messages, 1) if one.role in {"assistant", "tool"})
+    return max(answers, default=0)
 
 
 def keep(bound: Bound, said: Stretch) -> tuple[Kept, bool]:

@@ -125,10 +125,13 @@ class UserMemory:
         begun = self._telling.begin(bound, read_state(state["messages"]), live, meter)
         if begun is None:
             return {}
-        shown, metered = begun
-        tell_told(bound, shown, live, runtime)
-        update: dict[str, Any] = {SHOWN: to_plain(shown)}
-        return update if metered == meter else {**update, METER: asdict(metered)}
+        if bound.writes and begun.told.weighed:
+            bound.memory.store.keep_told(bound.memory.scope, bound.thread, begun.told)
+        update: dict[str, Any] = {} if begun.meter == meter else {METER: asdict(begun.meter)}
+        if begun.shown != live:
+            tell_told(bound, begun.shown, live, runtime)
+            update[SHOWN] = to_plain(begun.shown)
+        return update
 
     def call(
         self, request: ModelRequest[Any], config: RunnableConfig, asked: Asked

@@ -2,13 +2,22 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 
 from thalweg.entries import Message
 from thalweg.facts.found import Item
 from thalweg.facts.rendering import closing, opening, profile_lines
-from thalweg.facts.values import HISTORY, USER_CONTEXT, FactId, Profile, SectionName
+from thalweg.facts.told import Fate, Told, Weighed
+from thalweg.facts.values import (
+    HISTORY,
+    NO_FACT,
+    USER_CONTEXT,
+    FactId,
+    Profile,
+    SectionName,
+)
 from thalweg.memory.recalling import Recalled
 from thalweg.middleware.memory_again import Teller
 from thalweg.middleware.memory_binding import Bound
@@ -26,6 +35,8 @@ from thalweg.tokens import exact_counter
 NAMES: tuple[SectionName, ...] = (*USER_CONTEXT, *HISTORY)
 MESSAGE_TOKENS = 8
 """What a message has beside its text, at the most."""
+MOST_WEIGHED = 100
+"""Things that were recalled of which it is kept why."""
 TURNS = 3
 """Turns of the user that tell what a run is about."""
 
@@ -61,6 +72,17 @@ def asked(messages: Sequence[Message]) -> Message | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What a run is told."""
+
+    shown: list[Shown]
+    """What stands before messages from now on."""
+    meter: Meter
+    told: Told
+    """What was recalled, and what became of it."""
+
+
 class Telling:
     """Chooses what is told, and writes it."""
 
@@ -70,7 +92,7 @@ class Telling:
 
     def begin(
         self, bound: Bound, messages: Sequence[Message], live: Sequence[Shown], meter: Meter
-    ) -> tuple[list[Shown], Meter] | None:
+    ) -> "Begun | None":
         """Recall what the newest message of the user is about, and choose what is new of it.
 
         Args:
@@ -80,34 +102,30 @@ class Telling:
             meter: Of the thread.
 
         Returns:
-            What stands before messages from now on; `None` where nothing changes.
+            `None` where the user said nothing new.
         """
         message = asked(messages)
         if message is None or any(shown.uid == message.uid for shown in live):
             return None
-        most = bound.settings.max_injection_tokens
-        if bound.settings.placement == "system_prompt":
-            recalled = bound.memory.recall(recent(messages), budget_tokens=most)
-            keys = [one.key for one in self._wanted(recalled)]
-            return [self._shown(bound, IN_PROMPT, keys)], meter
+        most, in_prompt = bound.settings.max_injection_tokens, bound.tells_in_prompt
         recalled = bound.memory.recall(
             recent(messages),
             budget_tokens=most,
-            thread=bound.thread,
+            explain=True,
+            thread="" if in_prompt else bound.thread,
             is_known=partial(_is_known, bound.thread, {one.uid for one in messages}),
         )
+        wanted = self._wanted(recalled)
+        if in_prompt:
+            shown = [self._shown(bound, IN_PROMPT, [one.key for one in wanted])]
+            return Begun(shown, meter, _told(message.uid, recalled, shown, IN_PROMPT))
         now, here = time.time(), [shown for shown in live if shown.uid != IN_PROMPT]
-        decision = plan_telling(
-            self._wanted(recalled),
-            here,
-            most=most,
-            frame=self._frame,
-            may_begin_anew=meter.allows(most, now),
-        )
+        may = meter.allows(most, now)
+        decision = plan_telling(wanted, here, most=most, frame=self._frame, may_begin_anew=may)
         if decision.begins_anew:
             here, meter = [], meter.rewritten(now)
         here += self._fitting(bound, message.uid, decision)
-        return None if here == list(live) else (here, meter)
+        return Begun(here, meter, _told(message.uid, recalled, here, message.uid))
 
     def _wanted(self, recalled: Recalled) -> list[Wanted]:
         """List what was recalled, the most important first."""
@@ -147,6 +165,37 @@ class Telling:
     def write(self, bound: Bound, shown: Sequence[Shown]) -> dict[str, str]:
         """Write what stands before messages, by their ids, and in the system prompt."""
         return self._teller.tell(bound.memory, shown)
+
+
+def _told(uid: str, recalled: Recalled, shown: Sequence[Shown], here: str) -> Told:
+    """Say of all that was recalled what became of it.
+
+    Args:
+        uid: Of the message it was recalled for.
+        recalled: What was.
+        shown: What stands before messages now.
+        here: Where what is new stands.
+    """
+    new = next((one for one in shown if one.uid == here), Shown(here))
+    old = set[Key]().union(*(one.keys for one in shown if one.uid != here))
+
+    def fate(key: Key) -> Fate:
+        return "told" if key in new.keys else "told before" if key in old else "no room"
+
+    sections = [Weighed(fate(one.name), section=one.name) for one in recalled.profile.sections]
+    items = [
+        Weighed(
+            fate(_key(item)) if placed.fate == "shown" else placed.fate,
+            fact=item.fact.id if item.fact is not None else NO_FACT,
+            uid=item.turn.uid if item.turn is not None else "",
+            score=round(placed.ranked.score, 4),
+            tokens=placed.tokens,
+        )
+        for placed in recalled.placed[:MOST_WEIGHED]
+        for item in (placed.ranked.item,)
+    ]
+    at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return Told(uid, at, new.tokens, (*sections, *items))
 
 
 def _key(item: Item) -> Key:

@@ -87,8 +87,8 @@ def test_a_profile_stands_alone_where_nothing_is_recalled() -> None:
 
 
 def test_there_is_room_for_what_the_user_stated() -> None:
-    stated = replace(fact("Is allergic to nuts"), written_by="user")
-    turns = [turn(f"word{n} " * 20, n) for n in range(30)]
+    stated = replace(fact("Is allergic to nuts. " * 8), written_by="user")
+    turns = [turn(f"word{n} " * 5, n) for n in range(30)]
     packed = pack(_ranked(*turns, stated), 300, _COUNT)
     assert packed.placed[-1].fate == "shown"
     assert packed.tokens <= 300
@@ -96,7 +96,7 @@ def test_there_is_room_for_what_the_user_stated() -> None:
 
 def test_what_the_user_stated_does_not_take_all_the_room() -> None:
     stated = [replace(fact(f"word{n} " * 15, f"fact-{n}"), written_by="user") for n in range(30)]
-    packed = pack(_ranked(turn("the best answer", 0), *stated), 300, _COUNT)
+    packed = pack(_ranked(turn("the best answer " * 20, 0), *stated), 300, _COUNT)
     assert packed.placed[0].fate == "shown"
 
 

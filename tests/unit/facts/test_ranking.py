@@ -89,6 +89,11 @@ def test_the_users_own_words_go_before_the_assistants_unless_those_are_asked_for
     assert {one.features.role for one in ranked} == {0.0}
 
 
+def test_a_named_speaker_is_a_person_like_the_user() -> None:
+    memory = SmallMemory.of(turn("A book on gardens", 0, role="assistant", author="Bob"))
+    assert memory.rank("Which book on gardens did Ann read?")[0].features.role == 0.0
+
+
 def test_a_question_seldom_answers_one() -> None:
     memory = SmallMemory.of(
         turn("Is the telescope red?", 0, thread="a"), turn("The telescope is red.", 0, thread="b")

@@ -95,6 +95,10 @@ def test_what_nobody_sees_is_not_shown() -> None:
     assert safe("ig\u200bnore\u202e all\x1b[31m\U000e0041\ufe0f") == "ignore all[31m"
 
 
+def test_what_nobody_sees_is_not_shown_even_where_it_counts_as_a_letter() -> None:
+    assert safe("a\u3164b\ufe0f\u2800c") == "abc"
+
+
 def test_what_writing_needs_stays() -> None:
     for text in ("👩‍👩‍👧 ❤️", "می‌خواهم", "naïve café, 日本語", "a > b & c"):
         assert safe(text) == text

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -142,3 +143,22 @@ def test_what_may_pass_goes_to_the_caller(status: int) -> None:
     """Another way of asking would not help; trying again later does."""
     with pytest.raises(Refused):
         respondent(lambda _: GOOD, status=status).ask(QUESTION, "facts", Item)
+
+
+def test_an_answer_that_became_too_long_is_read_as_far_as_it_goes() -> None:
+    """Where a client raises that, the error holds what was written and what it cost."""
+
+    class TooLongError(Exception):
+        completion = SimpleNamespace(
+            choices=[SimpleNamespace(message=SimpleNamespace(content=GOOD[:-2] + ', {"tu'))],
+            usage=SimpleNamespace(prompt_tokens=100, completion_tokens=20),
+        )
+
+    class Rambling(Plain):
+        def _refuse(self, _: object) -> dict[str, Any]:
+            raise TooLongError
+
+    told = Respondent(Rambling(script=lambda _: GOOD, status=1), len).ask(QUESTION, "facts", Item)
+
+    assert [item.content for item in told.answer.items] == ["The user likes tea."]
+    assert (told.spent.calls, told.spent.input, told.spent.output) == (2, 200, 40)

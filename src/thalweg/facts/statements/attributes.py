@@ -42,6 +42,27 @@ def _stems(text: str) -> str:
 _NAME_OF = _aliases()
 
 
+def _asked_as() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for row in rows(ALIASES):
+        name, _, rest = row.partition(" : ")
+        found[name] = f"{found.get(name, '')} {name} {rest.replace(' | ', ' ')}".strip()
+    return found
+
+
+_ASKED_AS = _asked_as()
+
+
+def asked_as(key: str) -> str:
+    """List the words that an attribute is asked for with; empty for one that no table has.
+
+    Example:
+        >>> "residence" in asked_as("home"), asked_as("shoe size")
+        (True, '')
+    """
+    return _ASKED_AS.get(key, "")
+
+
 @lru_cache(maxsize=1 << 10)
 def attribute_key(attribute: str) -> str:
     """Give the one name of an attribute.

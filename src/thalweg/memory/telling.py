@@ -1,0 +1,39 @@
+"""What was told in the threads of a scope, and why: ids and figures."""
+
+from thalweg.archive.blobs import decode, encode
+from thalweg.facts.told import Told, told_from_json, told_to_json
+from thalweg.memory import threads
+from thalweg.memory.scoped import Scoped
+
+KEPT = 50
+"""Messages of a thread of which it is known."""
+
+
+def keep(scoped: Scoped, name: str, told: Told) -> None:
+    """See `MemoryStore.keep_told`."""
+    thread = threads.grasp(scoped.db, scoped.row, scoped.digests, name).number
+    (newest,) = scoped.db.row(
+        "SELECT COALESCE(MAX(place), 0) FROM memory_told WHERE scope = ? AND thread = ?",
+        (scoped.id, thread),
+    )
+    place = newest + 1
+    scoped.db.insert("memory_told", [(scoped.id, thread, place, encode(told_to_json(told)))])
+    scoped.db.run(
+        "DELETE FROM memory_told WHERE scope = ? AND thread = ? AND place <= ?",
+        (scoped.id, thread, place - KEPT),
+    )
+
+
+def read(scoped: Scoped, name: str) -> list[Told]:
+    """See `MemoryStore.told`."""
+    thread = threads.look(scoped.db, scoped.digests, name).number
+    rows = scoped.db.rows(
+        "SELECT body FROM memory_told WHERE scope = ? AND thread = ? ORDER BY place DESC",
+        (scoped.id, thread),
+    )
+    return [told_from_json(decode(body)) for (body,) in rows]
+
+
+def forget(scoped: Scoped) -> None:
+    """Take all of it out: whatever is forgotten may have been told anywhere."""
+    scoped.db.run("DELETE FROM memory_told WHERE scope = ?", (scoped.id,))
