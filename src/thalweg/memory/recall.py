@@ -63,10 +63,11 @@ def _names(scoped: Scoped, threads: Collection[int]) -> dict[int, str]:
 
 
 def _facts(scoped: Scoped, numbers: Sequence[int]) -> dict[int, Item]:
+    # Not asked for by its thread: all facts have the same, and would be gone through.
     rows = scoped.db.rows_by(
-        "SELECT i.number, f.body FROM memory_item i JOIN memory_fact f"
-        " ON f.scope = i.scope AND f.fact = i.seq WHERE i.scope = ? AND i.thread = ? AND i.number",
+        "SELECT i.number, i.thread, f.body FROM memory_item i JOIN memory_fact f"
+        " ON f.scope = i.scope AND f.fact = i.seq WHERE i.scope = ? AND i.number",
         numbers,
-        (scoped.id, FACTS),
+        (scoped.id,),
     )
-    return {number: Item(number, fact=read_fact(body)) for number, body in rows}
+    return {n: Item(n, fact=read_fact(body)) for n, thread, body in rows if thread == FACTS}
