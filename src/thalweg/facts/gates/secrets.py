@@ -204,6 +204,8 @@ SECRETS: tuple[Secret, ...] = (
           rf"\b{_WORDED}\s+"
           r"(?:is|was|=|to)\s+[\"'`]?(?P<secret>[^\s\"'`]{4,}?)(?=[\"'`.,;!?]*(?:\s|$))",
           "said in words", _is_told),
+    _form("password", rf"(?i)\b{_WORDED}\b,\s*(?P<secret>(?=\S*\d)(?=\S*[a-z])[\w!@#$%^&*+-]{{6,}})",
+          "an aside: my password, hunter2-9"),
     _form("password", r"(?:密码|口令|パスワード|비밀번호)\s*(?:是|为|設定|は|:|：|=)?\s*"
           r"(?P<secret>[A-Za-z0-9!-/@#$%^&*_+~.-]{4,})", "said in words", _is_value),
     _form("password", r"(?i)\b(?:pass?wort|kennwort|contraseña|senha|mot de passe|пароль|hasło)\b"
