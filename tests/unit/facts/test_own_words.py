@@ -133,3 +133,16 @@ def test_a_marker_tells_how_much_it_stands_for() -> None:
 
 def test_what_is_hidden_takes_its_statement_with_it() -> None:
     assert own_words("I'm Al. My bank\u200b is Fox. Bye.") == "I'm Al. [hidden text] Bye."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Big news: I quit last Friday. I start at Harrow Rail in York on 1 April.",
+        "Good news: I passed the exam!",
+        "One last thing: I'm vegetarian.",
+    ],
+)
+def test_what_announces_a_statement_is_no_name(text: str) -> None:
+    """A turn that begins with it was lost as what somebody else says."""
+    assert own_words(text) == text

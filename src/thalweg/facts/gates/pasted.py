@@ -161,8 +161,9 @@ _SPEAKER = re.compile(
     re.IGNORECASE,
 )
 _REMARK = re.compile(
-    r"(?:(?:a |one |some |quick |side |small |important |my |our |about |for |just "
-    r"|little )*(?:notes?|p\.?s|fyi|updates?|corrections?|context|background|about me|me|about us"
+    r"(?:(?:a |one |some |quick |side |small |important |my |our |about |for |just |big |good "
+    r"|bad |great |sad |other |another |last |final |more |new )*(?:news"
+    r"|announcement|notes?|p\.?s|fyi|updates?|corrections?|context|background|about me|me|about us"
     r"|goals?|questions?|summary|btw|by the way|edit|reminder|important|info|intro|introduction"
     r"|problem|preferences?|thing|more|record|future reference|reference|reason|facts?|details?"
     r"|setup|stack|project|rules?|addition|anyway|also|hi|hello|hey|thanks|so|remember"
