@@ -81,5 +81,5 @@ class MemorySettings(Section):
     include_turns: bool = True
     """Whether raw turns are recalled beside facts."""
     learn_from: tuple[Literal["assistant", "tool", "web"], ...] = ()
-    """Whose texts may become facts beside the user's own. They stay quarantined until reviewed
-    unless they are listed here."""
+    """Whose texts are learned from beside the user's own. What they tell waits for the user's word
+    (`review`), whatever is listed here."""

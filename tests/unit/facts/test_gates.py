@@ -76,11 +76,11 @@ def test_an_answer_of_the_model_is_never_the_users_word_whatever_its_label() -> 
     assert judge(proposal, [said]).trust == Trust.ASSISTANT
 
 
-def test_texts_that_the_settings_name_are_learned_from_with_their_own_trust() -> None:
+def test_what_others_say_waits_for_review_whatever_the_settings_name() -> None:
     proposal = Proposal("Atlas uses Postgres", "context", 1.0, "m0", "Atlas uses Postgres.")
     said = turn("Atlas uses Postgres.", role="assistant", trust=Trust.TOOL)
     verdict = judge(proposal, [said], settings=MemorySettings(learn_from=("tool",)))
-    assert verdict.kept
+    assert verdict.decision == "quarantine"
     assert verdict.trust == Trust.TOOL
 
 

@@ -65,7 +65,7 @@ def judge(
     Args:
         proposal: As the learner gave it; nothing in it is trusted.
         turns: Turns of its thread, oldest first: the one it cites, and those around it.
-        settings: The threshold of confidence, and whose texts may be learned from.
+        settings: The threshold of confidence.
 
     Example:
         >>> said = Turn("t", 0, "user", "I live in Porto.", "", Trust.USER, uid="m1")
@@ -80,7 +80,7 @@ def judge(
         _check_confidence(proposal.confidence, settings)
         cleaned = replace(proposal, content=clean_content(proposal.content))
         heard = hear(cleaned, turns)
-        return _judged(cleaned, heard, turns, settings)
+        return _judged(cleaned, heard, turns)
     except RefusedError as refused:
         return Verdict("drop", str(refused), proposal)
 
@@ -96,12 +96,10 @@ def _check_confidence(confidence: float, settings: MemorySettings) -> None:
 # -- the two together --------------------------------------------------------------------------
 
 
-def _judged(
-    proposal: Proposal, heard: Heard, turns: Sequence[Turn], settings: MemorySettings
-) -> Verdict:
+def _judged(proposal: Proposal, heard: Heard, turns: Sequence[Turn]) -> Verdict:
     trust = _trust(heard.turn)
     if trust < Trust.IMPORT:
-        return _of_others(proposal, heard, trust, settings)
+        return _of_others(proposal, heard, trust)
     content = folded(proposal.content)
     if not heard.sound_quoted:
         refuse(heard.quoted[0].problem if heard.quoted else "quotes nothing")
@@ -118,21 +116,11 @@ def _trust(turn: Turn) -> Trust:
     return min(turn.trust, Trust.ASSISTANT) if turn.role == "assistant" else turn.trust
 
 
-_ORIGINS: dict[Trust, Literal["assistant", "tool", "web"]] = {
-    Trust.ASSISTANT: "assistant",
-    Trust.TOOL: "tool",
-    Trust.WEB: "web",
-}
-
-
-def _of_others(proposal: Proposal, heard: Heard, trust: Trust, settings: MemorySettings) -> Verdict:
+def _of_others(proposal: Proposal, heard: Heard, trust: Trust) -> Verdict:
     """Judge what was learned from a text that is not the user's."""
-    origin = _ORIGINS[trust]
     lacks = gap(proposal.content, heard.said, heard.turn.said_at)
     if lacks.grave:
         refuse(lacks.problem)
-    if origin in settings.learn_from:
-        return _verdict("keep", f"was learned from {_FROM[trust]}", proposal, heard, trust)
     why = f"was learned from {_FROM[trust]}, not from the user"
     return _verdict("quarantine", why, proposal, heard, trust)
 
