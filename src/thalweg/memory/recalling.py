@@ -207,10 +207,19 @@ def _of_seeds(score: float) -> Features:
 
 
 def having_words(store: MemoryStore, scope: Scope, query: str) -> list[Item]:
-    """Find every item that has every word of a query."""
+    """Find every item that has every word of a query in what it says.
+
+    What else an item is found by, the words that people ask for such a thing with and the day,
+    does not count: this says what is to be deleted.
+    """
     sought = list(dict.fromkeys(index_words(query)))
     if not sought:
         return []
     found = store.find(scope, sought, limit=ALL)
     numbers = set.intersection(*(set(found.places.get(word, ())) for word in sought))
-    return store.items(scope, sorted(numbers))
+    return [item for item in store.items(scope, sorted(numbers)) if _says(item, sought)]
+
+
+def _says(item: Item, sought: Collection[str]) -> bool:
+    aliases = item.fact.aliases if item.fact is not None else ()
+    return set(sought) <= set(index_words(" ".join((item.text, *aliases))))

@@ -108,6 +108,16 @@ def test_what_is_forgotten_is_told_no_more_and_may_be_said_again(memory: Memory)
     assert memory.remember("User lives in Oslo").content == "User lives in Oslo"
 
 
+def test_what_is_forgotten_by_words_has_the_words_in_it(memory: Memory) -> None:
+    """A home is found by `city` and by the day it was told; neither deletes it."""
+    memory.remember("I moved to Munich")
+
+    assert memory.recall("Which city?").items
+    assert memory.forget(query="city").facts == ()
+    assert memory.forget(query="Sunday").facts == ()
+    assert memory.forget(query="munich moved").facts
+
+
 def test_what_may_not_be_remembered_is_refused_with_the_reason(memory: Memory) -> None:
     """An order to the agent is no fact."""
     with pytest.raises(FactRefusedError, match="cannot be remembered"):
