@@ -1,6 +1,5 @@
 """`thalweg replay`: recorded threads under one or more policies, offline."""
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,6 +20,7 @@ from rich.progress import (
 
 from thalweg.cli.home import home_folder
 from thalweg.cli.numbers import bounded
+from thalweg.cli.printing import print_json
 from thalweg.context.budget import Budget
 from thalweg.context.pricing import Tariff
 from thalweg.context.tariffs import TARIFFS
@@ -195,7 +195,7 @@ def _told_apart(runs: Sequence[Run]) -> list[Run]:
 def _print(outcome: Outcome, *, as_json: bool, timing: bool) -> None:
     if as_json:
         runs = [run.to_json(timing=timing) for run in outcome.runs]
-        sys.stdout.write(json.dumps({"runs": runs}, indent=1) + "\n")
+        print_json({"runs": runs})
         return
     columns = Console().width if sys.stdout.isatty() else None
     table, legend = as_table(outcome.runs, columns)

@@ -125,6 +125,8 @@ class Window:
     @property
     def inserted(self) -> set[str]:
         """The messages that something stands before, by `uid`."""
+        if not self.inserts:
+            return set()
         live = {entry.message.uid for entry in self.entries.values()}
         return live.intersection(self.inserts)
 

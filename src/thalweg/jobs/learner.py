@@ -21,7 +21,7 @@ from thalweg.facts.values import Fact, FactId
 from thalweg.jobs.backoff import NO_MODEL_S, backoff_s
 from thalweg.jobs.events import MINE, MOST_RACES, Report, Tell, cost_of, tell
 from thalweg.jobs.profile import write_profile
-from thalweg.jobs.structured import Respondent, plus
+from thalweg.jobs.structured import Respondent
 from thalweg.memory.base import Job, Learned, MemoryStore
 from thalweg.memory.clock import Clock, new_fact_id, utc_now
 from thalweg.tokens import Counter, exact_counter
@@ -171,7 +171,7 @@ class Learner:
         answer_tokens = self.settings.answer_tokens
         question = ask_for_facts(portion, known, answer_tokens=answer_tokens, count=self.count)
         told = respondent.ask(question, "facts", Item)
-        report.spent = plus(report.spent, told.spent)
+        report.spent += told.spent
         report.unreadable += bool(told.answer.problems)
         if not told.answer.is_whole and not told.answer.items:
             raise UnreadableError(*told.answer.problems)

@@ -10,7 +10,7 @@ from thalweg.facts.learning.lesson import SECTION_CHARS, is_told, plan_profile
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Fact, FactId
 from thalweg.jobs.events import MINE, MOST_RACES, Report
-from thalweg.jobs.structured import Respondent, plus
+from thalweg.jobs.structured import Respondent
 from thalweg.memory.base import Job, MemoryStore
 from thalweg.tokens import Counter
 
@@ -41,7 +41,7 @@ def write_profile(
         profile = store.profile(job.scope)
         question = ask_for_profile(facts, profile, now=now, max_chars=SECTION_CHARS)
         told = respondent.ask(question, "sections", Paragraph)
-        report.spent = plus(report.spent, told.spent)
+        report.spent += told.spent
         report.unreadable += bool(told.answer.problems)
         paragraphs, names = told.answer.items, question.names
     for _ in range(MOST_RACES):

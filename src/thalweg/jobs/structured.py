@@ -6,7 +6,7 @@ more where it cannot be read.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
 from langchain_core.language_models import BaseChatModel
@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from thalweg.facts.learning.asking import Question
 from thalweg.facts.learning.extraction import Answer, Kind, answer_schema, better, read_answer
+from thalweg.jobs.spending import spent_on
 from thalweg.prompts import prompt
 from thalweg.threads.journal import Spent
 from thalweg.tokens import Counter
@@ -76,7 +77,7 @@ class Respondent:
         shown = AIMessage(written(said) or "nothing")
         said, more = self._send([*sent, shown, again], kind)
         second = read_answer(written(said), kind, item)
-        return Told(better(answer, second), plus(spent, more))
+        return Told(better(answer, second), spent + more)
 
     def _send(self, messages: Sequence[BaseMessage], kind: Kind) -> tuple[AIMessage, Spent]:
         while True:
@@ -94,18 +95,7 @@ class Respondent:
                 return said, self._spent(said)
 
     def _spent(self, said: AIMessage) -> Spent:
-        usage = said.usage_metadata
-        if usage is None:
-            return Spent(calls=1, output=self.count(written(said)), model=self.name)
-        details = usage.get("input_token_details", {})
-        return Spent(
-            calls=1,
-            input=usage["input_tokens"],
-            cached=details.get("cache_read") or 0,
-            written=details.get("cache_creation") or 0,
-            output=usage["output_tokens"],
-            model=self.name,
-        )
+        return spent_on(said, written(said), self.name, self.count)
 
 
 def _sent(model: BaseChatModel, messages: Sequence[BaseMessage], way: Way, kind: Kind) -> AIMessage:
@@ -154,19 +144,6 @@ def _status(error: Exception) -> int | None:
         if isinstance(status, int):
             return status
     return None
-
-
-def plus(one: Spent, other: Spent) -> Spent:
-    """Add up what was spent."""
-    return replace(
-        one,
-        calls=one.calls + other.calls,
-        input=one.input + other.input,
-        cached=one.cached + other.cached,
-        written=one.written + other.written,
-        output=one.output + other.output,
-        model=one.model or other.model,
-    )
 
 
 def named(model: BaseChatModel) -> str:

@@ -6,7 +6,7 @@ the message's id, and is told which of the messages were sent. Without `ContextM
 messages of the request are all there are.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,8 +37,10 @@ class Inserts:
         read = read_state(list(self.messages.values()))
         return dict(zip(self.messages, read, strict=True))
 
-    def without(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    def without(self, messages: list[AnyMessage]) -> list[AnyMessage]:
         """Take them out of a request again."""
+        if not self.messages:
+            return messages
         ours = {message.id for message in self.messages.values()}
         return [message for message in messages if message.id not in ours]
 

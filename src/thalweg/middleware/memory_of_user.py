@@ -32,8 +32,6 @@ from thalweg.middleware.wording import read_state
 SHOWN, METER, KEPT = "_memory_shown", "_memory_meter", "_memory_kept"
 """Where in an agent's state is kept what was told, what it costs, and how far its thread was
 looked at."""
-CLOSE_S = 5.0
-"""So long a job that is under way may go on when its agent is closed."""
 CHARS = 4
 """Of a token, about."""
 Asked = Callable[[ModelRequest[Any]], ModelRequest[Any]]

@@ -28,6 +28,7 @@ from thalweg.context.summarizing import (
 )
 from thalweg.entries import Message, Text
 from thalweg.errors import ConfigError, SummaryError
+from thalweg.jobs.spending import spent_on
 from thalweg.middleware.effects import UNSEEN, Ask, Flow, Send, Work
 from thalweg.middleware.limits import limits_of, model_name
 from thalweg.middleware.overflow import overflow_of
@@ -212,17 +213,7 @@ class Summarizer:
         answer = next((m for m in result if isinstance(m, AIMessage)), None)
         if answer is None:
             return None
-        usage = answer.usage_metadata
-        details = usage.get("input_token_details", {}) if usage else {}
-        self.spent = Spent(
-            calls=self.spent.calls + 1,
-            input=self.spent.input + (usage["input_tokens"] if usage else 0),
-            cached=self.spent.cached + (details.get("cache_read") or 0),
-            written=self.spent.written + (details.get("cache_creation") or 0),
-            output=self.spent.output
-            + (usage["output_tokens"] if usage else self.count(str(answer.text))),
-            model=model_name(model),
-        )
+        self.spent += spent_on(answer, str(answer.text), model_name(model), self.count)
         return answer
 
     def _read(self, answer: AIMessage | None, source: Sequence[Message]) -> list[Summary]:

@@ -34,7 +34,7 @@ BY_HAND = frozenset[Kind]({"undo", "rewind", "pin", "unpin"})
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What compaction itself spent on models in one turn."""
+    """What was spent on models beside the thread's own calls: by compaction in a turn, by a job."""
 
     calls: int = 0
     input: int = 0
@@ -42,6 +42,16 @@ class Spent:
     written: int = 0
     output: int = 0
     model: str = ""
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(
+            calls=self.calls + other.calls,
+            input=self.input + other.input,
+            cached=self.cached + other.cached,
+            written=self.written + other.written,
+            output=self.output + other.output,
+            model=self.model or other.model,
+        )
 
     def price(self, tariff: Tariff) -> float:
         """Price it in units of one uncached input token, as if the thread's own model was asked."""

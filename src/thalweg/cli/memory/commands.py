@@ -1,15 +1,29 @@
 """`thalweg memory`: see what is remembered, and why; change it, take it along, forget it."""
 
-import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 
 import typer
 
+from thalweg.cli.asking import Yes, agrees
 from thalweg.cli.memory.opening import open_store, opened
+from thalweg.cli.memory.options import (
+    Agent,
+    AsOf,
+    Beside,
+    Dry,
+    Id,
+    Kind,
+    Owner,
+    Place,
+    Sure,
+    Words,
+    category_of,
+    share_of,
+)
 from thalweg.cli.memory.plain import (
     plain_change,
     plain_fact,
@@ -29,13 +43,14 @@ from thalweg.cli.memory.text import (
     tell_whole_fact,
 )
 from thalweg.cli.numbers import bounded
+from thalweg.cli.printing import AsJson, print_json, print_lines, tell
 from thalweg.errors import ConfigError
 from thalweg.facts.changes import Change, Drop
 from thalweg.facts.document.changes import import_
 from thalweg.facts.document.clearing import plan_clear, plan_delete
 from thalweg.facts.document.reading import read_document
 from thalweg.facts.document.writing import Shape
-from thalweg.facts.values import Category, Fact, Mode, Scope, Status
+from thalweg.facts.values import Fact, Mode, Scope, Status
 from thalweg.memory.base import Operation
 from thalweg.memory.clock import new_fact_id, utc_now
 from thalweg.memory.deciding import Known
@@ -50,46 +65,6 @@ memory = typer.Typer(
     help="See what is remembered across threads, and why; change it, take it along, forget it. "
     "A fact is named by its id, a change by its number in `thalweg memory history`.",
 )
-
-Id = Annotated[str, typer.Argument(metavar="ID", help="Of the fact, as it is listed.")]
-Words = Annotated[
-    list[str], typer.Argument(metavar="WORDS", help="A question or some words, any language.")
-]
-Place = Annotated[
-    str | None,
-    typer.Option(
-        "--db",
-        metavar="ADDRESS",
-        help="The memory: a file or a database. Default: thalweg.db in the folder THALWEG_HOME, "
-        "or in .thalweg here.",
-        show_default=False,
-    ),
-]
-Beside = Annotated[
-    Path | None,
-    typer.Option(
-        "--document",
-        metavar="FILE",
-        help="The document that is kept in step (`storage: json`). Default: memory.json beside "
-        "the memory, where there is one.",
-        show_default=False,
-    ),
-]
-Owner = Annotated[str, typer.Option(metavar="NAME", help="Whose memory.")]
-Agent = Annotated[
-    str, typer.Option(metavar="NAME", help="Of an agent with a memory of its own for the owner.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with everything.")]
-Dry = Annotated[bool, typer.Option("--dry-run", help="Change nothing; tell what would.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-AsOf = Annotated[
-    str, typer.Option(metavar="TIME", help="What held then, such as 2025-03-01; now otherwise.")
-]
-Kind = Annotated[
-    str | None,
-    typer.Option("--category", metavar="NAME", help=f"One of {', '.join(get_args(Category))}."),
-]
-Sure = Annotated[float | None, typer.Option("--confidence", metavar="X", help="From 0 to 1.")]
 
 
 @memory.command(short_help="Show what is remembered, or one fact with its evidence.")
@@ -111,7 +86,7 @@ def show(
     with opened(db, owner, agent, document) as mine:
         if name:
             fact = mine.fact(name)
-            _show(tell_whole_fact(fact), plain_fact(fact), as_json=as_json)
+            tell(tell_whole_fact(fact), plain_fact(fact), as_json=as_json)
             return
         profile = mine.profile()
         statuses: tuple[Status, ...] = get_args(Status) if everything else ("active",)
@@ -120,7 +95,7 @@ def show(
     if not as_json and not facts and not profile.sections:
         sys.stderr.write("Nothing is remembered here.\n")
         return
-    _show(tell_memory(profile, facts), plain, as_json=as_json)
+    tell(tell_memory(profile, facts), plain, as_json=as_json)
 
 
 @memory.command(short_help="Find what answers a question.")
@@ -140,7 +115,7 @@ def search(
     if not as_json and not found.items:
         sys.stderr.write("Nothing that is remembered has to do with it.\n")
         return
-    _show(tell_recalled(found), plain_recalled(found), as_json=as_json)
+    tell(tell_recalled(found), plain_recalled(found), as_json=as_json)
 
 
 @memory.command(short_help="Tell why something is recalled, or is not.")
@@ -157,7 +132,7 @@ def explain(
     """Tell of all that was looked at for a question why it is recalled or is not, best first."""
     with opened(db, owner, agent, document) as mine:
         found = mine.explain(" ".join(words), as_of=as_of)
-    _show(tell_explained(found), plain_recalled(found), as_json=as_json)
+    tell(tell_explained(found), plain_recalled(found), as_json=as_json)
 
 
 @memory.command(short_help="Remember something.")
@@ -181,11 +156,11 @@ def add(
     with opened(db, owner, agent, document, makes=True) as mine:
         fact = mine.remember(
             content,
-            category=_category(category) or "knowledge",
-            confidence=1.0 if confidence is None else _share(confidence),
+            category=category_of(category) or "knowledge",
+            confidence=1.0 if confidence is None else share_of(confidence),
             protected=protected,
         )
-    _show(tell_fact(fact), plain_fact(fact), as_json=as_json)
+    tell(tell_fact(fact), plain_fact(fact), as_json=as_json)
 
 
 @memory.command(short_help="Change a fact.")
@@ -213,11 +188,11 @@ def edit(
         fact = mine.edit(
             name,
             content=content,
-            category=_category(category),
-            confidence=None if confidence is None else _share(confidence),
+            category=category_of(category),
+            confidence=None if confidence is None else share_of(confidence),
             protected=protected,
         )
-    _show(tell_fact(fact), plain_fact(fact), as_json=as_json)
+    tell(tell_fact(fact), plain_fact(fact), as_json=as_json)
 
 
 @memory.command(short_help="Take facts out; undo brings them back.")
@@ -281,14 +256,14 @@ def forget(
         )
         receipt = erase(dry_run=True)
         if not as_json:
-            _print(tell_receipt(receipt, _named(mine, receipt.facts)))
+            print_lines(tell_receipt(receipt, _named(mine, receipt.facts)))
         if not dry_run:
             _ask("Forget all this for good?", "to forget for good", yes=yes)
             receipt = erase()
             if not as_json:
-                _print(tell_receipt(receipt))
+                print_lines(tell_receipt(receipt))
     if as_json:
-        _print_json(plain_receipt(receipt))
+        print_json(plain_receipt(receipt))
 
 
 @memory.command("export", short_help="Write the memory as a document.")
@@ -389,7 +364,7 @@ def history(
     with opened(db, owner, agent, document) as mine:
         done = mine.history(name, limit=limit)
     plain = {"operations": [plain_operation(one) for one in done]}
-    _show(tell_operations(done), plain, as_json=as_json)
+    tell(tell_operations(done), plain, as_json=as_json)
 
 
 @memory.command(short_help="See what waits for your word, and decide on it.")
@@ -418,7 +393,7 @@ def review(
         sys.stderr.write("Nothing waits for your word.\n")
         return
     plain = {"facts": [plain_fact(fact) for fact in waiting]}
-    _show((line for fact in waiting for line in tell_whole_fact(fact)), plain, as_json=as_json)
+    tell((line for fact in waiting for line in tell_whole_fact(fact)), plain, as_json=as_json)
 
 
 @memory.command(short_help="Undo a change.")
@@ -447,7 +422,7 @@ def undo(
         number = _newest(mine) if operation is None else operation
         done = mine.restore(number - 1) if later else [mine.undo(number)]
     plain = {"operations": [plain_operation(one) for one in done]}
-    _show(tell_operations(done), plain, as_json=as_json)
+    tell(tell_operations(done), plain, as_json=as_json)
 
 
 @memory.command(short_help="Take in what was edited in memory.json.")
@@ -469,7 +444,7 @@ def reload(
     if done is None and not as_json:
         sys.stderr.write("Nothing was edited since.\n")
         return
-    _show(tell_operations([done] if done else []), plain, as_json=as_json)
+    tell(tell_operations([done] if done else []), plain, as_json=as_json)
 
 
 @memory.command(short_help="Learn from the threads that are due.")
@@ -493,11 +468,11 @@ def learn(
         reports = learn_due(store, asked, wait=wait)
         due = store.next_due()
     if as_json:
-        _print_json({"jobs": reports.events, "next_due": due})
+        print_json({"jobs": reports.events, "next_due": due})
         return
-    _print(reports.sentences)
+    print_lines(reports.sentences)
     if due is not None:
-        _print([f"The next thread is due at {due}; --wait learns from it, too."])
+        print_lines([f"The next thread is due at {due}; --wait learns from it, too."])
     elif not reports.events:
         sys.stderr.write("Nothing waits to be learned from.\n")
 
@@ -528,7 +503,7 @@ def mode(
                 problem = f"there is no mode {wanted!r}"
                 raise ConfigError("MODE", problem, choices(wanted, [*known]))
             mine.set_mode(thread, known[wanted])
-        _print([mine.store.mode(mine.scope, thread)])
+        print_lines([mine.store.mode(mine.scope, thread)])
 
 
 # -- what commands share ----------------------------------------------------------------
@@ -553,22 +528,6 @@ def _newest(mine: Memory) -> int:
     return done[0].id
 
 
-def _category(name: str | None) -> Category | None:
-    if name is None:
-        return None
-    known: dict[str, Category] = {category: category for category in get_args(Category)}
-    if name not in known:
-        problem = f"there is no category {name!r}"
-        raise ConfigError("--category", problem, choices(name, [*known]))
-    return known[name]
-
-
-def _share(value: float) -> float:
-    if not 0 <= value <= 1:
-        raise ConfigError("--confidence", f"{value:g} is not between 0 and 1", "give such as 0.9")
-    return value
-
-
 def _read(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
@@ -578,11 +537,7 @@ def _read(file: Path) -> str:
 
 def _ask(question: str, purpose: str, *, yes: bool) -> None:
     """Ask whether to go on; end the command where the answer is no."""
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise ConfigError("--yes", "nobody is there to be asked", f"give it {purpose}")
-    if not typer.confirm(question):
+    if not yes and not agrees(question, purpose):
         sys.stderr.write("Nothing was changed.\n")
         raise typer.Exit(2)
 
@@ -599,26 +554,11 @@ def _print_changes(
         changes = planned if dry_run else done.changes if done else ()
         told = [plain_change(change) for change in changes]
         number = done.id if done else None
-        _print_json({"dry_run": dry_run, "operation": number, "changes": told})
+        print_json({"dry_run": dry_run, "operation": number, "changes": told})
     elif dry_run:
-        _print(["Would change:" if planned else "Nothing would change."])
-        _print(tell_change(change, known) for change in planned)
+        print_lines(["Would change:" if planned else "Nothing would change."])
+        print_lines(tell_change(change, known) for change in planned)
     elif done is None:
-        _print(["Nothing changed."])
+        print_lines(["Nothing changed."])
     else:
-        _print(tell_operations([done], known))
-
-
-def _show(lines: Iterable[str], plain: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        _print_json(plain)
-    else:
-        _print(lines)
-
-
-def _print(lines: Iterable[str]) -> None:
-    sys.stdout.writelines(f"{line}\n" for line in lines)
-
-
-def _print_json(value: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(value, indent=1) + "\n")
+        print_lines(tell_operations([done], known))

@@ -1,15 +1,15 @@
 """`thalweg thread`: what a thread was sent, what was done to it, and doing it by hand."""
 
-import json
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from thalweg.archive import Archive, ThreadKey, open_existing, render_passages
+from thalweg.cli.asking import Yes, agrees
 from thalweg.cli.numbers import as_range, bounded
+from thalweg.cli.printing import AsJson, print_json, print_lines, tell
 from thalweg.cli.thread.plain import (
     plain_context,
     plain_done,
@@ -26,7 +26,6 @@ from thalweg.cli.thread.text import (
     tell_turn,
     tell_turns,
 )
-from thalweg.errors import ConfigError
 from thalweg.threads.contexts import context_at
 from thalweg.threads.export import FORMATS, check_format, export, write_to
 from thalweg.threads.finding import find_thread, known_threads
@@ -55,7 +54,6 @@ Place = Annotated[
     ),
 ]
 Owner = Annotated[str, typer.Option(metavar="NAME", help="Whose threads.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with everything.")]
 Turn = Annotated[
     int | None,
     typer.Option(
@@ -78,9 +76,9 @@ def list_threads(*, archive: Place = None, owner: Owner = "local", as_json: AsJs
     with open_existing(archive) as opened:
         known = known_threads(opened, owner)
     if as_json:
-        _print_json({"threads": [plain_thread(one) for one in known]})
+        print_json({"threads": [plain_thread(one) for one in known]})
     elif known:
-        _print(tell_threads(known, None))
+        print_lines(tell_threads(known, None))
     else:
         sys.stderr.write(f"Owner {printable(owner)} has no threads here.\n")
 
@@ -110,19 +108,19 @@ def show(
         if turn is None and not context:
             if as_json:
                 told = [plain_turn(one, saved.lines.get(one.number)) for one in taken]
-                _print_json({"thread": name, "turns": told, **plain_saved(saved)})
+                print_json({"thread": name, "turns": told, **plain_saved(saved)})
             else:
-                _print(tell_turns(taken, None, saved))
+                print_lines(tell_turns(taken, None, saved))
             return
         made = context_at(opened, key, turn)
     shown, saving = taken[made.turn], saved.lines.get(made.turn)
     if as_json:
         sent = plain_context(made) if context else {}
-        _print_json({"thread": name, **plain_turn(shown, saving), **sent})
+        print_json({"thread": name, **plain_turn(shown, saving), **sent})
         return
-    _print(tell_turn(made, shown.usage, None, saving))
+    print_lines(tell_turn(made, shown.usage, None, saving))
     if context:
-        _print(tell_context(made))
+        print_lines(tell_context(made))
 
 
 @thread.command("history", short_help="Print the messages of a thread, word for word.")
@@ -142,9 +140,9 @@ def print_history(
         key = find_thread(opened, owner, name)
         said = history(opened, key, turn, abandoned=abandoned)
     if as_json:
-        _print_json({"thread": name, "messages": [plain_said(one) for one in said]})
+        print_json({"thread": name, "messages": [plain_said(one) for one in said]})
     else:
-        _print(tell_history(said))
+        print_lines(tell_history(said))
 
 
 @thread.command(short_help="Find messages by words.")
@@ -172,9 +170,9 @@ def search(
     if as_json:
         fields = ("position", "speaker", "about", "start", "text")
         passages = [{field: getattr(one, field) for field in fields} for one in found]
-        _print_json({"thread": name, "passages": passages})
+        print_json({"thread": name, "passages": passages})
     elif found:
-        _print([printable(render_passages(found))])
+        print_lines([printable(render_passages(found))])
     else:
         sys.stderr.write("Nothing in this thread has these words.\n")
 
@@ -207,9 +205,9 @@ def read(
         )
     if as_json:
         fields = ("text", "start", "total_chars", "total_lines")
-        _print_json({field: getattr(reading, field) for field in fields})
+        print_json({field: getattr(reading, field) for field in fields})
     else:
-        _print([printable(reading.text)])
+        print_lines([printable(reading.text)])
 
 
 @thread.command("export", short_help="Write a whole thread to a file.")
@@ -325,7 +323,7 @@ def unpin_words(
 def delete(
     name: Id,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     archive: Place = None,
     owner: Owner = "local",
 ) -> None:
@@ -337,26 +335,13 @@ def delete(
             raise typer.Exit(2)
         opened.delete(key)
         freed = opened.prune()
-    _print([f"Deleted; {freed:,} bytes freed."])
+    print_lines([f"Deleted; {freed:,} bytes freed."])
 
 
 def _agrees(opened: Archive, key: ThreadKey) -> bool:
-    if not sys.stdin.isatty():
-        raise ConfigError("--yes", "nobody is there to be asked", "give it to delete the thread")
-    count = opened.length(key)
-    return typer.confirm(f"Delete thread {printable(key.thread)} with {count:,} messages?")
+    question = f"Delete thread {printable(key.thread)} with {opened.length(key):,} messages?"
+    return agrees(question, "to delete the thread")
 
 
 def _print_done(kind: str, done: Done, *, as_json: bool) -> None:
-    if as_json:
-        _print_json(plain_done(done))
-    else:
-        _print([tell_done(kind, done)])
-
-
-def _print(lines: Iterable[str]) -> None:
-    sys.stdout.writelines(f"{line}\n" for line in lines)
-
-
-def _print_json(value: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(value, indent=1) + "\n")
+    tell([tell_done(kind, done)], plain_done(done), as_json=as_json)

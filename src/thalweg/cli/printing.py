@@ -1,0 +1,28 @@
+"""How commands print: lines for people, or JSON."""
+
+import json
+import sys
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with everything.")]
+
+
+def tell(lines: Iterable[str], plain: dict[str, Any], *, as_json: bool) -> None:
+    """Print one of two forms of the same."""
+    if as_json:
+        print_json(plain)
+    else:
+        print_lines(lines)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print for people."""
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Print for programs."""
+    sys.stdout.write(json.dumps(value, indent=1) + "\n")

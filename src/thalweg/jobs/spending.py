@@ -1,0 +1,29 @@
+"""What one answer of a chat model cost, as its provider counts or else as we do."""
+
+from langchain_core.messages import AIMessage
+
+from thalweg.threads.journal import Spent
+from thalweg.tokens import Counter
+
+
+def spent_on(said: AIMessage, words: str, model: str, count: Counter) -> Spent:
+    """Tell what an answer cost.
+
+    Args:
+        said: The answer.
+        words: What it says; they are counted where the provider tells nothing.
+        model: `provider:name` of the model.
+        count: Counts tokens.
+    """
+    usage = said.usage_metadata
+    if usage is None:
+        return Spent(calls=1, output=count(words), model=model)
+    details = usage.get("input_token_details", {})
+    return Spent(
+        calls=1,
+        input=usage["input_tokens"],
+        cached=details.get("cache_read") or 0,
+        written=details.get("cache_creation") or 0,
+        output=usage["output_tokens"],
+        model=model,
+    )
