@@ -16,9 +16,6 @@ from thalweg.memory.selection import heaviest, weights
 from thalweg.memory.vectors import Vectors
 from thalweg.memory.word_rows import LENGTHS, TOTALS, VECTORS, Row, WordRows
 
-FORMAT = 1
-"""Of the tables and of the words: what `item_words` gives is part of the format. An
-index is only taken apart by the words that it was made of; one of another format is made anew."""
 FACTS = 0
 """What stands for the thread of an item that is a fact; threads are numbered from 1."""
 MOST_WORDS = 32

@@ -64,6 +64,8 @@ class Found:
 
 def without(found: Found, numbers: Collection[int]) -> Found:
     """Leave items out of what was found; how rare a word is stays as it was."""
+    if not numbers:
+        return found
     left_out = set(numbers)
     places = {
         word: {number: count for number, count in there.items() if number not in left_out}

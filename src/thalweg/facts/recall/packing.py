@@ -96,6 +96,7 @@ class _Room:
         self._budget = budget
         self._left = budget - count(rendering.opening()) - count(rendering.closing())
         self._days = {""}
+        self._headings: dict[str, int] = {}
         self._told = _Told()
         self._fates: dict[int, Placed] = {}
         self._lines: dict[int, Line] = {}
@@ -127,7 +128,7 @@ class _Room:
             tokens = self._count(shown.text)
             cost = tokens
             if shown.day not in self._days:
-                cost += self._count(rendering.heading(shown.day))
+                cost += self._of_heading(shown.day)
             fate: Fate = "shown" if cost <= min(self._left, share) else "no room"
             gist = _gist(shown)
             if self._told.has(one.item, gist):
@@ -139,6 +140,12 @@ class _Room:
                 self._days.add(shown.day)
                 self._told.add(one.item, gist)
                 self._lines[one.item.number] = shown
+
+    def _of_heading(self, day: str) -> int:
+        """Tell what the heading of a day takes; many lines without room may be of one day."""
+        if (known := self._headings.get(day)) is None:
+            known = self._headings[day] = self._count(rendering.heading(day))
+        return known
 
     def packed(self, ranked: Sequence[Ranked], profile: Profile) -> Packed:
         """Write the block. A counter that is not additive may find it too large: then less."""
