@@ -44,7 +44,7 @@ _AGENT = re.compile(
     re.IGNORECASE,
 )
 _LEAD = (
-    r"(?:(?:please|pls|kindly|just|so|and|then|also|but|or|then|ok(?:ay)?|hey|now|be sure to"
+    r"(?:(?:please|pls|kindly|just|so|and|then|also|but|or|ok(?:ay)?|hey|now|be sure to"
     r"|make sure(?: to| that| you)?|remember to|ensure(?: that)?|note(?: that)?:?|important:?"
     r"|(?:do ?not|don['’]t|never|always|only|immediately|silently|quietly|automatically|first"
     r"|instead|from now on|in future|in the future|whenever [^,]{0,60}|when [^,]{0,60}"

@@ -155,7 +155,7 @@ def _is_cut(short: str, long: str) -> bool:
     if len(short) < _SHORTEST_CUT or not short.isalpha():
         return False
     if long.startswith(short):
-        return len(long) - len(short) <= max(3, len(short) + 3)
+        return len(long) <= 2 * len(short) + 3
     if len(short) == len(long) >= _SHORTEST_ROOT and short[:-1] == long[:-1]:
         return {short[-1], long[-1]} <= set("aeiouу")
     root = min(len(short), len(long)) - 2
