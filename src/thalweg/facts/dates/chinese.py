@@ -9,7 +9,7 @@ from thalweg.facts.dates.spans import Season, Span, Unit, relative
 
 Match = re.Match[str]
 Reader = Callable[[Match, date, bool], Span]
-"""See `when_english.Reader`."""
+"""See `english.Reader`."""
 
 _DIGITS = {
     "〇": 0, "零": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7,
@@ -291,7 +291,7 @@ _HINT = re.compile(
     r"\d|年|月|周|星期|礼拜|天|昨|前|后|今|明|季|春|夏|秋|冬|节|元旦|五一|双十一|平安夜|圣诞|国庆"
 )
 FAMILIES: tuple[tuple[re.Pattern[str], Forms], ...] = ((_HINT, _FORMS),)
-"""See `when_english.FAMILIES`."""
+"""See `english.FAMILIES`."""
 
 
 def told_day(of: date) -> str:

@@ -439,7 +439,7 @@ def written(span: Span, said: date, before: str, after: str) -> str:
         return name
     last_word = re.search(r"(\w+)\s*$", before)
     if last_word and last_word[1].lower() in _PREPOSITIONS:
-        return name.removeprefix("the ") if last_word[1].lower() == "the" else name
+        return name
     text = f"{preposition} {name}"
     return text[0].upper() + text[1:] if not before.strip() else text
 

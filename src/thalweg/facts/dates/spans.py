@@ -11,7 +11,7 @@ Season = Literal["spring", "summer", "autumn", "winter"]
 SEASONS: tuple[Season, ...] = ("spring", "summer", "autumn", "winter")
 _FIRST_OF_SEASON: dict[Season, int] = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
 MONTHS_OF_YEAR = 12
-MONDAY, SATURDAY = 0, 5
+SATURDAY = 5
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from thalweg.facts.gates import moods
 from thalweg.facts.gates.orders import dangerous_order, is_about_answers
 from thalweg.facts.gates.own_words import MARKER
 from thalweg.facts.gates.persons import others
+from thalweg.facts.gates.stretches import stripped
 
 Soundness = Literal["", "doubtful", "unsound"]
 
@@ -83,18 +84,9 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
     for stop in _STOP.finditer(text):
         if stop[0] == "." and _ABBREVIATION.search(text, start, stop.end()):
             continue
-        yield from _stripped(text, start, stop.end())
+        yield from stripped(text, start, stop.end())
         start = stop.end()
-    yield from _stripped(text, start, len(text))
-
-
-def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    inner = text[start:end]
-    if inner.strip():
-        yield (
-            start + len(inner) - len(inner.lstrip()),
-            start + len(inner.rstrip()),
-        )
+    yield from stripped(text, start, len(text))
 
 
 _BREAK = re.compile(
@@ -118,7 +110,7 @@ def _parts(text: str, start: int, end: int, number: int) -> Iterator[Clause]:
     done = start
     for left, right in (*sorted(breaks), (end, end)):
         if left >= done:
-            for a, b in _stripped(text, done, left):
+            for a, b in stripped(text, done, left):
                 yield Clause(text[a:b], a, b, number)
         done = max(done, right)
 

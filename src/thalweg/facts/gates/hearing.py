@@ -99,11 +99,12 @@ def recalled(text: str) -> str:
         'I like Porto. [an instruction was left out here]'
     """
     own = shown(text)
-    ordered = {clause.sentence for clause in clauses(own) if "the agent" in clause.problem}
+    said = clauses(own)
+    ordered = {clause.sentence for clause in said if "the agent" in clause.problem}
     pieces: list[str] = []
     done = 0
     for number in sorted(ordered):
-        inside = [clause for clause in clauses(own) if clause.sentence == number]
+        inside = [clause for clause in said if clause.sentence == number]
         pieces += own[done : inside[0].start], _LEFT_OUT
         done = inside[-1].end
     return "".join((*pieces, own[done:]))

@@ -41,8 +41,6 @@ FIRST_PERSON = _any(
     r"أنا|عندي|\bmình\b|\btôi\b|मैं|मेर[ाीे]|ฉัน|ผม",
 )
 """The speaker speaks of himself. Verbs stand here where a language leaves the pronoun out."""
-DROPS_PRONOUN = re.compile("[\u3040-\u30ff\uac00-\ud7af\u4e00-\u9fff]")
-"""Scripts of languages in which a statement without a subject is about the speaker."""
 
 TRUTH_TAG = _any(
     r"^\s*(?:right|correct|no|huh|eh|yes|(?:is|are|am|do|does|did|have|has|was)(?:n['’]t)? (?:it"

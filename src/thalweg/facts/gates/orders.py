@@ -44,7 +44,7 @@ _AGENT = re.compile(
     re.IGNORECASE,
 )
 _LEAD = (
-    r"(?:(?:please|pls|kindly|just|so|and|then|also|but|or|then|ok(?:ay)?|hey|now|be sure to"
+    r"(?:(?:please|pls|kindly|just|so|and|then|also|but|or|ok(?:ay)?|hey|now|be sure to"
     r"|make sure(?: to| that| you)?|remember to|ensure(?: that)?|note(?: that)?:?|important:?"
     r"|(?:do ?not|don['’]t|never|always|only|immediately|silently|quietly|automatically|first"
     r"|instead|from now on|in future|in the future|whenever [^,]{0,60}|when [^,]{0,60}"
@@ -287,8 +287,7 @@ def _is_order(clause: str) -> bool:
     imperative = imperative or _IMPERATIVE_ZH.search(clause)
     if imperative and not _HABIT.search(clause[: imperative.end()]):
         return True
-    acts = re.search(rf"\b(?:{_ACTS})\b|{_ACTS_ZH}", clause, re.IGNORECASE) is not None
-    if not acts:
+    if not _ACT.search(clause):
         return False
     if _WANTS.search(clause) and (_AGENT.search(clause) or _PASSIVE.search(clause)):
         return True
@@ -296,16 +295,15 @@ def _is_order(clause: str) -> bool:
         return True
     if _YOU_ACT.search(clause) or _TO_BE.search(clause):
         return True
-    return (
-        _AGENT.search(clause) is not None
-        and re.search(
-            r"\b(?:should|must|shall|has to|have to|need to|is to|are to|will|can|may)\b|应该"
-            r"|应当|必须|可以|需要|务必|要",
-            clause,
-            re.IGNORECASE,
-        )
-        is not None
-    )
+    return _AGENT.search(clause) is not None and _MODAL.search(clause) is not None
+
+
+_ACT = re.compile(rf"\b(?:{_ACTS})\b|{_ACTS_ZH}", re.IGNORECASE)
+_MODAL = re.compile(
+    r"\b(?:should|must|shall|has to|have to|need to|is to|are to|will|can|may)\b|应该"
+    r"|应当|必须|可以|需要|务必|要",
+    re.IGNORECASE,
+)
 
 
 def _is_told(clause: str, act: str) -> bool:

@@ -13,7 +13,7 @@ from thalweg.facts.gates.letters import hiding, visible, with_plain_lines
 from thalweg.facts.gates.pasted import find_pasted
 from thalweg.facts.gates.quotations import find_quotations
 from thalweg.facts.gates.secrets import REDACTION
-from thalweg.facts.gates.stretches import TAKEN, Span
+from thalweg.facts.gates.stretches import TAKEN, Span, stripped
 
 MARKER = re.compile(
     r"\[(?:quoted text|pasted text|code|hidden text)(?:, (\d+) characters)?\]|\[…\]"
@@ -81,10 +81,7 @@ def _joined(text: str, spans: Iterable[Span]) -> list[Span]:
 
 def _trimmed(text: str, spans: Iterable[Span]) -> Iterable[Span]:
     for span in spans:
-        inner = text[span.start : span.end]
-        start = span.start + len(inner) - len(inner.lstrip())
-        end = span.start + len(inner.rstrip())
-        if start < end:
+        for start, end in stripped(text, span.start, span.end):
             yield Span(start, end, span.kind)
 
 

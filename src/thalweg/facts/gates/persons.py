@@ -2,6 +2,7 @@
 
 import re
 
+from thalweg.facts.gates.letters import WIDE
 from thalweg.facts.gates.moods import FIRST_PERSON
 
 KIN: tuple[frozenset[str], ...] = tuple(
@@ -89,9 +90,8 @@ KIN: tuple[frozenset[str], ...] = tuple(
     )
 )
 _ALL_KIN = sorted((word for row in KIN for word in row), key=len, reverse=True)
-_IS_WIDE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_SPACED = "|".join(re.escape(word) for word in _ALL_KIN if not _IS_WIDE.match(word))
-_WIDE = "|".join(re.escape(word) for word in _ALL_KIN if _IS_WIDE.match(word) and len(word) > 1)
+_SPACED = "|".join(re.escape(word) for word in _ALL_KIN if not WIDE.match(word))
+_WIDE = "|".join(re.escape(word) for word in _ALL_KIN if WIDE.match(word) and len(word) > 1)
 _WIDE_SHORT = "爸|妈|哥|姐|弟|妹|妻|夫|猫|狗|娃"
 _PERSON = re.compile(
     rf"\b(?:{_SPACED})\b(?!['’]s (?:day|house))|(?:{_WIDE})|(?<=[我她他家的])(?:{_WIDE_SHORT})",

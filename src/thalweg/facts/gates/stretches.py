@@ -36,3 +36,15 @@ def paragraph_end(text: str, start: int) -> int:
     """Find the end of the paragraph that a place is in."""
     end = text.find("\n\n", start)
     return len(text) if end < 0 else end
+
+
+def stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Give a stretch without the space around it; nothing where there is only space.
+
+    Example:
+        >>> [*stripped("a b  c", 1, 5)], [*stripped("a b  c", 3, 5)]
+        ([(2, 3)], [])
+    """
+    inner = text[start:end]
+    if inner.strip():
+        yield start + len(inner) - len(inner.lstrip()), start + len(inner.rstrip())

@@ -7,9 +7,7 @@ stands in a sound clause of the turn, or is one of the few that facts are framed
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
-from thalweg.facts.dates import chinese
 from thalweg.facts.gates import moods
 from thalweg.facts.gates.clauses import Clause, clauses
 from thalweg.facts.gates.framing import (
@@ -17,12 +15,12 @@ from thalweg.facts.gates.framing import (
     ALIKE_WIDE,
     FREE,
     FREE_WIDE,
-    NUMBER_WORDS,
     RELATIVE,
     TIME_NAMES,
     TIME_WIDE,
 )
 from thalweg.facts.gates.letters import WIDE, folded
+from thalweg.facts.gates.numbers import DATE, NUMBER, new_number, numbers
 from thalweg.facts.gates.orders import ADDRESS, is_about_answers
 from thalweg.facts.gates.persons import THE_LISTENER, THE_USER, names
 from thalweg.words import fold
@@ -72,7 +70,7 @@ def brings(content: str, said: Sequence[Clause], said_at: str) -> str:
     """
     text = folded("\n".join(clause.text for clause in said))
     names = (word for word in _missing(content, text) if _is_name(word, content))
-    return _new_address(content, text) or _new_number(content, text, said_at) or next(names, "")
+    return _new_address(content, text) or new_number(content, text, said_at) or next(names, "")
 
 
 def unsaid(content: str, said: Sequence[Clause], said_at: str) -> str:
@@ -87,9 +85,7 @@ def unsaid(content: str, said: Sequence[Clause], said_at: str) -> str:
     """
     text = folded("\n".join(clause.text for clause in said))
     missing = [*_missing(content, text), *_new_runs(content, text)]
-    return (
-        _new_address(content, text) or _new_number(content, text, said_at) or "".join(missing[:1])
-    )
+    return _new_address(content, text) or new_number(content, text, said_at) or "".join(missing[:1])
 
 
 def _missing(content: str, text: str) -> list[str]:
@@ -142,7 +138,7 @@ def _is_said(word: str, vocabulary: frozenset[str], text: str) -> bool:
     root = fold(word)
     if root in vocabulary or (parts and parts <= vocabulary):
         return True
-    if root in TIME_NAMES and (RELATIVE.search(text) or _DATE.search(text)):
+    if root in TIME_NAMES and (RELATIVE.search(text) or DATE.search(text)):
         return True
     alike = ALIKE.get(root)
     if alike and (alike[0] & vocabulary or (alike[1] and alike[1].search(text))):
@@ -155,7 +151,7 @@ def _is_cut(short: str, long: str) -> bool:
     if len(short) < _SHORTEST_CUT or not short.isalpha():
         return False
     if long.startswith(short):
-        return len(long) - len(short) <= max(3, len(short) + 3)
+        return len(long) <= 2 * len(short) + 3
     if len(short) == len(long) >= _SHORTEST_ROOT and short[:-1] == long[:-1]:
         return {short[-1], long[-1]} <= set("aeiouу")
     root = min(len(short), len(long)) - 2
@@ -191,111 +187,6 @@ def _new_address(content: str, text: str) -> str:
     )
 
 
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_DATE = re.compile(
-    r"(?<!\d)\d{4}-\d\d?(?:-\d\d?)?(?!\d)|\b(?:19|20)\d\d\b|\b\d\d? ?(?:\w{3,9}\.? )(?:\d{4})\b"
-    r"|\d{2,4} ?年|\d\d? ?月(?: ?\d\d? ?[日号])?|\d\d?\. ?(?:\d\d?\.|\w{3,9}) ?\d{2,4}"
-    r"|\b\w{3,9} \d\d?(?:st|nd|rd|th)?,? \d{4}\b",
-)
-
-
-def _numbers(text: str) -> set[str]:
-    """List the numbers of a text, also those that are written as words."""
-    found = {number.replace(",", "").rstrip(".") for number in _NUMBER.findall(text)}
-    found |= {part for number in _NUMBER.findall(text) for part in re.split(r"[.,:]", number)}
-    for word in re.findall(r"[^\W\d_]+", text.casefold()):
-        found |= {NUMBER_WORDS[word]} if word in NUMBER_WORDS else set()
-    for hour, minute in _AFTERNOON.findall(text):
-        found |= {str(int(hour) % 12 + 12), minute or "00"}
-    for word in re.findall("[零一二两三四五六七八九十百]+", text):
-        found.add(_chinese_number(word))
-    return found
-
-
-_AFTERNOON = re.compile(r"\b(\d{1,2})(?:[:.](\d\d))? ?p\.?m\b", re.IGNORECASE)
-_DIGITS = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"两": 2}
-
-
-def _chinese_number(word: str) -> str:
-    total, digit = 0, 0
-    for sign in word:
-        if sign in "十百":
-            total += (digit or 1) * (10 if sign == "十" else 100)
-            digit = 0
-        else:
-            digit = _DIGITS[sign]
-    return str(total + digit)
-
-
-_NEAR = timedelta(days=800)
-
-
-def _new_number(content: str, text: str, said_at: str) -> str:
-    """Find a number that was not said; dates may stand for what was said relative to today."""
-    said = _numbers(text) | _years(text, said_at)
-    dated = _dates_near(said_at) if RELATIVE.search(text) else set()
-    dates = [found.span() for found in _DATE.finditer(content)]
-    for found in _NUMBER.finditer(content):
-        number = found[0].replace(",", "").rstrip(".")
-        parts = set(re.split(r"[.,:]", found[0]))
-        in_date = any(start <= found.start() < end for start, end in dates)
-        if number in said or number.lstrip("0") in said or (len(parts) > 1 and parts <= said):
-            continue
-        if in_date and (number.lstrip("0") in dated or number in _today(said_at)):
-            continue
-        if ADDRESS.search(content) and any(
-            place.start() <= found.start() < place.end() for place in ADDRESS.finditer(content)
-        ):
-            continue
-        return found[0]
-    words = re.findall(r"[^\W\d_]+", content)
-    told = (word for word in words if int(NUMBER_WORDS.get(word.casefold(), 0)) > 1)
-    counted = (found[0] for found in _COUNTED.finditer(content) if found[0] not in text)
-    new = [word for word in told if NUMBER_WORDS[word.casefold()] not in said]
-    new += [word for word in counted if _chinese_number(word) not in {*said, "1"}]
-    return "".join(new[:1])
-
-
-_COUNTED = re.compile("[零一二两三四五六七八九十百]+(?=[个只岁次台天人家点块元万千条名位])")
-
-
-def _moment(said_at: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(said_at).astimezone(UTC)
-    except ValueError:
-        return None
-
-
-def _dates_near(said_at: str) -> set[str]:
-    """List years, months and days that words like `yesterday` or `last year` may stand for."""
-    moment = _moment(said_at)
-    if moment is None:
-        return set()
-    years = {str(moment.year + n) for n in range(-60, 11)}
-    return years | {str(n) for n in range(1, 32)}
-
-
-_SHORT_YEAR = re.compile(
-    r"(?<![\d零〇一二三四五六七八九十百])"
-    r"(?:[零〇一二三四五六七八九]{2}|\d\d)(?= ?年(?![级前后]))"
-)
-
-
-def _years(text: str, said_at: str) -> set[str]:
-    """List the years that are written with their last two digits: `零八年`."""
-    moment = _moment(said_at)
-    if moment is None:
-        return set()
-    short = {chinese.number(found.replace("零", "〇")) for found in _SHORT_YEAR.findall(text)}
-    near = (moment.year + 10) % 100
-    return {str((2000 if year <= near else 1900) + year) for year in short}
-
-
-def _today(said_at: str) -> set[str]:
-    moment = _moment(said_at)
-    return {str(moment.year), f"{moment.month:02}", str(moment.month)} if moment else set()
-
-
 def _new_runs(content: str, text: str) -> list[str]:
     """Find stretches of a script without spaces that were not said."""
     for form in (TIME_WIDE, FREE_WIDE):
@@ -318,7 +209,7 @@ def _unsaid(run: str, text: str) -> list[str]:
         "x" if seen or letter in text else letter for seen, letter in zip(covered, run, strict=True)
     )
     strict = "".join("x" if seen else letter for seen, letter in zip(covered, run, strict=True))
-    return [rest for rest in re.findall("[^x]+", marks) if rest] + [
+    return re.findall("[^x]+", marks) + [
         rest for rest in re.findall("[^x]+", strict) if len(rest) > 1
     ]
 
@@ -354,8 +245,8 @@ _BEYOND = re.compile(
 
 def _is_bound(part: Clause, clause: Clause) -> bool:
     """Say whether `never above 18` is told as `at most 18`."""
-    numbers = set(_NUMBER.findall(part.text)) & set(_NUMBER.findall(clause.text))
-    return bool(numbers and _BOUND.search(part.text) and _BEYOND.search(clause.text))
+    shared = set(NUMBER.findall(part.text)) & set(NUMBER.findall(clause.text))
+    return bool(shared and _BOUND.search(part.text) and _BEYOND.search(clause.text))
 
 
 def _is_mere_wish(clause: Clause) -> bool:
@@ -389,13 +280,13 @@ def shares(content: str, said: Sequence[Clause]) -> bool:
 def _shared(part: str, said: str) -> int:
     said = folded(said)
     vocabulary = _words(said)
-    numbers = _numbers(said)
+    told = numbers(said)
     wide = _WIDE.findall(FREE_WIDE.sub(" ", part))
     pairs = {run[i : i + 2] for run in wide for i in range(max(1, len(run) - 1))}
     return (
         sum(_is_said(word, vocabulary, said) for word in _telling(part))
         + sum(pair in said for pair in pairs)
-        + sum(number in numbers for number in _NUMBER.findall(part))
+        + sum(number in told for number in NUMBER.findall(part))
     )
 
 

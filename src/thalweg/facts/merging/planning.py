@@ -4,7 +4,7 @@ Two laws: nothing that was said is lost, and what is trusted less changes nothin
 more.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from thalweg.facts.changes import Change, Put
@@ -176,10 +176,8 @@ def _merged(held: Fact, new: Fact, found: Sequence[tuple[Fact, Comparison]]) -> 
             if what.kind == "update" and fact.status == "active" and fact.id != held.id
             and _said(fact) <= _said(new) and not _guards(fact, new)
         ]  # fmt: skip
-        one = replace(
-            one, supersedes=tuple(dict.fromkeys((*one.supersedes, *(old.id for old in olds))))
-        )
-        yield from (_superseded(old, one, "said again since") for old in olds)
+        one = _superseding(one, olds)
+        yield from (Put(_ended(old, one), "said again since") for old in olds)
     if one != held:
         yield Put(one, "it was said again")
 
@@ -195,13 +193,16 @@ def _quarantined(found: Sequence[tuple[Fact, Comparison]], new: Fact, why: str) 
     yield Put(replace(new, status="quarantined"), f"for review: {why}")
 
 
-def _superseded(old: Fact, by: Fact, why: str) -> Put:
+def _superseding(fact: Fact, olds: Iterable[Fact]) -> Fact:
+    """Add facts to those that a fact replaces."""
+    ids = dict.fromkeys((*fact.supersedes, *(old.id for old in olds)))
+    return replace(fact, supersedes=tuple(ids))
+
+
+def _ended(old: Fact, by: Fact) -> Fact:
     """Let a fact end where the one that replaces it begins, and keep it."""
-    ends = (
-        max(by.valid_from if by.valid_from > old.valid_from else "", old.valid_from)
-        or by.valid_from
-    )
-    return Put(replace(old, status="superseded", superseded_by=by.id, valid_to=ends), why)
+    ends = max(by.valid_from, old.valid_from)
+    return replace(old, status="superseded", superseded_by=by.id, valid_to=ends)
 
 
 def _taken_in(found: Sequence[tuple[Fact, Comparison]], new: Fact) -> Iterator[Put]:
@@ -218,17 +219,13 @@ def _taken_in(found: Sequence[tuple[Fact, Comparison]], new: Fact) -> Iterator[P
     one = new
     if later:
         by = later[0]
-        ends = max(by.valid_from, new.valid_from)
-        one = replace(new, status="superseded", superseded_by=by.id, valid_to=ends)
-        yield Put(replace(by, supersedes=tuple(dict.fromkeys((*by.supersedes, new.id)))),
-                  "something older was learned")  # fmt: skip
+        one = _ended(new, by)
+        yield Put(_superseding(by, [new]), "something older was learned")
     olds = [
         (fact, what) for fact, what in earlier
         if fact.status == "active" or (fact.valid_to > _said(new))
     ]  # fmt: skip
-    one = replace(
-        one, supersedes=tuple(dict.fromkeys((*one.supersedes, *(old.id for old, _ in olds))))
-    )
+    one = _superseding(one, [old for old, _ in olds])
     for old, what in olds:
-        yield _superseded(old, one, what.why)
+        yield Put(_ended(old, one), what.why)
     yield Put(one, "it was said before what is known" if later else "it is new")

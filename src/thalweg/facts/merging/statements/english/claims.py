@@ -36,7 +36,6 @@ def _is_where(value: str) -> bool:
 
 _CHECKS: dict[str, Callable[[str], bool]] = {
     "": bool,
-    "any": bool,
     "job": _is_job,
     "number": lambda value: value.split()[0].replace(".", "").isdigit(),
     "date": lambda value: bool(re.match(r"@(?:\d{4}-)?\d\d-\d\d(?!\S)", value)),
@@ -46,7 +45,6 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "year": lambda value: bool(re.fullmatch(r"(?:19|20)\d\d", value)),
     "place": lambda value: not value[:1].isdigit() and not value.startswith("@"),
     "where": _is_where,
-    "kind": lambda value: value in KIND_OF,
     "phone": lambda value: KIND_OF.get(value.split()[0]) == "phone-model",
     "car": lambda value: any(KIND_OF.get(word) == "car-make" for word in value.split()),
     "scale": lambda value: value in SCALE_OF,

@@ -39,6 +39,7 @@ _NUMBER_WORDS = {
     }.items()
     for word in words.split()
 }  # fmt: skip
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b(?!\s+(?:of|day)\b)")
 _TENS = re.compile(
     r"\b(twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)[- ]"
     r"(one|two|three|four|five|six|seven|eight|nine)\b"
@@ -49,6 +50,7 @@ _ORDINALS = {
         "first second third fourth fifth sixth seventh eighth ninth tenth".split(), 1
     )
 }
+_ORDINAL = re.compile(rf"\b(?:{'|'.join(_ORDINALS)})\b")
 _MONTH = (
     r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -180,12 +182,8 @@ def spelt(content: str) -> str:
     text = re.sub(r"\bthese days\b", "nowadays", text)
     text = _FORMER.sub("formerly ", _TITLE.sub("", text))
     text = _TENS.sub(lambda m: str(int(_NUMBER_WORDS[m[1]]) + int(_NUMBER_WORDS[m[2]])), text)
-    text = re.sub(
-        rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b(?!\s+(?:of|day)\b)",
-        lambda m: _NUMBER_WORDS[m[0]],
-        text,
-    )
-    text = re.sub(rf"\b(?:{'|'.join(_ORDINALS)})\b", lambda m: _ORDINALS[m[0]], text)
+    text = _NUMBER_WORD.sub(lambda m: _NUMBER_WORDS[m[0]], text)
+    text = _ORDINAL.sub(lambda m: _ORDINALS[m[0]], text)
     text = _SWITCHED.sub(lambda m: f"is{' now' if m[1] else ''} {_ON_OFF[m[2]]}", text)
     text = _FREE.sub(r"does not eat \1", text)
     for spelling, spell in _SPELLINGS:

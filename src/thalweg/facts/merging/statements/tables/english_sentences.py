@@ -108,7 +108,7 @@ lead | S be lead by V
 reviewer | P review S
 deployment | S (be )?(deploy|host) (on|to|at|with|by|through|via) V
 deployment | S (deploy|host) W (with|by|through|via|to|on|at) V
-answer language | (always )?(answer|write|speak) (to user )?in V:any
+answer language | (always )?(answer|write|speak) (to user )?in V
 answer language | S (want|like|prefer|would like) answer (to be )?(in|write in) V
 answer length | S (want|like|prefer|would like|ask for) V:scale answer
 answer length | S (want|like|prefer|would like|ask for) answer (to )?(be )?(keep |store )?V:scale
