@@ -21,6 +21,15 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 │   ├── DocumentError           a memory document cannot be read
 │   ├── StaleWriteError         someone else changed the memory first
 │   └── MemoryOffError          memory is off, or may not be written, here
+├── RunError
+│   ├── BusyError               another run of the thread has not ended
+│   ├── NoSuchRunError          no run of this owner has that id
+│   └── ClaimLostError          another process performs the run now
+├── NoSuchThreadError           no thread of this owner has that id
+├── FileError                   a file of a thread cannot be had or taken
+│   ├── NoSuchFileError         there is none
+│   └── UploadRefusedError      its type, its size or its content may not come in
+├── ClientError                 a gateway refused what a client asked, or cannot be reached
 └── ArchiveError
     ├── HandleError             a handle names nothing this reader may read
     ├── RangeError              a handle is good, the range asked of it is not
@@ -397,6 +406,149 @@ class MemoryOffError(MemoryStoreError):
 
     def __str__(self) -> str:
         return f"memory does not take this: {self.where}; {self.mend}"
+
+
+class RunError(ThalwegError):
+    """A run cannot be started, found or gone on with."""
+
+    code = "run"
+
+
+class BusyError(RunError):
+    """Another run of the thread has not ended.
+
+    Attributes:
+        thread: The thread.
+        run: The run under way.
+    """
+
+    code = "run.busy"
+
+    def __init__(self, thread: str, run: str) -> None:
+        super().__init__(thread, run)
+        self.thread = thread
+        self.run = run
+
+    def __str__(self) -> str:
+        return f"run {self.run} of thread {self.thread} has not ended; wait for it or cancel it"
+
+
+class NoSuchRunError(RunError):
+    """No run of this owner has that id.
+
+    Attributes:
+        run: The id that was asked for.
+    """
+
+    code = "run.not_found"
+
+    def __init__(self, run: str) -> None:
+        super().__init__(run)
+        self.run = run
+
+    def __str__(self) -> str:
+        return f"there is no run {self.run!r}"
+
+
+class ClaimLostError(RunError):
+    """Another process performs the run now, or it has ended.
+
+    Attributes:
+        run: The run.
+        attempt: The claim that is void.
+    """
+
+    code = "run.claim_lost"
+
+    def __init__(self, run: str, attempt: int) -> None:
+        super().__init__(run, attempt)
+        self.run = run
+        self.attempt = attempt
+
+    def __str__(self) -> str:
+        return f"claim {self.attempt} on run {self.run} is void: it was claimed again, or has ended"
+
+
+class NoSuchThreadError(ThalwegError):
+    """No thread of this owner has that id.
+
+    Attributes:
+        thread: The id that was asked for.
+    """
+
+    code = "thread.not_found"
+
+    def __init__(self, thread: str) -> None:
+        super().__init__(thread)
+        self.thread = thread
+
+    def __str__(self) -> str:
+        return f"there is no thread {self.thread!r}"
+
+
+class FileError(ThalwegError):
+    """A file of a thread cannot be had or taken."""
+
+    code = "file"
+
+
+class NoSuchFileError(FileError):
+    """The thread has no such file.
+
+    Attributes:
+        path: The path that was asked for.
+    """
+
+    code = "file.not_found"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"there is no file {self.path!r}"
+
+
+class UploadRefusedError(FileError):
+    """A file's type, size or content may not come in.
+
+    Attributes:
+        name: The file, as its sender named it.
+        problem: What is wrong with it, with the numbers.
+        mend: What may come in.
+    """
+
+    code = "file.refused"
+
+    def __init__(self, name: str, problem: str, mend: str) -> None:
+        super().__init__(name, problem, mend)
+        self.name = name
+        self.problem = problem
+        self.mend = mend
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.problem}; {self.mend}"
+
+
+class ClientError(ThalwegError):
+    """A gateway refused what a client asked, or cannot be reached.
+
+    Attributes:
+        status: The HTTP status; 0 where no answer came.
+        problem_code: The gateway's own `code`: `run.busy`, `thread.not_found`.
+        detail: The gateway's sentence.
+    """
+
+    code = "client"
+
+    def __init__(self, status: int, problem_code: str, detail: str) -> None:
+        super().__init__(status, problem_code, detail)
+        self.status = status
+        self.problem_code = problem_code
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return self.detail
 
 
 class ArchiveError(ThalwegError):

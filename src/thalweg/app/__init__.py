@@ -1,0 +1,1 @@
+"""Composition: settings in, running parts out; and what one owner can reach of them."""

@@ -1,0 +1,1 @@
+"""`ThalwegClient`: the same methods in process and over HTTP, sync and async."""

@@ -1,0 +1,1 @@
+"""The gateway: thin HTTP routes over `thalweg.app`."""

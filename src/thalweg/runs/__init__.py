@@ -1,0 +1,1 @@
+"""Runs that outlive the process that performs them, and their journals."""

@@ -1,0 +1,163 @@
+"""What a run is, and what keeps its events: the protocol of every journal.
+
+A run is one answer of an agent to what it was asked. Its journal is append-only: events have
+numbers 1, 2, 3… without a gap, whichever process wrote them. Nothing is shown of a run that is
+not durable in its journal, so a reader that was cut off goes on exactly where it was.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+Status = Literal["queued", "running", "interrupted", "completed", "failed", "cancelled"]
+ENDED: frozenset[Status] = frozenset({"interrupted", "completed", "failed", "cancelled"})
+"""`interrupted`: the run waits for a person's word, which comes as a run of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunKey:
+    """One run of one thread of one owner."""
+
+    owner: str
+    thread: str
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of a journal."""
+
+    seq: int
+    """1 for the first of a run."""
+    type: str
+    """As `thalweg.api.events` names it: `message.delta`, `run.completed`."""
+    data: str
+    """A JSON object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event that has no number yet.
+
+    Attributes:
+        joins: Deltas with one `joins` that wait together become one event: their `data`'s
+            `text` in a row. Empty: it stands alone.
+    """
+
+    type: str
+    data: str
+    joins: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What is known of a run."""
+
+    key: RunKey
+    status: Status
+    request: str
+    """What was asked, a JSON object; the journal does not look into it."""
+    created: datetime
+    started: datetime | None = None
+    ended: datetime | None = None
+    error: str | None = None
+    """A JSON object (a problem), where it failed."""
+    attempt: int = 0
+    """How many processes have claimed it."""
+    last_seq: int = 0
+    cancel_asked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to perform a run. A later claim ends it."""
+
+    key: RunKey
+    attempt: int
+
+
+class Journal(Protocol):
+    """Keeps runs and their events; every implementation passes `thalweg.testing.runs`.
+
+    Raises (all methods):
+        StorageError: The medium failed.
+    """
+
+    async def create(self, key: RunKey, request: str) -> Run:
+        """Note a new run.
+
+        Raises:
+            BusyError: Another run of the thread has not ended.
+            ConflictError: There is a run with that id.
+        """
+        ...
+
+    async def get(self, key: RunKey) -> Run | None:
+        """Give one run; `None` where the owner has none like it."""
+        ...
+
+    async def list(
+        self, owner: str, thread: str | None = None, *, limit: int = 50, before: str | None = None
+    ) -> Sequence[Run]:
+        """Give the newest runs, newest first.
+
+        Args:
+            owner: Whose.
+            thread: Of which thread; of all, when not given.
+            limit: How many at most.
+            before: The run to go on behind.
+        """
+        ...
+
+    async def claim(self, key: RunKey) -> Claim | None:
+        """Take a run to perform it; `None` where it has ended. Earlier claims are void."""
+        ...
+
+    async def append(self, claim: Claim, drafts: Sequence[Draft]) -> int:
+        """Write events durably, in order.
+
+        Returns:
+            The number of the last one.
+
+        Raises:
+            ClaimLostError: Another process has claimed the run, or it has ended.
+        """
+        ...
+
+    async def finish(
+        self, claim: Claim, status: Status, drafts: Sequence[Draft], *, error: str | None = None
+    ) -> None:
+        """Write the last events and the end of a run, both or neither.
+
+        Raises:
+            ClaimLostError: Another process has claimed the run, or it has ended.
+        """
+        ...
+
+    async def read(self, key: RunKey, after: int = 0, limit: int = 1000) -> Sequence[Event]:
+        """Give events behind a number, oldest first."""
+        ...
+
+    def follow(self, key: RunKey, after: int = 0) -> AsyncIterator[Event]:
+        """Give events behind a number as they come, up to the end of the run.
+
+        It works whichever process performs the run.
+        """
+        ...
+
+    async def ask_cancel(self, key: RunKey) -> bool:
+        """Ask whoever performs the run to end it; False where it has ended."""
+        ...
+
+    async def delete(self, owner: str, thread: str) -> int:
+        """Delete the runs of a thread, events and all.
+
+        Raises:
+            BusyError: One of them has not ended.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...

@@ -1,0 +1,1 @@
+"""`config.yaml`: read, checked in words, and frozen."""

@@ -1,0 +1,1 @@
+"""Files that people send: what may come in, and what text is in them."""
