@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from thalweg.archive import home
 from thalweg.errors import ConfigError
 from thalweg.models.providers import PROVIDERS, Provider, ask_for_key, provider
 from thalweg.models.wanted import (
@@ -62,7 +63,7 @@ def make(wanted: Wanted) -> "BaseChatModel":
     if wanted.provider == LOCAL:
         from thalweg.models.local import local_model  # noqa: PLC0415 (needs an extra)
 
-        return local_model(wanted)
+        return local_model(wanted, home())
     if wanted.use:
         model = _of_class(wanted)
     elif wanted.provider == COMPATIBLE and _is_elsewhere(wanted):
