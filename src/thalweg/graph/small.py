@@ -6,9 +6,8 @@ takes a tenth of that, and leaves the rest to the conversation.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from thalweg.context.settings import ContextPolicy
 from thalweg.facts.settings import MemorySettings
@@ -16,7 +15,7 @@ from thalweg.facts.settings import MemorySettings
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import SystemMessage
-    from langchain_core.tools import BaseTool
+    from langchain_core.tools import BaseTool, StructuredTool
     from langgraph.graph.state import CompiledStateGraph
     from langgraph.store.base import BaseStore
     from langgraph.types import Checkpointer
@@ -199,20 +198,27 @@ def _context(
     owner: "Owner",
 ) -> Any:  # noqa: ANN401 (a `ContextMiddleware`, imported when it is made)
     """Make the context engine, with its tool `recall` in few words and no other."""
-    from thalweg.context.plan import RECALL  # noqa: PLC0415 (LangChain takes seconds)
+    from langchain.tools import ToolRuntime  # noqa: PLC0415 (LangChain takes seconds)
+
+    from thalweg.context.plan import RECALL  # noqa: PLC0415
     from thalweg.middleware.context import ContextMiddleware  # noqa: PLC0415
+    from thalweg.middleware.tools import Lenient  # noqa: PLC0415
     from thalweg.prompts import prompt  # noqa: PLC0415
 
     middleware = ContextMiddleware(policy, archive=archive, owner=owner)
-    (recall,) = (tool for tool in middleware.tools if tool.name == RECALL)
-    short = recall.model_copy(
-        update={
-            "description": prompt("small_recall").text,
-            "args_schema": {
-                "type": "object",
-                "properties": {"query": {"type": "string"}, "handle": {"type": "string"}},
-            },
-        }
-    )
-    middleware.tools = [short]
+    (whole,) = (tool for tool in middleware.tools if tool.name == RECALL)
+    read_back = cast("Callable[..., str]", cast("StructuredTool", whole).func)
+
+    def recall(runtime: ToolRuntime[Any, Any], **asked: Any) -> str:  # noqa: ANN401 (a model's)
+        return read_back(runtime=runtime, **asked, max_tokens=window // RECALLED_SHARE)
+
+    texts = {"query": {"type": "string"}, "handle": {"type": "string"}}
+    middleware.tools = [
+        Lenient(
+            func=recall,
+            name=RECALL,
+            description=prompt("small_recall").text,
+            args_schema={"type": "object", "properties": texts},
+        )
+    ]
     return middleware
