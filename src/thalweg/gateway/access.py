@@ -9,6 +9,7 @@ from pydantic import StringConstraints
 from thalweg.api.problems import MEDIA_TYPE
 from thalweg.api.shape import Identifier
 from thalweg.app import App, Tenant
+from thalweg.gateway.door import OWNER
 from thalweg.gateway.metrics import Metrics
 from thalweg.gateway.streams import Streams
 
@@ -29,7 +30,7 @@ async def _gateway(request: Request) -> Gateway:
 
 async def _mine(request: Request) -> Tenant:
     gateway: Gateway = request.app.state.gateway
-    return gateway.app.tenant(request.scope["thalweg.owner"])
+    return gateway.app.tenant(request.scope[OWNER])
 
 
 Shared = Annotated[Gateway, Depends(_gateway)]

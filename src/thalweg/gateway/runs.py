@@ -45,7 +45,9 @@ async def list_runs(
     mine: Mine,
     thread: ThreadId,
     limit: Many = 50,
-    before: Annotated[str | None, Query(max_length=400, description="A run to go on behind.")] = None,
+    before: Annotated[
+        str | None, Query(max_length=400, description="A run to go on behind.")
+    ] = None,
 ) -> Runs:
     """List runs of a thread, newest first."""
     return await mine.runs.list(thread, limit=limit, before=before)

@@ -27,7 +27,9 @@ Before = Annotated[str | None, Query(max_length=400, description="`before` of th
 
 
 @threads.get("", operation_id="list_threads")
-async def list_threads(mine: Mine, limit: Many = 50, before: Before = None, q: Words = "") -> Threads:
+async def list_threads(
+    mine: Mine, limit: Many = 50, before: Before = None, q: Words = ""
+) -> Threads:
     """List threads, the one that was used last first."""
     return await mine.threads.list(limit=limit, before=before, q=q)
 
@@ -85,9 +87,9 @@ async def get_history(
     thread: ThreadId,
     limit: Many = 100,
     before: Number | None = None,
-    abandoned: Annotated[
+    abandoned: Annotated[  # noqa: FBT002 (a query has no positions)
         bool, Query(description="Whether messages that a rewind left behind are told, too.")
-    ] = False,  # noqa: FBT002 (a query has no positions)
+    ] = False,
 ) -> History:
     """Give the newest messages, oldest first; every one is there, compacted or not."""
     return await mine.threads.history(thread, limit=limit, before=before, abandoned=abandoned)
@@ -109,9 +111,7 @@ async def get_context(mine: Mine, thread: ThreadId, turn: Number | None = None) 
     return await mine.threads.context(thread, turn)
 
 
-@threads.post(
-    "/{thread}/compact", operation_id="compact_thread", responses=problems(404, 409, 502)
-)
+@threads.post("/{thread}/compact", operation_id="compact_thread", responses=problems(404, 409, 502))
 async def compact_thread(mine: Mine, thread: ThreadId) -> Done:
     """Compact now what can be; nothing is lost, and it can be undone."""
     return await mine.threads.compact(thread)
