@@ -154,7 +154,7 @@ def frame(numbered: Numbered) -> bytes:
     Example:
         >>> from thalweg.api.events import RunCancelled
         >>> frame(Numbered(seq=7, event=RunCancelled()))
-        b'id: 7\\nevent: run.cancelled\\ndata: {"type":"run.cancelled"}\\n\\n'
+        b'id: 7\nevent: run.cancelled\ndata: {"type":"run.cancelled"}\n\n'
     """
     event = numbered.event
     data = EVENT.dump_json(event)
