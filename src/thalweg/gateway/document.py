@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from thalweg.api.events import EVENT
 from thalweg.api.problems import MEDIA_TYPE, Problem
 from thalweg.gateway.access import WHY
 
@@ -38,6 +39,8 @@ _BEARER = {
     "description": "A key of `gateway.keys`, or a token of the provider in `gateway.oidc`.",
 }
 _KEY = {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same key."}
+_SCHEMA = "#/components/schemas/{model}"
+_EVENT = "What the `data` of a run's server-sent events is; `event` is its `type`."
 _EVERYWHERE = (422, 500, 503)
 _WITH_A_BODY = (400, 408, 413, 415)
 _LOCKED = (401,)
@@ -73,9 +76,11 @@ def _document(application: FastAPI, *, locked: bool) -> dict[str, Any]:
     schemas = document["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
-    problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    problem = Problem.model_json_schema(mode="serialization", ref_template=_SCHEMA)
     schemas |= problem.pop("$defs")
     schemas["Problem"] = problem
+    event = EVENT.json_schema(mode="serialization", ref_template=_SCHEMA)
+    schemas |= event.pop("$defs") | {"Event": event | {"description": _EVENT}}
     if locked:
         document["components"]["securitySchemes"] = {"bearer": _BEARER, "key": _KEY}
     for path, operation in _operations(document):
@@ -91,6 +96,8 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
 
 def _complete(operation: dict[str, Any], *, locked: bool) -> None:
     """Add the errors that every route may answer, and who may call it."""
+    first, _, rest = operation["description"].partition("\n")
+    operation["summary"], operation["description"] = first.removesuffix("."), rest.strip()
     statuses = [*_EVERYWHERE, 403]
     if "requestBody" in operation:
         statuses += _WITH_A_BODY
