@@ -1,5 +1,6 @@
 """The OpenAPI document: what FastAPI makes of the routes, with errors, security and words."""
 
+import re
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import Any
@@ -96,8 +97,7 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
 
 def _complete(operation: dict[str, Any], *, locked: bool) -> None:
     """Add the errors that every route may answer, and who may call it."""
-    first, _, rest = operation["description"].partition("\n")
-    operation["summary"], operation["description"] = first.removesuffix("."), rest.strip()
+    operation["summary"], operation["description"] = _headed(operation["description"])
     statuses = [*_EVERYWHERE, 403]
     if "requestBody" in operation:
         statuses += _WITH_A_BODY
@@ -114,3 +114,16 @@ def _complete(operation: dict[str, Any], *, locked: bool) -> None:
             "content": {MEDIA_TYPE: {"schema": schema}},
         }
     operation["responses"] = dict(sorted(responses.items()))
+
+
+def _headed(words: str) -> tuple[str, str]:
+    """Part a docstring in a heading and what else is said.
+
+    Example:
+        >>> _headed("Give it; all of it. Twice.")
+        ('Give it', 'All of it. Twice.')
+    """
+    first, _, more = words.partition("\n")
+    heading, rest, *_ = *re.split(r"[.;] ", first, maxsplit=1), ""
+    rest = f"{rest[:1].upper()}{rest[1:]}"
+    return heading.removesuffix("."), f"{rest}\n{more}".strip()

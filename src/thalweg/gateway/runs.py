@@ -24,8 +24,8 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": (
             "The run's events as they come: `id` is the event's number in the run, `event` its "
-            "type, `data` the JSON of an `Event`. After the event that ends the run the stream closes. One "
-            "that breaks off before is gone on with by `Last-Event-ID`."
+            "type, `data` the JSON of an `Event`. After the event that ends the run the stream "
+            "closes. One that breaks off before is gone on with by `Last-Event-ID`."
         ),
         "content": {
             "text/event-stream": {
