@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 
@@ -47,9 +48,10 @@ class TickingModel(BaseChatModel):
         for _ in range(self.ticks):
             await asyncio.sleep(1 / self.rate)
             said = f"{time.time_ns()} "
-            chunk = ChatGenerationChunk(message=AIMessageChunk(said))
+            chunk = ChatGenerationChunk(message=AIMessageChunk(content=said))
             if run_manager is not None:
                 await run_manager.on_llm_new_token(said, chunk=chunk)
             yield chunk
-        usage = {"input_tokens": 10, "output_tokens": self.ticks, "total_tokens": 10 + self.ticks}
-        yield ChatGenerationChunk(message=AIMessageChunk("", usage_metadata=usage))
+        total = 10 + self.ticks
+        usage = UsageMetadata(input_tokens=10, output_tokens=self.ticks, total_tokens=total)
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=usage))
