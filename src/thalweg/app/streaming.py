@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langgraph.types import StreamMode
 
 from thalweg.api.events import (
     EVENT,
@@ -37,7 +38,7 @@ from thalweg.app.spending import added, spent_in
 from thalweg.runs.base import Event as Line
 from thalweg.threads.journal import Spent
 
-MODES = ("messages", "updates", "custom", "tasks")
+MODES: list[StreamMode] = ["messages", "updates", "custom", "tasks"]
 """What has to be streamed, subgraphs too."""
 SHOWN_CHARS = 4_000
 """Of a tool's answer that its event has; the whole is in the history."""
