@@ -53,11 +53,14 @@ def checked(root: Node) -> tuple[Settings | None, tuple[SettingsError, ...]]:
         else:
             return _with_unset(settings, root), tuple(problems)
         before = root
-        # Where a contradiction was cut out, the default may contradict what is left.
+        # Where something was cut out, the default may be no better, or contradict what is left.
+        told = {(each.key, each.problem) for each in problems}
         problems += [
             each.problem
             for each in found
-            if not each.is_silent and each.problem.key not in contradicted
+            if not each.is_silent
+            and each.problem.key not in contradicted
+            and (each.problem.key, each.problem.problem) not in told
         ]
         contradicted |= {each.problem.key for each in found if each.is_contradiction}
         for path in sorted({each.cut for each in found if each.cut}, key=_from_the_end):
