@@ -64,51 +64,94 @@ SENTENCES = [
     ),
     (
         "memory:\n  max_facts: 1\n  max_facts: 2",
-        ("3: memory.max_facts: 'max_facts' is here a second time; keep the one or the other; "
-        "the first is in line 2"),
+        (
+            "3: memory.max_facts: 'max_facts' is here a second time; keep the one or the other; "
+            "the first is in line 2"
+        ),
     ),
     ("? [a]\n: b", "1: a key is no text; write keys as plain words"),
-    ("agent: !!python/name:os.system x", ("1: agent: a tag means nothing here; leave it out, or put "
-     "a text that begins with ! in quotes")),
+    (
+        "agent: !!python/name:os.system x",
+        (
+            "1: agent: a tag means nothing here; leave it out, or put "
+            "a text that begins with ! in quotes"
+        ),
+    ),
     ("agent:\n  <<: 3", "2: agent.<<: `<<` takes keys and values; name an anchor of some"),
     # values
     ("agent: 3", "1: agent: '3' cannot be used; it should be keys and values"),
-    ("gateway: {port: 99999}", ("1: gateway.port: '99999' cannot be used; it should be less than or "
-     "equal to 65535")),
-    ("agent: {profile: big}", ("1: agent.profile: 'big' cannot be used; it should be 'auto', 'full' "
-     "or 'small'")),
+    (
+        "gateway: {port: 99999}",
+        ("1: gateway.port: '99999' cannot be used; it should be less than or equal to 65535"),
+    ),
+    (
+        "agent: {profile: big}",
+        ("1: agent.profile: 'big' cannot be used; it should be 'auto', 'full' or 'small'"),
+    ),
     ("models: [{provider: openai}]", "1: models[0].name: it is missing; add it"),
-    ("models: [{name: a, use: foo}]", ("1: models[0].use: 'foo' names nothing to import; write "
-     "module:attribute, such as json:dumps")),
+    (
+        "models: [{name: a, use: foo}]",
+        (
+            "1: models[0].use: 'foo' names nothing to import; write "
+            "module:attribute, such as json:dumps"
+        ),
+    ),
     ("tools: [{name: a}]", "1: tools[0].use: it is missing; add it"),
-    ("storage: {url: 'mysql://h/d'}", ("1: storage.url: it is no address of a PostgreSQL server; "
-     "write postgresql://user:password@host/name, or null for SQLite in storage.home")),
+    (
+        "storage: {url: 'mysql://h/d'}",
+        (
+            "1: storage.url: it is no address of a PostgreSQL server; "
+            "write postgresql://user:password@host/name, or null for SQLite in storage.home"
+        ),
+    ),
     ("models: [{name: a, api_key: 123}]", "1: models[0].api_key: it is no text; put it in quotes"),
-    ("models: [{name: a, api_key: ' '}]", ("1: models[0].api_key: it is empty; write it, or a "
-     "variable such as $MY_KEY")),
-    ("models: [{name: a, api_key: '********'}]", ("1: models[0].api_key: it is the mask that is "
-     "shown in place of a secret; write the secret itself")),
-    ("summarization: {trigger: {type: fraction, value: 80}}", ("1: summarization.trigger: a "
-     "fraction of 80 is outside 0..1; write 0.8 for 80 %")),
-    ("subagents: {agents: {reader: {description: ' '}}}", ("1: subagents.agents.reader.description: "
-     "subagent 'reader' has no description; say when the agent is to ask it")),
-    ("mcp_servers: {a: {}}", ("1: mcp_servers.a: it has neither a command nor an address; "
-     "write command: or url:")),
+    (
+        "models: [{name: a, api_key: ' '}]",
+        ("1: models[0].api_key: it is empty; write it, or a variable such as $MY_KEY"),
+    ),
+    (
+        "models: [{name: a, api_key: '********'}]",
+        (
+            "1: models[0].api_key: it is the mask that is "
+            "shown in place of a secret; write the secret itself"
+        ),
+    ),
+    (
+        "summarization: {trigger: {type: fraction, value: 80}}",
+        ("1: summarization.trigger: a fraction of 80 is outside 0..1; write 0.8 for 80 %"),
+    ),
+    (
+        "subagents: {agents: {reader: {description: ' '}}}",
+        (
+            "1: subagents.agents.reader.description: "
+            "subagent 'reader' has no description; say when the agent is to ask it"
+        ),
+    ),
+    (
+        "mcp_servers: {a: {}}",
+        ("1: mcp_servers.a: it has neither a command nor an address; write command: or url:"),
+    ),
     # contradictions
     (
         "summarization:\n  trigger: {type: messages, value: 5}\n  keep: {type: messages, value: 9}",
-        ("3: summarization.keep: 9 messages to keep is not less than the trigger's 5 "
-        "(summarization.trigger is in line 2); keep less than 5, or raise the trigger"),
+        (
+            "3: summarization.keep: 9 messages to keep is not less than the trigger's 5 "
+            "(summarization.trigger is in line 2); keep less than 5, or raise the trigger"
+        ),
     ),
     (
         "summarization:\n  trigger: {type: messages, value: 5}",
-        ("1: summarization.keep: 20 messages to keep is not less than the trigger's 5 "
-        "(summarization.trigger is in line 2); keep less than 5, or raise the trigger"),
+        (
+            "1: summarization.keep: 20 messages to keep is not less than the trigger's 5 "
+            "(summarization.trigger is in line 2); keep less than 5, or raise the trigger"
+        ),
     ),
     (
         "summarization:\n  window: 5000\n  max_output: 4999",
-        ("2: summarization.window: 5000 less 4999 for the answer leaves 1 tokens "
-        "(summarization.max_output is in line 3); leave 1000 at least"),
+        (
+            "2: summarization.window: 5000 less 4999 for the answer leaves 1 tokens "
+            "(summarization.max_output is in line 3); leave 1000 at least"
+        ),
     ),
     (
         "offload: {result_tokens: 3}\nsummarization:\n  offload: {result_tokens: 4}",
@@ -120,23 +163,31 @@ SENTENCES = [
     ),
     (
         "models:\n- name: a\n  window: 10\n  max_output: 10",
-        ("4: models[0].max_output: an answer of 10 tokens fills the window of 10 (models[0].window "
-        "is in line 3); write less than 10, or a larger window"),
+        (
+            "4: models[0].max_output: an answer of 10 tokens fills the window of 10 (models[0].window "
+            "is in line 3); write less than 10, or a larger window"
+        ),
     ),
     (
         "models:\n- name: a\n  max_tokens: 10\n  max_output: 11",
-        ("3: models[0].max_tokens: it is 10 and max_output in line 4 is 11; leave one of the two "
-        "out"),
+        (
+            "3: models[0].max_tokens: it is 10 and max_output in line 4 is 11; leave one of the two "
+            "out"
+        ),
     ),
     (
         "models:\n- name: a\n  provider: openai\n  use: x:Y",
-        ("4: models[0].use: it is made by x:Y and by the provider openai (models[0].provider is in "
-        "line 3); leave one out"),
+        (
+            "4: models[0].use: it is made by x:Y and by the provider openai (models[0].provider is in "
+            "line 3); leave one out"
+        ),
     ),
     (
         "models:\n- name: a\n- name: b\n- name: a",
-        ("4: models[2].name: the name 'a' is that of models[0].name in line 2; give each a name of "
-        "its own"),
+        (
+            "4: models[2].name: the name 'a' is that of models[0].name in line 2; give each a name of "
+            "its own"
+        ),
     ),
     (
         "models:\n- name: gpt\nagent:\n  model: gtp",
@@ -144,44 +195,60 @@ SENTENCES = [
     ),
     (
         "memory: {model_name: mini}",
-        ("1: memory.model_name: there is no model 'mini' in models:; add it to models:, or write "
-        "provider:model, such as openai:mini"),
+        (
+            "1: memory.model_name: there is no model 'mini' in models:; add it to models:, or write "
+            "provider:model, such as openai:mini"
+        ),
     ),
     (
         "models: [{name: a}]\nsubagents:\n  agents:\n  - {name: r, description: d, model: zz}",
-        ("4: subagents.agents[0].model: there is no model 'zz' in models:; use a; or add it to "
-        "models:, or write provider:model, such as openai:zz"),
+        (
+            "4: subagents.agents[0].model: there is no model 'zz' in models:; use a; or add it to "
+            "models:, or write provider:model, such as openai:zz"
+        ),
     ),
     (
         "gateway:\n  host: 0.0.0.0",
-        ("2: gateway.host: other machines reach 0.0.0.0, and nobody has to say who they are; add "
-        "gateway.keys or gateway.oidc, or use 127.0.0.1"),
+        (
+            "2: gateway.host: other machines reach 0.0.0.0, and nobody has to say who they are; add "
+            "gateway.keys or gateway.oidc, or use 127.0.0.1"
+        ),
     ),
     (
         "gateway:\n  keys:\n  - {key: abc, owner: a}\n  - {key: abc, owner: b}",
-        ("4: gateway.keys[1].key: it is the key of gateway.keys[0].key in line 3, too; give each "
-        "owner a key of their own"),
+        (
+            "4: gateway.keys[1].key: it is the key of gateway.keys[0].key in line 3, too; give each "
+            "owner a key of their own"
+        ),
     ),
     (
         "mcp_servers:\n  a:\n    command: x\n    url: http://y",
-        ("4: mcp_servers.a.url: it has a command and an address (mcp_servers.a.command is in line "
-        "3); leave one out"),
+        (
+            "4: mcp_servers.a.url: it has a command and an address (mcp_servers.a.command is in line "
+            "3); leave one out"
+        ),
     ),
     (
         "mcp_servers:\n  a:\n    command: x\n    transport: sse",
-        ("4: mcp_servers.a.transport: sse does not reach a command (mcp_servers.a.command is in "
-        "line 3); use stdio, or url:"),
+        (
+            "4: mcp_servers.a.transport: sse does not reach a command (mcp_servers.a.command is in "
+            "line 3); use stdio, or url:"
+        ),
     ),
     (
         "mcp_servers:\n  a:\n    url: http://y\n    transport: stdio",
-        ("4: mcp_servers.a.transport: stdio does not reach an address (mcp_servers.a.url is in line "
-        "3); use streamable_http, sse, websocket"),
+        (
+            "4: mcp_servers.a.transport: stdio does not reach an address (mcp_servers.a.url is in line "
+            "3); use streamable_http, sse, websocket"
+        ),
     ),
     # variables
     (
         "agent:\n  system_prompt: Hello $NOBODY",
-        ("2: agent.system_prompt: the variable NOBODY is not set; set it, or write "
-        "${NOBODY:-default}"),
+        (
+            "2: agent.system_prompt: the variable NOBODY is not set; set it, or write "
+            "${NOBODY:-default}"
+        ),
     ),
     (
         "gateway: {keys: [{key: $MY_KEY, owner: a}]}",
@@ -193,10 +260,12 @@ SENTENCES = [
     ),
     (
         "agent: {system_prompt: 'a ${b c} d'}",
-        ("1: agent.system_prompt: '${b c}' is no variable; write ${NAME} or ${NAME:-default}, and "
-        "$$ for a dollar"),
+        (
+            "1: agent.system_prompt: '${b c}' is no variable; write ${NAME} or ${NAME:-default}, and "
+            "$$ for a dollar"
+        ),
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "told"), SENTENCES)

@@ -72,7 +72,7 @@ def test_the_home_is_that_of_the_variable_unless_the_file_names_one() -> None:
 def test_settings_do_not_change() -> None:
     settings = Settings(models=(ModelSettings(name="a", options={"stop": ["x"]}),))
     with pytest.raises(ValidationError):
-        settings.memory = settings.memory  # type: ignore[misc]
+        settings.memory = settings.memory
     with pytest.raises(TypeError, match="settings do not change"):
         settings.models[0].options["stop"] = 1  # type: ignore[index]
     with pytest.raises(TypeError, match="settings do not change"):
