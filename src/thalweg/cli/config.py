@@ -144,7 +144,8 @@ def _not_installed(root: "Node") -> Iterator[_Told]:
             use = each.keys.get("use")
             package = str(use.value).partition(":")[0].partition(".")[0] if use is not None else ""
             if use is not None and package.isidentifier() and find_spec(package) is None:
-                told = f"there is no package {package!r} here; install it before you use it"
+                named = repr(use.written if use.variables else package)
+                told = f"there is no package {named} here; install it before you use it"
                 yield str(use.place), f"{use.place.key}: {told}"
 
 

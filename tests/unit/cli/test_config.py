@@ -68,8 +68,10 @@ def test_everything_wrong_has_a_line_and_ends_with_1() -> None:
     ended = run("check")
     assert ended.exit_code == 1
     assert ended.stdout.splitlines() == [
-        ("config.yaml:1: error: models[0].windw: there is no setting 'windw'; "
-        "did you mean 'window'?"),
+        (
+            "config.yaml:1: error: models[0].windw: there is no setting 'windw'; "
+            "did you mean 'window'?"
+        ),
         "config.yaml:2: error: memry: there is no setting 'memry'; did you mean 'memory'?",
         "config.yaml:3: note: title has no effect here",
         "config.yaml: 2 errors",
@@ -102,8 +104,10 @@ def test_a_variable_is_missed_where_it_is_used_and_warned_of_where_it_may_be() -
     assert ended.exit_code == 1
     assert ended.stdout.splitlines()[:2] == [
         "config.yaml:2: error: models[0].api_key: the variable MY_KEY is not set; set it",
-        ("config.yaml:3: warning: models[1].api_key: the variable NO_KEY is not set; set it before "
-        "you use it"),
+        (
+            "config.yaml:3: warning: models[1].api_key: the variable NO_KEY is not set; set it before "
+            "you use it"
+        ),
     ]
 
 

@@ -164,28 +164,32 @@ SENTENCES = [
     (
         "models:\n- name: a\n  window: 10\n  max_output: 10",
         (
-            "4: models[0].max_output: an answer of 10 tokens fills the window of 10 (models[0].window "
+            "4: models[0].max_output: an answer of 10 tokens fills the window of 10 "
+            "(models[0].window "
             "is in line 3); write less than 10, or a larger window"
         ),
     ),
     (
         "models:\n- name: a\n  max_tokens: 10\n  max_output: 11",
         (
-            "3: models[0].max_tokens: it is 10 and max_output in line 4 is 11; leave one of the two "
+            "3: models[0].max_tokens: it is 10 and max_output in line 4 is 11; leave one "
+            "of the two "
             "out"
         ),
     ),
     (
         "models:\n- name: a\n  provider: openai\n  use: x:Y",
         (
-            "4: models[0].use: it is made by x:Y and by the provider openai (models[0].provider is in "
+            "4: models[0].use: it is made by x:Y and by the provider openai "
+            "(models[0].provider is in "
             "line 3); leave one out"
         ),
     ),
     (
         "models:\n- name: a\n- name: b\n- name: a",
         (
-            "4: models[2].name: the name 'a' is that of models[0].name in line 2; give each a name of "
+            "4: models[2].name: the name 'a' is that of models[0].name in line 2; give "
+            "each a name of "
             "its own"
         ),
     ),
@@ -196,7 +200,8 @@ SENTENCES = [
     (
         "memory: {model_name: mini}",
         (
-            "1: memory.model_name: there is no model 'mini' in models:; add it to models:, or write "
+            "1: memory.model_name: there is no model 'mini' in models:; add it to models:, "
+            "or write "
             "provider:model, such as openai:mini"
         ),
     ),
@@ -210,21 +215,24 @@ SENTENCES = [
     (
         "gateway:\n  host: 0.0.0.0",
         (
-            "2: gateway.host: other machines reach 0.0.0.0, and nobody has to say who they are; add "
+            "2: gateway.host: other machines reach 0.0.0.0, and nobody has to say who they "
+            "are; add "
             "gateway.keys or gateway.oidc, or use 127.0.0.1"
         ),
     ),
     (
         "gateway:\n  keys:\n  - {key: abc, owner: a}\n  - {key: abc, owner: b}",
         (
-            "4: gateway.keys[1].key: it is the key of gateway.keys[0].key in line 3, too; give each "
+            "4: gateway.keys[1].key: it is the key of gateway.keys[0].key in line 3, too; "
+            "give each "
             "owner a key of their own"
         ),
     ),
     (
         "mcp_servers:\n  a:\n    command: x\n    url: http://y",
         (
-            "4: mcp_servers.a.url: it has a command and an address (mcp_servers.a.command is in line "
+            "4: mcp_servers.a.url: it has a command and an address (mcp_servers.a.command "
+            "is in line "
             "3); leave one out"
         ),
     ),
@@ -238,7 +246,8 @@ SENTENCES = [
     (
         "mcp_servers:\n  a:\n    url: http://y\n    transport: stdio",
         (
-            "4: mcp_servers.a.transport: stdio does not reach an address (mcp_servers.a.url is in line "
+            "4: mcp_servers.a.transport: stdio does not reach an address "
+            "(mcp_servers.a.url is in line "
             "3); use streamable_http, sse, websocket"
         ),
     ),
@@ -261,7 +270,8 @@ SENTENCES = [
     (
         "agent: {system_prompt: 'a ${b c} d'}",
         (
-            "1: agent.system_prompt: '${b c}' is no variable; write ${NAME} or ${NAME:-default}, and "
+            "1: agent.system_prompt: '${b c}' is no variable; write ${NAME} or "
+            "${NAME:-default}, and "
             "$$ for a dollar"
         ),
     ),

@@ -105,7 +105,7 @@ def test_what_only_a_restart_brings_is_kept_and_named(path: Path) -> None:
 
     path.write_text("gateway: {max_streams: 3}\nmemory: {max_facts: 1}", encoding="utf-8")
     assert file.reload_if_changed() is None
-    assert file.waiting == ()
+    assert not file.waiting
 
 
 def test_the_last_key_of_a_gateway_that_strangers_reach_stays(path: Path) -> None:
