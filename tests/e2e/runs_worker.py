@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -161,6 +161,25 @@ async def open_saver(address: str) -> AsyncIterator[BaseCheckpointSaver[Any]]:
     made = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
     async with AsyncConnectionPool(address, kwargs=made, max_size=6, open=False) as pool:
         yield AsyncPostgresSaver(pool)  # type: ignore[arg-type]  # its type is of one row factory
+
+
+async def set_up(address: str) -> None:
+    """Make the tables of the checkpointer, once for all processes."""
+    if address.startswith("postgresql:"):
+        async with AsyncPostgresSaver.from_conn_string(address) as saver:
+            await saver.setup()
+
+
+async def histories(address: str, keys: Iterable[tuple[str, str, str]]) -> dict[Any, list[Any]]:
+    """Read the messages of threads from their checkpoints."""
+    async with open_saver(address) as saver:
+        agent = agent_of(saver, Path(), 0.0)
+        read = {}
+        for owner, thread, run in keys:
+            config = {"configurable": {"thread_id": f"{owner}/{thread}"}}
+            state = await agent.aget_state(config)
+            read[owner, thread, run] = state.values.get("messages", [])
+        return read
 
 
 class Commands:

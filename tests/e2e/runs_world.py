@@ -1,5 +1,6 @@
 """Drives processes that perform runs, kills them, and looks at what came of every run."""
 
+import asyncio
 import json
 import queue
 import random
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.e2e.runs_worker import histories, set_up
 from thalweg.runs.base import ENDED, Event
 
 ROOT = Path(__file__).parents[2]
@@ -118,6 +120,26 @@ class World:
             if time.monotonic() >= end:
                 return
 
+    def until_streaming(self, count: int) -> None:
+        """Wait until some runs are in the midst of it, and a little longer."""
+        patience = time.monotonic() + 120
+        while sum(len(s.events) > 3 and not s.is_ended for s in self.streams.values()) < count:
+            assert time.monotonic() < patience, "no run gets going"
+            self.tend(0.05)
+        self.tend(self.random.uniform(0.0, 1.0))
+
+    def finish(self, patience_s: float = 180.0) -> None:
+        """Follow every run to its end."""
+        end = time.monotonic() + patience_s
+        while self.under_way:
+            assert time.monotonic() < end, f"{self.under_way} runs do not end: {self.errors[-3:]}"
+            self.tend(0.2)
+
+    def found(self) -> "Findings":
+        """Look at every run, in its stream and in the history of its thread."""
+        read = asyncio.run(histories(self.address, self.streams))
+        return checked(self.streams, read, self.told)
+
     def wait_ready(self, count: int = 1) -> None:
         """Wait until processes are at work."""
         patience = time.monotonic() + 120
@@ -175,6 +197,7 @@ class World:
 @contextmanager
 def world(address: str, told: Path, **given: Any) -> Iterator[World]:  # noqa: ANN401 (passed on)
     """Make a world, and end its processes."""
+    asyncio.run(set_up(address))
     made = World(address, told, **given)
     try:
         yield made
