@@ -14,12 +14,18 @@ _TYPES = (
     'package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>'
     "{parts}</Types>"
 )
-_PART = '<Override PartName="/{name}" ContentType="application/vnd.openxmlformats-officedocument.{kind}+xml"/>'
+_PART = (
+    '<Override PartName="/{name}" ContentType="application/vnd.openxmlformats-officedocument.'
+    '{kind}+xml"/>'
+)
 _RELS = (
     f'<?xml version="1.0"?><Relationships xmlns="{_OFFICE}/package/2006/relationships">'
     "{rels}</Relationships>"
 )
-_REL = f'<Relationship Id="rId{{n}}" Type="{_OFFICE}/officeDocument/2006/relationships/{{kind}}" Target="{{target}}"/>'
+_REL = (
+    f'<Relationship Id="rId{{n}}" Type="{_OFFICE}/officeDocument/2006/relationships/{{kind}}"'
+    ' Target="{target}"/>'
+)
 
 
 def packed(files: dict[str, str | bytes], *, method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -37,8 +43,10 @@ def pdf(text: str = WORDS, *, extra: bytes = b"") -> bytes:
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R"
-        b" /Resources << /Font << /F1 5 0 R >> >> >>",
+        (
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R"
+            b" /Resources << /Font << /F1 5 0 R >> >> >>"
+        ),
         b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -50,8 +51,7 @@ def test_a_name_has_one_form_or_none(name: str) -> None:
     """It is a name on any file system, its own form, and there is another when it is taken."""
     try:
         kept = safe_name(name)
-    except UploadRefusedError as refused:
-        assert str(refused).isprintable()
+    except UploadRefusedError:
         return
     assert safe_name(kept) == kept
     assert len(kept.encode()) <= MAX_NAME_BYTES
@@ -84,8 +84,8 @@ class World:
             bob = self.places.backend("bob", "t1").folder
             to = target.format(root=self.root, outside=self.outside)
             to = to.replace("../root", str(bob))
-            self._put(link, lambda at, to=to: at.symlink_to(to))
-            self._put(f"uploads/{link}", lambda at, to=to: at.symlink_to(to))
+            for at in (link, f"uploads/{link}"):
+                self._put(at, partial(Path.symlink_to, target=to))
         with suppress(OSError):
             os.link(self.outside / "secret.txt", self.root / "hard")
             os.link(self.outside / "secret.txt", self.root / "uploads" / "hard")
@@ -126,9 +126,7 @@ def test_nothing_leads_out_of_a_thread(
 
     async def attack() -> None:
         files = Files("ada", world.places, policy=PLAIN)
-        told: list[object] = []
-        for name in sent:
-            told.append(await _outcome(files.upload("t1", name, [b"sent"])))
+        told = [await _outcome(files.upload("t1", name, [b"sent"])) for name in sent]
         for path in looked_for:
             told += [
                 await _outcome(files.read("t1", path)),

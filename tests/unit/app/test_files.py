@@ -16,7 +16,6 @@ from thalweg.uploads.disk import DiskPlaces
 from thalweg.uploads.places import open_places
 from thalweg.uploads.policy import UploadPolicy
 
-
 pytestmark = pytest.mark.anyio
 
 

@@ -111,7 +111,7 @@ def child(tmp_path: Path, request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize(
-    "child", [HANGS, SPINS, IGNORES], indirect=True, ids="hangs spins ignores".split()
+    "child", [HANGS, SPINS, IGNORES], indirect=True, ids=["hangs", "spins", "ignores"]
 )
 def test_what_takes_too_long_is_killed(child: str) -> None:
     """Whatever it does; nothing of it is left."""
@@ -134,8 +134,8 @@ def test_a_flood_of_text_is_not_kept_in_memory(child: str) -> None:
     assert "broke off" in converted.note
 
 
-SECRET = "THALWEG_TEST_KEY"
-LOOKS = f"""
+OUR_KEY = "THALWEG_TEST_KEY"
+LOOKS = """
 import os, sys
 print(sorted(os.environ), os.getcwd(), os.listdir(), sys.flags.isolated, sys.path)
 """
@@ -146,12 +146,12 @@ def test_a_conversion_sees_no_keys_and_no_files(
     child: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Neither an environment nor the folder we are in."""
-    monkeypatch.setenv(SECRET, "sk-1")
+    monkeypatch.setenv(OUR_KEY, "sk-1")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     said = convert("a.pdf", pdf(), child=child).text or ""
 
-    assert SECRET not in said
+    assert OUR_KEY not in said
     assert "thalweg-convert-" in said
     assert " [] 1 " in said
 
