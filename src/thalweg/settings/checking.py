@@ -1,16 +1,18 @@
 """Nodes into settings: all that is wrong is said at once, each with its place."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
 from thalweg.errors import SettingsError
 from thalweg.sections import in_words
 from thalweg.settings.fixed import Fixed, hides_all, is_secret
+from thalweg.settings.models import ModelSettings
 from thalweg.settings.nodes import Node, Path
 from thalweg.settings.parts import Deferred, Unset
+from thalweg.settings.tools import ToolSettings
 from thalweg.settings.whole import Settings
 
 DEFERRED = ("models", "tools", "mcp_servers")
@@ -43,8 +45,9 @@ def checked(root: Node) -> tuple[Settings | None, tuple[SettingsError, ...]]:
     Returns:
         The settings, without what is wrong, and what that is. `None` where too much is wrong.
     """
-    problems: dict[SettingsError, None] = {}
-    seen: set[tuple[str, str]] = set()
+    root = _hushed(root)
+    problems: list[SettingsError] = []
+    contradicted: set[str] = set()
     for _ in range(_MOST_ROUNDS):
         try:
             settings = Settings.model_validate(root.plain())
@@ -53,16 +56,42 @@ def checked(root: Node) -> tuple[Settings | None, tuple[SettingsError, ...]]:
         else:
             return _with_unset(settings, root), tuple(problems)
         before = root
-        for each in found:
-            said = str(each.problem)
-            if not each.is_silent and (said, each.problem.key) not in seen:
-                seen.add((said, each.problem.key))
-                problems[each.problem] = None
-        for path in sorted({path for each in found for path in each.cut}, key=_from_the_end):
+        # Where something was cut out, the default may be no better, or contradict what is left.
+        told = {(each.key, each.problem) for each in problems}
+        problems += [
+            each.problem
+            for each in found
+            if not each.is_silent
+            and each.problem.key not in contradicted
+            and (each.problem.key, each.problem.problem) not in told
+        ]
+        contradicted |= {each.problem.key for each in found if each.is_contradiction}
+        for path in sorted({each.cut for each in found if each.cut}, key=_from_the_end):
             root = root.cut(path)
         if root == before:
             break
     return None, tuple(problems)
+
+
+def _hushed(root: Node) -> Node:
+    """Make secrets of options that come from variables such as `$MY_TOKEN`."""
+    for section, kind in (("models", ModelSettings), ("tools", ToolSettings)):
+        node = root.keys.get(section)
+        for index, part in enumerate(node.items if node is not None else ()):
+            for key, value in part.keys.items():
+                if key not in kind.model_fields or key == "options":
+                    root = root.put((section, index, key), _hidden(value))
+    return root
+
+
+def _hidden(node: Node) -> Node:
+    if isinstance(node.value, str) and any(map(is_secret, node.variables)):
+        return replace(node, value=SecretStr(node.value))
+    if isinstance(node.value, Mapping):
+        return replace(node, value={k: _hidden(each) for k, each in node.keys.items()})
+    if node.items:
+        return replace(node, value=tuple(map(_hidden, node.items)))
+    return node
 
 
 def _from_the_end(path: Path) -> tuple[object, ...]:
@@ -75,10 +104,12 @@ class _Found:
     """Something that pydantic found."""
 
     problem: SettingsError
-    cut: tuple[Path, ...]
-    """What is left out so that the rest can be looked at."""
+    cut: Path
+    """What is left out so that the rest can be looked at; empty where nothing can be."""
     is_silent: bool
     """Whether nothing is said: `null` stands for what is not given."""
+    is_contradiction: bool
+    """Whether two settings are at fault."""
 
 
 def _found(root: Node, error: ErrorDetails) -> _Found:
@@ -92,18 +123,19 @@ def _found(root: Node, error: ErrorDetails) -> _Found:
     problem = worded.problem
     if node.variables and isinstance(node.value, str):
         problem = problem.replace(node.value, node.written)
-    cut = [path[:-1] if error["type"] == "missing" and rest else path]
+    cut = path[:-1] if error["type"] == "missing" and rest else path
     against = _beside(root, path, said["against"]) if said.get("against") else None
     if against is not None:
         problem += f" ({against.place.key} is in line {against.place.line})"
-        cut = [path, (*path[: len(path) - (not rest)], said["against"])]
+        cut = (*path, said["against"]) if rest else path
     mend = worded.mend
     if private and error["type"] == "string_type":
         problem, mend = "it is no text", "put it in quotes"
     return _Found(
         SettingsError(place.file, place.line, key, problem, mend),
-        tuple(each for each in cut if each),
+        cut,
         is_silent=(node.value is None and not rest) or bool(node.unset),
+        is_contradiction=bool(said.get("against")),
     )
 
 
