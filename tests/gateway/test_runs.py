@@ -1,7 +1,6 @@
 """Runs over HTTP: asked, followed, cut off, gone on with and ended."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx2
 import pytest
@@ -125,22 +124,3 @@ def test_a_run_that_is_not_there_is_no_stream(served: Served, path: str) -> None
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["code"] == "run.not_found"
-
-
-def test_when_a_gateway_goes_its_runs_are_gone_on_with_by_the_next(tmp_path: Path) -> None:
-    url = "/api/threads/moved/runs"
-    with gateway(settings(tmp_path)) as first:
-        body = {"id": "r", "message": "hi", "model": "slow"}
-        with httpx2.stream("POST", f"{first.url}{url}/stream", json=body, timeout=30) as response:
-            frames = iter(httpx2.EventSource(response))
-            while next(frames).event != "message.delta":
-                pass
-            first.end()
-            rest = [frame.event for frame in frames]
-    assert not {kind for kind in rest if kind.startswith("run.")}
-    with gateway(settings(tmp_path)) as second:
-        with httpx2.stream("GET", f"{second.url}{url}/r/stream", timeout=60) as response:
-            frames = iter(httpx2.EventSource(response))
-            while next(frames).event != "run.resumed":
-                pass
-        assert cancel(second, "moved", "r")["status"] == "cancelled"
