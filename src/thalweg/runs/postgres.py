@@ -130,8 +130,8 @@ class PostgresTables:
         keys = [write.claim.key for write in writes]
         owners = [key.owner for key in keys]
         rows = await self._connections.write(owners, WRITE, _arrays(writes), keys)
-        good = {tuple(row) for row in rows}
-        return [(w.claim.key.owner, w.claim.key.run, w.claim.attempt) in good for w in writes]
+        good = {number for (number,) in rows}
+        return [number in good for number in range(1, len(writes) + 1)]
 
     async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, State]:
         """See `Tables.states`."""
@@ -181,8 +181,8 @@ class PostgresTables:
 
 def _arrays(writes: Sequence[Write]) -> dict[str, list[Any]]:
     events = [
-        (write.claim, seq, draft)
-        for write in writes
+        (number, seq, draft)
+        for number, write in enumerate(writes, start=1)
         for seq, draft in enumerate(write.drafts, start=write.after + 1)
     ]
     return {
@@ -193,9 +193,7 @@ def _arrays(writes: Sequence[Write]) -> dict[str, list[Any]]:
         "last": [write.last for write in writes],
         "statuses": [None if write.end is None else write.end.status for write in writes],
         "errors": [None if write.end is None else write.end.error for write in writes],
-        "event_owners": [claim.key.owner for claim, _, _ in events],
-        "event_runs": [claim.key.run for claim, _, _ in events],
-        "event_attempts": [claim.attempt for claim, _, _ in events],
+        "numbers": [number for number, _, _ in events],
         "seqs": [seq for _, seq, _ in events],
         "types": [draft.type for _, _, draft in events],
         "data": [draft.data for _, _, draft in events],
