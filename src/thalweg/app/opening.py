@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from thalweg.api.catalogue import Check, Health
 from thalweg.app.files import Files
+from thalweg.app.kept import Kept
 from thalweg.app.memory import TenantMemory
 from thalweg.app.models import TenantModels
 from thalweg.app.parts import Parts
@@ -203,6 +204,7 @@ class App:
             settings=self._current,
             archive=archive,
             memories=memories,
+            kept=Kept(),
             checkpoints=checkpoints,
             registry=registry,
             journal=journal,
