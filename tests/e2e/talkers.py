@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -49,6 +51,11 @@ def _use(requests: Sequence[str]) -> AIMessage:
     return calls(f"I use {name}.", ("u1", name, {"words": " ".join(words)}))
 
 
+def _dictate(requests: Sequence[str]) -> AIMessage | str:
+    """Speak for a long time, but for a process that is told not to."""
+    return f"{' word' * 3} stop {' word' * 30} about {len(requests)} requests"
+
+
 def _fail(requests: Sequence[str]) -> AIMessage:
     message = f"the key sk-verysecret123 is wrong: {requests[-1]}"
     raise RuntimeError(message)
@@ -58,6 +65,7 @@ _SAYS: dict[str, Callable[[Sequence[str]], AIMessage | str]] = {
     "write": _write,
     "delegate": _delegate,
     "use": _use,
+    "dictate": _dictate,
     "fail": _fail,
 }
 
@@ -81,6 +89,8 @@ class Streamer(Talker):
         said = self._generate(messages, stop).generations[0].message
         assert isinstance(said, AIMessage)
         for word in str(said.text).split(" "):
+            if word == "stop" and "THALWEG_TEST_FAST" not in os.environ:
+                time.sleep(60)
             yield ChatGenerationChunk(message=AIMessageChunk(f"{word} "))
         pieces = [
             {
@@ -111,6 +121,14 @@ def settings(**others: Any) -> Settings:
     tools = [{"name": "shout", "use": "tests.e2e.talkers:shout"}]
     given = {"models": models, "tools": tools, "memory": {"enabled": False}}
     return Settings.model_validate({**given, **others})
+
+
+@tool
+async def once_slow(words: str) -> str:
+    """Take a long time, but for a process that is told not to."""
+    if "THALWEG_TEST_FAST" not in os.environ:
+        await asyncio.sleep(60)
+    return words.upper()
 
 
 @tool
