@@ -9,6 +9,7 @@ from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import tool
 
@@ -84,25 +85,24 @@ class Streamer(Talker):
         messages: list[BaseMessage],
         stop: list[str] | None = None,
         run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        **kwargs: Any,  # noqa: ANN401 (LangChain's signature)
     ) -> Iterator[ChatGenerationChunk]:
+        del run_manager, kwargs
         said = self._generate(messages, stop).generations[0].message
         assert isinstance(said, AIMessage)
         for word in str(said.text).split(" "):
             if word == "stop" and "THALWEG_TEST_FAST" not in os.environ:
                 time.sleep(60)
-            yield ChatGenerationChunk(message=AIMessageChunk(f"{word} "))
+            yield ChatGenerationChunk(message=AIMessageChunk(content=f"{word} "))
         pieces = [
-            {
-                "type": "tool_call_chunk",
-                "index": number,
-                "id": call["id"],
-                "name": call["name"],
-                "args": json.dumps(call["args"]),
-            }
+            tool_call_chunk(
+                index=number, id=call["id"], name=call["name"], args=json.dumps(call["args"])
+            )
             for number, call in enumerate(said.tool_calls)
         ]
-        last = AIMessageChunk("", tool_call_chunks=pieces, usage_metadata=said.usage_metadata)
+        last = AIMessageChunk(
+            content="", tool_call_chunks=pieces, usage_metadata=said.usage_metadata
+        )
         yield ChatGenerationChunk(message=last)
 
 
@@ -112,7 +112,7 @@ def shout(words: str) -> str:
     return words.upper()
 
 
-def settings(**others: Any) -> Settings:
+def settings(**others: Any) -> Settings:  # noqa: ANN401 (as a file has them)
     """Make settings with two models: one that streams, one that does not."""
     models = [
         {"name": "streamer", "use": "tests.e2e.talkers:Streamer", "window": 32_000},

@@ -55,7 +55,7 @@ async def test_what_was_asked_is_in_the_thread_once(
         assert said in answer(told)
         history = (await ada.threads.history("t1")).items
         assert [one.message.text for one in history if one.message.role == "user"] == [message]
-        assert [one.message.id for one in history][0] == "r1-0"
+        assert history[0].message.id == "r1-0"
         after = await ada.runs.start("t1", NewRun(message="go on"))
         await ada.runs.wait("t1", after.id)
         roles = [one.message.role for one in (await ada.threads.history("t1")).items]
@@ -73,8 +73,6 @@ async def test_the_same_request_after_a_crash_is_the_same_run(
         done = await ada.runs.wait("t1", again.id, timeout_s=30)
         assert (done.status, done.attempts) == ("completed", 2)
         requests = [
-            one
-            for one in (await ada.threads.history("t1")).items
-            if one.message.role == "user"
+            one for one in (await ada.threads.history("t1")).items if one.message.role == "user"
         ]
         assert len(requests) == 1
