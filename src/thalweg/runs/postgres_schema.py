@@ -98,10 +98,10 @@ WRITE = """
 
 
 def named(owners: Iterable[str]) -> str:
-    """Give the value of `thalweg.owner` for a transaction on rows of some owners.
+    r"""Give the value of `thalweg.owner` for a transaction on rows of some owners.
 
     Example:
         >>> named(["ann", "bob", "ann"])
-        'ann\\x1fbob'
+        'ann\x1fbob'
     """
     return BETWEEN.join(sorted(set(owners)))
