@@ -82,7 +82,7 @@ class Runs:
         self._perform = perform
         self._most_attempts = most_attempts
         self._creating: dict[RunKey, asyncio.Future[bool]] = {}
-        self._working: dict[RunKey, asyncio.Task[None]] = {}
+        self._working: dict[RunKey, asyncio.Task[Any] | None] = {}
         engine.register(WORK, self._work)
 
     async def start(
@@ -169,7 +169,6 @@ class Runs:
         if (created := self._creating.get(key)) is not None:
             await created
         me = asyncio.current_task()
-        assert me is not None
         before, self._working[key] = self._working.get(key), me
         try:
             if before is not None:  # its claim was taken for lost, and came back here

@@ -208,13 +208,11 @@ def _create(database: sqlite3.Connection, key: RunKey, request: str) -> Run:
     busy = "SELECT run FROM runs WHERE owner = ? AND thread = ? AND status IN ('queued', 'running')"
     if (row := database.execute(busy, (key.owner, key.thread)).fetchone()) is not None:
         raise BusyError(key.thread, row[0])
-    database.execute(
-        "INSERT INTO runs (owner, thread, run, request, created) VALUES (?, ?, ?, ?, ?)",
-        (*_columns(key), request, _now()),
+    insert = (
+        "INSERT INTO runs (owner, thread, run, request, created) VALUES (?, ?, ?, ?, ?)"
+        f" RETURNING {COLUMNS}"
     )
-    found = _get(database, key)
-    assert found is not None
-    return found
+    return _run(database.execute(insert, (*_columns(key), request, _now())).fetchone())
 
 
 def _get(database: sqlite3.Connection, key: RunKey) -> Run | None:

@@ -276,15 +276,15 @@ class JournalContract:
         """From one process to another and back."""
         async with journals() as journal, journals() as other, journals() as third:
             await journal.create(KEY, "{}")
-            readers = [
-                asyncio.create_task(read_all(at)) for at in (journal, other, third, journal)
-            ]
+            readers = [asyncio.create_task(read_all(at)) for at in (journal, other, third, journal)]
+            claims = []
             for at in (journal, other) * 3:
                 claim = await at.claim(KEY)
                 assert claim is not None
+                claims.append(claim)
                 for number in range(10):
                     await at.append(claim, [mark(number)])
-            await other.finish(claim, "completed", [END])
+            await other.finish(claims[-1], "completed", [END])
             for reader in readers:
                 assert [event.seq for event in await reader] == list(range(1, 62))
 
