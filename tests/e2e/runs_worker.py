@@ -57,9 +57,8 @@ class SlowModel(ScriptedModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,  # noqa: ANN401 (LangChain's signature)
     ) -> AsyncIterator[ChatGenerationChunk]:
-        answer = (
-            self._generate(messages, stop, run_manager and None, **kwargs).generations[0].message
-        )
+        del run_manager
+        answer = self._generate(messages, stop, **kwargs).generations[0].message
         assert isinstance(answer, AIMessage)
         for word in str(answer.content).split(" "):
             await asyncio.sleep(self.pause_s)

@@ -209,7 +209,7 @@ class Engine:
                     "dbos_system_schema": SCHEMA,
                     "application_version": VERSION,
                     "executor_id": self._name,
-                    "log_level": "WARNING",
+                    "log_level": "ERROR",
                     "enable_otlp": False,
                     "sys_db_pool_size": _CONNECTIONS,
                     "max_executor_threads": _THREADS,
