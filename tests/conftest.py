@@ -2,6 +2,7 @@
 
 from hypothesis import HealthCheck, Phase, settings
 
+from tests.local_models import qwen, smol
 from tests.postgres import own_postgres, plain_postgres_url, postgres_server, postgres_url
 
 __all__ = [
@@ -9,6 +10,8 @@ __all__ = [
     "plain_postgres_url",
     "postgres_server",
     "postgres_url",
+    "qwen",
+    "smol",
 ]  # fixtures, for any test
 
 settings.register_profile(
