@@ -217,7 +217,7 @@ async def test_an_upload_that_is_deleted_while_it_is_read_leaves_no_text(
     child.write_text("import time; time.sleep(0.5); print('text')")
     files = Files("ada", places, converter=Converter(UploadPolicy(), child=str(child)))
     sending = asyncio.create_task(files.upload("t1", "a.pdf", [pdf()]))
-    while not await files.uploads("t1"):
+    while not await files.uploads("t1"):  # noqa: ASYNC110 (nothing tells of it)
         await asyncio.sleep(0.01)
     await files.delete_upload("t1", "a.pdf")
     await sending
