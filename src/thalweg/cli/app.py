@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from thalweg.cli.db import db
 from thalweg.cli.doctor import doctor
 from thalweg.cli.memory import memory
 from thalweg.cli.prices import prices
@@ -22,6 +23,7 @@ app.command(short_help="See what a policy does to recorded threads.")(replay)
 app.command(short_help="Show what tokens cost.")(prices)
 app.command(short_help="Check this installation.")(doctor)
 app.add_typer(memory, short_help="See what is remembered across threads; change, forget.")
+app.add_typer(db, short_help="Make the tables in PostgreSQL; let a role use them.")
 app.add_typer(thread, short_help="See what a thread was sent; undo, rewind, export.")
 
 

@@ -1,6 +1,7 @@
 """Running versions with Alembic, in one transaction."""
 
 from pathlib import Path
+from threading import Lock
 
 import psycopg
 from alembic.config import Config
@@ -12,6 +13,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from thalweg.migrations.history import Connect
+
+_ONE_AT_A_TIME = Lock()
+"""What versions call, `alembic.op`, is of the process and not of a thread."""
 
 
 def script() -> ScriptDirectory:
@@ -40,6 +44,7 @@ def run(connect: Connect, wanted: str, *, table: str, lock: int) -> None:
 
     try:
         with (
+            _ONE_AT_A_TIME,
             engine.begin() as connection,
             EnvironmentContext(Config(), scripts, fn=steps, destination_rev=wanted) as environment,
         ):
