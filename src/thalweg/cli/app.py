@@ -12,6 +12,7 @@ from thalweg.cli.memory import memory
 from thalweg.cli.model import model
 from thalweg.cli.prices import prices
 from thalweg.cli.replay import replay
+from thalweg.cli.serve import serve
 from thalweg.cli.thread import thread
 
 app = typer.Typer(
@@ -22,6 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command(short_help="See what a policy does to recorded threads.")(replay)
+app.command(short_help="Serve the HTTP API.")(serve)
 app.command(short_help="Show what tokens cost.")(prices)
 app.command(short_help="Check this installation.")(doctor)
 app.add_typer(config, short_help="Check a configuration, show what holds, write one.")
