@@ -486,6 +486,60 @@ class NoSuchThreadError(ThalwegError):
         return f"there is no thread {self.thread!r}"
 
 
+class ThreadExistsError(ThalwegError):
+    """A thread of this owner has that id already.
+
+    Attributes:
+        thread: The id.
+    """
+
+    code = "thread.exists"
+
+    def __init__(self, thread: str) -> None:
+        super().__init__(thread)
+        self.thread = thread
+
+    def __str__(self) -> str:
+        return f"there is a thread {self.thread!r} already; choose another id, or leave it out"
+
+
+class NoSuchModelError(ThalwegError):
+    """The settings name no such model.
+
+    Attributes:
+        name: The name that was asked for.
+        known: Names that there are.
+    """
+
+    code = "model.not_found"
+
+    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
+        super().__init__(name, known)
+        self.name = name
+        self.known = known
+
+    def __str__(self) -> str:
+        known = ", ".join(self.known) or "none"
+        return f"there is no model {self.name!r}; there are: {known}"
+
+
+class NoSuchSkillError(ThalwegError):
+    """No skill has that name.
+
+    Attributes:
+        name: The name that was asked for.
+    """
+
+    code = "skill.not_found"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"there is no skill {self.name!r}"
+
+
 class FileError(ThalwegError):
     """A file of a thread cannot be had or taken."""
 
