@@ -151,7 +151,7 @@ class _Exchange:
             self.disconnect()
             raise
         if self._head is None:
-            raise self._died("before its answer")
+            raise self._death("before")
         headers = self._head.get("headers", [])
         return httpx2.Response(self._head["status"], headers=headers, stream=_Stream(self))
 
@@ -176,7 +176,7 @@ class _Exchange:
             elif self._is_whole:
                 return
             else:
-                raise self._died("in the middle of its answer")
+                raise self._death("in")
 
     async def _receive(self) -> Message:
         if not self._is_read and not self._is_gone:
@@ -201,9 +201,7 @@ class _Exchange:
         self._change()
 
     def _died(self, when: str) -> httpx2.RemoteProtocolError:
-        failure = httpx2.RemoteProtocolError(
-            f"the application ended {when}", request=self._request
-        )
+        failure = httpx2.RemoteProtocolError(f"the application ended {when}", request=self._request)
         failure.__cause__ = None if self.task.cancelled() else self.task.exception()
         return failure
 

@@ -49,9 +49,7 @@ class Place:
         from thalweg.client.in_process import InProcess  # noqa: PLC0415
 
         inside = InProcess(self._application())
-        connection = Connection(
-            [INSIDE], key=self.key, timeout_s=self.timeout_s, transport=inside
-        )
+        connection = Connection([INSIDE], key=self.key, timeout_s=self.timeout_s, transport=inside)
         try:
             await inside.start()
         except BaseException:
@@ -99,5 +97,3 @@ def _apart(at: "At") -> "tuple[tuple[str, ...], str | Settings | Application | N
             raise ConfigError("address", "the list of them is empty", "name a gateway, or none")
         return tuple(at), None
     return (), at
-
-

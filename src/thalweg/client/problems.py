@@ -22,8 +22,15 @@ def error_of(problem: Problem) -> ThalwegError:
         same sentence; else a `ClientError`.
 
     Example:
-        >>> error_of(Problem(title="Not found", status=404, code="run.not_found",
-        ...     detail="there is no run 'r1'", arguments=("r1",)))
+        >>> error_of(
+        ...     Problem(
+        ...         title="Not found",
+        ...         status=404,
+        ...         code="run.not_found",
+        ...         detail="there is no run 'r1'",
+        ...         arguments=("r1",),
+        ...     )
+        ... )
         NoSuchRunError('r1')
         >>> error_of(Problem(title="Gone", status=410, detail="It is gone."))
         ClientError(410, '', 'It is gone.')

@@ -65,7 +65,8 @@ class RunStream:
         connection = await self._connect()
         tries = Tries()
         while not self._is_ended:
-            pause, why = None, _Cut("the stream ended before the run")
+            pause: float | None = None
+            why: Exception = _Cut("the stream ended before the run")
             try:
                 async with connection.streamed(self._call()) as self._response:
                     if not self._response.is_success:
