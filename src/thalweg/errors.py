@@ -3,6 +3,7 @@
 ```
 ThalwegError                    code; str() is one sentence with the numbers in it
 ├── ConfigError                 an argument or a setting cannot be used as given
+│   ├── SettingsError           a file of settings cannot be used; all that is wrong with it
 │   └── SpecError               a subagent cannot be made from its spec
 ├── RecordingError              a file cannot be read as a recorded thread
 ├── PeerError                   another system died of a recorded thread
@@ -65,6 +66,34 @@ class ConfigError(ThalwegError):
 
     def __str__(self) -> str:
         return f"{self.what}: {self.problem}; {self.mend}"
+
+
+class SettingsError(ConfigError):
+    """A file of settings cannot be used.
+
+    Attributes:
+        file: The file, as it was named; empty where none was read.
+        line: The line of what is wrong, from 1; 0 where it is in no line.
+        key: The path of the setting, as it stands in the file (`models[0].window`); may be empty.
+        others: What else is wrong with the file.
+    """
+
+    code = "config.settings"
+
+    def __init__(
+        self, file: str, line: int, key: str, problem: str, mend: str, *others: "SettingsError"
+    ) -> None:
+        place = f"{file}:{line}" if file and line else file
+        super().__init__(": ".join(part for part in (place, key) if part), problem, mend)
+        self.args = (file, line, key, problem, mend, *others)
+        self.file = file
+        self.line = line
+        self.key = key
+        self.others = others
+
+    def __str__(self) -> str:
+        """A sentence for everything that is wrong, a line each."""
+        return "\n".join((super().__str__(), *map(str, self.others)))
 
 
 class SpecError(ConfigError, ValueError):

@@ -17,7 +17,7 @@ from thalweg.errors import ConfigError
 class Section(BaseModel):
     """A section of the settings. A key it does not know is refused, with the nearest it knows."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -43,21 +43,22 @@ class Section(BaseModel):
         try:
             return cls.model_validate(section)
         except ValidationError as error:
-            raise _in_words(where, error.errors(include_url=False)[0]) from None
+            raise in_words(where, error.errors(include_url=False)[0]) from None
 
 
-def refuse(problem: str, mend: str, *, key: str = "") -> NoReturn:
+def refuse(problem: str, mend: str, *, key: str = "", against: str = "") -> NoReturn:
     """Refuse a setting, from a validator of its section.
 
     Args:
         problem: What is wrong, with the value.
         mend: What to write instead.
         key: The setting below the one being validated, where it is known.
+        against: The setting beside it that it contradicts, where there is one.
 
     Raises:
         PydanticCustomError: Always.
     """
-    said = {"problem": problem, "mend": mend, "key": key}
+    said = {"problem": problem, "mend": mend, "key": key, "against": against}
     raise PydanticCustomError("setting", "{problem}; {mend}", said)
 
 
@@ -91,7 +92,14 @@ def choices(name: str, known: Sequence[str]) -> str:
     return f"{meant}use {', '.join(known)}"
 
 
-def _in_words(where: str, error: ErrorDetails) -> ConfigError:
+def in_words(where: str, error: ErrorDetails, *, shown: str | None = None) -> ConfigError:
+    """Say in words what pydantic found wrong with a section.
+
+    Args:
+        where: Path of the section.
+        error: What was found.
+        shown: What to quote in place of the value, such as a secret's.
+    """
     said = error.get("ctx", {})
     path = where
     for step in (*error["loc"], said.get("key", "")):
@@ -104,4 +112,5 @@ def _in_words(where: str, error: ErrorDetails) -> ConfigError:
     should = error["msg"].removeprefix("Input ").split(", unable")[0]
     if error["type"] == "model_type":
         should = "should be keys and values"
-    return ConfigError(path, f"{str(error['input'])[:60]!r} cannot be used", f"it {should}")
+    quoted = repr(str(error["input"])[:60]) if shown is None else shown
+    return ConfigError(path, f"{quoted} cannot be used", f"it {should}")

@@ -127,7 +127,7 @@ class ContextPolicy(Section):
             if trigger.type == keep.type and keep.value >= trigger.value:
                 problem = f"{keep.value:g} {keep.type} to keep is not less than the trigger's"
                 mend = f"keep less than {trigger.value:g}, or raise the trigger"
-                refuse(f"{problem} {trigger.value:g}", mend, key="keep")
+                refuse(f"{problem} {trigger.value:g}", mend, key="keep", against="trigger")
         return self
 
     @model_validator(mode="after")
@@ -135,7 +135,8 @@ class ContextPolicy(Section):
         left = (self.window or 0) - (self.max_output or 0)
         if self.window is not None and left < MIN_LIMIT:
             problem = f"{self.window} less {self.max_output or 0} for the answer leaves {left}"
-            refuse(f"{problem} tokens", f"leave {MIN_LIMIT} at least", key="window")
+            mend = f"leave {MIN_LIMIT} at least"
+            refuse(f"{problem} tokens", mend, key="window", against="max_output")
         return self
 
     @classmethod

@@ -1,0 +1,175 @@
+"""Nodes into settings: all that is wrong is said at once, each with its place."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from thalweg.errors import SettingsError
+from thalweg.sections import in_words
+from thalweg.settings.fixed import Fixed, hides_all, is_secret
+from thalweg.settings.nodes import Node, Path
+from thalweg.settings.parts import Deferred, Unset
+from thalweg.settings.whole import Settings
+
+DEFERRED = ("models", "tools", "mcp_servers")
+"""Sections whose parts need their variables only when they are used."""
+_NEEDED_AT_ONCE = frozenset(("name", "use"))
+_MOST_ROUNDS = 200
+
+
+def is_private(path: Path) -> bool:
+    """Tell whether what is at a path is never shown.
+
+    Example:
+        >>> is_private(("models", 0, "api_key")), is_private(("models", 0, "window"))
+        (True, False)
+    """
+    if path == ("storage", "url"):
+        return True
+    if path[:1] == ("mcp_servers",) and "env" in path[2:3]:
+        return True
+    names = [step for step in path if isinstance(step, str)]
+    return any(map(hides_all, names)) or any(is_secret(n) for n in names if n != "keys")
+
+
+def checked(root: Node) -> tuple[Settings | None, tuple[SettingsError, ...]]:
+    """Make settings of a file in shape.
+
+    Whatever is wrong is said, left out, and the rest is looked at again: so a file has all its
+    errors told at once.
+
+    Returns:
+        The settings, without what is wrong, and what that is. `None` where too much is wrong.
+    """
+    problems: dict[SettingsError, None] = {}
+    seen: set[tuple[str, str]] = set()
+    for _ in range(_MOST_ROUNDS):
+        try:
+            settings = Settings.model_validate(root.plain())
+        except ValidationError as error:
+            found = [_found(root, each) for each in error.errors(include_url=False)]
+        else:
+            return _with_unset(settings, root), tuple(problems)
+        before = root
+        for each in found:
+            said = str(each.problem)
+            if not each.is_silent and (said, each.problem.key) not in seen:
+                seen.add((said, each.problem.key))
+                problems[each.problem] = None
+        for path in sorted({path for each in found for path in each.cut}, key=_from_the_end):
+            root = root.cut(path)
+        if root == before:
+            break
+    return None, tuple(problems)
+
+
+def _from_the_end(path: Path) -> tuple[object, ...]:
+    """Sort paths so that one that is cut moves none that is still to be."""
+    return tuple((0, -step) if isinstance(step, int) else (1, step) for step in path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Something that pydantic found."""
+
+    problem: SettingsError
+    cut: tuple[Path, ...]
+    """What is left out so that the rest can be looked at."""
+    is_silent: bool
+    """Whether nothing is said: `null` stands for what is not given."""
+
+
+def _found(root: Node, error: ErrorDetails) -> _Found:
+    node, path, rest = _walk(root, error)
+    said = error.get("ctx", {})
+    place = node.place
+    key = ".".join((place.key, *rest)).strip(".") if rest else place.key
+    private = is_private((*path, *rest))
+    shown = repr(node.written) if node.variables else "what is written" if private else None
+    worded = in_words("", {**error, "loc": ()}, shown=shown)
+    problem = worded.problem
+    if node.variables and isinstance(node.value, str):
+        problem = problem.replace(node.value, node.written)
+    cut = [path[:-1] if error["type"] == "missing" and rest else path]
+    against = _beside(root, path, said["against"]) if said.get("against") else None
+    if against is not None:
+        problem += f" ({against.place.key} is in line {against.place.line})"
+        cut = [path, (*path[: len(path) - (not rest)], said["against"])]
+    mend = worded.mend
+    if private and error["type"] == "string_type":
+        problem, mend = "it is no text", "put it in quotes"
+    return _Found(
+        SettingsError(place.file, place.line, key, problem, mend),
+        tuple(each for each in cut if each),
+        is_silent=(node.value is None and not rest) or bool(node.unset),
+    )
+
+
+def _walk(root: Node, error: ErrorDetails) -> tuple[Node, Path, tuple[str, ...]]:
+    """Find what an error is about.
+
+    Returns:
+        The innermost value that is there, its path, and the keys below it that are not.
+    """
+    node = root
+    path: Path = ()
+    steps: list[str | int] = [*error["loc"]]
+    key = error.get("ctx", {}).get("key")
+    if key:
+        steps.append(key)
+    missing: list[str] = []
+    for step in steps:
+        child = node.child(step)
+        if child is not None:
+            node, path = child, (*path, step)
+        elif step is steps[-1] and isinstance(step, str) and (key or error["type"] == "missing"):
+            missing.append(step)
+    if error["type"] == "missing":
+        return node, (*path, *missing), tuple(missing)
+    return node, path, tuple(missing)
+
+
+def _beside(root: Node, path: Path, name: str) -> Node | None:
+    """Find what a setting contradicts: a sibling, or what is below, where it is not given."""
+    return root.find((*path[:-1], name)) or root.find((*path, name))
+
+
+def _with_unset(settings: Settings, root: Node) -> Settings:
+    """Note in models, tools and servers which of their variables are not set."""
+    changed: dict[str, object] = {}
+    for section in DEFERRED:
+        parts = getattr(settings, section)
+        nodes = root.keys.get(section)
+        if nodes is None:
+            continue
+        if isinstance(parts, Mapping):
+            changed[section] = Fixed(
+                (name, part.lacking(unset_in(nodes.keys[name]))) for name, part in parts.items()
+            )
+        else:
+            changed[section] = _noted(parts, nodes.items)
+    return settings.model_copy(update=changed)
+
+
+def _noted(parts: Sequence[Deferred], nodes: Sequence[Node]) -> tuple[Deferred, ...]:
+    return tuple(part.lacking(unset_in(node)) for part, node in zip(parts, nodes, strict=True))
+
+
+def unset_in(node: Node) -> tuple[Unset, ...]:
+    """Give the variables below a node that are not set."""
+    return tuple(
+        Unset(each.place.file, each.place.line, each.place.key, variable)
+        for _, each in node.walk()
+        for variable in each.unset
+    )
+
+
+def unset_at_once(root: Node) -> Iterator[SettingsError]:
+    """Say which variables are not set that are needed whatever is used."""
+    for path, node in root.walk():
+        is_deferred = path[:1] and path[0] in DEFERRED and path[-1] not in _NEEDED_AT_ONCE
+        if not is_deferred:
+            for variable in node.unset:
+                yield Unset(node.place.file, node.place.line, node.place.key, variable).error()

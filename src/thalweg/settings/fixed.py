@@ -1,0 +1,114 @@
+"""Keys and values of the user's own, which no section describes: frozen, with secrets in them."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, NoReturn, TypeVar
+
+from pydantic import AfterValidator, SecretStr
+
+_SECRET = re.compile(
+    r"(?:^|[_-])(?:api_?key|key|token|secret|password|passwd|passphrase|credentials?|auth"
+    r"|authorization|cookie|signature)$"
+)
+_SECRET_BELOW = re.compile(r"(?:^|[_-])(?:headers|credentials|secrets)$")
+
+
+def is_secret(name: str) -> bool:
+    """Tell whether what is called so is nobody's business.
+
+    Example:
+        >>> [is_secret(name) for name in ("gemini_api_key", "X-Auth-Token", "max_tokens", "top_k")]
+        [True, True, False, False]
+    """
+    return bool(_SECRET.search(name.lower().replace("-", "_")))
+
+
+V = TypeVar("V")
+
+
+class Fixed(dict[str, V]):
+    """A mapping that never changes, and so may be a key itself."""
+
+    def __hash__(self) -> int:  # type: ignore[override]  # a dict has none; this one does not change
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Fixed, (dict(self),)
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        msg = "settings do not change; read them anew"
+        raise TypeError(msg)
+
+    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = _refuse
+    __ior__ = _refuse
+
+
+def fix(given: object, *, secret: bool = False) -> object:
+    """Freeze whatever came out of a file; what is called like a secret becomes one.
+
+    Args:
+        given: Mappings, lists and scalars.
+        secret: Whether every text in it is a secret.
+    """
+    if isinstance(given, Mapping):
+        named = {str(name): value for name, value in given.items()}
+        return Fixed(
+            (name, fix(value, secret=secret or is_secret(name) or hides_all(name)))
+            for name, value in named.items()
+        )
+    if isinstance(given, list | tuple):
+        return tuple(fix(each, secret=secret) for each in given)
+    return SecretStr(given) if secret and isinstance(given, str) else given
+
+
+def hides_all(name: str) -> bool:
+    """Tell whether everything below what is called so is nobody's business."""
+    return bool(_SECRET_BELOW.search(name.lower()))
+
+
+def thawed(given: object) -> object:
+    """Give plain mappings and lists, with the secrets in them told: for constructors."""
+    if isinstance(given, Mapping):
+        return {name: thawed(value) for name, value in given.items()}
+    if isinstance(given, tuple):
+        return [thawed(each) for each in given]
+    return given.get_secret_value() if isinstance(given, SecretStr) else given
+
+
+def _fixed(given: Mapping[str, object]) -> Mapping[str, object]:
+    return Fixed(
+        (name, fix(given[name], secret=is_secret(name) or hides_all(name))) for name in given
+    )
+
+
+def _all_secret(given: Mapping[str, SecretStr]) -> Mapping[str, SecretStr]:
+    return Fixed(given)
+
+
+Options = Annotated[Mapping[str, object], AfterValidator(_fixed)]
+"""Any keys and values. A text under a name such as `api_key` is a `SecretStr`."""
+Secrets = Annotated[Mapping[str, SecretStr], AfterValidator(_all_secret)]
+"""Names and values, every value a secret."""
+
+
+def one_edit_apart(one: str, other: str) -> bool:
+    """Tell whether one letter more, less or other, or two in turn, makes one name of another.
+
+    Example:
+        >>> [one_edit_apart("window", name) for name in ("windw", "widnow", "window", "top_k")]
+        [True, True, False, False]
+    """
+    if one == other or abs(len(one) - len(other)) > 1:
+        return False
+    start = next(
+        (k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
+    rest, of = one[start:], other[start:]
+    swapped = rest[1::-1] + rest[2:] if len(rest) > 1 else ""
+    return rest[1:] == of[1:] or rest[1:] == of or rest == of[1:] or swapped == of
+
+
+def nearly(name: str, known: Iterable[str]) -> str | None:
+    """Give the known name that was meant, where a slip of the finger lies between."""
+    return next((each for each in known if one_edit_apart(name, each)), None)

@@ -1,0 +1,90 @@
+"""`gateway:`: where the HTTP side listens, and whom it lets in."""
+
+from ipaddress import ip_address
+from typing import Annotated, Self
+
+from pydantic import Field, PositiveInt, StringConstraints, model_validator
+
+from thalweg.sections import Section, refuse
+from thalweg.settings.parts import Name, Secret
+
+Suffix = Annotated[
+    str, StringConstraints(pattern=r"^\.[a-z0-9]+(\.[a-z0-9]+)?$", to_lower=True, strict=True)
+]
+MIB = 1_024 * 1_024
+DOCUMENTS = (
+    ".csv .docx .gif .html .jpeg .jpg .json .jsonl .log .md .pdf .png .pptx .py .toml .tsv .txt "
+    ".webp .xlsx .xml .yaml .yml"
+)
+
+
+class GatewayKey(Section):
+    """A key that lets somebody in."""
+
+    key: Secret
+    """What a client sends as `Authorization: Bearer KEY`; best as a variable."""
+    owner: Name
+    """Whose threads, memory and files it opens."""
+
+
+class OidcSettings(Section):
+    """An OpenID provider whose bearer tokens are taken."""
+
+    issuer: Name
+    """Its address, as its tokens name it in `iss`."""
+    audience: Name
+    """What its tokens for this gateway name in `aud`."""
+    owner_claim: Name = "sub"
+    """The claim of a token that names the owner."""
+    jwks_url: Name | None = None
+    """Where its public keys are; as its discovery document has it when not given."""
+
+
+class GatewaySettings(Section):
+    """The HTTP side."""
+
+    host: Name = "127.0.0.1"
+    """The address it listens on; one that other machines reach needs `keys` or `oidc`. A running
+    gateway keeps the old one."""
+    port: Annotated[int, Field(ge=0, le=65_535)] = 8_001
+    """The port it listens on; 0 takes a free one. A running gateway keeps the old one."""
+    keys: tuple[GatewayKey, ...] = ()
+    """Who is let in by a key: `{key: $THALWEG_KEY, owner: ada}`. With none, and no `oidc`,
+    whoever reaches the port is the owner `local`."""
+    oidc: OidcSettings | None = None
+    """An OpenID provider whose tokens are let in: `issuer`, `audience`."""
+    cors_origins: tuple[Name, ...] = ()
+    """Origins of web pages that may call it from a browser."""
+    max_upload_bytes: PositiveInt = 50 * MIB
+    """Most bytes of one uploaded file."""
+    allowed_uploads: tuple[Suffix, ...] = tuple(DOCUMENTS.split())
+    """Ends of the names of files that may come in; what is inside is looked at as well."""
+    max_streams: PositiveInt = 1_000
+    """Streams that may be open at once; another one is told to come back."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has to say who they are."""
+        return not self.keys and self.oidc is None
+
+    @model_validator(mode="after")
+    def _strangers_say_who_they_are(self) -> Self:
+        if self.is_open and not is_loopback(self.host):
+            problem = f"other machines reach {self.host}, and nobody has to say who they are"
+            refuse(problem, "add gateway.keys or gateway.oidc, or use 127.0.0.1", key="host")
+        return self
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine reaches an address.
+
+    Example:
+        >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "web")]
+        [True, True, True, False, False]
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

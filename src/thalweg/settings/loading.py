@@ -1,0 +1,154 @@
+"""A file into settings, with all that is to be said of it."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from os import PathLike, fspath
+from pathlib import Path
+
+from thalweg.errors import SettingsError
+from thalweg.settings.agreement import disagreements, doubts
+from thalweg.settings.checking import checked, unset_at_once
+from thalweg.settings.nodes import Node, Place
+from thalweg.settings.notices import Notice
+from thalweg.settings.reading import read
+from thalweg.settings.shaping import shaped
+from thalweg.settings.variables import fill
+from thalweg.settings.whole import Settings
+
+USUAL = "config.yaml"
+"""The file that is read when none is named, where it is in the working folder."""
+VARIABLE = "THALWEG_CONFIG"
+"""The variable that names another one."""
+HOME = "THALWEG_HOME"
+"""The variable that names the folder of Thalweg's files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A file, looked at."""
+
+    file: str
+    """The file, as it was named; empty where there is none."""
+    settings: Settings | None
+    """What it says; without what is wrong, and `None` where too much is."""
+    problems: tuple[SettingsError, ...]
+    """What is wrong, in the order of the lines."""
+    notices: tuple[Notice, ...]
+    """What has no effect, what is taken as something else, what looks odd."""
+    root: Node
+    """What it says, with the places: to tell where a setting comes from."""
+
+    def unless_wrong(self) -> Settings:
+        """Give the settings.
+
+        Raises:
+            SettingsError: Something is wrong; all that is.
+        """
+        if self.problems or self.settings is None:
+            first, *others = self.problems
+            told = (first.file, first.line, first.key, first.problem, first.mend)
+            raise SettingsError(*told, *others)
+        return self.settings
+
+
+def load_settings(
+    path: str | PathLike[str] | None = None, *, environ: Mapping[str, str] | None = None
+) -> Settings:
+    """Read the settings.
+
+    Args:
+        path: The file. When not given: the one that THALWEG_CONFIG names, or `config.yaml` in
+            the working folder; where there is none, everything is as it is by default.
+        environ: Variables; those of this process when not given.
+
+    Raises:
+        SettingsError: The file is not there or cannot be used; everything that is wrong with it.
+
+    Example:
+        >>> load_settings(environ={"THALWEG_CONFIG": "nowhere.yaml"})
+        Traceback (most recent call last):
+        thalweg.errors.SettingsError: nowhere.yaml: THALWEG_CONFIG names a file that is not...
+    """
+    return examine(path, environ=environ).unless_wrong()
+
+
+def examine(
+    path: str | PathLike[str] | None = None, *, environ: Mapping[str, str] | None = None
+) -> Report:
+    """Look at a file, and say all that is to be said.
+
+    Args:
+        path: As for `load_settings`.
+        environ: As for `load_settings`.
+    """
+    environ = os.environ if environ is None else environ
+    file = find(path, environ)
+    if not file:
+        return examine_text(b"", "", environ)
+    try:
+        text = Path(file).read_bytes()
+    except OSError as error:
+        return _failed(file, _unreadable(file, error, path, environ))
+    return examine_text(text, file, environ)
+
+
+def find(path: str | PathLike[str] | None, environ: Mapping[str, str]) -> str:
+    """Say which file is read; empty where there is none."""
+    named = fspath(path) if path is not None else environ.get(VARIABLE, "")
+    return named or (USUAL if Path(USUAL).exists() else "")
+
+
+def examine_text(text: bytes, file: str, environ: Mapping[str, str]) -> Report:
+    """Look at what is in a file."""
+    try:
+        root, unread = read(text, file)
+    except SettingsError as error:
+        return _failed(file, error)
+    root, unfilled = fill(root, environ)
+    shaping = shaped(root)
+    root = _at_home(shaping.root, environ)
+    settings, wrong = checked(root)
+    problems = (
+        *unread,
+        *unfilled,
+        *shaping.problems,
+        *unset_at_once(root),
+        *wrong,
+        *disagreements(root),
+    )
+    notices = (*shaping.notices, *doubts(root))
+    return Report(
+        file,
+        settings,
+        tuple(sorted(problems, key=lambda problem: problem.line)),
+        tuple(sorted(notices, key=lambda notice: notice.place.line)),
+        root,
+    )
+
+
+def _at_home(root: Node, environ: Mapping[str, str]) -> Node:
+    """Take the home from the environment where the file names none."""
+    home = environ.get(HOME)
+    storage = root.keys.get("storage") or Node({}, Place("", 0, "storage"))
+    if not home or not isinstance(storage.value, Mapping) or "home" in storage.keys:
+        return root
+    at = replace(storage.place, file="", line=0, key="storage.home")
+    return root.having("storage", storage.having("home", Node(home, at, f"${HOME}", (HOME,))))
+
+
+def _failed(file: str, error: SettingsError) -> Report:
+    return Report(file, None, (error,), (), Node({}, Place(file, 1, "")))
+
+
+def _unreadable(
+    file: str, error: OSError, path: str | PathLike[str] | None, environ: Mapping[str, str]
+) -> SettingsError:
+    if not isinstance(error, FileNotFoundError):
+        why = (error.strerror or str(error)).lower()
+        return SettingsError(file, 0, "", f"it cannot be read: {why}", "name another file")
+    if path is None and environ.get(VARIABLE):
+        problem, mend = f"{VARIABLE} names a file that is not there", "mend or unset the variable"
+        return SettingsError(file, 0, "", problem, mend)
+    mend = "name another file, or make one: thalweg config init"
+    return SettingsError(file, 0, "", "the file is not there", mend)
