@@ -132,6 +132,7 @@ class _Exchange:
     ) -> None:
         self._request = request
         self._body = _body_of(request)
+        self._ahead: bytes | None = None
         self._is_read = False
         self._is_gone = False
         self._is_whole = False
@@ -180,9 +181,11 @@ class _Exchange:
 
     async def _receive(self) -> Message:
         if not self._is_read and not self._is_gone:
-            part = await anext(self._body, None)
-            self._is_read = part is None
-            return {"type": "http.request", "body": part or b"", "more_body": part is not None}
+            # One part ahead, as only who knows that nothing follows can say that it was the last.
+            part = self._ahead or await anext(self._body, b"")
+            self._ahead = await anext(self._body, None)
+            self._is_read = self._ahead is None
+            return {"type": "http.request", "body": part, "more_body": not self._is_read}
         while not (self._is_gone or self._is_whole):
             await self._tick()
         return {"type": "http.disconnect"}
@@ -200,8 +203,9 @@ class _Exchange:
         self._is_whole = not message.get("more_body", False)
         self._change()
 
-    def _died(self, when: str) -> httpx2.RemoteProtocolError:
-        failure = httpx2.RemoteProtocolError(f"the application ended {when}", request=self._request)
+    def _death(self, when: str) -> httpx2.RemoteProtocolError:
+        said = f"the application ended {when} its answer"
+        failure = httpx2.RemoteProtocolError(said, request=self._request)
         failure.__cause__ = None if self.task.cancelled() else self.task.exception()
         return failure
 

@@ -39,7 +39,8 @@ def error_of(problem: Problem) -> ThalwegError:
     kind = _KINDS.get(problem.code)
     if kind is not None and problem.arguments:
         try:
-            error = kind(*problem.arguments)
+            given = [tuple(each) if isinstance(each, list) else each for each in problem.arguments]
+            error = kind(*given)
             if str(error) == problem.detail:
                 return error
         except (TypeError, ValueError, AttributeError):

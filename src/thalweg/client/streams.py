@@ -1,6 +1,8 @@
 """The events of a run as they come: each once, in order, however often the line is cut."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Self
 
 import httpx2
@@ -9,7 +11,8 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from thalweg.api.events import END_EVENTS, EVENT, Event, Notice, Numbered
 from thalweg.client.calls import Call, path_of
 from thalweg.client.connection import Connection, Tries, asked_pause, failure, is_passing
-from thalweg.errors import ThalwegError
+from thalweg.client.problems import UNREADABLE
+from thalweg.errors import ClientError, ThalwegError
 
 _OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 _SILENCE_S = 45.0
@@ -43,7 +46,7 @@ class RunStream:
         self.seq = after
         self._connect = connect
         self._start = start
-        self._is_ended = False
+        self._ended = asyncio.Event()
         self._response: httpx2.Response | None = None
 
     async def __aenter__(self) -> Self:
@@ -57,14 +60,14 @@ class RunStream:
 
     async def aclose(self) -> None:
         """End the stream; the run goes on."""
-        self._is_ended = True
+        self._ended.set()
         if self._response is not None:
             await self._response.aclose()
 
     async def _follow(self) -> AsyncGenerator[Numbered]:
         connection = await self._connect()
         tries = Tries()
-        while not self._is_ended:
+        while not self._ended.is_set():
             pause: float | None = None
             why: Exception = _Cut("the stream ended before the run")
             try:
@@ -73,18 +76,19 @@ class RunStream:
                         why, pause = await _refusal(self._response)
                     else:
                         self._start = None  # the run is there: from now on it is followed
-                        async for numbered in self._news(self._response):
-                            tries.got_on()
-                            yield numbered
+                        async with aclosing(self._news(self._response)) as news:
+                            async for numbered in news:
+                                tries.got_on()
+                                yield numbered
             except httpx2.TransportError as error:
                 why = error
-            if self._is_ended:
+            if self._ended.is_set():
                 return
             connection.next_gateway()
             if not await tries.another(pause):
                 raise why if isinstance(why, ThalwegError) else connection.unreachable(why)
 
-    async def _news(self, response: httpx2.Response) -> AsyncIterator[Numbered]:
+    async def _news(self, response: httpx2.Response) -> AsyncGenerator[Numbered]:
         """Give what was not given yet, up to a gap, which is a cut like any other."""
         async for frame in httpx2.EventSource(response):
             if not frame.id.isdecimal() or (seq := int(frame.id)) <= self.seq:
@@ -92,9 +96,10 @@ class RunStream:
             if seq > self.seq + 1:
                 return
             self.seq = seq
-            self._is_ended = self._is_ended or frame.event in END_EVENTS
+            if frame.event in END_EVENTS:
+                self._ended.set()
             yield Numbered(seq=seq, event=_event_of(frame))
-            if self._is_ended:
+            if self._ended.is_set():
                 return
 
     def _call(self) -> Call:
@@ -126,4 +131,9 @@ def _event_of(frame: httpx2.ServerSentEvent) -> Event:
     try:
         return EVENT.validate_json(frame.data)
     except ValidationError:
+        pass
+    try:
         return Notice(kind=frame.event, detail=_OBJECT.validate_json(frame.data))
+    except ValidationError:
+        said = f"event {frame.id} of the stream is no JSON object: {frame.data[:80]!r}"
+        raise ClientError(200, UNREADABLE, said) from None
