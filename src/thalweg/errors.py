@@ -25,6 +25,7 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 ├── RunError
 │   ├── BusyError               another run of the thread has not ended
 │   ├── NoSuchRunError          no run of this owner has that id
+│   ├── RunExistsError          a run of this owner has that id already
 │   └── ClaimLostError          another process performs the run now
 ├── NoSuchThreadError           no thread of this owner has that id
 ├── FileError                   a file of a thread cannot be had or taken
@@ -477,6 +478,23 @@ class NoSuchRunError(RunError):
 
     def __str__(self) -> str:
         return f"there is no run {self.run!r}"
+
+
+class RunExistsError(RunError):
+    """A run of this owner has that id already.
+
+    Attributes:
+        run: The id that was to be given.
+    """
+
+    code = "run.exists"
+
+    def __init__(self, run: str) -> None:
+        super().__init__(run)
+        self.run = run
+
+    def __str__(self) -> str:
+        return f"there is a run {self.run!r} already; give a new one an id of its own"
 
 
 class ClaimLostError(RunError):

@@ -54,8 +54,8 @@ class Upload(BaseModel):
 
 
 class Uploads(BaseModel):
-    """Files that were sent to a thread."""
+    """Files that were sent to a thread, by name."""
 
     model_config = ConfigDict(frozen=True)
 
-    files: tuple[Upload, ...]
+    items: tuple[Upload, ...]

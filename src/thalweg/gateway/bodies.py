@@ -5,6 +5,7 @@ any route runs where it is too deep, has numbers that are none, or text that is 
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pydantic_core import from_json
@@ -31,7 +32,7 @@ class BodyLimits:
 class Bodies:
     """ASGI middleware that refuses bodies no route should see."""
 
-    def __init__(self, application: ASGIApp, limits: BodyLimits) -> None:
+    def __init__(self, application: ASGIApp, limits: Callable[[], BodyLimits]) -> None:
         self._application = application
         self._limits = limits
 
@@ -62,10 +63,11 @@ class Bodies:
             told = f"a body of type {kind}" if kind else "a body without a type"
             mend = "send JSON as application/json, files as multipart/form-data"
             raise Refusal(415, "request.media_type", f"{told} is not taken; {mend}")
-        most = self._limits.json_bytes if is_json else self._limits.form_bytes
+        limits = self._limits()
+        most = limits.json_bytes if is_json else limits.form_bytes
         if length.isdecimal() and int(length[:20]) > most:
             raise too_large(most)
-        bounded = _Bounded(receive, most, self._limits.part_s)
+        bounded = _Bounded(receive, most, limits.part_s)
         return await _whole_json(bounded) if is_json else bounded
 
 

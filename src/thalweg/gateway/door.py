@@ -7,10 +7,10 @@ from anything else in a request.
 import hashlib
 import hmac
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Literal, Protocol
+from typing import Protocol
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -20,13 +20,11 @@ from thalweg.gateway.problems import Refusal, refuse
 LOCAL = "local"
 """The owner of everything where nobody has to say who they are."""
 _KEY_HEADER = "x-api-key"
+OWNER = "thalweg.owner"
+"""Where in a request's scope its owner is noted."""
 _OPEN = frozenset({"/", "/healthz", "/docs", "/openapi.json", "/favicon.ico"})
 """What tells nothing of anybody."""
 _CHALLENGE = 'Bearer realm="thalweg"'
-
-
-MetricsFor = Literal["key", "local", "anyone"]
-"""Who may read `/metrics`."""
 
 
 class Tokens(Protocol):
@@ -145,22 +143,26 @@ class OpenLock:
         return self.whose
 
 
+class Rules(Protocol):
+    """Says who may come in."""
+
+    @property
+    def lock(self) -> Lock:
+        """Of everything else."""
+        ...
+
+    @property
+    def metrics(self) -> Lock | None:
+        """Of `/metrics`; `None`: everybody may."""
+        ...
+
+
 class Door:
     """ASGI middleware: notes the owner of a request, or refuses it before its body is read."""
 
-    def __init__(self, application: ASGIApp, lock: Lock, metrics: MetricsFor = "key") -> None:
-        """Stand before an application.
-
-        Args:
-            application: What is behind.
-            lock: Who may come in.
-            metrics: Who may read `/metrics`: who may come in, this machine, or everybody.
-        """
+    def __init__(self, application: ASGIApp, rules: Callable[[], Rules]) -> None:
         self._application = application
-        self._lock = lock
-        self._metrics: Lock | None = lock
-        if metrics != "key":
-            self._metrics = LoopbackLock() if metrics == "local" else None
+        self._rules = rules
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or answer it."""
@@ -170,13 +172,14 @@ class Door:
             except Refusal as refusal:
                 await refuse(refusal, scope, receive, send)
                 return
-            scope["thalweg.owner"] = owner
+            scope[OWNER] = owner
         await self._application(scope, receive, send)
 
     def _lock_of(self, path: str) -> Lock | None:
         if path == "/metrics":
-            return self._metrics
-        return None if path in _OPEN or path.startswith("/docs/") else self._lock
+            return self._rules().metrics
+        is_open = path in _OPEN or path.startswith("/docs/")
+        return None if is_open else self._rules().lock
 
 
 def is_this_machine(name: str) -> bool:

@@ -33,7 +33,7 @@ _HEADERS = {
 class Streams:
     """All open streams of a gateway: how many each owner has, and the end of all of them."""
 
-    def __init__(self, most: int, *, keep_alive_s: float = KEEP_ALIVE_S) -> None:
+    def __init__(self, most: Callable[[], int], *, keep_alive_s: float = KEEP_ALIVE_S) -> None:
         self._most = most
         self._open: Counter[str] = Counter()
         self._closing = asyncio.Event()
@@ -58,8 +58,9 @@ class Streams:
         if self._closing.is_set():
             said = "this gateway is closing; connect again"
             raise Refusal(503, "stream.closing", said, {"Retry-After": "1"})
-        if self._open[owner] >= self._most:
-            said = f"{self._most} streams are open, and no more may be; close one, or try again"
+        most = self._most()
+        if self._open[owner] >= most:
+            said = f"{most} streams are open, and no more may be; close one, or try again"
             raise Refusal(429, "stream.too_many", said, {"Retry-After": "5"})
 
     @contextmanager

@@ -64,7 +64,9 @@ class Run:
     error: str | None = None
     """A JSON object (a problem), where it failed."""
     attempt: int = 0
-    """How many processes have claimed it."""
+    """How often it was claimed."""
+    handed: int = 0
+    """How many of its claims were given back in good order, by a process that stopped."""
     last_seq: int = 0
     cancel_asked: bool = False
 
@@ -89,7 +91,7 @@ class Journal(Protocol):
 
         Raises:
             BusyError: Another run of the thread has not ended.
-            ConflictError: There is a run with that id.
+            RunExistsError: The owner has a run with that id.
         """
         ...
 
@@ -112,6 +114,18 @@ class Journal(Protocol):
 
     async def claim(self, key: RunKey) -> Claim | None:
         """Take a run to perform it; `None` where it has ended. Earlier claims are void."""
+        ...
+
+    async def release(self, claim: Claim) -> bool:
+        """Give a claim back, for another process to take; False where it was void."""
+        ...
+
+    async def called_off(self, claim: Claim) -> bool:
+        """Wait until whoever performs a run has to stop.
+
+        Returns:
+            True where somebody asked for its end, False where the claim is void.
+        """
         ...
 
     async def append(self, claim: Claim, drafts: Sequence[Draft]) -> int:
@@ -143,6 +157,9 @@ class Journal(Protocol):
         """Give events behind a number as they come, up to the end of the run.
 
         It works whichever process performs the run.
+
+        Raises:
+            NoSuchRunError: There is none, or it was deleted meanwhile.
         """
         ...
 

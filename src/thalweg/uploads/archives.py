@@ -122,10 +122,8 @@ def _refuse_lie(name: str, content: bytes, entry: ZipInfo) -> None:
     header = _HEADER.unpack(content[start : start + _HEADER.size])
     start += _HEADER.size + header[-2] + header[-1]
     packed = memoryview(content)[start : start + entry.compress_size]
-    if entry.compress_type == ZIP_STORED:
-        size = len(packed)
-    else:
-        size = _inflated(packed, entry.file_size)
+    is_plain = entry.compress_type == ZIP_STORED
+    size = len(packed) if is_plain else _inflated(packed, entry.file_size)
     if header[0] != b"PK\x03\x04" or size != entry.file_size:
         problem = f"it says that an entry has {entry.file_size:,} bytes, which is not so"
         raise UploadRefusedError(name, problem, "send an archive as a packer wrote it")

@@ -57,8 +57,11 @@ class ThreadBackend(BackendProtocol):
 
     @abstractmethod
     def files(self, most: int) -> list[Kept]:
-        """List files in all folders, by their paths; at most so many, which says nothing
-        about which."""
+        """List files in all folders, by their paths.
+
+        Args:
+            most: How many at most; which are left out is not said.
+        """
 
     @abstractmethod
     def create(self, path: str, content: bytes) -> bool:

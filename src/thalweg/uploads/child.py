@@ -16,8 +16,8 @@ _LARGEST_FILE = 64 << 20
 def _limit(seconds: float, memory: int) -> None:
     """Let the system end this process: also where nobody is left to do so."""
     try:
-        import resource
-        import signal
+        import resource  # noqa: PLC0415 (not on Windows)
+        import signal  # noqa: PLC0415 (the same)
     except ImportError:  # Windows: whoever waits for us ends us
         return
     # By the clock, and without Python: a signal whose handler is the system's kills native code.
@@ -29,26 +29,28 @@ def _limit(seconds: float, memory: int) -> None:
         limits.append((resource.RLIMIT_AS, _taken() + memory))
     for kind, most in limits:
         _, hard = resource.getrlimit(kind)
-        if hard != resource.RLIM_INFINITY:
-            most = min(most, hard)
-        resource.setrlimit(kind, (most, most))
+        bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (bound, bound))
 
 
 def _taken() -> int:
     """Bytes of addresses in use, the library's own among them."""
-    with open("/proc/self/statm") as told:
+    with open("/proc/self/statm") as told:  # noqa: PTH123 (starts at once)
         return int(told.read().split()[0]) * 4096
 
 
 def main() -> int:
     """Convert one document."""
     media_type, seconds, memory, most = sys.argv[1:5]
-    from kreuzberg import ExtractionConfig, KreuzbergError, extract_bytes_sync
+    # Before the limits: its own size is not the document's.
+    from kreuzberg import ExtractionConfig, KreuzbergError, extract_bytes_sync  # noqa: PLC0415 (as said)
 
     document = sys.stdin.buffer.read()
     _limit(float(seconds), int(memory))
     # No cache: it would leave documents of one owner in a folder of all.
-    config = ExtractionConfig(use_cache=False, output_format="markdown", disable_ocr=True)
+    config = ExtractionConfig(  # type: ignore[call-arg]  # its stub knows no `disable_ocr`
+        use_cache=False, output_format="markdown", disable_ocr=True
+    )
     try:
         text = extract_bytes_sync(document, media_type, config=config).content
     except (KreuzbergError, ValueError, OSError, RuntimeError) as problem:

@@ -17,6 +17,7 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -43,7 +44,7 @@ def tag(name: str) -> str:
 
     Example:
         >>> tag("Ada Lovelace")
-        'ada-lovelace-3a3d88bf6b26a1ad2fb7ab03d1d1a73f'
+        'ada-lovelace-76740216171591903cdbd18fbc770df4'
         >>> tag("../..") != tag("..")
         True
     """
@@ -131,12 +132,10 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
 
     def files(self, most: int) -> list[Kept]:
         """See `ThreadBackend.files`; links and what they lead to are passed over."""
-        found: list[Kept] = []
-        entries = walk(self._exactly, "/", unread=_passed_over, stop=lambda: len(found) >= most)
-        for entry in entries:
-            if entry.is_file and entry.status.st_nlink == 1 and _is_plain(entry):
-                found.append(_kept(entry.place.shown, entry.status))
-        return sorted(found, key=lambda kept: kept.path)
+        entries = walk(self._exactly, "/", unread=_passed_over, stop=lambda: False)
+        found = islice((entry for entry in entries if _is_ours(entry)), most)
+        kept = [_kept(entry.place.shown, entry.status) for entry in found]
+        return sorted(kept, key=lambda one: one.path)
 
     def create(self, path: str, content: bytes) -> bool:
         """See `ThreadBackend.create`."""
@@ -184,8 +183,10 @@ def _kept(path: str, status: os.stat_result) -> Kept:
     return Kept(path, status.st_size, modified, version)
 
 
-def _is_plain(entry: Entry) -> bool:
-    """Whether a name on the disk is one that a path can have."""
+def _is_ours(entry: Entry) -> bool:
+    """Whether an entry is a file of this thread alone, by a name that a path can have."""
+    if not entry.is_file or entry.status.st_nlink > 1:
+        return False
     try:
         return validate_path(entry.place.shown) == entry.place.shown
     except PathError:

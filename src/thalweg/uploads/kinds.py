@@ -36,6 +36,15 @@ def _kinds() -> dict[str, Kind]:
     return table
 
 
+_RUN: Final = (
+    "exe dll com scr pif cpl msi msix lnk sys bat cmd ps1 vbs vbe wsf wsh hta jar apk ipa dmg pkg "
+    "deb rpm appimage app so dylib class pyc o elf bin reg docm xlsm pptm dotm xlam"
+)
+_SOURCE: Final = (
+    "py pyi js mjs cjs ts tsx jsx css scss java kt go rs c h cc cpp hpp cs rb php swift scala sh "
+    "bash zsh pl r jl lua ex exs erl hs ml clj dart vue svelte tf proto graphql gradle cmake"
+)
+
 _TABLE: Final = (
     ("pdf", "pdf", "application/pdf", "PDF", True),
     ("docx", "docx", f"{_OFFICE}.wordprocessingml.document", "Word", True),
@@ -62,9 +71,7 @@ _TABLE: Final = (
     ("svg", "text", "image/svg+xml", "SVG", False),
     ("txt text log rst tex bib ini cfg conf toml srt vtt diff patch sql", "text", "text/plain",
      "text", False),
-    ("py pyi js mjs cjs ts tsx jsx css scss java kt go rs c h cc cpp hpp cs rb php swift scala sh "
-     "bash zsh pl r jl lua ex exs erl hs ml clj dart vue svelte tf proto graphql gradle cmake",
-     "text", "text/plain", "source code", False),
+    (_SOURCE, "text", "text/plain", "source code", False),
     ("png", "png", "image/png", "PNG", False),
     ("jpg jpeg", "jpeg", "image/jpeg", "JPEG", False),
     ("gif", "gif", "image/gif", "GIF", False),
@@ -96,10 +103,7 @@ PLAIN: Final = Kind("text", "text/plain", "text")
 PACKED: Final = frozenset({"docx", "xlsx", "pptx", "odt", "ods", "odp", "epub", "zip"})
 """Families that are ZIP archives."""
 
-RUNS: Final = frozenset(
-    "exe dll com scr pif cpl msi msix lnk sys bat cmd ps1 vbs vbe wsf wsh hta jar apk ipa dmg pkg "
-    "deb rpm appimage app so dylib class pyc o elf bin reg docm xlsm pptm dotm xlam".split()
-)
+RUNS: Final = frozenset(_RUN.split())
 """Endings of what a system would run, or what carries macros."""
 
 
@@ -148,7 +152,7 @@ def _ole(*names: str) -> Test:
 
 def _mp3(content: bytes) -> bool:
     return content[:3] == b"ID3" or (
-        len(content) > 1 and content[0] == 0xFF and content[1] & 0xE6 in {0xE2, 0xE4, 0xE6}
+        len(content) > 1 and content[0] == _SYNC and content[1] & 0xE6 in {0xE2, 0xE4, 0xE6}
     )
 
 
@@ -158,6 +162,7 @@ def _bmp(content: bytes) -> bool:
     )
 
 
+_SYNC = 0xFF
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _HEIF = (b"heic", b"heix", b"mif1", b"msf1", b"heim", b"hevc", b"avif", b"avis")
 

@@ -48,7 +48,8 @@ def safe_name(name: str) -> str:
 
 def _refuse_what_deceives(name: str) -> None:
     if not name:
-        raise UploadRefusedError("(no name)", "it has no name", _MEND)
+        shown = "(no name)"
+        raise UploadRefusedError(shown, "it has none", _MEND)
     if "/" in name or "\\" in name:
         raise UploadRefusedError(_shown(name), "there is a path in its name", _MEND)
     for sign in name:

@@ -151,7 +151,7 @@ class _Files:
         """Write a file; false where one is there and it is not to be written over."""
         conflict = _CHANGE if over else " ON CONFLICT DO NOTHING"
         added = (
-            "INSERT INTO thread_file (owner, thread, hash, path, size)"
+            "INSERT INTO thread_file (owner, thread, hash, path, size)"  # noqa: S608 (ours)
             f" VALUES (%s, %s, %s, %s, %s){conflict} RETURNING id"
         )
         values = (*self._whose, _hash(path), path, len(content))

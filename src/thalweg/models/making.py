@@ -1,0 +1,251 @@
+"""Making a chat model."""
+
+import os
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from thalweg.errors import ConfigError
+from thalweg.models.providers import PROVIDERS, Provider, ask_for_key, provider
+from thalweg.models.wanted import (
+    COMPATIBLE,
+    LOCAL,
+    ModelSettings,
+    Settings,
+    Wanted,
+    from_name,
+    from_settings,
+)
+from thalweg.sections import nearest
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+SERVED_WINDOW = 8_192
+"""Tokens of a window that we choose ourselves, because a model is loaded when it is asked for
+(Ollama, a file). A larger one takes memory that may not be there, and on a CPU a full one takes
+minutes to read; a smaller one leaves little beside the tools of an agent."""
+
+
+def chat_model(settings: ModelSettings) -> "BaseChatModel":
+    """Make one of the models of the settings.
+
+    Raises:
+        ConfigError: Its package is not installed, its key is missing, or something it was given
+            cannot be used.
+    """
+    return make(from_settings(settings))
+
+
+def model_by_name(name: str, settings: Settings) -> "BaseChatModel":
+    """Make a model by its name; nothing is sent to anybody yet.
+
+    Args:
+        name: One of `models:` in the settings; `local:PATH.gguf`; `ollama:NAME`; `provider:model`
+            of `init_chat_model`; or `openai:NAME@http://host/v1` for whoever speaks that API.
+        settings: Where names are looked up first.
+
+    Raises:
+        ConfigError: There is no such model, or it cannot be made here.
+    """
+    return make(from_name(name, settings))
+
+
+def make(wanted: Wanted) -> "BaseChatModel":
+    """Make a model that was asked for.
+
+    Raises:
+        ConfigError: It cannot be made here; says what is missing.
+    """
+    if wanted.provider == LOCAL:
+        from thalweg.models.local import local_model  # noqa: PLC0415 (needs an extra)
+
+        return local_model(wanted)
+    if wanted.use:
+        model = _of_class(wanted)
+    elif wanted.provider == COMPATIBLE and _is_elsewhere(wanted):
+        model = _compatible(wanted)
+    else:
+        model = _of_provider(wanted)
+    limit(model, wanted.window, wanted.max_output)
+    return model
+
+
+def limit(model: "BaseChatModel", window: int | None, output: int | None) -> None:
+    """Write into a model's profile what it accepts, where somebody said so.
+
+    A profile is what the context engine asks first. What is said replaces what LangChain knows of
+    both: its figures belong to each other.
+    """
+    if window is None and output is None:
+        return
+    known: dict[str, Any] = {**(model.profile or {})}
+    if window is not None:
+        known["max_input_tokens"] = window
+        known["max_output_tokens"] = output or min(_LONGEST, window // 8)
+    else:
+        known["max_output_tokens"] = output
+    model.profile = known  # type: ignore[assignment]  # of LangChain's own keys
+
+
+_LONGEST = 8_192
+"""Tokens kept free for an answer of unsaid length, as the context engine has it."""
+
+
+def _is_elsewhere(wanted: Wanted) -> bool:
+    """Tell whether OpenAI's API is spoken at another address than its own."""
+    address = wanted.base_url or os.environ.get("OPENAI_BASE_URL") or ""
+    address = address or os.environ.get("OPENAI_API_BASE") or ""
+    return bool(address) and ".openai.com" not in address
+
+
+def _compatible(wanted: Wanted) -> "BaseChatModel":
+    known = provider(COMPATIBLE)
+    compatible = _import(wanted, "thalweg.models.compatible", known)
+    made: BaseChatModel = _made(
+        wanted,
+        compatible.CompatibleChat,
+        {
+            "model": wanted.model,
+            "api_key": wanted.api_key or os.environ.get("OPENAI_API_KEY") or "none",
+            **({"base_url": wanted.base_url} if wanted.base_url else {}),
+            **({"max_tokens": wanted.max_output} if wanted.max_output else {}),
+            **wanted.options,
+        },
+    )
+    return made
+
+
+def _of_provider(wanted: Wanted) -> "BaseChatModel":
+    from langchain.chat_models import init_chat_model  # noqa: PLC0415 (takes seconds)
+
+    known = provider(wanted.provider)
+    if known is not None:
+        _import(wanted, known.module, known)
+        if wanted.api_key is None and not wanted.base_url:
+            ask_for_key(wanted.where, known)
+    arguments = _arguments(wanted, known or Provider(wanted.provider, ""))
+    named: str | None = wanted.provider or None
+    return _made(
+        wanted,
+        lambda **given: init_chat_model(wanted.model, model_provider=named, **given),
+        arguments,
+    )
+
+
+def _arguments(wanted: Wanted, known: Provider) -> dict[str, Any]:
+    """Call what was said as this provider's integration does."""
+    said: dict[str, Any] = {
+        known.key_argument: wanted.api_key,
+        known.url_argument: wanted.base_url or None,
+        known.output_argument: wanted.max_output,
+    }
+    if known.window_argument:
+        said[known.window_argument] = wanted.window or SERVED_WINDOW
+    said = {name: value for name, value in said.items() if name and value is not None}
+    return said | dict(wanted.options)
+
+
+def _of_class(wanted: Wanted) -> "BaseChatModel":
+    """Make a model of a class that is named, as `package:Class` or `package.module.Class`."""
+    from langchain_core.language_models import BaseChatModel  # noqa: PLC0415 (takes seconds)
+
+    place, colon, called = wanted.use.partition(":")
+    if not colon:
+        place, _, called = wanted.use.rpartition(".")
+    package = place.partition(".")[0]
+    known = next((one for one in PROVIDERS if one.module == package), None)
+    module = _import(wanted, place, known)
+    kind = getattr(module, called, None)
+    if not (isinstance(kind, type) and issubclass(kind, BaseChatModel)):
+        there = [name for name in dir(module) if name.startswith("Chat")]
+        problem = f"{place} has no chat model {called!r}"
+        raise ConfigError(wanted.where, problem, nearest(called, there, "name a class of it"))
+    return _made(wanted, kind, _as_fields(wanted, kind))
+
+
+def _as_fields(wanted: Wanted, kind: "type[BaseChatModel]") -> dict[str, Any]:
+    """Call what was said as the fields of a class are called.
+
+    Raises:
+        ConfigError: It has no such field.
+    """
+    fields = set(kind.model_fields)
+    fields |= {field.alias for field in kind.model_fields.values() if field.alias}
+    arguments: dict[str, Any] = dict(wanted.options)
+    for said, value in (
+        ("model", wanted.model),
+        ("api_key", wanted.api_key),
+        ("base_url", wanted.base_url or None),
+        ("max_output", wanted.max_output),
+        ("window", wanted.window),
+    ):
+        if value is None:
+            continue
+        called = next((name for name in _FIELDS[said] if name in fields), None)
+        if called is not None:
+            arguments.setdefault(called, value)
+        elif said != "window":  # which the profile tells in any case
+            where, problem = f"{wanted.where}.{said}", f"{kind.__name__} takes no {said}"
+            mend = f"leave it out, or name the field it has for it: {', '.join(sorted(fields))}"
+            raise ConfigError(where, problem, mend)
+    return arguments
+
+
+_FIELDS = {
+    "model": ("model", "model_name", "model_id", "azure_deployment", "deployment_name"),
+    "api_key": ("api_key", "cohere_api_key"),
+    "base_url": ("azure_endpoint", "base_url", "api_base", "endpoint", "endpoint_url"),
+    "max_output": ("max_tokens", "max_output_tokens", "num_predict", "max_new_tokens"),
+    "window": ("num_ctx",),
+}
+"""Fields of integrations for one thing, the first that a class has counts."""
+
+
+def _import(wanted: Wanted, module: str, known: Provider | None) -> Any:  # noqa: ANN401 (a module)
+    """Import what a model needs.
+
+    Raises:
+        ConfigError: It is not installed.
+    """
+    package = module.partition(".")[0]
+    install = known.install if known else f"pip install {package.replace('_', '-')}"
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as missing:
+        name = missing.name or package
+        problem = f"the package {name.partition('.')[0]} is not installed"
+        if name.partition(".")[0] == package and name != package:
+            raise ConfigError(
+                wanted.where, f"there is no module {name}", "check its name"
+            ) from None
+        raise ConfigError(wanted.where, problem, install) from missing
+
+
+def _made(
+    wanted: Wanted, make_one: "Callable[..., BaseChatModel]", arguments: Mapping[str, Any]
+) -> "BaseChatModel":
+    """Call a constructor, and tell its troubles as ours.
+
+    Raises:
+        ConfigError: It cannot be made so.
+    """
+    from langchain_core.exceptions import LangChainException  # noqa: PLC0415 (takes seconds)
+
+    try:
+        return make_one(**arguments)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        path = ".".join(map(str, (wanted.where, *first["loc"])))
+        raise ConfigError(path, first["msg"], "mend what the constructor is given") from None
+    except ImportError as missing:
+        problem = str(missing).splitlines()[0]
+        package = (missing.name or "").partition(".")[0].replace("_", "-")
+        mend = f"pip install {package}" if package else "install its package"
+        raise ConfigError(wanted.where, problem, mend) from missing
+    except (LangChainException, TypeError, ValueError) as problem:
+        said = " ".join(str(problem).split())[:300]
+        mend = "write provider:model, and check the options beside it"
+        raise ConfigError(wanted.where, said, mend) from problem

@@ -1,0 +1,160 @@
+"""What is known of providers: their packages, the variables of their keys, their words."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from thalweg.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One provider of `init_chat_model`."""
+
+    name: str
+    package: str
+    """What pip installs."""
+    keys: tuple[str, ...] = ()
+    """Variables that may hold its key, the usual one first; none where no key is needed."""
+    title: str = ""
+    """What people call it."""
+    example: str = ""
+    """One of its models, as one types it."""
+    key_argument: str = "api_key"
+    url_argument: str = "base_url"
+    output_argument: str = "max_tokens"
+    window_argument: str = ""
+    """How the constructor calls these; empty where it knows no such thing."""
+
+    @property
+    def module(self) -> str:
+        """What Python imports."""
+        return self.package.replace("-", "_")
+
+    @property
+    def install(self) -> str:
+        """The command that brings the package."""
+        extra = _EXTRAS.get(self.package)
+        return f"pip install 'thalweg[{extra}]'" if extra else f"pip install {self.package}"
+
+
+_EXTRAS: Final = {
+    "langchain-anthropic": "anthropic",
+    "langchain-ollama": "ollama",
+    "langchain-openai": "openai",
+}
+"""Packages that an extra of ours brings."""
+
+PROVIDERS: Final = (
+    Provider(
+        "anthropic",
+        "langchain-anthropic",
+        ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+        "Anthropic",
+        "claude-sonnet-4-6",
+    ),
+    Provider("openai", "langchain-openai", ("OPENAI_API_KEY",), "OpenAI", "gpt-5.1"),
+    Provider(
+        "google_genai",
+        "langchain-google-genai",
+        ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+        "Google Gemini",
+        "gemini-3-pro",
+        output_argument="max_output_tokens",
+    ),
+    Provider(
+        "mistralai", "langchain-mistralai", ("MISTRAL_API_KEY",), "Mistral", "mistral-large-latest"
+    ),
+    Provider(
+        "deepseek",
+        "langchain-deepseek",
+        ("DEEPSEEK_API_KEY",),
+        "DeepSeek",
+        "deepseek-chat",
+        url_argument="api_base",
+    ),
+    Provider("groq", "langchain-groq", ("GROQ_API_KEY",), "Groq", "openai/gpt-oss-120b"),
+    Provider("xai", "langchain-xai", ("XAI_API_KEY",), "xAI", "grok-4"),
+    Provider(
+        "openrouter",
+        "langchain-openrouter",
+        ("OPENROUTER_API_KEY",),
+        "OpenRouter",
+        "qwen/qwen3-coder",
+    ),
+    Provider(
+        "together", "langchain-together", ("TOGETHER_API_KEY",), "Together", "openai/gpt-oss-120b"
+    ),
+    Provider(
+        "fireworks",
+        "langchain-fireworks",
+        ("FIREWORKS_API_KEY",),
+        "Fireworks",
+        "accounts/fireworks/models/gpt-oss-120b",
+    ),
+    Provider(
+        "cohere",
+        "langchain-cohere",
+        ("COHERE_API_KEY",),
+        "Cohere",
+        "command-a-03-2025",
+        key_argument="cohere_api_key",
+    ),
+    Provider(
+        "perplexity",
+        "langchain-perplexity",
+        ("PPLX_API_KEY", "PERPLEXITY_API_KEY"),
+        "Perplexity",
+        "sonar",
+    ),
+    Provider(
+        "nvidia",
+        "langchain-nvidia-ai-endpoints",
+        ("NVIDIA_API_KEY",),
+        "NVIDIA",
+        "openai/gpt-oss-120b",
+    ),
+    Provider(
+        "azure_openai",
+        "langchain-openai",
+        ("AZURE_OPENAI_API_KEY",),
+        "Azure OpenAI",
+        url_argument="azure_endpoint",
+    ),
+    Provider(
+        "ollama",
+        "langchain-ollama",
+        (),
+        "Ollama",
+        "qwen3:4b",
+        key_argument="",
+        output_argument="num_predict",
+        window_argument="num_ctx",
+    ),
+)
+"""Providers whose keys are looked for. Any other of LangChain's goes by its name as well."""
+
+
+def provider(name: str) -> Provider | None:
+    """Find what is known of a provider; `None` where nothing is."""
+    return next((one for one in PROVIDERS if one.name == name), None)
+
+
+def key_of(one: Provider, environ: Mapping[str, str] | None = None) -> str:
+    """Name the variable that holds a provider's key; empty where none does."""
+    known = os.environ if environ is None else environ
+    return next((name for name in one.keys if known.get(name)), "")
+
+
+def ask_for_key(where: str, one: Provider) -> None:
+    """Refuse a model whose key nobody gave.
+
+    Raises:
+        ConfigError: None of the variables is set.
+    """
+    if one.keys and not key_of(one):
+        problem = f"{one.title} wants a key, and {' and '.join(one.keys)} are not set"
+        problem = problem if len(one.keys) > 1 else problem.replace(" are ", " is ")
+        mend = f"export {one.keys[0]}=…, or write api_key: ${one.keys[0]} beside the model"
+        raise ConfigError(where, problem, mend)
