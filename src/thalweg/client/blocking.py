@@ -232,7 +232,7 @@ class ThalwegClient:
             )
         )
 
-    def set_memory_mode(self, thread: str, mode: MemoryMode) -> dict[str, Any]:
+    def set_memory_mode(self, thread: str, mode: MemoryMode) -> MemoryMode:
         """See `AsyncThalwegClient.set_memory_mode`."""
         return self._call(lambda: self._client.set_memory_mode(thread, mode))
 
@@ -295,9 +295,9 @@ class ThalwegClient:
         """See `AsyncThalwegClient.rewind_thread`."""
         return self._call(lambda: self._client.rewind_thread(thread, turn))
 
-    def undo_compaction(self, thread: str) -> Done:
+    def undo_compaction(self, thread: str, *, turn: int | None = None) -> Done:
         """See `AsyncThalwegClient.undo_compaction`."""
-        return self._call(lambda: self._client.undo_compaction(thread))
+        return self._call(lambda: self._client.undo_compaction(thread, turn=turn))
 
     def branch_thread(
         self, thread: str, branch: str | None = None, *, turn: int | None = None, title: str = ""

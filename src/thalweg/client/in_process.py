@@ -76,6 +76,8 @@ class _Lifespan:
     def __init__(self, application: Application, state: dict[str, Any]) -> None:
         self._told: asyncio.Queue[Message] = asyncio.Queue()
         self._told.put_nowait({"type": "lifespan.startup"})
+        self._said = ""
+        self._never_was = False
         self._is_up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         scope = {"type": "lifespan", "asgi": _ASGI, "state": state}
         work = _performed(application, scope, self._told.get, self._hear)
@@ -90,30 +92,26 @@ class _Lifespan:
         """Let the application end; what it died of is raised."""
         self._told.put_nowait({"type": "lifespan.shutdown"})
         await asyncio.wait([self._task])
-        if not self._told_why and not self._task.cancelled():
+        if not (self._never_was or self._task.cancelled()):
             self._task.result()
-
-    _told_why = False
 
     async def _hear(self, message: Message) -> None:
         if message["type"] == "lifespan.startup.failed":
-            said = str(message.get("message", "")).strip() or "it did not start"
-            self._fail(ConfigError("gateway", said.splitlines()[-1], "its log says more"))
+            self._said = str(message.get("message", "")).strip() or "it did not start"
         elif not self._is_up.done():
             self._is_up.set_result(None)
 
     def _end(self, task: asyncio.Task[None]) -> None:
+        """Tell who waits for the start that there was none: with the error itself, if there is."""
         if self._is_up.done():
             return
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if error is None and self._said:
+            error = ConfigError("gateway", self._said.splitlines()[-1], "its log says more")
         if error is None:
             self._is_up.set_result(None)  # an application without a lifespan
         else:
-            self._fail(error)
-
-    def _fail(self, error: BaseException) -> None:
-        if not self._is_up.done():
-            self._told_why = True
+            self._never_was = True
             self._is_up.set_exception(error)
             self._is_up.exception()  # read: perhaps nobody waits any more
 

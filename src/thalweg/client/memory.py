@@ -12,7 +12,11 @@ from thalweg.facts.values import Category
 
 _DOCUMENT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 _COMMIT: TypeAdapter[Commit | None] = TypeAdapter(Commit | None)
+_MODE: TypeAdapter[dict[Literal["mode"], MemoryMode]] = TypeAdapter(
+    dict[Literal["mode"], MemoryMode]
+)
 _FACT = "/api/memory/facts/{}"
+_UNDO = "/api/memory/history/{}/undo"
 _LONG_S = 600.0
 """A large document takes its time."""
 
@@ -130,10 +134,7 @@ class MemoryCalls(Caller):
         }
         return await self._ask(Call("POST", "/api/memory/forget", body=body), Forgotten)
 
-    async def set_memory_mode(self, thread: str, mode: MemoryMode) -> dict[str, Any]:
-        """Say what memory may do in a thread."""
+    async def set_memory_mode(self, thread: str, mode: MemoryMode) -> MemoryMode:
+        """Say what memory may do in a thread; the mode that holds now comes back."""
         call = Call("PUT", path_of("/api/threads/{}/memory", thread), body={"mode": mode})
-        return await self._ask(call, _DOCUMENT)
-
-
-_UNDO = "/api/memory/history/{}/undo"
+        return (await self._ask(call, _MODE))["mode"]

@@ -60,9 +60,9 @@ class Place:
     def _application(self) -> "Application":
         if callable(self.inside):
             return self.inside
-        from thalweg.client.embedded import Embedded  # noqa: PLC0415 (FastAPI, dbos, LangChain)
+        from thalweg.gateway import create_app  # noqa: PLC0415 (FastAPI, dbos, LangChain)
 
-        return Embedded(self.inside, self.owner)
+        return create_app(self.inside, owner=self.owner)
 
 
 def place_of(at: "At", *, key: str | None, owner: str | None, timeout_s: float) -> Place:
@@ -81,6 +81,9 @@ def place_of(at: "At", *, key: str | None, owner: str | None, timeout_s: float) 
     if bases and owner is not None:
         problem = f"it is given for the gateway at {bases[0]}"
         raise ConfigError("owner", problem, "there the key says whose threads they are")
+    if not bases and key is not None and not callable(inside):
+        problem = "it is given for a gateway in this process"
+        raise ConfigError("key", problem, "nobody is asked for one here; name an owner")
     return Place(bases, inside, key, owner or OWNER, timeout_s)
 
 

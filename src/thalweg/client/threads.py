@@ -95,9 +95,10 @@ class ThreadCalls(Caller):
         call = Call("POST", path_of(_THREAD + "/rewind", thread), body={"turn": turn})
         return await self._ask(call, Done)
 
-    async def undo_compaction(self, thread: str) -> Done:
-        """Take back the newest compaction."""
-        return await self._ask(Call("POST", path_of(_THREAD + "/undo", thread)), Done)
+    async def undo_compaction(self, thread: str, *, turn: int | None = None) -> Done:
+        """Take back the compaction of a turn; the newest where none is named."""
+        call = Call("POST", path_of(_THREAD + "/undo", thread), {"turn": turn})
+        return await self._ask(call, Done)
 
     async def branch_thread(
         self, thread: str, branch: str | None = None, *, turn: int | None = None, title: str = ""
