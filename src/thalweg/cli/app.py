@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from thalweg.cli.chat import chat
 from thalweg.cli.doctor import doctor
 from thalweg.cli.memory import memory
 from thalweg.cli.prices import prices
@@ -18,6 +19,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
+app.command(short_help="Chat with an agent in the terminal.")(chat)
 app.command(short_help="See what a policy does to recorded threads.")(replay)
 app.command(short_help="Show what tokens cost.")(prices)
 app.command(short_help="Check this installation.")(doctor)

@@ -17,7 +17,9 @@ from thalweg.archive.postgres_schema import as_storage_error, place_of
 GRACE_S = 5.0
 """After its own connection broke a process takes nobody for dead: theirs may have broken too."""
 _TIMEOUT_S = 5
-_ALIVE = "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3"
+_ALIVE = (
+    "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3"
+)
 
 
 class ServerPresence:

@@ -119,7 +119,9 @@ class PostgresTables:
                 (write.claim.key.owner, write.claim.key.run, write.claim.attempt) in good
                 for write in writes
             ]
-            keys = [write.claim.key for write, is_one in zip(writes, is_good, strict=True) if is_one]
+            keys = [
+                write.claim.key for write, is_one in zip(writes, is_good, strict=True) if is_one
+            ]
             await self._tell(connection, keys)
         return is_good
 
@@ -232,9 +234,7 @@ class PostgresTables:
                 await self._tell(connection, [key])
         return row
 
-    async def _tell(
-        self, connection: psycopg.AsyncConnection[Any], keys: Sequence[RunKey]
-    ) -> None:
+    async def _tell(self, connection: psycopg.AsyncConnection[Any], keys: Sequence[RunKey]) -> None:
         marks = [mark(key) for key in keys]
         for first in range(0, len(marks), _MARKS):
             payload = " ".join([self._origin, *marks[first : first + _MARKS]])

@@ -9,16 +9,16 @@ _INDENTED = re.compile(r"(\t| {2,})")
 
 
 class Blocks:
-    """Takes a text in pieces of any size; gives its blocks as each is finished.
+    r"""Takes a text in pieces of any size; gives its blocks as each is finished.
 
     A paragraph, a list, a table or a code block is one block. What is finished does not depend
     on how the text was cut into pieces: it is looked at line by line.
 
     Example:
         >>> blocks = Blocks()
-        >>> blocks.feed("One.\\n\\nTw"), blocks.rest
+        >>> blocks.feed("One.\n\nTw"), blocks.rest
         (['One.'], 'Tw')
-        >>> blocks.feed("o.\\n"), blocks.end()
+        >>> blocks.feed("o.\n"), blocks.end()
         ([], ['Two.'])
     """
 

@@ -1,6 +1,7 @@
 """How lines look: each becomes rows that fit a terminal."""
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from rich.color import ColorSystem
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -44,7 +45,7 @@ class Renderer:
         """Write a line for good: it takes as many rows as it needs."""
         if line.kind == "answer":
             answer = _Markdown(printable(line.text), hyperlinks=False, code_theme="ansi_dark")
-            return [*self._rendered(answer, width), ""]
+            return [*_trimmed(list(self._rendered(answer, width))), ""]
         text = Text(_MARKS.get(line.kind, "") + printable(line.text), STYLES[line.kind])
         return list(self._rendered(Padding(text, (0, 0, 0, 2 * line.depth)), width))
 
@@ -57,7 +58,7 @@ class Renderer:
     def tail(self, text: str, width: int, height: int) -> list[str]:
         """Write the end of a block that is not finished, in so many rows at most."""
         answer = _Markdown(printable(text), hyperlinks=False, code_theme="ansi_dark")
-        rows = list(self._rendered(answer, width))
+        rows = _trimmed(list(self._rendered(answer, width)))
         return rows[-height:] if height > 0 else []
 
     def _rendered(self, what: RenderableType, width: int) -> Iterator[str]:
@@ -68,6 +69,12 @@ class Renderer:
                 for text, style, _ in segments
             )
             yield row.rstrip()
+
+
+def _trimmed(rows: list[str]) -> list[str]:
+    """Leave out empty rows at both ends: blocks are set apart by one in every case."""
+    full = [k for k, row in enumerate(rows) if Text.from_ansi(row).plain.strip()]
+    return rows[full[0] : full[-1] + 1] if full else []
 
 
 class _Heading(Heading):
@@ -81,4 +88,4 @@ class _Heading(Heading):
 
 
 class _Markdown(Markdown):
-    elements = {**Markdown.elements, "heading_open": _Heading}
+    elements: ClassVar = {**Markdown.elements, "heading_open": _Heading}

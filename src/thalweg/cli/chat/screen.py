@@ -25,7 +25,7 @@ Size = Callable[[], tuple[int, int]]
 
 
 class Screen:
-    """A terminal that text is added to, with some rows at its end that change.
+    r"""A terminal that text is added to, with some rows at its end that change.
 
     Example:
         >>> import io
@@ -33,7 +33,7 @@ class Screen:
         >>> screen = Screen(out, Renderer(colour=False), lambda: (40, 10))
         >>> screen.show([Line("note", "hello")])
         >>> out.getvalue()
-        'hello\\n'
+        'hello\n'
     """
 
     def __init__(self, out: TextIO, renderer: Renderer, size: Size) -> None:
@@ -47,6 +47,7 @@ class Screen:
         self._out = out
         self._renderer = renderer
         self._size = size
+        self._is_apart = True
         self._below: list[str] = []
         """Rows that are shown and may change; the cursor stands behind the last of them."""
 
@@ -64,21 +65,36 @@ class Screen:
             status: The last row of it.
         """
         width = self.width
-        kept = [row for line in lines for row in self._renderer.rows(line, width)]
+        kept = self._kept_rows(lines, width)
         below = self._rows_of(now, status, width)
         written = self._change(kept, below)
         if written:
             self._out.write(written)
             self._out.flush()
 
+    def _kept_rows(self, lines: Sequence[Line], width: int) -> list[str]:
+        """Make rows of what stays; an answer is set apart from what stands before it."""
+        rows: list[str] = []
+        for line in lines:
+            if line.kind == "answer" and not self._is_apart:
+                rows.append("")
+            rows += self._renderer.rows(line, width)
+            self._is_apart = line.kind == "answer"
+        return rows
+
+    def begin(self) -> None:
+        """Note that something else was written since: what a person typed."""
+        self._is_apart = False
+
     def _rows_of(self, now: Sequence[Line], status: str, width: int) -> list[str]:
         height = max(_LEAST_ROWS, self._size()[1] - 1)
         rows = [self._renderer.row(line, width) for line in now if line.kind != "answer"]
         last = ["", self._renderer.row(Line("note", status), width)] if status else []
         answers = [line.text for line in now if line.kind == "answer"]
-        room = height - len(rows) - len(last)
+        room = height - len(rows) - len(last) - 1
         tails = [row for text in answers for row in self._renderer.tail(text, width, room)]
-        return [*tails, *rows, *last][-height:]
+        gap = [""] if tails and not self._is_apart else []
+        return [*gap, *tails, *rows, *last][-height:]
 
     def _change(self, kept: list[str], below: list[str]) -> str:
         """Write what turns the rows that are shown into those that are to be."""
@@ -91,10 +107,8 @@ class Screen:
         if not old and not below:
             return text
         up = self._rows_taken(old[same:])
-        if old and not up:
-            back = "\n"
-        else:
-            back = (f"\x1b[{up - 1}A" if up > 1 else "") + f"\r{_CLEAR}"
+        over = (f"\x1b[{up - 1}A" if up > 1 else "") + f"\r{_CLEAR}"
+        back = "\n" if old and not up else over
         return f"{_BEGIN}{_HIDE if below else _SHOW}{back}{text}{_END}"
 
     def _rows_taken(self, rows: Sequence[str]) -> int:

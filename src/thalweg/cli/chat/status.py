@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from thalweg.api.usage import Usage
+from thalweg.client.runs import MemoryMode
 
+NOTHING = Usage()
 _CENT = 0.01
 _THOUSAND, _MILLION = 1_000, 1_000_000
 
@@ -13,6 +15,8 @@ class Status:
     """What the line tells.
 
     Attributes:
+        model: Who answered last, or is to answer.
+        wanted: Who is to answer, where somebody said so.
         tokens: Of the newest request.
         limit: Tokens that a request may have.
         before: What the thread had spent before this run.
@@ -23,9 +27,10 @@ class Status:
     thread: str = ""
     tokens: int = 0
     limit: int = 0
-    before: Usage = Usage()
-    now: Usage = Usage()
-    memory: str = "on"
+    before: Usage = NOTHING
+    now: Usage = NOTHING
+    memory: MemoryMode = "on"
+    wanted: str = ""
 
     @property
     def spent(self) -> Usage:
