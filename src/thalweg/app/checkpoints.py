@@ -16,6 +16,7 @@ from langgraph.checkpoint.base import (
 
 from thalweg.app.registry import SERVERS
 from thalweg.errors import ConfigError
+from thalweg.runs.running import fence
 
 BUSY_S = 30.0
 """How long a writer of a SQLite file waits for another process."""
@@ -102,7 +103,8 @@ class OwnSaver(BaseCheckpointSaver[Any]):
     ) -> RunnableConfig:
         """See `BaseCheckpointSaver.aput`."""
         below = self._down(config)
-        return self._raise(await self._inner.aput(below, checkpoint, metadata, new_versions))
+        async with fence():
+            return self._raise(await self._inner.aput(below, checkpoint, metadata, new_versions))
 
     def put_writes(
         self,
@@ -122,7 +124,8 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         task_path: str = "",
     ) -> None:
         """See `BaseCheckpointSaver.aput_writes`."""
-        await self._inner.aput_writes(self._down(config), writes, task_id, task_path)
+        async with fence():
+            await self._inner.aput_writes(self._down(config), writes, task_id, task_path)
 
     def delete_thread(self, thread_id: str) -> None:
         """See `BaseCheckpointSaver.delete_thread`."""

@@ -10,6 +10,7 @@ from thalweg.cli.doctor import doctor
 from thalweg.cli.memory import memory
 from thalweg.cli.prices import prices
 from thalweg.cli.replay import replay
+from thalweg.cli.serve import serve
 from thalweg.cli.thread import thread
 
 app = typer.Typer(
@@ -21,6 +22,7 @@ app = typer.Typer(
 )
 app.command(short_help="Chat with an agent in the terminal.")(chat)
 app.command(short_help="See what a policy does to recorded threads.")(replay)
+app.command(short_help="Serve the HTTP API.")(serve)
 app.command(short_help="Show what tokens cost.")(prices)
 app.command(short_help="Check this installation.")(doctor)
 app.add_typer(memory, short_help="See what is remembered across threads; change, forget.")

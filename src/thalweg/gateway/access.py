@@ -1,5 +1,6 @@
 """What every route takes: whose things, which thread, how many; and what it may answer."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -21,6 +22,8 @@ class Gateway:
     app: App
     streams: Streams
     metrics: Metrics
+    is_locked: Callable[[], bool]
+    """Whether callers say who they are."""
 
 
 async def _gateway(request: Request) -> Gateway:

@@ -5,6 +5,9 @@ any route runs where it is too deep, has numbers that are none, or text that is 
 """
 
 import asyncio
+import json
+import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -42,11 +45,10 @@ class Bodies:
             await self._application(scope, receive, send)
             return
         try:
-            receive = await self._looked_at(Headers(scope=scope), receive)
+            bounded = await self._looked_at(Headers(scope=scope), receive)
+            await self._application(scope, bounded, send)
         except Refusal as refusal:
             await refuse(refusal, scope, receive, send)
-            return
-        await self._application(scope, receive, send)
 
     async def _looked_at(self, headers: Headers, receive: Receive) -> Receive:
         """Give what the application receives from.
@@ -113,6 +115,8 @@ async def _whole_json(receive: Receive) -> Receive:
     if body:
         try:
             from_json(body, allow_inf_nan=False, cache_strings="none")
+            if _LARGE.search(body):
+                json.loads(body, parse_float=_finite)
         except ValueError as error:
             said = f"the body is no JSON: {error}; nothing was done"
             raise Refusal(400, "request.malformed", said) from None
@@ -128,4 +132,13 @@ async def _whole_json(receive: Receive) -> Receive:
     return again
 
 
+def _finite(number: str) -> float:
+    if math.isinf(value := float(number)):
+        msg = f"{number[:20]} is larger than any number"
+        raise ValueError(msg)
+    return value
+
+
+_LARGE = re.compile(rb"[eE]\+?[0-9]{3}")
+"""What a number that is read as infinite has in it."""
 _BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})

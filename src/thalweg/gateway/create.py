@@ -46,6 +46,9 @@ def create_app(
     metrics = Metrics()
     streams = Streams(lambda: inside.settings.gateway.max_streams)
 
+    def is_locked() -> bool:
+        return rules().is_locked
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if not is_ours:
@@ -65,10 +68,10 @@ def create_app(
             Middleware(Bodies, lambda: rules().limits),
         ],
     )
-    application.state.gateway = Gateway(inside, streams, metrics)
+    application.state.gateway = Gateway(inside, streams, metrics, is_locked)
     answers_problems(application)
     for router in (runs, threads, files, memory, facts, catalogue, health):
         application.include_router(router)
-    documents_itself(application, lambda: rules().is_locked)
+    documents_itself(application, is_locked)
     shows_its_page(application)
     return application

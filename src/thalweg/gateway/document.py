@@ -1,5 +1,6 @@
 """The OpenAPI document: what FastAPI makes of the routes, with errors, security and words."""
 
+import re
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from thalweg.api.events import EVENT
 from thalweg.api.problems import MEDIA_TYPE, Problem
 from thalweg.gateway.access import WHY
 
@@ -38,6 +40,8 @@ _BEARER = {
     "description": "A key of `gateway.keys`, or a token of the provider in `gateway.oidc`.",
 }
 _KEY = {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same key."}
+_SCHEMA = "#/components/schemas/{model}"
+_EVENT = "What the `data` of a run's server-sent events is; `event` is its `type`."
 _EVERYWHERE = (422, 500, 503)
 _WITH_A_BODY = (400, 408, 413, 415)
 _LOCKED = (401,)
@@ -73,9 +77,11 @@ def _document(application: FastAPI, *, locked: bool) -> dict[str, Any]:
     schemas = document["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
-    problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    problem = Problem.model_json_schema(mode="serialization", ref_template=_SCHEMA)
     schemas |= problem.pop("$defs")
     schemas["Problem"] = problem
+    event = EVENT.json_schema(mode="serialization", ref_template=_SCHEMA)
+    schemas |= event.pop("$defs") | {"Event": event | {"description": _EVENT}}
     if locked:
         document["components"]["securitySchemes"] = {"bearer": _BEARER, "key": _KEY}
     for path, operation in _operations(document):
@@ -91,6 +97,7 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
 
 def _complete(operation: dict[str, Any], *, locked: bool) -> None:
     """Add the errors that every route may answer, and who may call it."""
+    operation["summary"], operation["description"] = _headed(operation["description"])
     statuses = [*_EVERYWHERE, 403]
     if "requestBody" in operation:
         statuses += _WITH_A_BODY
@@ -107,3 +114,16 @@ def _complete(operation: dict[str, Any], *, locked: bool) -> None:
             "content": {MEDIA_TYPE: {"schema": schema}},
         }
     operation["responses"] = dict(sorted(responses.items()))
+
+
+def _headed(words: str) -> tuple[str, str]:
+    """Part a docstring in a heading and what else is said.
+
+    Example:
+        >>> _headed("Give it; all of it. Twice.")
+        ('Give it', 'All of it. Twice.')
+    """
+    first, _, more = words.partition("\n")
+    heading, rest, *_ = *re.split(r"[.;] ", first, maxsplit=1), ""
+    rest = f"{rest[:1].upper()}{rest[1:]}"
+    return heading.removesuffix("."), f"{rest}\n{more}".strip()

@@ -61,7 +61,7 @@ def _printable(path: str) -> str:
     r"""Write a path on one line, however it was made to look.
 
     Example:
-        >>> _printable("/a\\nb")
-        '/a\\\\nb'
+        >>> _printable("/a\nb")
+        '/a\\nb'
     """
     return path if path.isprintable() else ascii(path)[1:-1]

@@ -24,8 +24,8 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": (
             "The run's events as they come: `id` is the event's number in the run, `event` its "
-            "type, `data` its JSON. After the event that ends the run the stream closes. One "
-            "that breaks off before is gone on with by `Last-Event-ID`."
+            "type, `data` the JSON of an `Event`. After the event that ends the run the stream "
+            "closes. One that breaks off before is gone on with by `Last-Event-ID`."
         ),
         "content": {
             "text/event-stream": {
@@ -70,6 +70,7 @@ async def start_run(
 @runs.post(
     "/stream",
     operation_id="stream",
+    status_code=200,
     response_class=EventStream,
     responses={**_EVENTS, **problems(404, 409, 429)},
 )
@@ -95,6 +96,7 @@ async def get_run(mine: Mine, thread: ThreadId, run: RunId) -> Run:
 @runs.get(
     "/{run}/stream",
     operation_id="join_run",
+    status_code=200,
     response_class=EventStream,
     responses={**_EVENTS, **problems(404, 429)},
 )

@@ -112,7 +112,7 @@ class EventStream(Response):
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         with self._streams.one(self._owner):
             await send(start)
-            await self._send(send, b"retry: %d\n\n" % RETRY_MS)
+            await self._send(send, b"retry: %d\n" % RETRY_MS)
             pump = asyncio.create_task(self._pump(send))
             beside = [
                 asyncio.create_task(_gone(receive)),
@@ -154,7 +154,7 @@ def frame(numbered: Numbered) -> bytes:
     Example:
         >>> from thalweg.api.events import RunCancelled
         >>> frame(Numbered(seq=7, event=RunCancelled()))
-        b'id: 7\\nevent: run.cancelled\\ndata: {"type":"run.cancelled"}\\n\\n'
+        b'id: 7\nevent: run.cancelled\ndata: {"type":"run.cancelled"}\n\n'
     """
     event = numbered.event
     data = EVENT.dump_json(event)

@@ -19,19 +19,20 @@ import jwt
 from thalweg.gateway.door import unauthorized
 from thalweg.gateway.problems import Refusal
 
-ALGORITHMS = (
-    "RS256",
-    "RS384",
-    "RS512",
-    "PS256",
-    "PS384",
-    "PS512",
-    "ES256",
-    "ES384",
-    "ES512",
-    "EdDSA",
-)
-"""Signatures that are taken. None is symmetric: a public key is no secret."""
+_FAMILIES = {
+    "RS256": ("RSA", None),
+    "RS384": ("RSA", None),
+    "RS512": ("RSA", None),
+    "PS256": ("RSA", None),
+    "PS384": ("RSA", None),
+    "PS512": ("RSA", None),
+    "ES256": ("EC", "P-256"),
+    "ES384": ("EC", "P-384"),
+    "ES512": ("EC", "P-521"),
+    "EdDSA": ("OKP", None),
+}
+"""Signatures that are taken, and the kind and curve of their keys. None is symmetric: a public
+key is no secret."""
 LEEWAY_S = 60
 """How far the clocks may be apart."""
 _KEPT_S = 600.0
@@ -77,7 +78,7 @@ class ProviderTokens:
                 "auth.unknown", "this key opens nothing here", "invalid_token"
             ) from None
         algorithm = head.get("alg")
-        if algorithm not in ALGORITHMS:
+        if algorithm not in _FAMILIES:
             said = f"tokens signed with {str(algorithm)[:20]!a} are not taken"
             raise _invalid(said)
         key = await self._keys.get(head.get("kid"), algorithm)
@@ -107,11 +108,17 @@ class ProviderTokens:
 @dataclass(frozen=True, slots=True)
 class _Key:
     key: Any
-    algorithm: str | None
-    use: str | None
+    told: dict[str, Any]
 
     def verifies(self, algorithm: str) -> bool:
-        return self.algorithm in {None, algorithm} and self.use in {None, "sig"}
+        """Whether it is of the kind that an algorithm needs, and for nothing else."""
+        family, curve = _FAMILIES[algorithm]
+        return (
+            self.told.get("kty") == family
+            and (curve is None or self.told.get("crv") == curve)
+            and self.told.get("alg") in {None, algorithm}
+            and self.told.get("use") in {None, "sig"}
+        )
 
 
 class _KeySet:
@@ -192,8 +199,7 @@ def _read_keys(told: list[dict[str, Any]]) -> Iterator[tuple[str | None, _Key]]:
             key = jwt.PyJWK.from_dict(each).key
         except jwt.PyJWTError:
             continue  # of a kind that is not known here: another of them may do
-        if not isinstance(key, bytes):
-            yield each.get("kid"), _Key(key, each.get("alg"), each.get("use"))
+        yield each.get("kid"), _Key(key, each)
 
 
 def _fetched(url: str) -> bytes:

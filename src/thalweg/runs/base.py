@@ -6,6 +6,7 @@ not durable in its journal, so a reader that was cut off goes on exactly where i
 """
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
@@ -118,6 +119,16 @@ class Journal(Protocol):
 
     async def release(self, claim: Claim) -> bool:
         """Give a claim back, for another process to take; False where it was void."""
+        ...
+
+    def hold(self, claim: Claim) -> AbstractAsyncContextManager[None]:
+        """Keep a claim good while this is entered: who else wants the run waits so long.
+
+        What a claim entitles to beside this journal is done inside; let it be short.
+
+        Raises (when entered):
+            ClaimLostError: Another process has claimed the run, or it has ended.
+        """
         ...
 
     async def called_off(self, claim: Claim) -> bool:

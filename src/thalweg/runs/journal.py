@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Self
@@ -84,6 +84,10 @@ class TableJournal:
         self._commits.let_go(claim)
         self._note([claim.key])
         return is_given_back
+
+    def hold(self, claim: Claim) -> AbstractAsyncContextManager[None]:
+        """See `Journal.hold`."""
+        return self._tables.hold(claim)
 
     async def append(self, claim: Claim, drafts: Sequence[Draft]) -> int:
         """See `Journal.append`."""

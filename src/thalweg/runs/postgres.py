@@ -10,7 +10,7 @@ import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from thalweg.archive.postgres_schema import as_storage_error, place_of
-from thalweg.errors import BusyError, RunExistsError, StorageError
+from thalweg.errors import BusyError, ClaimLostError, RunExistsError, StorageError
 from thalweg.runs.base import Claim, Event, Run, RunKey
 from thalweg.runs.journal import mark
 from thalweg.runs.postgres_schema import CHANNEL, COLUMNS, LOCK, SCHEMA, WRITE, named
@@ -23,6 +23,9 @@ _MARKS = 500
 """Marks in one notice: it may have 8,000 bytes."""
 _AGAIN_S = 0.5
 """Before a listener whose connection broke tries again."""
+_HOLD = "SELECT pg_advisory_xact_lock_shared(hashtextextended(%s, 7))"
+_TAKE = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 7))"
+"""Whoever holds a claim does so together with others; whoever claims, alone."""
 _ACTIVE = "status IN ('queued', 'running')"
 _KEY = "owner = %s AND thread = %s AND run = %s"
 
@@ -99,7 +102,11 @@ class PostgresTables:
                 started = coalesce(started, now())
             WHERE {_KEY} AND {_ACTIVE} RETURNING {COLUMNS}
         """
-        row = await self._change(key, statement)
+        async with self._transaction([key.owner]) as connection:
+            await connection.execute(_TAKE, (mark(key),))
+            row = await _row(connection, statement, _columns(key))
+            if row is not None:
+                await self._tell(connection, [key])
         return None if row is None else _run(row)
 
     async def release(self, claim: Claim) -> bool:
@@ -109,6 +116,17 @@ class PostgresTables:
             WHERE {_KEY} AND attempt = %s AND status = 'running' RETURNING 1
         """
         return await self._change(claim.key, statement, claim.attempt) is not None
+
+    @asynccontextmanager
+    async def hold(self, claim: Claim) -> AsyncIterator[None]:
+        """See `Tables.hold`."""
+        statement = f"SELECT 1 FROM runs WHERE {_KEY} AND attempt = %s AND status = 'running'"
+        async with self._transaction([claim.key.owner]) as connection:
+            await connection.execute(_HOLD, (mark(claim.key),))
+            found = await _row(connection, statement, (*_columns(claim.key), claim.attempt))
+            if found is None:
+                raise ClaimLostError(claim.key.run, claim.attempt)
+            yield
 
     async def write(self, writes: Sequence[Write]) -> Sequence[bool]:
         """See `Tables.write`."""

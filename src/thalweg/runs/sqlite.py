@@ -2,13 +2,14 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from thalweg.errors import BusyError, RunExistsError, StorageError
+from thalweg.errors import BusyError, ClaimLostError, RunExistsError, StorageError
 from thalweg.runs.base import Claim, Event, Run, RunKey
 from thalweg.runs.sqlite_schema import COLUMNS, SCHEMA
 from thalweg.runs.tables import Heard, State, Write
@@ -76,6 +77,18 @@ class SqliteTables:
         return await self._writer.run(
             lambda database: database.execute(statement, values).rowcount == 1
         )
+
+    @asynccontextmanager
+    async def hold(self, claim: Claim) -> AsyncIterator[None]:
+        """See `Tables.hold`.
+
+        It is seen once that the claim is good. On one machine nobody is taken for dead who
+        lives, and who is begun again in his own process is stopped first.
+        """
+        states = await self.states([claim.key])
+        if claim.key not in states or states[claim.key].voids(claim):
+            raise ClaimLostError(claim.key.run, claim.attempt)
+        yield
 
     async def write(self, writes: Sequence[Write]) -> Sequence[bool]:
         """See `Tables.write`."""

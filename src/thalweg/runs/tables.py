@@ -1,6 +1,7 @@
 """What a journal asks of its database."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -89,6 +90,10 @@ class Tables(Protocol):
 
     async def release(self, claim: Claim) -> bool:
         """See `Journal.release`."""
+        ...
+
+    def hold(self, claim: Claim) -> AbstractAsyncContextManager[None]:
+        """See `Journal.hold`."""
         ...
 
     async def write(self, writes: Sequence[Write]) -> Sequence[bool]:
