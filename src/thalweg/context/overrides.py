@@ -26,16 +26,27 @@ class ModelPricing(Section):
     tariff: str | None = None
     """A name in the table of tariffs; `None` when the model in use says it."""
     read: NonNegativeFloat | None = None
+    """An input token found in the prefix cache, as a share of one that is not."""
     write: NonNegativeFloat | None = None
+    """An input token written to the cache."""
     output: NonNegativeFloat | None = None
+    """An output token."""
     tiers: tuple[Tier, ...] | None = None
+    """Other prices for larger requests, smallest first."""
     minimum: PositiveInt | None = None
+    """A shorter prefix is not cached."""
     block: PositiveInt | None = None
+    """Tokens that the cache matches at once."""
     breakpoints: PositiveInt | None = None
+    """Places of a request that may be marked for the cache."""
     lookback: PositiveInt | None = None
+    """Content blocks before a mark at which an earlier prefix is still found."""
     lifetime_s: PositiveFloat | None = None
+    """Seconds an unused prefix stays cached."""
     base: PositiveFloat | None = None
+    """What a million uncached input tokens cost, in `unit`s."""
     unit: Literal["USD", "seconds"] | None = None
+    """What `base` is counted in."""
 
     @field_validator("tariff")
     @classmethod

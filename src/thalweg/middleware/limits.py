@@ -287,6 +287,7 @@ _SERVERS = {
     "anthropic-bedrock": "anthropic",
     "anthropic-mantle": "anthropic",
     "openai-mantle": "openai",
+    "local": "ollama",  # on one's own machine as well
     **{
         name: name
         for name in ("anthropic", "openai", "deepseek", "mistral", "xai", "cohere", "groq")

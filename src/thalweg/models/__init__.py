@@ -8,6 +8,8 @@ Two rules of this room:
   it, a key with its variable.
 """
 
+from thalweg.models.answering import how_to_answer
+from thalweg.models.finding import Offer, find_models
 from thalweg.models.making import chat_model, model_by_name
 
-__all__ = ["chat_model", "model_by_name"]
+__all__ = ["Offer", "chat_model", "find_models", "how_to_answer", "model_by_name"]

@@ -3,22 +3,23 @@
 import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from thalweg.archive import home
 from thalweg.errors import ConfigError
 from thalweg.models.providers import PROVIDERS, Provider, ask_for_key, provider
 from thalweg.models.wanted import (
     COMPATIBLE,
     LOCAL,
-    ModelSettings,
-    Settings,
     Wanted,
     from_name,
     from_settings,
 )
 from thalweg.sections import nearest
+from thalweg.settings import ModelSettings, Settings
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -29,14 +30,18 @@ SERVED_WINDOW = 8_192
 minutes to read; a smaller one leaves little beside the tools of an agent."""
 
 
-def chat_model(settings: ModelSettings) -> "BaseChatModel":
+def chat_model(settings: ModelSettings, *, folder: Path | None = None) -> "BaseChatModel":
     """Make one of the models of the settings.
+
+    Args:
+        settings: What is said of the model.
+        folder: Thalweg's own, where pulled models are; the usual one when not given.
 
     Raises:
         ConfigError: Its package is not installed, its key is missing, or something it was given
             cannot be used.
     """
-    return make(from_settings(settings))
+    return make(from_settings(settings), folder or home())
 
 
 def model_by_name(name: str, settings: Settings) -> "BaseChatModel":
@@ -50,11 +55,21 @@ def model_by_name(name: str, settings: Settings) -> "BaseChatModel":
     Raises:
         ConfigError: There is no such model, or it cannot be made here.
     """
-    return make(from_name(name, settings))
+    return make(from_name(name, settings), folder_of(settings))
 
 
-def make(wanted: Wanted) -> "BaseChatModel":
+def folder_of(settings: Settings) -> Path:
+    """Name Thalweg's folder: what the settings say, or else the usual one."""
+    storage = settings.storage
+    return Path(storage.home) if "home" in storage.model_fields_set else home()
+
+
+def make(wanted: Wanted, folder: Path) -> "BaseChatModel":
     """Make a model that was asked for.
+
+    Args:
+        wanted: What was asked for.
+        folder: Thalweg's own.
 
     Raises:
         ConfigError: It cannot be made here; says what is missing.
@@ -62,7 +77,7 @@ def make(wanted: Wanted) -> "BaseChatModel":
     if wanted.provider == LOCAL:
         from thalweg.models.local import local_model  # noqa: PLC0415 (needs an extra)
 
-        return local_model(wanted)
+        return local_model(wanted, folder)
     if wanted.use:
         model = _of_class(wanted)
     elif wanted.provider == COMPATIBLE and _is_elsewhere(wanted):

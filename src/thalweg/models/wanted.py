@@ -2,58 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
 
 from pydantic import SecretStr
 
 from thalweg.errors import ConfigError
-
-
-class ModelSettings(Protocol):
-    """One of `models:` in the settings."""
-
-    @property
-    def name(self) -> str:
-        """What it is called here."""
-
-    @property
-    def provider(self) -> str | None:
-        """A provider of `init_chat_model`, or `local`."""
-
-    @property
-    def use(self) -> str | None:
-        """The class to make, as `package:Class`."""
-
-    @property
-    def model(self) -> str:
-        """What its provider calls it; a file, where it is local."""
-
-    @property
-    def api_key(self) -> SecretStr | None:
-        """The key."""
-
-    @property
-    def base_url(self) -> str | None:
-        """Where it is served."""
-
-    @property
-    def window(self) -> int | None:
-        """Tokens of input and output together."""
-
-    @property
-    def max_output(self) -> int | None:
-        """Tokens of the longest answer."""
-
-    def arguments(self) -> dict[str, Any]:
-        """Give what else goes to the constructor."""
-
-
-class Settings(Protocol):
-    """The settings, as far as names of models need them."""
-
-    @property
-    def models(self) -> tuple[ModelSettings, ...]:
-        """The models that have names."""
+from thalweg.settings import ModelSettings, Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

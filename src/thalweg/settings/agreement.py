@@ -35,7 +35,7 @@ def doubts(root: Node) -> Iterator[Notice]:
     groups = set(_names(root, ("tool_groups",)))
     for tool in _items(root, ("tools",)):
         group = tool.keys.get("group")
-        if groups and group is not None and group.value not in groups:
+        if groups and group is not None and group.value and group.value not in groups:
             known = ", ".join(sorted(groups))
             yield warning(group, f"there is no group {group.value!r} in tool_groups ({known})")
     path = root.find(("memory", "storage_path"))

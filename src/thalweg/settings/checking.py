@@ -43,8 +43,8 @@ def checked(root: Node) -> tuple[Settings | None, tuple[SettingsError, ...]]:
     Returns:
         The settings, without what is wrong, and what that is. `None` where too much is wrong.
     """
-    problems: dict[SettingsError, None] = {}
-    seen: set[tuple[str, str]] = set()
+    problems: list[SettingsError] = []
+    contradicted: set[str] = set()
     for _ in range(_MOST_ROUNDS):
         try:
             settings = Settings.model_validate(root.plain())
@@ -53,12 +53,14 @@ def checked(root: Node) -> tuple[Settings | None, tuple[SettingsError, ...]]:
         else:
             return _with_unset(settings, root), tuple(problems)
         before = root
-        for each in found:
-            said = str(each.problem)
-            if not each.is_silent and (said, each.problem.key) not in seen:
-                seen.add((said, each.problem.key))
-                problems[each.problem] = None
-        for path in sorted({path for each in found for path in each.cut}, key=_from_the_end):
+        # Where a contradiction was cut out, the default may contradict what is left.
+        problems += [
+            each.problem
+            for each in found
+            if not each.is_silent and each.problem.key not in contradicted
+        ]
+        contradicted |= {each.problem.key for each in found if each.is_contradiction}
+        for path in sorted({each.cut for each in found if each.cut}, key=_from_the_end):
             root = root.cut(path)
         if root == before:
             break
@@ -75,10 +77,12 @@ class _Found:
     """Something that pydantic found."""
 
     problem: SettingsError
-    cut: tuple[Path, ...]
-    """What is left out so that the rest can be looked at."""
+    cut: Path
+    """What is left out so that the rest can be looked at; empty where nothing can be."""
     is_silent: bool
     """Whether nothing is said: `null` stands for what is not given."""
+    is_contradiction: bool
+    """Whether two settings are at fault."""
 
 
 def _found(root: Node, error: ErrorDetails) -> _Found:
@@ -92,18 +96,19 @@ def _found(root: Node, error: ErrorDetails) -> _Found:
     problem = worded.problem
     if node.variables and isinstance(node.value, str):
         problem = problem.replace(node.value, node.written)
-    cut = [path[:-1] if error["type"] == "missing" and rest else path]
+    cut = path[:-1] if error["type"] == "missing" and rest else path
     against = _beside(root, path, said["against"]) if said.get("against") else None
     if against is not None:
         problem += f" ({against.place.key} is in line {against.place.line})"
-        cut = [path, (*path[: len(path) - (not rest)], said["against"])]
+        cut = (*path, said["against"]) if rest else path
     mend = worded.mend
     if private and error["type"] == "string_type":
         problem, mend = "it is no text", "put it in quotes"
     return _Found(
         SettingsError(place.file, place.line, key, problem, mend),
-        tuple(each for each in cut if each),
+        cut,
         is_silent=(node.value is None and not rest) or bool(node.unset),
+        is_contradiction=bool(said.get("against")),
     )
 
 

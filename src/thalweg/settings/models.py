@@ -37,7 +37,7 @@ class ModelSettings(Open):
     api_key: Secret | None = None
     """The key; best as a variable: `$OPENAI_API_KEY`. The provider's own variable when not
     given."""
-    base_url: str | None = None
+    base_url: str | None = Field(default=None, repr=False)
     """Where it is served, when not by its provider: any OpenAI-compatible address."""
     window: PositiveInt | None = None
     """Tokens it accepts, its answer included; what is known of the model when not given."""

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, PrivateAttr, SecretStr, StringConstraints, model_validator
 
 from thalweg.errors import SettingsError
 from thalweg.sections import Section, refuse
-from thalweg.settings.fixed import nearly
+from thalweg.settings.fixed import is_secret, nearly
 
 MASK = "********"
 """What is shown of a secret."""
@@ -21,14 +21,17 @@ class Unset:
     """A variable that a file refers to and the environment does not have."""
 
     file: str
-    line: int
+    line: int = field(compare=False)
+    """Where it stands; a line more above it changes no setting."""
     key: str
     variable: str
 
     def error(self) -> SettingsError:
         """Say so."""
         problem = f"the variable {self.variable} is not set"
-        mend = f"set it, or write ${{{self.variable}:-default}}"
+        mend = "set it"
+        if not is_secret(self.variable):
+            mend += f", or write ${{{self.variable}:-default}}"
         return SettingsError(self.file, self.line, self.key, problem, mend)
 
 
@@ -101,7 +104,7 @@ def _is_told(secret: SecretStr) -> SecretStr:
     value = secret.get_secret_value()
     if not value.strip():
         refuse("it is empty", "write it, or a variable such as $MY_KEY")
-    if value == MASK:
+    if MASK in value:
         refuse("it is the mask that is shown in place of a secret", "write the secret itself")
     return secret
 

@@ -1,5 +1,6 @@
 """YAML into nodes: every value keeps its line, and no key stands twice."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,10 +27,12 @@ def read(text: bytes, file: str) -> tuple[Node, tuple[SettingsError, ...]]:
     Raises:
         SettingsError: It is not YAML, or not keys and values.
     """
+    top = Place(file, 1, "")
+    if not text.strip():
+        return Node({}, top), ()
     # Slow to import, and of no use where there is no file.
     import yaml  # type: ignore[import-untyped]  # noqa: PLC0415
 
-    top = Place(file, 1, "")
     loader = None
     try:
         loader = yaml.SafeLoader(_decoded(text, file))
@@ -93,7 +96,7 @@ class _Reader:
                 case "scalar":
                     return Node(self._scalar(given, place), place)
                 case _:
-                    return self._strange(given, place)
+                    return self._strange(place)
         finally:
             self.above.pop()
 
@@ -139,11 +142,12 @@ class _Reader:
             return value
         if given.tag == f"{_TAG}timestamp":
             return given.value  # a date is a text to every setting there is
-        return self._strange(given, place).value
+        return self._strange(place).value
 
-    def _strange(self, given: Any, place: Place) -> Node:  # noqa: ANN401
-        tag = str(given.tag).replace(_TAG, "!!")
-        self._say(place.key, place.line, f"the tag {tag} means nothing here", "leave it out")
+    def _strange(self, place: Place) -> Node:
+        # The tag itself is not told: it may be a password that begins with `!`.
+        mend = "leave it out, or put a text that begins with ! in quotes"
+        self._say(place.key, place.line, "a tag means nothing here", mend)
         return Node(None, place)
 
     def _say(self, key: str, line: int, problem: str, mend: str) -> None:
@@ -178,6 +182,8 @@ def _in_words(error: Exception, file: str) -> SettingsError:
     found = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
     context = getattr(error, "context", None)
     said = f"{context}: {found}" if context else str(found)
+    # What looks like a name may be the beginning of a password.
+    said = re.sub(r"(alias|anchor|tag|tag handle) ('[^']*'|\"[^\"]*\")", r"\1", said)
     mend = next(
         (mend for sign, mend in _MENDS if sign in said), "look at the line and at those above"
     )

