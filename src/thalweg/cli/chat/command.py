@@ -49,15 +49,34 @@ def chat(
     asked = message if sys.stdin.isatty() else _piped(message)
     with _client(url, key, config) as client:
         where = thread or (newest_thread(client) if latest else "")
+        default = next((one.name for one in client.list_models().items if one.is_default), "")
         if is_terminal:
-            _on_a_terminal(client, where, model, asked)
+            wanted = model if model or default else _chosen(url)
+            if wanted or default:
+                _on_a_terminal(client, where, default, wanted, asked)
             return
         from thalweg.cli.chat.plain import final_answer  # noqa: PLC0415
 
         if not asked.strip():
             raise ConfigError("MESSAGE", "there is nothing to ask", "thalweg chat 'How many?'")
+        if not (model or default):
+            raise ConfigError("--model", "no model is configured", "`thalweg chat` says what to do")
         stream = client.stream(asked, where or new_thread(), model=model or None)
         sys.stdout.write(final_answer(stream).rstrip("\n") + "\n")
+
+
+def _chosen(url: str) -> str:
+    """Let a person choose a model where none is configured."""
+    from thalweg.archive import home  # noqa: PLC0415 (see above)
+    from thalweg.cli.chat.setup import choose  # noqa: PLC0415
+    from thalweg.models import find_models  # noqa: PLC0415
+
+    if url:
+        raise ConfigError("--model", f"{url} has no model of its own", "name one it can reach")
+    try:
+        return choose(find_models(home=home()), typer.echo, input)
+    except (EOFError, KeyboardInterrupt):
+        return ""
 
 
 def _piped(message: str) -> str:
@@ -74,7 +93,9 @@ def _client(url: str, key: str, config: Path | None) -> "ThalwegClient":
     return ThalwegClient(url or config, key=key or None)
 
 
-def _on_a_terminal(client: "ThalwegClient", thread: str, model: str, first: str) -> None:
+def _on_a_terminal(
+    client: "ThalwegClient", thread: str, default: str, wanted: str, first: str
+) -> None:
     try:
         from thalweg.cli.chat.prompt import Prompt  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError as error:
@@ -88,6 +109,6 @@ def _on_a_terminal(client: "ThalwegClient", thread: str, model: str, first: str)
     from thalweg.cli.chat.status import Status  # noqa: PLC0415
 
     screen = Screen(sys.stdout, Renderer(colour=has_colours()), terminal_size)
-    session = Session(client, screen, Status(model=model, wanted=model, thread=thread))
+    session = Session(client, screen, Status(model=wanted or default, wanted=wanted, thread=thread))
     history = Path(os.environ.get("THALWEG_HOME") or home_folder() / ".thalweg") / "chat_history"
     session.run(Prompt(history, session.status_line, session.names), first)

@@ -58,8 +58,8 @@ def perform(line: str, desk: Desk) -> list[Line]:
     name, _, rest = line.strip().removeprefix("/").partition(" ")
     if (command := COMMANDS.get(name.lower())) is None:
         near = difflib.get_close_matches(name.lower(), COMMANDS, n=1, cutoff=0.5)
-        meant = f"; did you mean /{near[0]}?" if near else ""
-        return text.told(f"there is no /{name}{meant} /help lists what there is", kind="failure")
+        meant = f"did you mean /{near[0]}?" if near else "/help lists what there is"
+        return text.told(f"there is no /{name}; {meant}", kind="failure")
     return command.work(desk, rest.strip())
 
 

@@ -64,7 +64,11 @@ class Prompt:
         Raises:
             EOFError: Whoever types does not want to answer; `KeyboardInterrupt` likewise.
         """
-        return prompt(question, default=default, multiline="\n" in default)
+        is_long = "\n" in default
+        below = "Esc, then Enter, sends it; Ctrl-C leaves the question open" if is_long else None
+        return prompt(
+            question, default=default, multiline=is_long, bottom_toolbar=below, style=_STYLE
+        )
 
     def _is_command(self) -> bool:
         return self._session.default_buffer.text.startswith("/")

@@ -163,6 +163,7 @@ class Telling:
     # -- the run ---------------------------------------------------------------------------
 
     def _hear_run(self, event: Event) -> list[Line]:
+        lines: list[Line] = []
         match event:
             case RunStarted():
                 self.status = replace(self.status, model=event.model or self.status.model)
@@ -172,17 +173,15 @@ class Telling:
                 return self._flushed([Line("note", told)])
             case RunCompleted():
                 self.status = replace(self.status, now=event.usage)
-                return self._ended([])
             case RunInterrupted():
                 self.questions = event.questions
-                return self._ended([])
             case RunCancelled():
-                return self._ended([Line("note", "stopped; the thread is as it was before")])
+                lines = [Line("note", "stopped; the thread stays as its last step left it")]
             case RunFailed():
                 self.is_failed = True
                 said = event.problem.detail or event.problem.title
-                return self._ended([Line("error", printable(said))])
-        return []
+                lines = [Line("error", printable(said))]
+        return self._ended(lines)
 
     def _ended(self, lines: list[Line]) -> list[Line]:
         flushed = self._flushed(lines)

@@ -38,6 +38,16 @@ def table(rows: Iterable[tuple[str, ...]]) -> list[str]:
     ]
 
 
+def count(number: int, what: str) -> str:
+    """Say how many there are.
+
+    Example:
+        >>> count(1, "turn"), count(1_000, "turn")
+        ('1 turn', '1,000 turns')
+    """
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
 def models(listed: Models, current: str) -> list[Line]:
     """List models; the one that answers is marked."""
     rows = [
@@ -59,7 +69,7 @@ def threads(listed: Threads, current: str) -> list[Line]:
             "*" if thread.id == current else " ",
             thread.id,
             f"{thread.updated.astimezone():%Y-%m-%d %H:%M}",
-            f"{thread.turns} turns",
+            count(thread.turns, "turn"),
             _left(thread.title) + (" (running)" if thread.run else ""),
         )
         for thread in listed.items
@@ -113,7 +123,9 @@ def context(request: Context) -> list[Line]:
     )
     more = "/context NAME shows one of them, /context TURN an earlier request"
     return told(
-        head, *rows, f"{len(request.messages)} messages, {len(request.tools)} tools; {more}"
+        head,
+        *rows,
+        f"{count(len(request.messages), 'message')}, {count(len(request.tools), 'tool')}; {more}",
     )
 
 
@@ -200,7 +212,9 @@ def recall(found: Recall) -> list[Line]:
 
 def forgotten(done: Forgotten) -> list[Line]:
     """Tell what was deleted."""
-    return told(f"deleted for good: {done.facts} facts, {done.turns} turns", kind="memory")
+    return told(
+        f"deleted for good: {count(done.facts, 'fact')}, {count(done.turns, 'turn')}", kind="memory"
+    )
 
 
 def usage(spent: ThreadUsage) -> list[Line]:
