@@ -86,7 +86,7 @@ def history(stretch: History) -> list[Line]:
 def last_exchange(stretch: History) -> list[Line]:
     """Tell the newest question and its answer, for who comes back."""
     asked = [k for k, item in enumerate(stretch.items) if item.message.role == "user"]
-    said = [item for item in stretch.items[asked[-1] :]] if asked else []
+    said = stretch.items[asked[-1] :] if asked else ()
     spoken = [item for item in said if item.message.role == "user" or item.message.text.strip()]
     ends = [*spoken[:1], *(item for item in spoken[-1:] if item.message.role == "assistant")]
     return [line for item in ends for line in _item(item)]
