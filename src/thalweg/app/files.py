@@ -29,6 +29,7 @@ _COPIES: Final = ("/large_tool_results/", "/conversation_history/")
 """What the context engine sets aside: nothing that an agent made."""
 _MOST_FILES: Final = 20_000
 _STEP: Final = 1 << 20
+_MOST_TRIES: Final = 100
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
 
@@ -248,15 +249,19 @@ async def _each(chunks: AsyncIterable[bytes] | Iterable[bytes]) -> AsyncIterable
 
 async def _created(files: ThreadBackend, name: str, content: bytes) -> str:
     """Write a file to `/uploads`, by a name that nothing there has."""
-    while True:
-        listed = await files.als(UPLOADS)
-        taken = [PurePosixPath(info["path"]).name for info in listed.entries or ()]
-        path = f"{UPLOADS}/{unlike(name, taken)}"
+    listed = await files.als(UPLOADS)
+    taken = {PurePosixPath(info["path"]).name for info in listed.entries or ()}
+    for _ in range(_MOST_TRIES):
+        free = unlike(name, taken)
         try:
-            if await asyncio.to_thread(files.create, path, content):
-                return path
+            if await asyncio.to_thread(files.create, f"{UPLOADS}/{free}", content):
+                return f"{UPLOADS}/{free}"
         except PathError as refused:
             raise UploadRefusedError(name, str(refused), "remove what is there") from None
+        # Another came first, or something is there that is not listed: a link to nowhere.
+        taken.add(free)
+    problem = f"{_MOST_TRIES} names like it are taken"
+    raise UploadRefusedError(name, problem, "give it another name")
 
 
 async def _notes(files: ThreadBackend) -> dict[str, _Note]:

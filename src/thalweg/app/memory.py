@@ -1,8 +1,9 @@
 """What is remembered of one owner, and every change of it by hand."""
 
-from __future__ import annotations
-
-from typing import Any, Literal
+import asyncio
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from thalweg.api.memory import (
     Commit,
@@ -17,7 +18,16 @@ from thalweg.api.memory import (
     Recall,
     Review,
 )
+from thalweg.app.memory_views import commit_view, fact_view, forgotten_view, recall_view, whole
 from thalweg.facts.values import Mode, Status
+from thalweg.memory import Fact, Memory, Scope
+from thalweg.memory.mirrored import MirroredMemory
+
+if TYPE_CHECKING:
+    from thalweg.app.parts import Parts
+
+T = TypeVar("T")
+_STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 class TenantMemory:
@@ -27,9 +37,13 @@ class TenantMemory:
         MemoryOffError: Memory is off or read-only.
     """
 
+    def __init__(self, owner: str, parts: "Parts") -> None:
+        self._owner = owner
+        self._parts = parts
+
     async def document(self) -> MemoryDocument:
         """Give what is remembered, in DeerFlow's shape."""
-        raise NotImplementedError
+        return MemoryDocument.model_validate(await self.export())
 
     async def reload(self) -> MemoryDocument:
         """Take in what was edited in the document by hand (`storage: json`).
@@ -37,23 +51,30 @@ class TenantMemory:
         Raises:
             DocumentError: The document cannot be read; nothing was changed.
         """
-        raise NotImplementedError
+        if isinstance(self._parts.memories, MirroredMemory):
+            await self._ask(lambda memory: memory.reload())
+        return await self.document()
 
     async def config(self) -> dict[str, Any]:
         """Give the settings of memory, DeerFlow's keys at the top level."""
-        raise NotImplementedError
+        return self._parts.settings().memory.model_dump(mode="json")
 
     async def status(self) -> dict[str, Any]:
         """Give settings and document at once: `{config, data}`."""
-        raise NotImplementedError
+        return {"config": await self.config(), "data": await self.export()}
 
     async def clear(self) -> Commit | None:
         """Take out everything; it can be undone. `None` where there was nothing."""
-        raise NotImplementedError
+        done = await self._ask(lambda memory: memory.clear())
+        return None if done is None else commit_view(done)
 
     async def export(self, shape: Literal["seeds", "full"] = "seeds") -> dict[str, Any]:
         """Write the memory as a document."""
-        raise NotImplementedError
+        text = await self._ask(lambda memory: memory.export())
+        if shape == "seeds":
+            document: dict[str, Any] = json.loads(text)
+            return document
+        return whole(text, await self._ask(lambda memory: memory.facts(*_STATUSES)))
 
     async def import_(self, document: dict[str, Any]) -> Commit | None:
         """Take a document in; `None` where it tells nothing new.
@@ -61,11 +82,14 @@ class TenantMemory:
         Raises:
             DocumentError: It cannot be read; nothing was changed.
         """
-        raise NotImplementedError
+        text = json.dumps(document, ensure_ascii=False)
+        done = await self._ask(lambda memory: memory.import_(text, where="the document"))
+        return None if done is None else commit_view(done)
 
     async def facts(self, status: Status | None = None) -> Facts:
         """List facts of a status, newest first; those that hold where none is given."""
-        raise NotImplementedError
+        found = await self._ask(lambda memory: memory.facts(*([status] if status else [])))
+        return Facts(items=tuple(map(fact_view, reversed(found))))
 
     async def add(self, new: NewFact) -> FactView:
         """Remember a statement on the user's own word.
@@ -73,7 +97,12 @@ class TenantMemory:
         Raises:
             FactRefusedError: It may not be remembered.
         """
-        raise NotImplementedError
+
+        def add(memory: Memory) -> Fact:
+            category = new.category or "knowledge"
+            return memory.remember(new.content, category=category, confidence=new.confidence)
+
+        return fact_view(await self._ask(add))
 
     async def fact(self, id_: str) -> FactView:
         """Give one fact, whatever its status, with its evidence.
@@ -81,7 +110,7 @@ class TenantMemory:
         Raises:
             NoSuchFactError: There is none.
         """
-        raise NotImplementedError
+        return fact_view(await self._ask(lambda memory: memory.fact(id_)))
 
     async def edit(self, id_: str, change: FactChange) -> FactView:
         """Edit a fact; what it said before stays in the history.
@@ -90,7 +119,16 @@ class TenantMemory:
             NoSuchFactError: There is none.
             FactRefusedError: The new content may not be remembered.
         """
-        raise NotImplementedError
+
+        def edit(memory: Memory) -> Fact:
+            return memory.edit(
+                id_,
+                content=change.content,
+                category=change.category,
+                confidence=change.confidence,
+            )
+
+        return fact_view(await self._ask(edit))
 
     async def delete(self, id_: str) -> Commit:
         """Take a fact out; it can be undone.
@@ -98,7 +136,13 @@ class TenantMemory:
         Raises:
             NoSuchFactError: There is none.
         """
-        raise NotImplementedError
+
+        def delete(memory: Memory) -> Commit:
+            done = memory.delete(id_)
+            newest = memory.history(limit=1)[0] if done is None else done
+            return commit_view(newest)
+
+        return await self._ask(delete)
 
     async def review(self, id_: str, review: Review) -> FactView:
         """Accept or reject a fact that waits for the user's word.
@@ -106,19 +150,27 @@ class TenantMemory:
         Raises:
             NoSuchFactError: No such fact waits.
         """
-        raise NotImplementedError
+
+        def decide(memory: Memory) -> Fact:
+            fact = memory.fact(id_)
+            (memory.accept if review.accept else memory.reject)(id_)
+            there = memory.facts(*_STATUSES)
+            return next((one for one in there if one.id == id_), fact)
+
+        return fact_view(await self._ask(decide))
 
     async def search(self, q: str) -> Recall:
         """Tell what a run about these words would be told."""
-        raise NotImplementedError
+        return recall_view(q, await self._ask(lambda memory: memory.recall(q)))
 
     async def explain(self, q: str) -> Recall:
         """Tell of all that was looked at why it would be told or not."""
-        raise NotImplementedError
+        return recall_view(q, await self._ask(lambda memory: memory.explain(q)))
 
     async def history(self, limit: int = 50) -> Commits:
         """List changes, newest first."""
-        raise NotImplementedError
+        done = await self._ask(lambda memory: memory.history(limit=limit))
+        return Commits(items=tuple(map(commit_view, done)))
 
     async def undo(self, operation: int) -> Commit:
         """Put back what one change replaced.
@@ -126,7 +178,7 @@ class TenantMemory:
         Raises:
             NoSuchOperationError: There is none.
         """
-        raise NotImplementedError
+        return commit_view(await self._ask(lambda memory: memory.undo(operation)))
 
     async def forget(self, what: Forget) -> Forgotten:
         """Delete for good; works where memory is off, too.
@@ -135,8 +187,19 @@ class TenantMemory:
             ConfigError: Nothing is named.
             NoSuchFactError: A fact that is named is not there.
         """
-        raise NotImplementedError
+        receipt = await self._ask(
+            lambda memory: memory.forget(
+                *what.facts, threads=what.threads, query=what.words, everything=what.everything
+            )
+        )
+        return forgotten_view(receipt)
 
     async def set_mode(self, thread: str, mode: Mode) -> Mode:
         """Say what memory does with a thread: `on`, `read_only`, `incognito` or `off`."""
-        raise NotImplementedError
+        await self._ask(lambda memory: memory.set_mode(thread, mode))
+        return mode
+
+    async def _ask(self, do: Callable[[Memory], T]) -> T:
+        settings = self._parts.settings().memory
+        memory = Memory(self._parts.memories, Scope(self._owner), settings=settings)
+        return await asyncio.to_thread(do, memory)

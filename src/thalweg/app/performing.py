@@ -226,7 +226,9 @@ def questions_of(state: StateSnapshot) -> tuple[Question, ...]:
 
 
 def _log_failure(run: Run, error: Exception) -> None:
+    """Log why a run failed: the words of others may hold those of a user, or a key."""
     if isinstance(error, ThalwegError):
         _log.warning("run %s failed: %s", run.key.run, error)
     else:
-        _log.exception("run %s failed", run.key.run, exc_info=error)
+        _log.warning("run %s failed: %s", run.key.run, type(error).__name__)
+        _log.debug("run %s failed", run.key.run, exc_info=error)

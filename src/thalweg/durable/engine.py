@@ -7,7 +7,7 @@ must bear to be begun again; and this file alone knows dbos, on which the work s
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -294,20 +294,16 @@ def _take_logs() -> None:
 
 @asynccontextmanager
 async def open_engine(
-    address: str | Path, works: Iterable[tuple[str, Work]], *, folder: Path | None = None
+    address: str | Path, *, folder: Path | None = None
 ) -> AsyncIterator[Engine]:
-    """Open an engine that performs some works, and close it in the end.
+    """Make an engine, which performs nothing before `Engine.open`, and close it in the end.
 
     Args:
         address: The path of a file of SQLite, or `postgresql://…`.
-        works: Names, and what is performed under them.
         folder: Where processes that share a file show that they live; beside the file if not
             given.
     """
     engine = Engine(address, presence_at(address, folder))
-    for name, work in works:
-        engine.register(name, work)
-    await engine.open()
     try:
         yield engine
     finally:

@@ -1,13 +1,13 @@
 """How a performed run writes its events: at once as far as it can tell, and never far ahead."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 
 from thalweg.api.events import RunResumed
 from thalweg.errors import RunError, StorageError
 from thalweg.runs.base import Claim, Draft, Event, Journal
-from thalweg.runs.messages import ABOUT_MESSAGES, open_messages, withdrawals
+from thalweg.runs.messages import ABOUT_MESSAGES, untold, withdrawals
 
 AHEAD = 256
 """Drafts that may wait to be durable; whoever emits more waits with them."""
@@ -45,18 +45,18 @@ class Emit:
         self._stirred.set()
         await self._until(self._ahead)
 
-    async def resume(self, kept: Collection[str]) -> list[str]:
+    async def resume(self, kept: Sequence[str]) -> list[str]:
         """Take the stream up again where another attempt left it.
 
         It tells that this attempt goes on, and takes back the messages that were told of and
         are not kept: their model calls are made again.
 
         Args:
-            kept: Ids of every message of the run that a checkpoint has, or an archive.
+            kept: Ids of the model's messages of this run that a checkpoint has, or an archive.
 
         Returns:
-            Ids of messages that are kept and were never told to be complete: it is for the
-            caller to complete them.
+            Those of `kept` that were never told to be complete, be it that they were never told
+            of at all: it is for the caller to emit `message.completed` for each.
 
         Raises:
             ClaimLostError: Another process performs the run.
@@ -72,7 +72,7 @@ class Emit:
             await self(Draft("run.resumed", told))
         for draft in withdrawals(seen, kept):
             await self(draft)
-        return [message for message in open_messages(seen) if message in kept]
+        return untold(seen, kept)
 
     async def drain(self) -> None:
         """Wait until all that was emitted is durable.

@@ -45,6 +45,17 @@ def withdrawals(events: Iterable[Event], kept: Collection[str]) -> list[Draft]:
     ]
 
 
+def untold(events: Iterable[Event], kept: Iterable[str]) -> list[str]:
+    """Give those of the messages that are kept whose end was not told, in order.
+
+    Example:
+        >>> untold([Event(1, "message.completed", '{"message": "a"}')], kept=["a", "b"])
+        ['b']
+    """
+    told = _told(events)
+    return [message for message in kept if told.get(message, True)]
+
+
 def _told(events: Iterable[Event]) -> dict[str, bool]:
     """Give the messages that were told and not taken back, and whether they are open."""
     told: dict[str, bool] = {}

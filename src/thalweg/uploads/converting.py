@@ -22,6 +22,8 @@ from thalweg.uploads.policy import UploadPolicy
 INSTALL: Final = "pip install 'thalweg[documents]'"
 _CHILD: Final = str(Path(__file__).with_name("child.py"))
 _UNREADABLE: Final = 3
+_STEP: Final = 1 << 16
+_MOST_SAID: Final = 1 << 20
 _GRACE_S: Final = 2.0
 """For starting the process, beyond the time that a conversion has."""
 
@@ -73,16 +75,28 @@ class Converter:
 
     async def _converted(self, kind: Kind, content: bytes) -> Converted:
         seconds = self._policy.convert_timeout_s
-        with tempfile.TemporaryDirectory(prefix="thalweg-convert-") as folder:
+        with tempfile.TemporaryDirectory(
+            prefix="thalweg-convert-", ignore_cleanup_errors=True
+        ) as folder:
             process = await self._start(kind, folder)
             try:
                 async with asyncio.timeout(seconds + _GRACE_S):
-                    text, said = await process.communicate(content)
+                    text, said = await self._exchange(process, content)
+                    code = await process.wait()
             except TimeoutError:
                 return Converted(None, _too_long(seconds))
             finally:
                 await _end(process)
-        return self._told(process.returncode or 0, text, said)
+        return self._told(code, text, said)
+
+    async def _exchange(self, process: Process, content: bytes) -> tuple[bytes, bytes]:
+        """Give a process its document and read what it says, up to what may be kept of that."""
+        text, said, _ = await asyncio.gather(
+            _read(process, process.stdout, self._policy.max_text_bytes + 1),
+            _read(process, process.stderr, _MOST_SAID),
+            _write(process.stdin, content),
+        )
+        return text, said
 
     async def _start(self, kind: Kind, folder: str) -> Process:
         policy = self._policy
@@ -128,6 +142,28 @@ def _environment(folder: str) -> dict[str, str]:
     """Give a conversion a home of its own and nothing else: no keys, no addresses."""
     kept = {"SYSTEMROOT": os.environ["SYSTEMROOT"]} if "SYSTEMROOT" in os.environ else {}
     return {**kept, "HOME": folder, "TMPDIR": folder, "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "2"}
+
+
+async def _read(process: Process, stream: asyncio.StreamReader | None, most: int) -> bytes:
+    """Read up to the end; a process that says more than it was allowed to is ended."""
+    received = bytearray()
+    while stream is not None and (chunk := await stream.read(_STEP)):
+        received += chunk
+        if len(received) > most:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            break
+    return bytes(received)
+
+
+async def _write(stream: asyncio.StreamWriter | None, content: bytes) -> None:
+    if stream is None:
+        return
+    # Who does not want to read on has ended, or is about to say why.
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        stream.write(content)
+        await stream.drain()
+    stream.close()
 
 
 async def _end(process: Process) -> None:

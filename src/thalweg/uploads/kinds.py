@@ -151,8 +151,9 @@ def _ole(*names: str) -> Test:
 
 
 def _mp3(content: bytes) -> bool:
+    # Eleven bits of a frame's beginning, and layer III.
     return content[:3] == b"ID3" or (
-        len(content) > 1 and content[0] == _SYNC and content[1] & 0xE6 in {0xE2, 0xE4, 0xE6}
+        content[:1] == b"\xff" and len(content) > 1 and content[1] & 0xE6 == _LAYER_III
     )
 
 
@@ -162,7 +163,7 @@ def _bmp(content: bytes) -> bool:
     )
 
 
-_SYNC = 0xFF
+_LAYER_III = 0xE2
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _HEIF = (b"heic", b"heix", b"mif1", b"msf1", b"heim", b"hevc", b"avif", b"avis")
 

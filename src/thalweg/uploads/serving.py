@@ -13,7 +13,7 @@ from urllib.parse import quote
 from thalweg.api.files import FileStat
 
 _RANGE: Final = re.compile(
-    r"bytes=[ \t]*(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))[ \t]*", re.IGNORECASE
+    r"bytes=[ \t]*(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))[ \t]*", re.IGNORECASE
 )
 _SHOWN: Final = (
     "image/png image/jpeg image/gif image/webp image/bmp image/avif "
