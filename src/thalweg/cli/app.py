@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from thalweg.cli.chat import chat
 from thalweg.cli.config import config
 from thalweg.cli.db import db
 from thalweg.cli.doctor import doctor
@@ -22,6 +23,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
+app.command(short_help="Chat with an agent in the terminal.")(chat)
 app.command(short_help="See what a policy does to recorded threads.")(replay)
 app.command(short_help="Serve the HTTP API.")(serve)
 app.command(short_help="Show what tokens cost.")(prices)
