@@ -1,6 +1,7 @@
 """A file that changes: new settings, or the old ones and why."""
 
 import os
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -78,6 +79,52 @@ def test_a_file_that_is_gone_changes_nothing_and_says_so(path: Path) -> None:
 
     path.write_text("memory: {max_facts: 5}", encoding="utf-8")
     assert file.reload_if_changed() is not None
+
+
+def test_a_usual_file_that_is_gone_does_not_bring_the_defaults_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may let in whom the file did not."""
+    monkeypatch.chdir(tmp_path)
+    Path("config.yaml").write_text("memory: {max_facts: 5}", encoding="utf-8")
+    file = SettingsFile(environ={})
+    Path("config.yaml").unlink()
+    assert file.reload_if_changed() is None
+    assert file.current.memory.max_facts == 5
+    assert "the file is not there" in str(file.problem)
+
+
+def test_two_changes_within_one_tick_of_the_clock_are_both_seen(path: Path) -> None:
+    file = SettingsFile(path, environ={})
+    at = path.stat().st_mtime_ns
+    path.write_text("memory: {max_facts: 2}", encoding="utf-8")
+    os.utime(path, ns=(at, at))
+    assert file.reload_if_changed() is not None
+
+
+class Slow(dict[str, str]):
+    """Variables that take a while, and note how many ask for them at once."""
+
+    asking = 0
+    most = 0
+
+    def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
+        """See `dict.get`."""
+        self.asking += 1
+        self.most = max(self.most, self.asking)
+        time.sleep(0.02)
+        self.asking -= 1
+        return super().get(name, default)
+
+
+def test_only_one_thread_reads_at_a_time(path: Path) -> None:
+    environ = Slow(LIMIT="7")
+    file = SettingsFile(path, environ=environ)
+    path.write_text("memory: {max_facts: $LIMIT}", encoding="utf-8")
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(file.reload_if_changed) for _ in range(4)]
+    assert sum(ask.result() is not None for ask in asked) == 1
+    assert environ.most == 1
 
 
 def test_a_file_that_comes_later_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
