@@ -63,11 +63,15 @@ def set_up(served: Served) -> Served:
 @asynccontextmanager
 async def pool_of(url: str) -> AsyncIterator[Pool]:
     """Open some connections."""
-    settings = {"autocommit": True, "prepare_threshold": None, "row_factory": dict_row}
-    pool: AsyncConnectionPool[AsyncConnection[DictRow]]
-    async with AsyncConnectionPool(
-        url, kwargs=settings, min_size=1, max_size=4, open=False
-    ) as pool:
+    pool: Pool = AsyncConnectionPool(
+        url,
+        connection_class=AsyncConnection[DictRow],
+        kwargs={"autocommit": True, "prepare_threshold": None, "row_factory": dict_row},
+        min_size=1,
+        max_size=4,
+        open=False,
+    )
+    async with pool:
         yield pool
 
 
