@@ -14,14 +14,15 @@ from thalweg.errors import ConfigError
 
 _WALLED = """
 SELECT relname, relrowsecurity AND relforcerowsecurity AND EXISTS (
-    SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid AND polname = 'of_owner'
+    SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid AND polname <> 'across'
 )
 FROM pg_class
 WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid)
     AND relnamespace = CAST(current_schema() AS regnamespace)
 ORDER BY relname
 """
-_OURS = ("archive_", "memory_", "run_", "checkpoint", "thalweg_")
+_OURS = ("archive_", "memory_", "run_", "runs", "checkpoint", "thalweg_")
+"""How the names of tables begin that are looked at."""
 OPEN = {
     "archive_meta": "SELECT, INSERT",
     "memory_meta": "SELECT, INSERT",
