@@ -51,3 +51,11 @@ class Upload(BaseModel):
     created: datetime
     note: str = ""
     """What whoever sent it should know: why there is no text, that it has another name."""
+
+
+class Uploads(BaseModel):
+    """Files that were sent to a thread, by name."""
+
+    model_config = ConfigDict(frozen=True)
+
+    items: tuple[Upload, ...]

@@ -1,6 +1,6 @@
 """Errors over HTTP: problem details, RFC 9457."""
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, JsonValue
 
 from thalweg.api.shape import Shape
 
@@ -32,3 +32,5 @@ class Problem(Shape):
     code: str = ""
     """Stable and dotted, as `ThalwegError.code`: `run.busy`."""
     faults: tuple[Fault, ...] = ()
+    arguments: tuple[JsonValue, ...] = ()
+    """Of the `ThalwegError` with that `code`, in order: a client makes the same error of them."""
