@@ -126,6 +126,21 @@ def test_a_run_that_is_not_there_is_no_stream(served: Served, path: str) -> None
     assert answer.json()["code"] == "run.not_found"
 
 
+@pytest.mark.parametrize("turn", [2**31, 2**63, -1, "9223372036854775808", 1.5])
+def test_a_number_that_no_database_has_is_refused(served: Served, turn: object) -> None:
+    start(served, "numbers", id="numbers", message="hi")
+    url = f"{served.url}/api/threads/numbers"
+    asked = [
+        httpx2.post(f"{url}/rewind", json={"turn": turn}),
+        httpx2.post(f"{url}/branch", json={"turn": turn}),
+        httpx2.post(f"{url}/pin", json={"position": turn, "quote": "x"}),
+        httpx2.get(f"{url}/context", params={"turn": str(turn)}),
+        httpx2.get(f"{url}/history", params={"before": str(turn)}),
+    ]
+
+    assert {answer.status_code for answer in asked} == {422}
+
+
 def test_metrics_count_what_runs_and_models_did(served: Served) -> None:
     run = start(served, "counted", message="hi")
     httpx2.get(f"{served.url}/api/threads/counted/runs/{run['id']}/wait?timeout=20", timeout=30)
