@@ -1,6 +1,7 @@
 """What a chat shows of a run is a function of its events."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -182,7 +183,7 @@ def parted(events: list[Event], at: list[int]) -> Iterator[Event]:
             yield event
             continue
         places = sorted({0, len(event.text), *(place % (len(event.text) + 1) for place in at)})
-        for a, b in zip(places, places[1:], strict=False):
+        for a, b in pairwise(places):
             yield event.model_copy(update={"text": event.text[a:b]})
 
 
