@@ -21,6 +21,7 @@ from tests.e2e.test_cli import environment
 if os.name != "posix":
     pytest.skip("terminals of POSIX", allow_module_level=True)
 
+FIRST = "in this order; the first is by far the longest of all"
 ROOT = Path(__file__).parents[2]
 
 
@@ -71,8 +72,7 @@ def test_an_answer_streams_and_what_the_agent_does_stays_in_order(tmp_path: Path
             "✓ surveyor completed: 3 turns, 2,700 tokens, 3 s",
             "≈ context 12,400 → 4,100 of 16,000 tokens (1 evict, 1 fold): 77% of the window",
             "Rivers",
-            "Three of them meet here, in this order; the first is by far the longest of all, "
-            "and the",
+            f"Three of them meet here, {FIRST}, and the",
             "others are short:",
             " 1 the Elbe, which comes from the mountains",
             " 2 the Havel",
