@@ -80,12 +80,18 @@ async def journals(
     events = 0
     async with open_journal(address) as journal, open_journal(address) as other:
 
-        async def one(number: int) -> None:
-            nonlocal events
+        claims = []
+        for number in range(given.runs):
             key = RunKey(f"owner {number}", "t", f"{name} {number}")
             await journal.create(key, "{}")
             claim = await journal.claim(key)
             assert claim is not None
+            claims.append(claim)
+
+        async def one(number: int) -> None:
+            nonlocal events
+            claim = claims[number]
+            key = claim.key
             emit = Emit(journal, claim)
 
             async def read() -> None:
@@ -101,6 +107,7 @@ async def journals(
                 await emit(Draft("message.delta", data, joins="m"))
 
             reader = asyncio.create_task(read())
+            await asyncio.sleep(1.0)  # all begin to read before any begins to speak
             await speak(number, given, say)
             await emit.drain()
             await journal.finish(claim, "completed", [Draft("run.completed", "{}")])

@@ -2,13 +2,22 @@
 
 from hypothesis import HealthCheck, Phase, settings
 
-from tests.postgres import own_postgres, plain_postgres_url, postgres_server, postgres_url
+from tests.postgres import (
+    _served_template,
+    own_postgres,
+    plain_postgres_url,
+    postgres_server,
+    postgres_url,
+    served,
+)
 
 __all__ = [
+    "_served_template",
     "own_postgres",
     "plain_postgres_url",
     "postgres_server",
     "postgres_url",
+    "served",
 ]  # fixtures, for any test
 
 settings.register_profile(

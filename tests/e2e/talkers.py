@@ -1,8 +1,8 @@
 """Chat models by a script that settings can name, and settings that name them."""
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -113,7 +113,8 @@ def settings(**others: Any) -> Settings:
     return Settings.model_validate({**given, **others})
 
 
-def written(home: Path) -> str:
-    """Name a folder that is there."""
-    home.mkdir(parents=True, exist_ok=True)
-    return str(home)
+@tool
+async def slow(words: str) -> str:
+    """Take a long time."""
+    await asyncio.sleep(60)
+    return words

@@ -24,6 +24,7 @@ from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import ConfigError
 from thalweg.graph.build import Recipe, build
+from thalweg.graph.small import create_small_agent, wants_small
 from thalweg.memory import MemoryStore
 from thalweg.middleware.approval import Approvals
 from thalweg.middleware.context import ContextMiddleware
@@ -102,6 +103,8 @@ class Agents:
     def _make(self, settings: Settings, name: str, offered: Sequence[BaseTool]) -> Agent:
         model = model_by_name(name, settings)
         tools = [*map(imported, settings.tools), *offered]
+        if is_small(settings, model):
+            return self._small(settings, model, tools)
         mounts = _Mounts(settings)
         subagents = _subagents(settings, tools, mounts)
         files = RunShell if settings.agent.shell else RunFiles
@@ -121,8 +124,21 @@ class Agents:
                 state_schema=None,
                 context=self._context(settings),
                 owner=owner_of_run,
-            ),
-            name="thalweg",
+            )
+        )
+
+    def _small(self, settings: Settings, model: BaseChatModel, tools: Sequence[BaseTool]) -> Agent:
+        return create_small_agent(
+            model,
+            tools,
+            system_prompt=settings.agent.system_prompt,
+            memory=self._memories,
+            memory_settings=settings.memory.model_copy(update={"model_name": None}),
+            backend=RunFiles(self._places),
+            interrupt_on=_approvals(settings),
+            context=settings.summarization.model_copy(update={"model_name": None}),
+            archive=self._archive,
+            owner=owner_of_run,
         )
 
     def _context(self, settings: Settings) -> ContextMiddleware:
@@ -149,6 +165,12 @@ class Agents:
         if settings.subagents.enabled:
             made.append(TaskGate(settings.subagents.max_concurrent))
         return made
+
+
+def is_small(settings: Settings, model: BaseChatModel) -> bool:
+    """Tell whether a model is given the small agent."""
+    profile = settings.agent.profile
+    return profile == "small" or (profile == "auto" and wants_small(model))
 
 
 def _approvals(settings: Settings) -> Approvals:
@@ -317,10 +339,16 @@ _BUILT_IN = frozenset(
 
 
 def learner_model(settings: Settings) -> BaseChatModel | None:
-    """Make the model that memory learns with; `None` where none is configured.
+    """Make the model that memory learns with; `None` where there is none.
+
+    A small model does not learn unless it is named for it: what was said is found again without.
 
     Raises:
         ConfigError: It cannot be made.
     """
-    name = settings.memory.model_name or settings.default_model
-    return None if name is None else model_by_name(name, settings)
+    named = settings.memory.model_name
+    if named is not None:
+        return model_by_name(named, settings)
+    name = settings.default_model
+    model = None if name is None else model_by_name(name, settings)
+    return None if model is None or is_small(settings, model) else model

@@ -94,7 +94,8 @@ class Files:
             path = await _created(files, kept_name, content)
         converted = await self._converter.convert(kind, content)
         text_path = None
-        if converted.text is not None:
+        # Whoever deleted it meanwhile did not mean to keep its text.
+        if converted.text is not None and await _stat(files, path) is not None:
             text_name = f"{PurePosixPath(path).name}.md"
             text_path = await _created(files, text_name, converted.text.encode("utf-8", "replace"))
             await _told(files, text_path, _Note(text_of=path))

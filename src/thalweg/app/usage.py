@@ -106,7 +106,6 @@ def charges_of(archive: Archive, key: ThreadKey, prices: Prices) -> Iterator[Cha
     not what somebody pays.
     """
     thread, _, inside = key.thread.partition(INSIDE)
-    caller = SUBAGENT if inside else AGENT
 
     @cache
     def tariff_of(digest: str) -> Tariff | None:
@@ -117,10 +116,17 @@ def charges_of(archive: Archive, key: ThreadKey, prices: Prices) -> Iterator[Cha
         tariff = tariff_of(one.page.tariff) if prices.tariff(model) else None
         if one.usage is not None:
             spent = spent_by(one.usage, model)
+            caller = _subagent(one) if inside else AGENT
             yield Charge(thread, caller, model, usage_of(spent, tariff))
         if one.page.spent is not None:
             summed: Spent = one.page.spent
             yield Charge(thread, SUMMARIES, summed.model or model, usage_of(summed, tariff))
+
+
+def _subagent(taken: Taken) -> str:
+    """Name the subagent that a turn was taken by, as its answers are signed."""
+    name = taken.answer.message.name if taken.answer else ""
+    return f"{SUBAGENT}:{name}" if name else SUBAGENT
 
 
 def _by(charges: Sequence[Charge], what: Callable[[Charge], str]) -> Mapping[str, Usage]:

@@ -7,6 +7,7 @@ import typer
 
 from thalweg.cli.chat import chat
 from thalweg.cli.config import config
+from thalweg.cli.db import db
 from thalweg.cli.doctor import doctor
 from thalweg.cli.memory import memory
 from thalweg.cli.model import model
@@ -30,6 +31,7 @@ app.command(short_help="Check this installation.")(doctor)
 app.add_typer(config, short_help="Check a configuration, show what holds, write one.")
 app.add_typer(model, short_help="Fetch models in files; see which models could answer.")
 app.add_typer(memory, short_help="See what is remembered across threads; change, forget.")
+app.add_typer(db, short_help="Make the tables in PostgreSQL; let a role use them.")
 app.add_typer(thread, short_help="See what a thread was sent; undo, rewind, export.")
 
 

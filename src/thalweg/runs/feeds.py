@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from thalweg.runs.base import Event
+from thalweg.runs.tables import State
 
 MOST_EVENTS = 512
 MOST_CHARS = 256_000
@@ -32,6 +33,8 @@ class Feed:
         """The number of the last event that is known to be durable."""
         self.end: int | None = None
         """The number of the last event, once the run has ended."""
+        self.is_known = False
+        """Whether it was looked how far the run is."""
         self.is_gone = False
         """Whether the run was deleted."""
 
@@ -68,6 +71,15 @@ class Feed:
             self.end = self.last
         if is_news:
             self.wake()
+
+    def take(self, state: State | None) -> None:
+        """Take what was looked up; `None` where the run was not there."""
+        self.is_known = True
+        if state is None:
+            self.is_gone = True
+            self.wake()
+        else:
+            self.know(state.last_seq, has_ended=state.has_ended)
 
     def wake(self) -> None:
         """Let every follower look."""

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import replace
-from hashlib import blake2b
 from typing import Self
 
 from thalweg.errors import NoSuchRunError, StorageError
@@ -13,6 +12,7 @@ from thalweg.runs.base import Claim, Draft, Event, Run, RunKey, Status
 from thalweg.runs.commits import LINGER_S, GroupCommit
 from thalweg.runs.drafts import sound
 from thalweg.runs.feeds import Feed
+from thalweg.runs.marks import mark
 from thalweg.runs.tables import End, State, Tables, Write
 
 LOOK_S = 2.0
@@ -21,11 +21,6 @@ PAGE = 500
 """Events that are read at a time."""
 _KEYS = 500
 """Runs that are asked after at a time."""
-
-
-def mark(key: RunKey) -> str:
-    """Give the short name that a notice gives a run; two runs may share one."""
-    return blake2b(f"{key.owner}\0{key.run}".encode(errors="replace"), digest_size=6).hexdigest()
 
 
 class TableJournal:
@@ -107,20 +102,20 @@ class TableJournal:
     async def follow(self, key: RunKey, after: int = 0) -> AsyncIterator[Event]:
         """See `Journal.follow`."""
         with self._following(key) as feed:
-            await self._know(key, feed)
             while feed.end is None or after < feed.end:
+                if feed.is_gone:
+                    raise NoSuchRunError(key.run)
                 events = feed.behind(after)
                 if events is None:
                     events = await self._tables.read(key, after, PAGE)
-                    if not events:
-                        await self._know(key, feed)
+                    if not events:  # it was deleted: the looker finds that out
+                        self._note([key])
+                        await feed.news()
+                elif not events:
+                    await feed.news()
                 for event in events:
                     after = event.seq
                     yield event
-                if feed.is_gone:
-                    raise NoSuchRunError(key.run)
-                if not events and after >= feed.last and feed.end is None:
-                    await feed.news()
 
     async def called_off(self, claim: Claim) -> bool:
         """See `Journal.called_off`."""
@@ -167,6 +162,8 @@ class TableJournal:
         feed = self._feeds.setdefault(key, Feed())
         feed.followers += 1
         self._name(key)
+        if not feed.is_known:
+            self._note([key])
         try:
             yield feed
         finally:
@@ -174,12 +171,6 @@ class TableJournal:
             self._unname(key)
             if not feed.followers:
                 del self._feeds[key]
-
-    async def _know(self, key: RunKey, feed: Feed) -> None:
-        state = (await self._tables.states([key])).get(key)
-        if state is None:
-            raise NoSuchRunError(key.run)
-        feed.know(state.last_seq, has_ended=state.has_ended)
 
     def _name(self, key: RunKey) -> None:
         self._names.setdefault(mark(key), Counter())[key] += 1
@@ -233,34 +224,30 @@ class TableJournal:
                 await self._take(await self._tables.states(some), some)
 
     async def _take(self, states: Mapping[RunKey, State], keys: Sequence[RunKey]) -> None:
-        for claim, done in list(self._awaited.items()):
-            state = states.get(claim.key)
-            if state is not None and not done.done():
-                if state.voids(claim):
-                    done.set_result(False)
-                elif state.cancel_asked:
-                    done.set_result(True)
+        self._call_off(states)
         behind = {}
         for key in keys:
-            feed, state = self._feeds.get(key), states.get(key)
-            if feed is None:
-                continue
-            if state is None:
-                feed.is_gone = True
-                feed.wake()
-            elif state.last_seq > feed.last:
-                behind[key] = feed.last
-            else:
-                feed.know(state.last_seq, has_ended=state.has_ended)
-        if not behind:
-            return
-        for key, events in (await self._tables.read_each(behind, PAGE)).items():
             if (feed := self._feeds.get(key)) is not None:
-                feed.push(events)
+                state = states.get(key)
+                if feed.is_known and state is not None and state.last_seq > feed.last:
+                    behind[key] = feed.last
+                else:
+                    feed.take(state)
+        read = await self._tables.read_each(behind, PAGE) if behind else {}
         for key in behind:
             if (feed := self._feeds.get(key)) is not None:
-                state = states[key]
-                feed.know(state.last_seq, has_ended=state.has_ended)
+                feed.push(read.get(key, ()))
+                feed.take(states[key])
+
+    def _call_off(self, states: Mapping[RunKey, State]) -> None:
+        for claim, done in self._awaited.items():
+            state = states.get(claim.key)
+            if state is None or done.done():
+                continue
+            if state.voids(claim):
+                done.set_result(False)
+            elif state.cancel_asked:
+                done.set_result(True)
 
 
 def _checked(drafts: Sequence[Draft]) -> Sequence[Draft]:

@@ -73,7 +73,7 @@ WRITE = """
         SELECT * FROM unnest(
             %(owners)s::text[], %(runs)s::text[], %(attempts)s::int[], %(after)s::bigint[],
             %(last)s::bigint[], %(statuses)s::text[], %(errors)s::text[]
-        ) AS given (owner, run, attempt, after, last, status, error)
+        ) WITH ORDINALITY AS given (owner, run, attempt, after, last, status, error, number)
     ), good AS (
         UPDATE runs SET
             last_seq = given.last,
@@ -84,16 +84,15 @@ WRITE = """
         WHERE runs.owner = given.owner AND runs.run = given.run
             AND runs.attempt = given.attempt AND runs.last_seq = given.after
             AND runs.status = 'running'
-        RETURNING runs.owner, runs.thread, runs.run, runs.attempt
+        RETURNING given.number, runs.owner, runs.thread, runs.run
     ), added AS (
         INSERT INTO run_events (owner, thread, run, seq, type, data)
         SELECT owner, thread, run, seq, type, data FROM unnest(
-            %(event_owners)s::text[], %(event_runs)s::text[], %(event_attempts)s::int[],
-            %(seqs)s::bigint[], %(types)s::text[], %(data)s::text[]
-        ) AS event (owner, run, attempt, seq, type, data)
-        JOIN good USING (owner, run, attempt)
+            %(numbers)s::bigint[], %(seqs)s::bigint[], %(types)s::text[], %(data)s::text[]
+        ) AS event (number, seq, type, data)
+        JOIN good USING (number)
     )
-    SELECT owner, run, attempt FROM good
+    SELECT number FROM good
 """
 """Writes for every claim that is good, and tells which are."""
 

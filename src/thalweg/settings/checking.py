@@ -28,12 +28,14 @@ def is_private(path: Path) -> bool:
         >>> is_private(("models", 0, "api_key")), is_private(("models", 0, "window"))
         (True, False)
     """
-    if path == ("storage", "url"):
+    if path[:2] == ("storage", "url"):
         return True
+    if path[:2] == ("gateway", "keys"):
+        return path[-1] != "owner"
     if path[:1] == ("mcp_servers",) and "env" in path[2:3]:
         return True
     names = [step for step in path if isinstance(step, str)]
-    return any(map(hides_all, names)) or any(is_secret(n) for n in names if n != "keys")
+    return any(map(hides_all, names)) or any(map(is_secret, names))
 
 
 def checked(root: Node) -> tuple[Settings | None, tuple[SettingsError, ...]]:

@@ -12,6 +12,7 @@ from tests.documents import WORDS, docx, pdf, png
 from thalweg.app.files import Files
 from thalweg.errors import NoSuchFileError, UploadRefusedError
 from thalweg.uploads.base import Places
+from thalweg.uploads.converting import Converter
 from thalweg.uploads.disk import DiskPlaces
 from thalweg.uploads.places import open_places
 from thalweg.uploads.policy import UploadPolicy
@@ -206,6 +207,21 @@ async def test_forgetting_a_thread_forgets_its_files(files: Files) -> None:
     await files.forget("t1")
     assert await files.uploads("t1") == ()
     assert len(await files.uploads("t2")) == 1
+
+
+async def test_an_upload_that_is_deleted_while_it_is_read_leaves_no_text(
+    places: Places, tmp_path: Path
+) -> None:
+    """Its conversion may take a while."""
+    child = tmp_path / "child.py"
+    child.write_text("import time; time.sleep(0.5); print('text')")
+    files = Files("ada", places, converter=Converter(UploadPolicy(), child=str(child)))
+    sending = asyncio.create_task(files.upload("t1", "a.pdf", [pdf()]))
+    while not await files.uploads("t1"):  # noqa: ASYNC110 (nothing tells of it)
+        await asyncio.sleep(0.01)
+    await files.delete_upload("t1", "a.pdf")
+    await sending
+    assert files.backend("t1").files(10) == []
 
 
 async def test_an_upload_does_not_go_through_a_link(tmp_path: Path) -> None:
