@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from tests.postgres import fresh_database, running_server
+
 from thalweg.runs.base import Draft, RunKey
 from thalweg.runs.emitting import Emit
 from thalweg.runs.opening import open_journal
@@ -79,7 +80,6 @@ async def journals(
     took: list[float] = []
     events = 0
     async with open_journal(address) as journal, open_journal(address) as other:
-
         claims = []
         for number in range(given.runs):
             key = RunKey(f"owner {number}", "t", f"{name} {number}")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from tests.e2e.talkers import settings
 from thalweg.api.events import (
@@ -41,12 +42,12 @@ def anyio_backend() -> str:
 
 
 @asynccontextmanager
-async def opened(home: Path, **others: Any) -> AsyncIterator[App]:
+async def opened(home: Path, **others: Any) -> AsyncIterator[App]:  # noqa: ANN401 (as a file has them)
     async with open_app(settings(**others), home=home) as app:
         yield app
 
 
-async def say(tenant: Tenant, thread: str, message: str, **more: Any) -> list[Event]:
+async def say(tenant: Tenant, thread: str, message: str, **more: Any) -> list[Event]:  # noqa: ANN401
     """Ask, and give all events."""
     run = await tenant.runs.start(thread, NewRun(message=message, **more))
     return await told(tenant, run)
@@ -210,7 +211,7 @@ async def test_threads_are_listed_from_the_one_used_last_in_stretches(tmp_path: 
         await say(ada, "a", "the zebra crossing")
         first = await ada.threads.list(limit=2)
         rest = await ada.threads.list(limit=2, before=first.before)
-        assert [one.id for one in (*first.items, *rest.items)][0] == "a"
+        assert first.items[0].id == "a"
         assert {one.id for one in (*first.items, *rest.items)} == {"a", "b", "c"}
         assert rest.before is None
         assert [one.id for one in (await ada.threads.list(q="zebra")).items] == ["a"]
@@ -248,7 +249,7 @@ async def test_a_run_asks_a_person_and_goes_on_with_the_answer(tmp_path: Path) -
         assert not any(isinstance(event, ToolStarted) for event in asked)
         (question,) = (await ada.threads.state("t1")).questions
         assert isinstance(question.value, dict)
-        resume = {"decisions": [{"type": "approve"}]}
+        resume: JsonValue = {"decisions": [{"type": "approve"}]}
         run = await ada.runs.start("t1", NewRun(resume=resume))
         events = await told(ada, run)
         check_laws(events)

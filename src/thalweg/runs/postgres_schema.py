@@ -20,6 +20,7 @@ SCHEMA = (
         run text COLLATE "C" NOT NULL,
         status text NOT NULL DEFAULT 'queued',
         request text NOT NULL,
+        work text NOT NULL DEFAULT '',
         created timestamptz NOT NULL DEFAULT now(),
         started timestamptz,
         ended timestamptz,
@@ -65,7 +66,7 @@ LOCK = 0x7468_616C_7275_6E73
 """Taken while the tables are made: two processes may begin at once."""
 COLUMNS = (
     "owner, thread, run, status, request, created, started, ended, error,"
-    " attempt, handed, last_seq, cancel_asked"
+    " attempt, handed, last_seq, cancel_asked, work"
 )
 """What a run is read from, in this order."""
 WRITE = """
@@ -98,10 +99,10 @@ WRITE = """
 
 
 def named(owners: Iterable[str]) -> str:
-    """Give the value of `thalweg.owner` for a transaction on rows of some owners.
+    r"""Give the value of `thalweg.owner` for a transaction on rows of some owners.
 
     Example:
         >>> named(["ann", "bob", "ann"])
-        'ann\\x1fbob'
+        'ann\x1fbob'
     """
     return BETWEEN.join(sorted(set(owners)))
