@@ -1,6 +1,6 @@
 """A gateway whose agent answers by a script, for tests of who talks to it.
 
-Run as `python -m tests.e2e.chat_gateway PORT`.
+Run as `python -m tests.e2e.chat_gateway PORT [PACE]`.
 """
 
 import asyncio
@@ -170,6 +170,9 @@ class Gateway:
             return
         elif "slow" in asked:
             asked = "word " * 2_000
+        elif "code" in asked:
+            rows = "\n".join(f"row_{number} = compute(row_{number - 1})" for number in range(400))
+            asked = f"Here it is:\n\n```python\n{rows}\n```\n\nThat is all."
         elif "fail" in asked:
             detail = "the model refused: quota of 3 requests is spent"
             yield RunFailed(problem=Problem(title="Bad", status=502, detail=detail))
@@ -345,7 +348,12 @@ def _runs(made: FastAPI, gateway: Gateway) -> None:
 def main() -> None:
     """Serve until killed."""
     port = int(sys.argv[1])
-    uvicorn.run(application(Gateway()), host="127.0.0.1", port=port, log_level="warning")
+    uvicorn.run(
+        application(Gateway(pace_s=float(sys.argv[2]) if len(sys.argv) > 2 else 0.02)),
+        host="127.0.0.1",
+        port=port,
+        log_level="warning",
+    )
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from tests.e2e.chat_gateway import RIVERS, spoken
 from thalweg.api.events import (
@@ -78,7 +79,7 @@ def test_a_tool_that_failed_says_so() -> None:
 
 def test_a_subagent_is_one_line_and_its_tools_are_none() -> None:
     telling = Telling(Status())
-    figures = {"turn": 2, "tokens": 1_200, "seconds": 3.0, "tool": "grep"}
+    figures: dict[str, JsonValue] = {"turn": 2, "tokens": 1_200, "seconds": 3.0, "tool": "grep"}
     for event in (
         ToolStarted(call="c", name="task", arguments="{}"),
         SubagentEvent(kind="task_started", task="c", subagent="scout"),
