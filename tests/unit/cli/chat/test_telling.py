@@ -154,6 +154,9 @@ def test_an_answer_that_was_taken_back_is_said_to_be() -> None:
     assert told(MessageStarted(message="m"), MessageWithdrawn(message="m"), *again) == [
         Line("answer", "Forty.")
     ]
+    stopped = told(*begun, MessageWithdrawn(message="m"), RunCancelled())
+    assert [line.kind for line in stopped] == ["answer", "note"]
+    assert "stopped" in stopped[-1].text
 
 
 def test_how_a_run_ends_is_told() -> None:
