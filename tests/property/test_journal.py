@@ -85,6 +85,8 @@ async def play(steps: list[tuple[str, int, int]], home: Path) -> None:
     async with open_journal(home / "runs.db") as one, open_journal(home / "runs.db") as other:
         await one.create(KEY, "{}")
         model = Model([one, other])
+        for which in (0, 1):
+            await model.step("claim", which, 0)
         for what, which, count in steps:
             await model.step(what, which, count)
         await model.end()

@@ -201,6 +201,7 @@ class Engine:
             problem, mend = "this process has an engine already", "close it first, or share it"
             raise ConfigError(_WHAT, problem, mend)
         _Held.by = self._name
+        is_open = False
         try:
             dbos = DBOS(
                 config={
@@ -221,9 +222,13 @@ class Engine:
                 self._hops[name] = self._hop(name)
             DBOS.launch()
         except sa.exc.SQLAlchemyError as error:
-            _destroy()
             raise self._storage_error(error) from error
-        return dbos
+        else:
+            is_open = True
+            return dbos
+        finally:
+            if not is_open:
+                _destroy()
 
     def _hop(self, name: str) -> Callable[..., Coroutine[Any, Any, None]]:
         """Register work with dbos: it hops from the loop of dbos into the one of `open`."""
