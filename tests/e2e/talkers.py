@@ -77,6 +77,20 @@ class Talker(ScriptedModel):
     script: Callable[[Sequence[BaseMessage]], AIMessage | str] = echo
 
 
+def lister(messages: Sequence[BaseMessage]) -> AIMessage | str:
+    """List files with a command where that is asked for; else as `echo`."""
+    last = messages[-1]
+    if last.type == "human" and str(last.text) == "list":
+        return calls("I list.", ("l1", "execute", {"command": "ls"}))
+    return echo(messages)
+
+
+class Lister(Talker):
+    """Answers by `lister`."""
+
+    script: Callable[[Sequence[BaseMessage]], AIMessage | str] = lister
+
+
 class Streamer(Talker):
     """The same, word by word."""
 
