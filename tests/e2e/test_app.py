@@ -168,6 +168,18 @@ async def test_a_run_goes_on_from_a_thread_that_was_rewound(tmp_path: Path) -> N
         ]
 
 
+async def test_a_history_is_read_in_stretches_from_its_end(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        for word in ("one", "two", "three"):
+            await say(ada, "t1", word)
+        last = await ada.threads.history("t1", limit=4)
+        first = await ada.threads.history("t1", limit=4, before=last.before)
+        positions = [item.position for item in (*first.items, *last.items)]
+        assert positions == [0, 1, 2, 3, 4, 5]
+        assert (last.before, first.before) == (2, None)
+
+
 async def test_a_branch_has_the_beginning_and_goes_its_own_way(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         ada = app.tenant("ada")

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import random
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -31,6 +32,7 @@ SCHEMA = "thalweg_jobs"
 _CONNECTIONS = 5
 _THREADS = 64
 _PATIENCE_S = 5.0
+_MOMENT_S = 0.005
 _WHAT = "durable work"
 _log = logging.getLogger(__name__)
 
@@ -261,6 +263,8 @@ class Engine:
             event.set()
         for thread in threading.enumerate():
             if thread.name.startswith("queue-worker-"):
+                while thread.ident is None:  # it is being started: nobody can wait for it yet
+                    time.sleep(_MOMENT_S)
                 thread.join(_PATIENCE_S)
 
     async def _look_on(self) -> None:
@@ -281,8 +285,10 @@ class _Held:
 def _destroy() -> None:
     from dbos import DBOS  # noqa: PLC0415 (2 s of import)
 
-    DBOS.destroy(destroy_registry=True)
-    _Held.by = None
+    try:
+        DBOS.destroy(destroy_registry=True)
+    finally:
+        _Held.by = None
 
 
 class _Ours(logging.Handler):
