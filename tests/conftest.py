@@ -19,8 +19,8 @@ __all__ = [
     "postgres_server",
     "postgres_url",
     "qwen",
-    "smol",
     "served",
+    "smol",
 ]  # fixtures, for any test
 
 settings.register_profile(
