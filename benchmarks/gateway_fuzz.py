@@ -61,6 +61,7 @@ class Operation:
     path: str
     has_body: bool
     queries: tuple[str, ...]
+    examples: tuple[object, ...]
 
 
 @dataclass
@@ -107,7 +108,7 @@ class World:
 
     def around(self) -> dict[str, str]:
         """Give the hash of every file that is not the gateway's own."""
-        own = {"thalweg.db", "checkpoints.db", "runs.db"}
+        own = {"thalweg.db", "checkpoints.db", "runs.db", "jobs.db"}
         found = {}
         for path in sorted(self.root.rglob("*")):
             name = path.relative_to(self.root)
@@ -151,8 +152,11 @@ def operations(document: Mapping[str, Any]) -> list[Operation]:
     for path, item in document["paths"].items():
         for method, told in item.items():
             queries = [p["name"] for p in told.get("parameters", ()) if p["in"] == "query"]
+            body = told.get("requestBody", {}).get("content", {}).get("application/json", {})
+            named = [each["value"] for each in body.get("examples", {}).values()]
+            examples = (*named, *body.get("schema", {}).get("examples", ()))
             name, has_body = told["operationId"], "requestBody" in told
-            found.append(Operation(name, method.upper(), path, has_body, tuple(queries)))
+            found.append(Operation(name, method.upper(), path, has_body, tuple(queries), examples))
     return found
 
 
@@ -239,7 +243,21 @@ class Stranger:
             headers["content-type"], body = self.form()
         elif operation.has_body:
             headers["content-type"] = "application/json"
-            body = json.dumps(self.body()).encode()
+            like = operation.examples and dice.random() < 0.7  # noqa: PLR2004 (a share)
+            body = json.dumps(self.like(dice.choice(operation.examples)) if like else self.body())
+            return self._sent(operation, headers, body.encode())
+        return self._sent(operation, headers, body)
+
+    def like(self, example: object) -> object:
+        """Make an example another: most of it as it was, so that much of it comes in."""
+        if isinstance(example, dict):
+            return {name: self.like(value) for name, value in example.items()}
+        if isinstance(example, list):
+            return [self.like(value) for value in example]
+        return self.word() if self._dice.random() < 0.4 else example  # noqa: PLR2004 (a share)
+
+    def _sent(self, operation: Operation, headers: Mapping[str, str], body: bytes) -> "Request":
+        dice = self._dice
         queries = {name: self.word()[:200] for name in operation.queries if dice.random() < 0.4}  # noqa: PLR2004
         query = "&".join(
             f"{name}={quote(word, errors='replace')}" for name, word in queries.items()
@@ -316,6 +334,9 @@ async def _tried(
     application = create_app(app)
     bob = app.tenant("bob")
     await world.furnish(bob)
+    for name in ("t1", "mine"):  # one of them is called as another of the other's
+        await app.tenant("mallory").threads.create(NewThread(id=name))
+    world.ids.append("mine")
     before, around = await state(bob), world.around()
     dice = random.Random(seed)  # noqa: S311 (not a secret)
     stranger = Stranger(dice, world)

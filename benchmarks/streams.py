@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from tests.postgres import fresh_database, running_server
+
 from thalweg.runs.base import Draft, RunKey
 from thalweg.runs.emitting import Emit
 from thalweg.runs.opening import open_journal

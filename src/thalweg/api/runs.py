@@ -2,7 +2,7 @@
 
 from typing import Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from thalweg.api.problems import Problem
 from thalweg.api.shape import Identifier, Moment, Shape
@@ -20,6 +20,18 @@ class Input(Shape):
 
 class NewRun(Shape):
     """What an agent is asked: a message, or a person's word on what it waits for."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        json_schema_extra={
+            "oneOf": [
+                {"required": ["message"], "properties": {"message": {"type": "string"}}},
+                {"required": ["messages"], "properties": {"messages": {"minItems": 1}}},
+                {"required": ["resume"], "properties": {"resume": {"not": {"type": "null"}}}},
+            ]
+        },
+    )
 
     id: Identifier | None = None
     """Yours to choose: the same id twice is one run (a request can be sent again safely)."""

@@ -1,5 +1,6 @@
 """Which threads an owner has, and those that have some words in them."""
 
+import re
 import time
 
 from thalweg.app.branching import INSIDE
@@ -62,7 +63,7 @@ class Finder:
 
     def _has(self, row: Row, words: str) -> bool:
         title = row.title.casefold()
-        if all(word in title for word in words.casefold().split()):
+        if all(_begins_in(word, title) for word in words.casefold().split()):
             return True
         key = ThreadKey(self._owner, row.thread)
         return bool(self._archive.search(key, words, max_tokens=200))
@@ -80,3 +81,8 @@ class Finder:
         asked = next((as_text(one) for one in opening if one.is_request), "")
         title = " ".join(asked.split())[:_TITLE_CHARS]
         return Row(thread, title, round(first * 1000), round(last * 1000))
+
+
+def _begins_in(word: str, title: str) -> bool:
+    """Tell whether a word of a title begins so, or, in writing without spaces, has it."""
+    return re.search(rf"(?<![a-z0-9]){re.escape(word)}", title) is not None

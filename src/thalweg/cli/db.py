@@ -49,6 +49,7 @@ def upgrade(*, url: Url = "") -> None:
         print_lines([f"Thalweg's tables are at version {HEAD}."])
         print_lines(_of_langgraph(url))
         print_lines(_of_dbos(url))
+        print_lines(["Now let the role that serves use them: thalweg db grants ROLE --apply"])
 
 
 def _of_langgraph(url: str) -> Iterator[str]:
@@ -156,10 +157,13 @@ def _grants_of_dbos(connection: "psycopg.Connection", role: str) -> Iterator[str
     there = "SELECT 1 FROM pg_namespace WHERE nspname = 'dbos'"
     if connection.execute(there).fetchone() is None:
         return
-    yield f'GRANT USAGE ON SCHEMA dbos TO "{role}"'
-    yield f'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA dbos TO "{role}"'
-    yield f'GRANT USAGE ON ALL SEQUENCES IN SCHEMA dbos TO "{role}"'
-    yield f'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA dbos TO "{role}"'
+    from psycopg import sql  # noqa: PLC0415 (an extra)
+
+    quoted = sql.Identifier(role).as_string(connection)
+    yield f"GRANT USAGE ON SCHEMA dbos TO {quoted}"
+    yield f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA dbos TO {quoted}"
+    yield f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA dbos TO {quoted}"
+    yield f"GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA dbos TO {quoted}"
 
 
 @contextmanager

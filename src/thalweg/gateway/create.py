@@ -61,6 +61,7 @@ def create_app(
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         middleware=[
             Middleware(Observed, metrics),
             Middleware(Origins, rules),

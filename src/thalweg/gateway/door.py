@@ -24,6 +24,7 @@ OWNER = "thalweg.owner"
 """Where in a request's scope its owner is noted."""
 _OPEN = frozenset({"/", "/healthz", "/docs", "/openapi.json", "/favicon.ico"})
 """What tells nothing of anybody."""
+UNKNOWN = "this key opens nothing here"
 _CHALLENGE = 'Bearer realm="thalweg"'
 
 
@@ -77,7 +78,7 @@ class Lock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KeyLock:
-    """Lets in who brings a key or a token."""
+    """Lets in who brings a key or a token; who brings two, if both are the same owner's."""
 
     keys: Keys
     tokens: Tokens | None = None
@@ -87,15 +88,21 @@ class KeyLock:
         del scope
         given = headers.get(_KEY_HEADER)
         bearer = _bearer(headers)
-        for key in (given, bearer):
-            if key is not None and (owner := self.keys.owner(key)) is not None:
-                return owner
-        if bearer is not None and self.tokens is not None:
-            return await self.tokens.owner(bearer)
-        if given is None and bearer is None:
+        owners = set()
+        if given is not None:
+            owners.add(self.keys.owner(given))
+        if bearer is not None:
+            owners.add(self.keys.owner(bearer) or await self._of_token(bearer))
+        if not owners:
             said = "say who you are: Authorization: Bearer KEY"
             raise unauthorized("auth.missing", said, "")
-        raise unauthorized("auth.unknown", "this key opens nothing here", "invalid_token")
+        owner = owners.pop()
+        if owner is None or owners:
+            raise unauthorized("auth.unknown", UNKNOWN, "invalid_token")
+        return owner
+
+    async def _of_token(self, bearer: str) -> str | None:
+        return None if self.tokens is None else await self.tokens.owner(bearer)
 
 
 @dataclass(frozen=True, slots=True)

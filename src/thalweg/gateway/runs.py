@@ -29,7 +29,19 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
         ),
         "content": {
             "text/event-stream": {
-                "schema": {"type": "string"},
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "id": {"type": "string"},
+                        "event": {"type": "string"},
+                        "data": {
+                            "type": "string",
+                            "contentMediaType": "application/json",
+                            "contentSchema": {"$ref": "#/components/schemas/Event"},
+                        },
+                        "retry": {"type": "integer", "minimum": 0},
+                    },
+                },
                 "example": (
                     'id: 1\nevent: run.started\ndata: {"type":"run.started","run":"r1",'
                     '"thread":"t1","model":"small"}\n\n'

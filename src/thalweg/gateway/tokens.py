@@ -16,7 +16,7 @@ from typing import Any
 
 import jwt
 
-from thalweg.gateway.door import unauthorized
+from thalweg.gateway.door import UNKNOWN, unauthorized
 from thalweg.gateway.problems import Refusal
 
 _FAMILIES = {
@@ -74,9 +74,7 @@ class ProviderTokens:
         try:
             head = jwt.get_unverified_header(token)
         except jwt.InvalidTokenError:
-            raise unauthorized(
-                "auth.unknown", "this key opens nothing here", "invalid_token"
-            ) from None
+            raise unauthorized("auth.unknown", UNKNOWN, "invalid_token") from None
         algorithm = head.get("alg")
         if algorithm not in _FAMILIES:
             said = f"tokens signed with {str(algorithm)[:20]!a} are not taken"

@@ -101,8 +101,9 @@ def _roles(connection: psycopg.Connection) -> tuple[str, str]:
         "SELECT current_user, COALESCE("
         " (SELECT pg_get_userbyid(relowner) FROM pg_class"
         "  WHERE relname IN ('archive_meta', 'memory_meta') AND pg_table_is_visible(oid) LIMIT 1),"
-        " (SELECT pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname = current_schema()),"
-        " 'the owner of the database')"
+        " (SELECT NULLIF(pg_get_userbyid(nspowner), 'pg_database_owner') FROM pg_namespace"
+        "  WHERE nspname = current_schema()),"
+        " (SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = current_database()))"
     ).fetchone()
     assert row is not None  # noqa: S101 (a SELECT without FROM has a row)
     return str(row[0]), str(row[1])

@@ -92,17 +92,16 @@ def grants(connection: psycopg.Connection, place: str, name: str) -> Iterator[st
     owned = sorted(walled(connection))
     (schema,) = connection.execute("SELECT quote_ident(current_schema())").fetchone() or ("",)
     yield f"GRANT USAGE ON SCHEMA {schema} TO {quoted}"
-    for table in owned:
-        yield f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {quoted}"
+    if owned:
+        yield f"GRANT SELECT, INSERT, UPDATE, DELETE ON {', '.join(owned)} TO {quoted}"
     for table in sorted(there & OPEN.keys()):
         yield f"GRANT {OPEN[table]} ON {table} TO {quoted}"
-    for (function,) in connection.execute(_ACROSS).fetchall():
-        yield f"GRANT EXECUTE ON FUNCTION {function} TO {quoted}"
-    if connection.info.server_version >= _MAINTAINED:
+    if across := [function for (function,) in connection.execute(_ACROSS).fetchall()]:
+        yield f"GRANT EXECUTE ON FUNCTION {', '.join(across)} TO {quoted}"
+    content = [table for table in owned if table.startswith("memory_")]
+    if content and connection.info.server_version >= _MAINTAINED:
         # What is forgotten is to be in no file: the tables are vacuumed.
-        for table in owned:
-            if table.startswith("memory_"):
-                yield f"GRANT MAINTAIN ON {table} TO {quoted}"
+        yield f"GRANT MAINTAIN ON {', '.join(content)} TO {quoted}"
 
 
 _MAINTAINED = 170_000

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from contextvars import ContextVar
@@ -81,7 +82,8 @@ class Runs:
         self._engine = engine
         self._perform = perform
         self._most_attempts = most_attempts
-        self._creating: dict[RunKey, asyncio.Future[bool]] = {}
+        self._creating: dict[str, asyncio.Future[bool]] = {}
+        """Whether a run was made, by the token of its work."""
         self._working: dict[RunKey, asyncio.Task[None]] = {}
         engine.register(WORK, self._work)
 
@@ -146,11 +148,12 @@ class Runs:
 
     async def _start(self, key: RunKey, request: str) -> Run:
         """Note the work first: a run without work would never end, work without a run does."""
-        created = self._creating[key] = asyncio.get_running_loop().create_future()
+        token = secrets.token_hex(16)  # work that was for nothing is no reason to start none later
+        created = self._creating[token] = asyncio.get_running_loop().create_future()
         is_created = False
         try:
-            work_id = f"{WORK}:{key.owner}:{key.run}"
-            await self._engine.start(WORK, work_id, key.owner, key.thread, key.run)
+            work_id = f"{WORK}:{token}"
+            await self._engine.start(WORK, work_id, key.owner, key.thread, key.run, token)
             run = await self._journal.create(key, request)
             is_created = True
         except RunExistsError:
@@ -161,13 +164,14 @@ class Runs:
         else:
             return run
         finally:
-            del self._creating[key]
+            del self._creating[token]
             created.set_result(is_created)
 
-    async def _work(self, owner: str, thread: str, run: str) -> None:
+    async def _work(self, owner: str, thread: str, run: str, token: str = "") -> None:
         key = RunKey(owner, thread, run)
-        if (created := self._creating.get(key)) is not None:
-            await created
+        created = self._creating.get(token)
+        if created is not None and not await created:
+            return
         me = asyncio.current_task()
         assert me is not None
         before, self._working[key] = self._working.get(key), me

@@ -70,6 +70,15 @@ def test_a_wrong_key_is_told_so_in_the_header_that_clients_read() -> None:
     assert 'error="invalid_token"' in answered.headers["www-authenticate"]
 
 
+def test_two_keys_have_to_be_one_owner_s() -> None:
+    right, other = {"X-API-Key": "ada-s-key"}, {"X-API-Key": "bob-s-key"}
+    bearer = {"Authorization": "Bearer ada-s-key"}
+
+    assert owner_of(knock(KEYED, headers={**right, **bearer})) == "ada"
+    assert knock(KEYED, headers={**other, **bearer}).status == 401
+    assert knock(KEYED, headers={**right, "Authorization": "Bearer x"}).status == 401
+
+
 def test_an_owner_is_never_taken_from_the_request() -> None:
     headers = {"X-API-Key": "ada-s-key", "X-Owner": "bob", "X-User": "bob"}
 
