@@ -26,7 +26,7 @@ from thalweg.api.events import (
 from thalweg.api.runs import NewRun
 from thalweg.api.threads import Question
 from thalweg.app.agents import Agent, Agents
-from thalweg.app.checkpoints import OwnSaver
+from thalweg.app.checkpoints import Checkpoints
 from thalweg.app.naming import named_model
 from thalweg.app.problems import problem_of
 from thalweg.app.run_files import OWNER
@@ -56,7 +56,7 @@ class Performer:
     settings: Callable[[], Settings]
     agents: Agents
     archive: Archive
-    checkpoints: BaseCheckpointSaver[Any]
+    checkpoints: Checkpoints
     journal: Journal
 
     async def __call__(self, run: Run, emit: Emit) -> Outcome:
@@ -79,7 +79,7 @@ class Performer:
             else:
                 await telling.tell(RunStarted(run=run.key.run, thread=run.key.thread, model=name))
             agent = (await self.agents.of(settings, name)).graph
-            saver = OwnSaver(self.checkpoints, run.key.owner)
+            saver = self.checkpoints.of(run.key.owner)
             graph = agent.copy({"checkpointer": saver})
             config = config_of(run, new, settings)
             return await _performed(graph, config, new, telling, is_again=bool(lines))

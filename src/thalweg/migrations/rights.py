@@ -21,7 +21,7 @@ WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid)
     AND relnamespace = CAST(current_schema() AS regnamespace)
 ORDER BY relname
 """
-_OURS = ("archive_", "memory_", "run_", "checkpoint", "thalweg_")
+_OURS = ("archive_", "memory_", "run", "app_", "thread_file", "checkpoint", "thalweg_")
 OPEN = {
     "archive_meta": "SELECT, INSERT",
     "memory_meta": "SELECT, INSERT",
