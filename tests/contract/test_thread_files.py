@@ -12,8 +12,7 @@ from thalweg.errors import PathError
 from thalweg.testing.backends import BackendContract
 from thalweg.uploads.base import Places, ThreadBackend
 from thalweg.uploads.disk import DiskPlaces
-from thalweg.uploads.postgres import PostgresPlaces
-from thalweg.uploads.postgres_schema import CHUNK_BYTES
+from thalweg.uploads.postgres import CHUNK_BYTES, PostgresPlaces
 
 
 class PlacesContract(BackendContract):

@@ -59,7 +59,7 @@ def test_tables_are_made_by_one_role_and_served_by_another(
         with open_archive(serving) as archive:
             archive.append(ThreadKey("ada", "t"), [Logged(Message("user", (Text("hello"),)))])
         with psycopg.connect(serving) as raw:
-            for table in ("checkpoints", "dbos.workflow_status"):
+            for table in ("checkpoints", "thalweg_jobs.workflow_status"):
                 assert raw.execute(f"TABLE {table}".encode()).fetchall() == []
     finally:
         with psycopg.connect(admin_url, autocommit=True) as admin:
@@ -75,7 +75,7 @@ def test_a_superuser_is_told_that_nothing_holds_it_back(served: Served) -> None:
     plain = json.loads(db("status", "--json", url=served.url).stdout)
     assert plain["held"]
     assert plain["bare"] == plain["problems"] == []
-    assert len(plain["walled"]) == 23
+    assert len(plain["walled"]) == 29
 
 
 def test_a_table_without_a_wall_is_named(served: Served) -> None:

@@ -7,13 +7,13 @@ import pytest
 
 from thalweg.runs.base import RunKey
 from thalweg.runs.opening import open_journal
-from thalweg.runs.postgres_schema import POLICIES, named
+from thalweg.runs.postgres_schema import named
 from thalweg.testing.runs import END, begun, mark, read_all
 
 
 @pytest.mark.anyio
 class TestRights:
-    """With the policies that a migration makes of `POLICIES`."""
+    """With the walls that the migrations build."""
 
     @pytest.fixture
     def anyio_backend(self) -> str:
@@ -29,9 +29,6 @@ class TestRights:
             open_journal(plain_postgres_url) as journal,
             open_journal(plain_postgres_url) as other,
         ):
-            with psycopg.connect(plain_postgres_url, autocommit=True) as admin:
-                for statement in POLICIES:
-                    admin.execute(statement.encode())
             claims = [await begun(journal, key) for key in keys]
             readers = [asyncio.create_task(read_all(other, key)) for key in keys]
             await asyncio.gather(*(journal.append(claim, [mark(1)]) for claim in claims))

@@ -66,6 +66,22 @@ def fill_the_rest(admin: psycopg.Connection) -> None:
         b"memory_tombstone SELECT id, 'digest'",
     ):
         admin.execute(b"INSERT INTO " + row + b" FROM memory_scope WHERE owner = 'ada'")
+    for owner in ("ada", "bob"):
+        for statement in (
+            "INSERT INTO runs (owner, thread, run, request) VALUES (%(owner)s, 't1', 'r', '{}')",
+            "INSERT INTO run_events VALUES (%(owner)s, 't1', 'r', 1, 'run.started', '{}')",
+            "INSERT INTO app_thread VALUES (%(owner)s::bytea, 't1', 'title', 1, 1)",
+            "INSERT INTO app_spent VALUES (%(owner)s::bytea, 't1', 'm', 1, 1, 1, 1, 1)",
+            (
+                "INSERT INTO thread_file (owner, thread, hash, path, size)"
+                " VALUES (%(owner)s, 't1', 'h', '/f', 1)"
+            ),
+            (
+                "INSERT INTO thread_file_chunk"
+                " SELECT id, 0, 'x' FROM thread_file WHERE owner = %(owner)s"
+            ),
+        ):
+            admin.execute(statement.encode(), {"owner": owner})
 
 
 @pytest.fixture
@@ -85,7 +101,8 @@ def settings_of(url: str, owner: str) -> Settings:
             " (SELECT id FROM memory_scope WHERE owner = %s)::text"
         )
         thread, scope = admin.execute(asked, (owner.encode(),) * 2).fetchone() or ("", "")
-    return {"thalweg.owner": owner, "thalweg.thread": thread, "thalweg.scope": scope}
+    numbers = {"thalweg.thread": thread, "thalweg.scope": scope}
+    return {"thalweg.owner": owner, "thalweg.files": owner, **numbers}
 
 
 @contextmanager
@@ -134,12 +151,13 @@ def test_every_table_has_a_wall_or_is_known_to_hold_nothing_of_an_owner(served: 
         tables = {table for (table,) in there.fetchall()}
         walls = rights.walled(admin)
         conditions = admin.execute("SELECT qual FROM pg_policies WHERE policyname = 'of_owner'")
-        assert all("thalweg_" in str(qual) for (qual,) in conditions.fetchall())
+        named = re.compile(r"thalweg[_.]|thread_file\.id")  # a file's rows are seen where it is
+        assert all(named.search(str(qual)) for (qual,) in conditions.fetchall())
         admin.execute("CREATE TABLE memory_new (scope bigint)")
         assert not rights.walled(admin)["memory_new"]
     assert tables - walls.keys() <= rights.OPEN.keys()
     assert [table for table, has_wall in walls.items() if not has_wall] == []
-    assert len(walls) == 23
+    assert len(walls) == 29
 
 
 @pytest.mark.parametrize("told_more", ["nothing", "an owner", "an owner and others' numbers"])
@@ -148,8 +166,8 @@ def test_the_rows_of_others_are_neither_seen_nor_changed(filled: Served, told_mo
     of_ada = settings_of(filled.admin, "ada")
     settings: Settings = {
         "nothing": {},
-        "an owner": {"thalweg.owner": "eve"},
-        "an owner and others' numbers": {**of_ada, "thalweg.owner": "eve"},
+        "an owner": {"thalweg.owner": "eve", "thalweg.files": "eve"},
+        "an owner and others' numbers": {**of_ada, "thalweg.owner": "eve", "thalweg.files": "eve"},
     }[told_more]
     with psycopg.connect(filled.admin) as admin:
         before = {table: rows_of(admin, table) for table in tables_of(filled.admin)}
@@ -178,7 +196,7 @@ def test_ones_own_rows_are_seen_in_every_table(filled: Served) -> None:
         for table in tables_of(filled.admin):
             rows = connection.execute(b"SELECT * FROM " + table.encode()).fetchall()
             assert rows, table
-            assert b"bob" not in {value for row in rows for value in row}
+            assert not {"bob", b"bob"} & {value for row in rows for value in row}
 
 
 @pytest.mark.parametrize(

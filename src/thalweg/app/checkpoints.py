@@ -1,7 +1,8 @@
 """Checkpoints of all owners in one database, and a saver that sees those of one owner alone."""
 
+import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -30,14 +31,14 @@ class OwnSaver(BaseCheckpointSaver[Any]):
     id, what comes up loses it; so whoever holds this saver can name no thread of another owner.
 
     Args:
-        inner: Keeps the checkpoints of all.
-        owner: Whose it sees.
+        inner: Keeps the checkpoints.
+        tag: The owner's.
     """
 
-    def __init__(self, inner: BaseCheckpointSaver[Any], owner: str) -> None:
+    def __init__(self, inner: BaseCheckpointSaver[Any], tag: str) -> None:
         super().__init__(serde=inner.serde)
         self._inner = inner
-        self._mark = f"{hashlib.sha256(owner.encode()).hexdigest()[:32]}:"
+        self._mark = f"{tag}:"
 
     @property
     def config_specs(self) -> list[Any]:
@@ -162,8 +163,24 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         return {**config, "configurable": {**given, "thread_id": thread}}
 
 
+class Checkpoints:
+    """The checkpoints of all owners, an owner's at a time.
+
+    Args:
+        behind: Gives what keeps those of a tag, which a colon separates from a thread's id.
+    """
+
+    def __init__(self, behind: Callable[[str], BaseCheckpointSaver[Any]]) -> None:
+        self._behind = behind
+
+    def of(self, owner: str) -> OwnSaver:
+        """Give the checkpoints of one owner."""
+        tag = hashlib.sha256(owner.encode()).hexdigest()[:32]
+        return OwnSaver(self._behind(tag), tag)
+
+
 @asynccontextmanager
-async def open_checkpoints(address: str) -> AsyncIterator[BaseCheckpointSaver[Any]]:
+async def open_checkpoints(address: str) -> AsyncIterator[Checkpoints]:
     """Open the checkpoints of all owners for the running event loop.
 
     Args:
@@ -173,12 +190,12 @@ async def open_checkpoints(address: str) -> AsyncIterator[BaseCheckpointSaver[An
         ConfigError: An extra is not installed.
     """
     opened = _on_postgres if address.startswith(SERVERS) else _in_file
-    async with opened(address) as saver:
-        yield saver
+    async with opened(address) as checkpoints:
+        yield checkpoints
 
 
 @asynccontextmanager
-async def _in_file(path: str) -> AsyncIterator[BaseCheckpointSaver[Any]]:
+async def _in_file(path: str) -> AsyncIterator[Checkpoints]:
     try:
         import aiosqlite  # noqa: PLC0415 (an extra)
         from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver  # noqa: PLC0415 (an extra)
@@ -187,44 +204,46 @@ async def _in_file(path: str) -> AsyncIterator[BaseCheckpointSaver[Any]]:
     async with aiosqlite.connect(path, timeout=BUSY_S) as connection:
         saver = AsyncSqliteSaver(connection)
         await saver.setup()
-        yield saver
+        yield Checkpoints(lambda _: saver)
 
 
 @asynccontextmanager
-async def _on_postgres(url: str) -> AsyncIterator[BaseCheckpointSaver[Any]]:
+async def _on_postgres(url: str) -> AsyncIterator[Checkpoints]:
     try:
-        from langgraph.checkpoint.postgres.aio import (  # noqa: PLC0415 (an extra)
-            AsyncPostgresSaver,
-        )
         from psycopg.rows import dict_row  # noqa: PLC0415 (an extra)
         from psycopg_pool import AsyncConnectionPool  # noqa: PLC0415 (an extra)
+
+        from thalweg.durable.checkpoints import OwnedCheckpoints  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError as error:
         raise _missing(error, "postgres") from None
     settings = {"autocommit": True, "prepare_threshold": None, "row_factory": dict_row}
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
         url, min_size=1, max_size=MOST_CONNECTIONS, kwargs=settings, open=False
     )
+    await asyncio.to_thread(_set_up, url)
     async with pool:
-        saver = AsyncPostgresSaver(pool)
-        await _set_up(saver)
-        yield saver
+        yield Checkpoints(lambda tag: OwnedCheckpoints(pool, tag))
 
 
-async def _set_up(saver: Any) -> None:  # noqa: ANN401 (an extra's)
-    """Make the tables; processes that begin at once wait for each other.
+def _set_up(url: str) -> None:
+    """Make LangGraph's tables where they are missing, as far as this role may."""
+    import psycopg  # noqa: PLC0415 (an extra)
 
-    The saver's own migrations hold no lock: two that race run the same one twice, which fails.
-    """
-    async with saver.conn.connection() as connection:
-        await connection.execute("SELECT pg_advisory_lock(%s)", (_SET_UP,))
-        try:
-            await saver.setup()
-        finally:
-            await connection.execute("SELECT pg_advisory_unlock(%s)", (_SET_UP,))
+    from thalweg.archive.postgres_schema import as_storage_error, place_of  # noqa: PLC0415 (an extra)
+    from thalweg.durable.checkpoints import set_up_checkpoints  # noqa: PLC0415 (an extra)
 
-
-_SET_UP = int.from_bytes(b"chckpnts")
-"""The advisory lock of whoever sets the tables up."""
+    place = place_of(url)
+    try:
+        is_walled = set_up_checkpoints(url)
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedTable):
+        problem = "LangGraph's tables are missing or older, and this role may not make them"
+        mend = "run `thalweg db upgrade` as the owner of the tables, then `thalweg db grants`"
+        raise ConfigError(place, problem, mend) from None
+    except psycopg.Error as error:
+        raise as_storage_error(place, error) from None
+    if not is_walled:
+        problem = "LangGraph's tables hold threads of another application"
+        raise ConfigError(place, problem, "give Thalweg a database of its own")
 
 
 def _missing(error: ModuleNotFoundError, extra: str) -> ConfigError:

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from thalweg.api.catalogue import Check, Health
 from thalweg.app.files import Files
@@ -43,9 +43,9 @@ from thalweg.uploads.policy import UploadPolicy
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
-    from langgraph.checkpoint.base import BaseCheckpointSaver
 
     from thalweg.app.agents import Agents
+    from thalweg.app.checkpoints import Checkpoints
     from thalweg.runs.emitting import Emit
 
 NOBODY = "thalweg-health"
@@ -146,7 +146,7 @@ class App:
                 "memory", lambda: asyncio.to_thread(parts.memories.version, Scope(NOBODY))
             ),
             await _check("threads", lambda: asyncio.to_thread(parts.registry.names, NOBODY)),
-            await _check("checkpoints", lambda: parts.checkpoints.aget_tuple(config)),
+            await _check("checkpoints", lambda: parts.checkpoints.of(NOBODY).aget_tuple(config)),
             await _check("runs", lambda: parts.journal.list(NOBODY, limit=1)),
             self._settings_check(),
         ]
@@ -237,7 +237,7 @@ class _Performing:
         archive: Archive,
         memories: MemoryStore,
         places: Places,
-        checkpoints: "BaseCheckpointSaver[Any]",
+        checkpoints: "Checkpoints",
         journal: Journal,
         tell: Tell,
     ) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from thalweg.app.kept import Kept
 from thalweg.app.registry import Registry
@@ -15,9 +15,8 @@ from thalweg.uploads.base import Places
 from thalweg.uploads.converting import Converter
 
 if TYPE_CHECKING:
-    from langgraph.checkpoint.base import BaseCheckpointSaver
-
     from thalweg.app.agents import Agents
+    from thalweg.app.checkpoints import Checkpoints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +29,7 @@ class Parts:
     memories: MemoryStore
     kept: Kept
     """Answers about memories that have not changed since."""
-    checkpoints: "BaseCheckpointSaver[Any]"
+    checkpoints: "Checkpoints"
     """Those of all owners."""
     registry: Registry
     journal: Journal

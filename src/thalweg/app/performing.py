@@ -28,7 +28,7 @@ from thalweg.api.runs import NewRun
 from thalweg.api.threads import Question
 from thalweg.api.usage import Usage
 from thalweg.app.agents import Agent, Agents
-from thalweg.app.checkpoints import OwnSaver
+from thalweg.app.checkpoints import Checkpoints
 from thalweg.app.naming import named_model
 from thalweg.app.problems import problem_of
 from thalweg.app.run_files import OWNER
@@ -60,7 +60,7 @@ class Performer:
     settings: Callable[[], Settings]
     agents: Agents
     archive: Archive
-    checkpoints: BaseCheckpointSaver[Any]
+    checkpoints: Checkpoints
     journal: Journal
     tell: Tell
 
@@ -103,7 +103,7 @@ class Performer:
             else:
                 await telling.tell(RunStarted(run=run.key.run, thread=run.key.thread, model=name))
             agent = (await self.agents.of(settings, name)).graph
-            saver = OwnSaver(self.checkpoints, run.key.owner)
+            saver = self.checkpoints.of(run.key.owner)
             graph = agent.copy({"checkpointer": saver})
             config = config_of(run, new, settings)
             return await _performed(graph, config, new, telling, is_again=bool(lines))

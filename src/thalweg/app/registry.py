@@ -22,13 +22,13 @@ SERVERS = ("postgresql://", "postgres://")
 """How addresses of PostgreSQL servers begin; any other is the path of a file."""
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS app_thread (
-    owner {bytes} NOT NULL, thread {bytes} NOT NULL, title {bytes} NOT NULL,
-    created {int} NOT NULL, updated {int} NOT NULL, PRIMARY KEY (owner, thread))""",
+    owner BLOB NOT NULL, thread BLOB NOT NULL, title BLOB NOT NULL,
+    created INTEGER NOT NULL, updated INTEGER NOT NULL, PRIMARY KEY (owner, thread))""",
     "CREATE INDEX IF NOT EXISTS app_thread_used ON app_thread (owner, updated, thread)",
     """CREATE TABLE IF NOT EXISTS app_spent (
-    owner {bytes} NOT NULL, thread {bytes} NOT NULL, model {bytes} NOT NULL,
-    calls {int} NOT NULL, input {int} NOT NULL, cached {int} NOT NULL, written {int} NOT NULL,
-    output {int} NOT NULL, PRIMARY KEY (owner, thread, model))""",
+    owner BLOB NOT NULL, thread BLOB NOT NULL, model BLOB NOT NULL,
+    calls INTEGER NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL,
+    written INTEGER NOT NULL, output INTEGER NOT NULL, PRIMARY KEY (owner, thread, model))""",
 )
 
 
@@ -45,12 +45,12 @@ class Row:
 class Tables(Protocol):
     """A database with the tables of this module. Calls block."""
 
-    def reading(self) -> AbstractContextManager[Rows]:
-        """Begin a transaction that reads."""
+    def reading(self, owner: str) -> AbstractContextManager[Rows]:
+        """Begin a transaction that reads rows of an owner."""
         ...
 
-    def writing(self) -> AbstractContextManager[Rows]:
-        """Begin a transaction that writes; it is durable when it ends."""
+    def writing(self, owner: str) -> AbstractContextManager[Rows]:
+        """Begin a transaction that writes rows of an owner; it is durable when it ends."""
         ...
 
     def close(self) -> None:
@@ -75,7 +75,7 @@ class Registry:
             ThreadExistsError: There is one with that id.
         """
         values = (encode(owner), encode(thread), encode(title), now, now)
-        with self._tables.writing() as rows:
+        with self._tables.writing(owner) as rows:
             made = _all(rows, f"{_INSERT} ON CONFLICT DO NOTHING RETURNING {_COLUMNS}", values)
         if not made:
             raise ThreadExistsError(thread)
@@ -91,7 +91,7 @@ class Registry:
             title: Its title, where it has none yet.
         """
         values = (encode(owner), encode(thread), encode(title), now, now)
-        with self._tables.writing() as rows:
+        with self._tables.writing(owner) as rows:
             return _all(rows, f"{_INSERT} {_USED} RETURNING {_COLUMNS}", values)[0]
 
     def adopt(self, owner: str, found: Iterable[Row]) -> None:
@@ -100,26 +100,26 @@ class Registry:
             (encode(owner), encode(row.thread), encode(row.title), row.created, row.updated)
             for row in found
         ]
-        with self._tables.writing() as rows:
+        with self._tables.writing(owner) as rows:
             rows.run_each(f"{_INSERT} ON CONFLICT DO NOTHING", values)
 
     def rename(self, owner: str, thread: str, title: str) -> Row | None:
         """Give a thread a title; `None` where there is none."""
         change = f"UPDATE app_thread SET title = ? WHERE {_ONE} RETURNING {_COLUMNS}"  # noqa: S608 (ours)
-        with self._tables.writing() as rows:
+        with self._tables.writing(owner) as rows:
             changed = _all(rows, change, (encode(title), encode(owner), encode(thread)))
         return changed[0] if changed else None
 
     def get(self, owner: str, thread: str) -> Row | None:
         """Give one thread."""
         asked = f"SELECT {_COLUMNS} FROM app_thread WHERE {_ONE}"  # noqa: S608 (ours)
-        with self._tables.reading() as rows:
+        with self._tables.reading(owner) as rows:
             found = _all(rows, asked, (encode(owner), encode(thread)))
         return found[0] if found else None
 
     def names(self, owner: str) -> set[str]:
         """Name all threads of an owner."""
-        with self._tables.reading() as rows:
+        with self._tables.reading(owner) as rows:
             found = rows.rows("SELECT thread FROM app_thread WHERE owner = ?", (encode(owner),))
             return {decode(bytes(thread)) for (thread,) in found}
 
@@ -136,7 +136,7 @@ class Registry:
         if before is not None:
             asked += " AND (updated < ? OR (updated = ? AND thread < ?))"
             values = (*values, before.updated, before.updated, encode(before.thread))
-        with self._tables.reading() as rows:
+        with self._tables.reading(owner) as rows:
             return _all(
                 rows, f"{asked} ORDER BY updated DESC, thread DESC LIMIT ?", (*values, limit)
             )
@@ -144,7 +144,7 @@ class Registry:
     def delete(self, owner: str, thread: str) -> None:
         """Take a thread out, with what was spent on learning from it."""
         key = encode(owner), encode(thread)
-        with self._tables.writing() as rows:
+        with self._tables.writing(owner) as rows:
             rows.run(f"DELETE FROM app_thread WHERE {_ONE}", key)  # noqa: S608 (ours)
             rows.run(f"DELETE FROM app_spent WHERE {_ONE}", key)  # noqa: S608 (ours)
 
@@ -152,7 +152,7 @@ class Registry:
         """Add what learning from a thread cost."""
         key = encode(owner), encode(thread), encode(spent.model)
         counts = (spent.calls, spent.input, spent.cached, spent.written, spent.output)
-        with self._tables.writing() as rows:
+        with self._tables.writing(owner) as rows:
             rows.run(_SPEND, (*key, *counts))
 
     def spent(self, owner: str) -> dict[str, tuple[Spent, ...]]:
@@ -162,7 +162,7 @@ class Registry:
             " FROM app_spent WHERE owner = ?"
         )
         sums: dict[str, tuple[Spent, ...]] = {}
-        with self._tables.reading() as rows:
+        with self._tables.reading(owner) as rows:
             for thread, model, calls, *counts in rows.rows(asked, (encode(owner),)):
                 name, (read, cached, written, output) = decode(bytes(thread)), counts
                 one = Spent(calls, read, cached, written, output, decode(bytes(model)))
@@ -203,16 +203,18 @@ class SqliteTables:
         self._path = path
         self._lock = RLock()
         self._connection = connect(self._path, busy_timeout_s)
-        with self.writing() as rows:
-            for statement in statements(bytes_type="BLOB", int_type="INTEGER"):
+        with self._transaction("BEGIN IMMEDIATE") as rows:
+            for statement in _TABLES:
                 rows.run(statement)
 
-    def reading(self) -> AbstractContextManager[Rows]:
+    def reading(self, owner: str) -> AbstractContextManager[Rows]:
         """See `Tables.reading`."""
+        del owner  # statements name it
         return self._transaction("BEGIN")
 
-    def writing(self) -> AbstractContextManager[Rows]:
+    def writing(self, owner: str) -> AbstractContextManager[Rows]:
         """See `Tables.writing`."""
+        del owner  # statements name it
         return self._transaction("BEGIN IMMEDIATE")
 
     @contextmanager
@@ -236,11 +238,6 @@ class SqliteTables:
         """See `Tables.close`."""
         with self._lock:
             self._connection.close()
-
-
-def statements(*, bytes_type: str, int_type: str) -> list[str]:
-    """Write the statements that make the tables where they are missing."""
-    return [table.format(bytes=bytes_type, int=int_type) for table in _TABLES]
 
 
 def open_registry(address: str) -> Registry:

@@ -3,17 +3,12 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-import psycopg
-
-from thalweg.app.registry import statements
 from thalweg.archive.database import Rows
 from thalweg.archive.postgres_connections import Connections
-from thalweg.archive.postgres_rows import PostgresRows
-from thalweg.archive.postgres_schema import as_storage_error, connect
+from thalweg.archive.postgres_rows import PostgresRows, as_owner
+from thalweg.archive.postgres_schema import connect
 from thalweg.errors import StorageError, ThalwegError
-
-_SET_UP = int.from_bytes(b"registry")
-"""The advisory lock of whoever sets the tables up."""
+from thalweg.migrations import bring_up_to_date
 
 
 class PostgresTables:
@@ -22,22 +17,17 @@ class PostgresTables:
     def __init__(self, url: str, *, busy_timeout_s: float = 10.0) -> None:
         self._connections = Connections(url, busy_timeout_s, _closed)
         place = self._connections.place
-        with connect(url, place, busy_timeout_s) as connection:
-            try:
-                with connection.transaction():
-                    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SET_UP,))
-                    for statement in statements(bytes_type="BYTEA", int_type="BIGINT"):
-                        connection.execute(statement.encode())
-            except psycopg.Error as error:
-                raise as_storage_error(place, error) from None
+        bring_up_to_date(lambda: connect(url, place, busy_timeout_s), place)
 
-    def reading(self) -> AbstractContextManager[Rows]:
+    def reading(self, owner: str) -> AbstractContextManager[Rows]:
         """See `Tables.reading`."""
-        return self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
+        return self._transaction(begin + as_owner(owner))
 
-    def writing(self) -> AbstractContextManager[Rows]:
+    def writing(self, owner: str) -> AbstractContextManager[Rows]:
         """See `Tables.writing`."""
-        return self._transaction("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+        begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
+        return self._transaction(begin + as_owner(owner))
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Rows]:

@@ -45,6 +45,7 @@ from thalweg.threads.history import newest_said
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
 
+    from thalweg.app.checkpoints import OwnSaver
     from thalweg.app.parts import Parts
 
 T = TypeVar("T")
@@ -126,7 +127,7 @@ class TenantThreads:
         """
         await self._row(thread)
         await self._parts.journal.delete(self._owner, thread)  # first: it knows of runs under way
-        await (await self._saver()).adelete_thread(thread)
+        await self._saver().adelete_thread(thread)
         await asyncio.to_thread(self._delete, thread, forget=forget)
 
     def _delete(self, thread: str, *, forget: bool) -> None:
@@ -341,14 +342,12 @@ class TenantThreads:
         run = await self._under_way(row.thread)
         return thread_view(row, messages=length, turns=count, run=run)
 
-    async def _saver(self) -> Any:  # noqa: ANN401 (LangGraph's; imported when needed)
-        from thalweg.app.checkpoints import OwnSaver  # noqa: PLC0415 (LangGraph: seconds)
-
-        return OwnSaver(self._parts.checkpoints, self._owner)
+    def _saver(self) -> "OwnSaver":
+        return self._parts.checkpoints.of(self._owner)
 
     async def _snapshot(self, thread: str) -> "StateSnapshot | None":
         """Read the state of a thread's agent; `None` where none has run in it."""
-        saver = await self._saver()
+        saver = self._saver()
         if await saver.aget_tuple({"configurable": {"thread_id": thread}}) is None:
             return None
         agents = await self._parts.agents()

@@ -69,14 +69,15 @@ def _of_langgraph(url: str) -> Iterator[str]:
 
 
 def _of_dbos(url: str) -> Iterator[str]:
+    from thalweg.durable.engine import SCHEMA, migrate  # noqa: PLC0415 (used here alone)
+
     try:
-        from dbos import DBOS  # noqa: PLC0415 (an extra that takes seconds)
+        migrate(url)
     except ModuleNotFoundError as error:
         if error.name != "dbos":
             raise
         return
-    DBOS.migrate(url)
-    yield "DBOS's tables are there, in the schema dbos."
+    yield f"DBOS's tables are there, in the schema {SCHEMA}."
 
 
 @db.command(short_help="See what state the tables are in, and what holds a role back.")
@@ -154,16 +155,18 @@ def grants(
 
 
 def _grants_of_dbos(connection: "psycopg.Connection", role: str) -> Iterator[str]:
-    there = "SELECT 1 FROM pg_namespace WHERE nspname = 'dbos'"
-    if connection.execute(there).fetchone() is None:
-        return
     from psycopg import sql  # noqa: PLC0415 (an extra)
 
+    from thalweg.durable.engine import SCHEMA  # noqa: PLC0415 (used here alone)
+
+    there = "SELECT 1 FROM pg_namespace WHERE nspname = %s"
+    if connection.execute(there, (SCHEMA,)).fetchone() is None:
+        return
     quoted = sql.Identifier(role).as_string(connection)
-    yield f"GRANT USAGE ON SCHEMA dbos TO {quoted}"
-    yield f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA dbos TO {quoted}"
-    yield f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA dbos TO {quoted}"
-    yield f"GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA dbos TO {quoted}"
+    yield f"GRANT USAGE ON SCHEMA {SCHEMA} TO {quoted}"
+    yield f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {SCHEMA} TO {quoted}"
+    yield f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {SCHEMA} TO {quoted}"
+    yield f"GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {SCHEMA} TO {quoted}"
 
 
 @contextmanager

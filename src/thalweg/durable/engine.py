@@ -306,6 +306,18 @@ def _take_logs() -> None:
         theirs.propagate = False
 
 
+def migrate(url: str) -> None:
+    """Make the engine's tables on a PostgreSQL server, or bring them to what this dbos needs.
+
+    Raises:
+        ModuleNotFoundError: dbos is not installed.
+    """
+    from dbos import DBOS  # noqa: PLC0415 (2 s of import)
+
+    _take_logs()
+    DBOS.migrate(url, schema=SCHEMA)
+
+
 @asynccontextmanager
 async def open_engine(address: str | Path, *, folder: Path | None = None) -> AsyncIterator[Engine]:
     """Make an engine, which performs nothing before `Engine.open`, and close it in the end.

@@ -21,7 +21,7 @@ WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid)
     AND relnamespace = CAST(current_schema() AS regnamespace)
 ORDER BY relname
 """
-_OURS = ("archive_", "memory_", "run_", "runs", "checkpoint", "thalweg_")
+_OURS = ("archive_", "memory_", "run", "app_", "thread_file", "checkpoint", "thalweg_")
 """How the names of tables begin that are looked at."""
 OPEN = {
     "archive_meta": "SELECT, INSERT",

@@ -14,6 +14,12 @@ the rows of all owners stand open.
 OF_OWNER = "owner = thalweg_owner()"
 OF_THREAD = "thread = (SELECT thalweg_thread())"
 OF_SCOPE = "scope = (SELECT thalweg_scope())"
+OF_OWNERS = (
+    "owner = ANY (string_to_array((SELECT current_setting('thalweg.owner', true)), chr(31)))"
+)
+"""Of runs: one transaction writes events of many owners, and names them all, as text."""
+OF_FILES = "owner = (SELECT current_setting('thalweg.files', true))"
+"""Of files: whose they are is a tag made of the owner's name."""
 
 
 def wall(table: str, condition: str) -> str:

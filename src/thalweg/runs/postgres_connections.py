@@ -9,11 +9,12 @@ from typing import Any, LiteralString, cast
 import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from thalweg.archive.postgres_schema import as_storage_error, place_of
+from thalweg.archive.postgres_schema import as_storage_error, connect, place_of
 from thalweg.errors import StorageError
+from thalweg.migrations import bring_up_to_date
 from thalweg.runs.base import RunKey
 from thalweg.runs.marks import mark
-from thalweg.runs.postgres_schema import CHANNEL, LOCK, SCHEMA, named
+from thalweg.runs.postgres_schema import CHANNEL, named
 from thalweg.runs.tables import Heard
 
 Values = Sequence[Any] | Mapping[str, Any]
@@ -47,15 +48,15 @@ class Connections:
     async def open(self, heard: Heard) -> None:
         """Make the tables where they are missing, and begin to listen."""
         try:
-            async with await self._connect() as connection, connection.transaction():
-                await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-                for statement in SCHEMA:
-                    await connection.execute(trusted(statement))
+            await asyncio.to_thread(self._prepare)
             await self._asking.open()
             await self._holding.open()
         except psycopg.Error as error:
             raise as_storage_error(self.place, error) from error
         self._listener = asyncio.create_task(self._listen_on(heard), name="thalweg-runs-listener")
+
+    def _prepare(self) -> None:
+        bring_up_to_date(lambda: connect(self._url, self.place, _TIMEOUT_S), self.place)
 
     async def close(self) -> None:
         """Stop listening and close them all."""

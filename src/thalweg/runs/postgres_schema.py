@@ -1,7 +1,7 @@
-"""The tables of runs on a PostgreSQL server: statements that a migration can run as they are.
+"""What is asked of the tables of runs on a PostgreSQL server; `thalweg.migrations` makes them.
 
 Row-level security tells rows apart by the setting `thalweg.owner`. A group commit writes for many
-owners in one transaction: it names them all, separated by `BETWEEN`, and `POLICIES` reads that.
+owners in one transaction: it names them all, separated by `BETWEEN`, and the wall reads that.
 """
 
 from collections.abc import Iterable
@@ -10,60 +10,6 @@ BETWEEN = "\x1f"
 """Separates owners in `thalweg.owner`; no owner's name has it."""
 CHANNEL = "thalweg_runs"
 """Where changes are told: `ORIGIN MARK MARK …`."""
-TABLES = ("runs", "run_events")
-SCHEMA = (
-    """
-    CREATE TABLE IF NOT EXISTS runs (
-        number bigint GENERATED ALWAYS AS IDENTITY,
-        owner text COLLATE "C" NOT NULL,
-        thread text COLLATE "C" NOT NULL,
-        run text COLLATE "C" NOT NULL,
-        status text NOT NULL DEFAULT 'queued',
-        request text NOT NULL,
-        work text NOT NULL DEFAULT '',
-        created timestamptz NOT NULL DEFAULT now(),
-        started timestamptz,
-        ended timestamptz,
-        error text,
-        attempt integer NOT NULL DEFAULT 0,
-        handed integer NOT NULL DEFAULT 0,
-        last_seq bigint NOT NULL DEFAULT 0,
-        cancel_asked boolean NOT NULL DEFAULT false,
-        PRIMARY KEY (owner, run)
-    ) WITH (fillfactor = 70)
-    """,
-    """
-    CREATE UNIQUE INDEX IF NOT EXISTS one_active_run ON runs (owner, thread)
-    WHERE status IN ('queued', 'running')
-    """,
-    "CREATE INDEX IF NOT EXISTS runs_of_thread ON runs (owner, thread, number)",
-    "CREATE INDEX IF NOT EXISTS runs_of_owner ON runs (owner, number)",
-    """
-    CREATE TABLE IF NOT EXISTS run_events (
-        owner text COLLATE "C" NOT NULL,
-        thread text COLLATE "C" NOT NULL,
-        run text COLLATE "C" NOT NULL,
-        seq bigint NOT NULL,
-        type text NOT NULL,
-        data text NOT NULL,
-        PRIMARY KEY (owner, thread, run, seq)
-    )
-    """,
-)
-_OWNERS = "string_to_array(current_setting('thalweg.owner', true), chr(31))"
-POLICIES = tuple(
-    statement
-    for table in TABLES
-    for statement in (
-        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
-        f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
-        f"DROP POLICY IF EXISTS own_rows ON {table}",
-        f"CREATE POLICY own_rows ON {table} USING (owner = ANY ({_OWNERS}))",
-    )
-)
-"""Nobody sees rows of an owner who is not named in `thalweg.owner`."""
-LOCK = 0x7468_616C_7275_6E73
-"""Taken while the tables are made: two processes may begin at once."""
 COLUMNS = (
     "owner, thread, run, status, request, created, started, ended, error,"
     " attempt, handed, last_seq, cancel_asked, work"

@@ -40,10 +40,12 @@ from thalweg.backends.protocol import (
 )
 from thalweg.backends.text import check_empty_content, edit_text, slice_read_response
 from thalweg.errors import InvalidGlobPatternError, PathError, StorageError
+from thalweg.migrations import bring_up_to_date
 from thalweg.uploads.base import Kept, ThreadBackend
 from thalweg.uploads.disk import tag
-from thalweg.uploads.postgres_schema import CHUNK_BYTES, prepare
 
+CHUNK_BYTES: Final = 256 * 1_024
+"""Bytes of a row of content: what is read for a range is at most two of them more."""
 _TIMEOUT_S: Final = 10.0
 _READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL jit = off"
 _WRITE: Final = (
@@ -69,8 +71,8 @@ class PostgresPlaces:
 
     def __init__(self, url: str) -> None:
         self._connections = Connections(url, _TIMEOUT_S, _closed)
-        with connect(url, self._connections.place, _TIMEOUT_S) as connection:
-            prepare(connection, self._connections.place)
+        place = self._connections.place
+        bring_up_to_date(lambda: connect(url, place, _TIMEOUT_S), place)
 
     def backend(self, owner: str, thread: str) -> "PostgresFiles":
         """See `Places.backend`."""
@@ -78,13 +80,18 @@ class PostgresPlaces:
 
     def forget(self, owner: str, thread: str) -> None:
         """See `Places.forget`."""
-        with self._connections.transaction(_WRITE) as connection:
+        with self._connections.transaction(_WRITE + _of(tag(owner))) as connection:
             gone = "DELETE FROM thread_file WHERE owner = %s AND thread = %s"
             connection.execute(gone, (tag(owner), tag(thread)))
 
     def close(self) -> None:
         """See `Places.close`."""
         self._connections.close()
+
+
+def _of(owner: str) -> str:
+    """Write the statement that makes a transaction an owner's: it sees no files of others."""
+    return f"; SET LOCAL thalweg.files = '{owner}'"  # a tag: small letters, digits and -
 
 
 def _closed(place: str) -> StorageError:
@@ -209,12 +216,12 @@ class PostgresFiles(ThreadBackend):
 
     @contextmanager
     def _reading(self) -> Iterator[_Files]:
-        with self._connections.transaction(_READ) as connection:
+        with self._connections.transaction(_READ + _of(self._whose[0])) as connection:
             yield _Files(connection, *self._whose)
 
     @contextmanager
     def _writing(self) -> Iterator[_Files]:
-        with self._connections.transaction(_WRITE) as connection:
+        with self._connections.transaction(_WRITE + _of(self._whose[0])) as connection:
             yield _Files(connection, *self._whose)
 
     def stat(self, path: str) -> Kept | None:
