@@ -240,8 +240,11 @@ _RESUME = "__resume__"
 
 
 def _rests(state: StateSnapshot) -> bool:
-    """Tell whether nothing is left to do: the run ended, or waits for a person."""
-    return not state.next or bool(state.interrupts)
+    """Tell whether nothing is left to do: the run ended, or waits for a person.
+
+    `state.next` leaves out a step that was done and whose checkpoint was lost.
+    """
+    return not state.tasks or bool(state.interrupts)
 
 
 def questions_of(state: StateSnapshot) -> tuple[Question, ...]:
