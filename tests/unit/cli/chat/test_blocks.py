@@ -59,3 +59,8 @@ def test_lists_and_code_stay_whole() -> None:
 def test_a_fence_within_a_fence_is_code() -> None:
     text = "````md\n```py\n\n```\n````\nx"
     assert blocks_of([text]) == ["````md\n```py\n\n```\n````", "x"]
+
+
+def test_code_within_a_list_belongs_to_it() -> None:
+    text = "1. one\n\n   ```sh\n   ls\n\n   ```\n2. two\n\nAfter."
+    assert blocks_of([text]) == ["1. one\n\n   ```sh\n   ls\n\n   ```\n2. two", "After."]
