@@ -3,14 +3,23 @@
 from hypothesis import HealthCheck, Phase, settings
 
 from tests.local_models import qwen, smol
-from tests.postgres import own_postgres, plain_postgres_url, postgres_server, postgres_url
+from tests.postgres import (
+    _served_template,
+    own_postgres,
+    plain_postgres_url,
+    postgres_server,
+    postgres_url,
+    served,
+)
 
 __all__ = [
+    "_served_template",
     "own_postgres",
     "plain_postgres_url",
     "postgres_server",
     "postgres_url",
     "qwen",
+    "served",
     "smol",
 ]  # fixtures, for any test
 

@@ -1,7 +1,9 @@
 """A real PostgreSQL server for tests, and a fresh database on it for each.
 
 The fixtures: `postgres_server` is one server for all tests of a process, `postgres_url` the
-address of a fresh database on it, `own_postgres` a server of one test's own, to be stopped.
+address of a fresh database on it, `plain_postgres_url` the same for a user without any rights
+but to use it, `served` a database as it is served: its tables belong to one role, and another
+reads and writes rows; `own_postgres` is a server of one test's own, to be stopped.
 """
 
 import os
@@ -14,6 +16,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,6 +24,9 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 from psycopg import sql
+
+from thalweg.archive.postgres_schema import connect
+from thalweg.migrations import bring_up_to_date, rights
 
 GIVEN = os.environ.get("THALWEG_TEST_POSTGRES", "")
 """Address of a server that is there already; its user may make databases."""
@@ -139,11 +145,15 @@ def own_postgres() -> Iterator[Server]:
 
 
 @contextmanager
-def fresh_database(server: str) -> Iterator[str]:
-    """Give the address of a database that is fresh and empty, on a server."""
+def fresh_database(server: str, template: str = "template1") -> Iterator[str]:
+    """Give the address of a database that is fresh and as a template is, on a server."""
     name = f"thalweg_{uuid.uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as admin:
-        admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        admin.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+                sql.Identifier(name), sql.Identifier(template)
+            )
+        )
     yield urlsplit(server)._replace(path=f"/{name}").geturl()
     with psycopg.connect(server, autocommit=True) as admin:
         admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
@@ -164,9 +174,56 @@ def plain_postgres_url(postgres_url: str) -> Iterator[str]:
         user = sql.Identifier(name)
         admin.execute(sql.SQL("CREATE ROLE {} LOGIN").format(user))
         admin.execute(sql.SQL("GRANT ALL ON SCHEMA public TO {}").format(user))
-    parts = urlsplit(postgres_url)
-    host = parts.netloc.rpartition("@")[2]
-    yield parts._replace(netloc=f"{name}@{host}").geturl()
+    yield as_role(postgres_url, name)
     with psycopg.connect(postgres_url, autocommit=True) as admin:
         admin.execute(sql.SQL("DROP OWNED BY {}").format(user))
         admin.execute(sql.SQL("DROP ROLE {}").format(user))
+
+
+def as_role(url: str, name: str) -> str:
+    """Give an address for another role; no password is asked for."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=f"{name}@{host}").geturl()
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A database as it is served."""
+
+    admin: str
+    """Its address for a superuser."""
+    owner: str
+    """For the role that made the tables."""
+    url: str
+    """For the role that serves."""
+
+
+@pytest.fixture(scope="session")
+def _served_template(postgres_server: str) -> Iterator[Served]:
+    owner, serves = (f"{what}_{uuid.uuid4().hex}" for what in ("owner", "serves"))
+    with fresh_database(postgres_server) as admin_url:
+        with psycopg.connect(admin_url, autocommit=True) as admin:
+            for name in (owner, serves):
+                admin.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(name)))
+            admin.execute(sql.SQL("GRANT ALL ON SCHEMA public TO {}").format(sql.Identifier(owner)))
+        served = Served(admin_url, as_role(admin_url, owner), as_role(admin_url, serves))
+        bring_up_to_date(lambda: connect(served.owner, "tests", 10), "tests")
+        with psycopg.connect(served.owner, autocommit=True) as maker:
+            for statement in rights.grants(maker, "tests", serves):
+                maker.execute(statement.encode())
+        yield served
+    with psycopg.connect(postgres_server, autocommit=True) as admin:
+        for name in (owner, serves):
+            admin.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def served(postgres_server: str, _served_template: Served) -> Iterator[Served]:
+    """Give a fresh database with its tables made, and a role that serves."""
+    template = urlsplit(_served_template.admin).path[1:]
+    with fresh_database(postgres_server, template) as url:
+        roles = (
+            urlsplit(each).username or "" for each in (_served_template.owner, _served_template.url)
+        )
+        yield Served(url, *(as_role(url, name) for name in roles))

@@ -25,6 +25,7 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 ├── RunError
 │   ├── BusyError               another run of the thread has not ended
 │   ├── NoSuchRunError          no run of this owner has that id
+│   ├── RunExistsError          a run of this owner has that id already
 │   └── ClaimLostError          another process performs the run now
 ├── NoSuchThreadError           no thread of this owner has that id
 ├── FileError                   a file of a thread cannot be had or taken
@@ -479,6 +480,23 @@ class NoSuchRunError(RunError):
         return f"there is no run {self.run!r}"
 
 
+class RunExistsError(RunError):
+    """A run of this owner has that id already.
+
+    Attributes:
+        run: The id that was to be given.
+    """
+
+    code = "run.exists"
+
+    def __init__(self, run: str) -> None:
+        super().__init__(run)
+        self.run = run
+
+    def __str__(self) -> str:
+        return f"there is a run {self.run!r} already; give a new one an id of its own"
+
+
 class ClaimLostError(RunError):
     """Another process performs the run now, or it has ended.
 
@@ -513,6 +531,60 @@ class NoSuchThreadError(ThalwegError):
 
     def __str__(self) -> str:
         return f"there is no thread {self.thread!r}"
+
+
+class ThreadExistsError(ThalwegError):
+    """A thread of this owner has that id already.
+
+    Attributes:
+        thread: The id.
+    """
+
+    code = "thread.exists"
+
+    def __init__(self, thread: str) -> None:
+        super().__init__(thread)
+        self.thread = thread
+
+    def __str__(self) -> str:
+        return f"there is a thread {self.thread!r} already; choose another id, or leave it out"
+
+
+class NoSuchModelError(ThalwegError):
+    """The settings name no such model.
+
+    Attributes:
+        name: The name that was asked for.
+        known: Names that there are.
+    """
+
+    code = "model.not_found"
+
+    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
+        super().__init__(name, known)
+        self.name = name
+        self.known = known
+
+    def __str__(self) -> str:
+        known = ", ".join(self.known) or "none"
+        return f"there is no model {self.name!r}; there are: {known}"
+
+
+class NoSuchSkillError(ThalwegError):
+    """No skill has that name.
+
+    Attributes:
+        name: The name that was asked for.
+    """
+
+    code = "skill.not_found"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"there is no skill {self.name!r}"
 
 
 class FileError(ThalwegError):

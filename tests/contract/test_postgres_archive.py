@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.postgres import Served
 from thalweg.archive import Archive, open_archive
 from thalweg.archive.postgres import PostgresArchive
 from thalweg.testing.archive import ArchiveContract, Reopen
@@ -25,6 +26,29 @@ class TestOnAServer(ArchiveContract):
 
         def open_again() -> Archive:
             opened.append(open_archive(postgres_url))
+            return opened[-1]
+
+        yield open_again
+        for archive in opened:
+            archive.close()
+
+
+class TestServed(ArchiveContract):
+    """As a role that may read and write an owner's rows at a time, and make no tables."""
+
+    @pytest.fixture
+    def archive(self, served: Served) -> Iterator[Archive]:
+        """Return an empty archive."""
+        with PostgresArchive(served.url) as archive:
+            yield archive
+
+    @pytest.fixture
+    def reopen(self, served: Served) -> Iterator[Reopen]:
+        """Open the same database again; every handle is closed at the end."""
+        opened: list[Archive] = []
+
+        def open_again() -> Archive:
+            opened.append(open_archive(served.url))
             return opened[-1]
 
         yield open_again

@@ -241,22 +241,6 @@ def test_a_newer_format_is_refused(postgres_url: str) -> None:
         assert other.execute("SELECT to_regclass('archive_holding')").fetchone() == (None,)
 
 
-def test_the_index_of_an_older_format_is_made_anew(postgres_url: str) -> None:
-    """It lists other words: it is neither searched nor taken apart by ours."""
-    with PostgresArchive(postgres_url) as archive, raw(postgres_url) as other:
-        archive.append(KEY, [said("the parser"), said("ok  parser  12.061s")])
-        archive.search(KEY, "parser")
-        other.execute("UPDATE archive_words SET word = 'former' WHERE word LIKE 'pars%'")
-        other.execute("UPDATE archive_meta SET value = '1' WHERE name = 'version'")
-
-    for _ in range(2):
-        with PostgresArchive(postgres_url) as archive, raw(postgres_url) as other:
-            assert len(archive.search(KEY, "How long did the parser take?")) == 2
-            assert archive.search(KEY, "former") == []
-            kept = other.execute("SELECT value FROM archive_meta WHERE name = 'version'").fetchone()
-            assert kept == (b"2",)
-
-
 @pytest.mark.parametrize(
     "address",
     [

@@ -48,11 +48,13 @@ def test_the_server_itself_keeps_scopes_apart(plain_postgres_url: str) -> None:
             remember(memory, scope, f"of {scope.owner}")
             memory.forget(scope, Selection(uids=("none",)), now=NOW)
     with psycopg.connect(plain_postgres_url) as raw:
-        numbers: dict[bytes, int] = dict(
-            raw.execute("SELECT owner, id FROM memory_scope").fetchall()
-        )
-        for table in SCOPED:
+        numbers: dict[bytes, int] = {}
+        for table in (*SCOPED, "memory_scope", "memory_job", "memory_served"):
             assert raw.execute(b"SELECT * FROM " + table.encode()).fetchall() == []
+        for owner in ("bob", "ada"):
+            raw.execute("SELECT set_config('thalweg.owner', %s, true)", (owner,))
+            numbers |= raw.execute("SELECT owner, id FROM memory_scope").fetchall()
+            assert list(numbers)[-1] == owner.encode()
         raw.execute("SELECT set_config('thalweg.scope', %s, true)", (str(numbers[b"ada"]),))
         for table in set(SCOPED) - EMPTY:
             rows = raw.execute(b"SELECT DISTINCT scope FROM " + table.encode()).fetchall()

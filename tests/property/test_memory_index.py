@@ -18,6 +18,7 @@ from thalweg.archive.database import Rows
 from thalweg.archive.postgres_rows import PostgresRows
 from thalweg.archive.sqlite_rows import SqliteRows
 from thalweg.memory.index import Entry, Index
+from thalweg.memory.postgres import PostgresMemory
 from thalweg.memory.postings import BLOCK
 from thalweg.memory.schema import statements
 from thalweg.memory.selection import weights
@@ -32,8 +33,6 @@ EVERYWHERE, OFTEN, SELDOM = WORDS[:3]
 def db(request: pytest.FixtureRequest) -> Iterator[Rows]:
     """Give the tables of an index on each database, in a transaction that is never ended."""
     with _connected(request) as rows:
-        for statement in statements(request.param):
-            rows.run(statement)
         yield rows
 
 
@@ -41,13 +40,17 @@ def db(request: pytest.FixtureRequest) -> Iterator[Rows]:
 def _connected(request: pytest.FixtureRequest) -> Iterator[Rows]:
     if request.param == "sqlite":
         connection = sqlite3.connect(":memory:", isolation_level=None)
+        for statement in statements():
+            connection.execute(statement)
         yield SqliteRows(connection)
         connection.close()
         return
     server: str = request.getfixturevalue("postgres_server")
-    with fresh_database(server) as url, psycopg.connect(url) as connected:
-        yield PostgresRows(connected)
-        connected.rollback()
+    with fresh_database(server) as url:
+        PostgresMemory(url).close()
+        with psycopg.connect(url) as connected:
+            yield PostgresRows(connected)
+            connected.rollback()
 
 
 @dataclass

@@ -67,8 +67,12 @@ class Rows(Protocol):
 class Database(Rows, Protocol):
     """A transaction on the tables of an archive."""
 
-    def keep_writers_out(self, *tables: str) -> None:
-        """Let nobody else write to some tables until the end."""
+    bound: str
+    """A column for the `SELECT` of a thread's row: with it, what the transaction reads and writes
+    from there on is that thread's, where the database itself can see to it."""
+
+    def drop_thread(self, thread: int, /, *tables: str) -> None:
+        """Delete a thread's row, and its rows in some tables."""
         ...
 
     def list_words(self, listed: Iterable[tuple[int, str]], /) -> None:

@@ -7,8 +7,8 @@ import psycopg
 
 from thalweg.archive.database import Database
 from thalweg.archive.postgres_connections import Connections
-from thalweg.archive.postgres_rows import PostgresRows
-from thalweg.archive.postgres_schema import connect, prepare
+from thalweg.archive.postgres_rows import PostgresRows, as_owner
+from thalweg.archive.postgres_schema import prepare
 from thalweg.archive.postgres_words import WordIndex
 from thalweg.archive.tables import TableArchive
 from thalweg.errors import ArchiveError
@@ -27,24 +27,29 @@ class PostgresArchive(TableArchive):
     ) -> None:
         self._connections = Connections(url, busy_timeout_s, _closed)
         place = self._connections.place
-        with connect(url, place, busy_timeout_s) as connection:
-            self._secret = prepare(connection, place, secret)
+        self._secret = prepare(url, place, busy_timeout_s, secret)
         self._begin_write = (
             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
             f" SET LOCAL lock_timeout = {max(1, round(busy_timeout_s * 1_000))};"
             # A machine that vanishes in the middle lets go of its thread.
-            " SET LOCAL idle_in_transaction_session_timeout = '5min'"
+            " SET LOCAL idle_in_transaction_session_timeout = '5min';"
         )
+
+    def prune(self) -> int:
+        """See `Archive.prune`. It looks across owners, as a function of the database does."""
+        with self._connections.transaction(self._begin_write) as connection:
+            row = connection.execute("SELECT archive_prune()").fetchone()
+        return 0 if row is None else int(row[0])
 
     def close(self) -> None:
         """See `Archive.close`."""
         self._connections.close()
 
-    def _read(self) -> AbstractContextManager[Database]:
-        return self._transaction(_BEGIN_READ)
+    def _read(self, owner: str) -> AbstractContextManager[Database]:
+        return self._transaction(_BEGIN_READ + as_owner(owner))
 
-    def _write(self) -> AbstractContextManager[Database]:
-        return self._transaction(self._begin_write)
+    def _write(self, owner: str) -> AbstractContextManager[Database]:
+        return self._transaction(self._begin_write + as_owner(owner))
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Database]:
@@ -59,20 +64,26 @@ def _closed(place: str) -> ArchiveError:
 # Every lookup has an index; a table that was not analyzed yet may seem too small to use it.
 _BEGIN_READ = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
-    " SET LOCAL enable_seqscan = off; SET LOCAL jit = off"
+    " SET LOCAL enable_seqscan = off; SET LOCAL jit = off;"
 )
 
 
 class _Transaction(PostgresRows):
     """A transaction on the archive's tables."""
 
+    bound = "set_config('thalweg.thread', CAST(id AS text), true)"
+
     def __init__(self, connection: psycopg.Connection) -> None:
         super().__init__(connection)
         self._words = WordIndex(connection)
 
-    def keep_writers_out(self, *tables: str) -> None:
-        """See `Database.keep_writers_out`."""
-        self.run(f"LOCK TABLE {', '.join(tables)} IN SHARE ROW EXCLUSIVE MODE")
+    def drop_thread(self, thread: int, *tables: str) -> None:
+        """See `Database.drop_thread`. In one statement: without its row, no other is seen."""
+        rest = ", ".join(
+            f"{table}_ AS (DELETE FROM {table} WHERE thread = {thread})"  # noqa: S608 (ours)
+            for table in tables
+        )
+        self.run(f"WITH {rest} DELETE FROM archive_thread WHERE id = {thread}")  # noqa: S608 (ours)
 
     def list_words(self, listed: Iterable[tuple[int, str]]) -> None:
         """See `Database.list_words`."""

@@ -5,7 +5,18 @@ from typing import Any
 
 import psycopg
 
+from thalweg.archive.blobs import encode
 from thalweg.archive.database import Value
+
+
+def as_owner(owner: str) -> str:
+    r"""Write the statement that makes a transaction an owner's: it sees no rows of others.
+
+    Example:
+        >>> as_owner("ada")
+        " SET LOCAL thalweg.owner = E'\\\\x616461'"
+    """
+    return f" SET LOCAL thalweg.owner = E'\\\\x{encode(owner).hex()}'"
 
 
 class PostgresRows:
@@ -41,13 +52,12 @@ class PostgresRows:
             cursor.executemany(_marked(statement), values)
 
     def insert(self, table: str, rows: Sequence[Sequence[Value]]) -> None:
-        """See `Rows.insert`."""
-        with (
-            self._connection.cursor() as cursor,
-            cursor.copy(f"COPY {table} FROM STDIN".encode()) as copy,
-        ):
-            for row in rows:
-                copy.write_row(row)
+        """See `Rows.insert`. Where rows are secured, they cannot be copied in."""
+        if rows:
+            columns = ", ".join(f"%b::{_ARRAYS[type(value)]}" for value in rows[0])
+            values = [list(column) for column in zip(*rows, strict=True)]
+            statement = f"INSERT INTO {table} SELECT * FROM unnest({columns})"  # noqa: S608 (ours)
+            self._connection.execute(statement.encode(), values)
 
     def put(
         self, table: str, key: Sequence[str], rest: Sequence[str], rows: Sequence[Sequence[Value]]

@@ -53,12 +53,13 @@ class WordIndex:
         )
 
     def _insert(self, rows: Iterable[tuple[int, int, str, bytes | bytearray]]) -> None:
-        with (
-            self._connection.cursor() as cursor,
-            cursor.copy("COPY archive_words FROM STDIN") as copy,
-        ):
-            for row in rows:
-                copy.write_row(row)
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        if columns:
+            self._connection.execute(
+                "INSERT INTO archive_words"
+                " SELECT * FROM unnest(%b::bigint[], %b::bigint[], %b::text[], %b::bytea[])",
+                columns,
+            )
 
     def remove(self, first: int, end: int) -> None:
         """Take out the passages from `first` on, which are the last before `end`."""

@@ -40,12 +40,17 @@ class SqliteArchive(TableArchive):
 
     def prune(self) -> int:
         """See `Archive.prune`."""
-        freed = super().prune()
+        with self._write("") as rows:
+            (freed,) = rows.row(
+                f"SELECT COALESCE(SUM(LENGTH(data)), 0) FROM archive_blob WHERE {_UNHELD}"  # noqa: S608 (fixed text)
+            )
+            rows.run(f"DELETE FROM archive_blob WHERE {_UNHELD}")  # noqa: S608 (fixed text)
+            rows.run("DELETE FROM archive_handle WHERE held = 0")
         with self._use() as db:
             db.execute("PRAGMA incremental_vacuum").fetchall()
             if self._path != MEMORY:
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        return freed
+        return int(freed)
 
     def close(self) -> None:
         """See `Archive.close`."""
@@ -64,10 +69,12 @@ class SqliteArchive(TableArchive):
             except sqlite3.Error as error:
                 raise as_storage_error(self._path, error) from error
 
-    def _read(self) -> AbstractContextManager[Database]:
+    def _read(self, owner: str) -> AbstractContextManager[Database]:
+        del owner  # nothing here keeps owners apart but the statements
         return self._transaction("BEGIN")
 
-    def _write(self) -> AbstractContextManager[Database]:
+    def _write(self, owner: str) -> AbstractContextManager[Database]:
+        del owner
         return self._transaction("BEGIN IMMEDIATE")
 
     @contextmanager
@@ -82,14 +89,24 @@ class SqliteArchive(TableArchive):
                     db.execute("ROLLBACK")
 
 
+_UNHELD = (
+    "NOT EXISTS (SELECT 1 FROM archive_holding WHERE archive_holding.hash = archive_blob.hash)"
+)
+
+
 class _Transaction(SqliteRows):
     """A transaction on the archive's tables.
 
     The word index is FTS5's, by the stems of words and of English ones at that.
     """
 
-    def keep_writers_out(self, *tables: str) -> None:
-        """See `Database.keep_writers_out`. They are out already."""
+    bound = "0"
+
+    def drop_thread(self, thread: int, *tables: str) -> None:
+        """See `Database.drop_thread`. While the thread's row stands, its log cannot go."""
+        self.run("DELETE FROM archive_thread WHERE id = ?", (thread,))
+        for table in tables:
+            self.run(f"DELETE FROM {table} WHERE thread = ?", (thread,))  # noqa: S608 (ours)
 
     def list_words(self, listed: Iterable[tuple[int, str]]) -> None:
         """See `Database.list_words`."""

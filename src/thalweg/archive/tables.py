@@ -42,12 +42,12 @@ class TableArchive(ABC):
     _secret: bytes
 
     @abstractmethod
-    def _read(self) -> AbstractContextManager[Database]:
-        """Begin a transaction that sees one state of the archive throughout."""
+    def _read(self, owner: str) -> AbstractContextManager[Database]:
+        """Begin a transaction on an owner's rows that sees one state of them throughout."""
 
     @abstractmethod
-    def _write(self) -> AbstractContextManager[Database]:
-        """Begin a transaction that is durable when its block ends, or leaves no trace."""
+    def _write(self, owner: str) -> AbstractContextManager[Database]:
+        """Begin one that is durable when its block ends, or leaves no trace."""
 
     @abstractmethod
     def close(self) -> None:
@@ -72,7 +72,7 @@ class TableArchive(ABC):
             (_known_by(one.message.uid), take_apart(one.message), encode(one.about))
             for one in messages
         ]
-        with self._write() as db:
+        with self._write(key.owner) as db:
             thread, length = _begin(db, key) if stored else _grasp(db, key)
             if expected is not None and expected != length:
                 raise ConflictError(key.thread, expected, length)
@@ -90,12 +90,12 @@ class TableArchive(ABC):
 
     def length(self, key: ThreadKey) -> int:
         """See `Archive.length`."""
-        with self._read() as db:
+        with self._read(key.owner) as db:
             return _thread(db, key)[1]
 
     def messages(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[Message]:
         """See `Archive.messages`."""
-        with self._read() as db:
+        with self._read(key.owner) as db:
             thread, length = _thread(db, key)
             if thread is None:
                 return []
@@ -106,7 +106,7 @@ class TableArchive(ABC):
         """See `Archive.positions`."""
         named = {_known_by(uid): uid for uid in uids if uid}
         found: dict[str, list[int]] = {}
-        with self._read() as db:
+        with self._read(key.owner) as db:
             thread, _ = _thread(db, key)
             if thread is None or not named:
                 return {}
@@ -121,7 +121,7 @@ class TableArchive(ABC):
     def add_turn(self, key: ThreadKey, turn: Turn, *, length: int) -> int:
         """See `Archive.add_turn`."""
         body = zlib.compress(turn.body.encode(), 3)
-        with self._write() as db:
+        with self._write(key.owner) as db:
             thread, found = _begin(db, key)
             if found != length:
                 raise ConflictError(key.thread, length, found)
@@ -134,7 +134,7 @@ class TableArchive(ABC):
     def turns(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[str]:
         """See `Archive.turns`."""
         upto = _ENDLESS if last is None else last
-        with self._read() as db:
+        with self._read(key.owner) as db:
             rows = db.rows(
                 "SELECT body FROM archive_turn WHERE thread = ? AND turn BETWEEN ? AND ?"
                 " ORDER BY turn",
@@ -144,7 +144,7 @@ class TableArchive(ABC):
 
     def turn_count(self, key: ThreadKey) -> int:
         """See `Archive.turn_count`."""
-        with self._read() as db:
+        with self._read(key.owner) as db:
             (number,) = db.row(
                 "SELECT COALESCE(MAX(turn) + 1, 0) FROM archive_turn WHERE thread = ?",
                 (_thread(db, key)[0],),
@@ -153,7 +153,7 @@ class TableArchive(ABC):
 
     def turn_state(self, key: ThreadKey, turn: int) -> bytes:
         """See `Archive.turn_state`."""
-        with self._read() as db:
+        with self._read(key.owner) as db:
             row = db.row(
                 "SELECT state FROM archive_turn WHERE thread = ? AND turn = ?",
                 (_thread(db, key)[0], turn),
@@ -163,14 +163,14 @@ class TableArchive(ABC):
     def attach(self, key: ThreadKey, *texts: str) -> list[str]:
         """See `Archive.attach`."""
         blobs = [pack(text) for text in texts]
-        with self._write() as db:
+        with self._write(key.owner) as db:
             thread, _ = _begin(db, key)
             _hold(db, thread, blobs)
         return [blob.hash.hex() for blob in blobs]
 
     def attachment(self, key: ThreadKey, digest: str) -> str:
         """See `Archive.attachment`."""
-        with self._read() as db:
+        with self._read(key.owner) as db:
             row = db.row(
                 "SELECT data, packed FROM archive_blob JOIN archive_holding USING (hash)"
                 " WHERE thread = ? AND hash = ?",
@@ -183,7 +183,7 @@ class TableArchive(ABC):
     def handle(self, key: ThreadKey, span: Span) -> Handle:
         """See `Archive.handle`."""
         handle = make_handle(self._secret, key, span)
-        with self._write() as db:
+        with self._write(key.owner) as db:
             thread, length = _grasp(db, key)
             if thread is None or not 0 <= span.first <= span.last < length:
                 asked = f"messages {span.first}-{span.last}"
@@ -197,7 +197,7 @@ class TableArchive(ABC):
 
     def handles(self, key: ThreadKey) -> dict[Handle, Span]:
         """See `Archive.handles`."""
-        with self._read() as db:
+        with self._read(key.owner) as db:
             rows = db.rows(
                 "SELECT handle, first, last FROM archive_handle WHERE thread = ? AND held = 1"
                 " ORDER BY first, last",
@@ -207,7 +207,7 @@ class TableArchive(ABC):
 
     def release(self, key: ThreadKey, handles: Sequence[Handle]) -> None:
         """See `Archive.release`. A released handle still resolves until the next `prune`."""
-        with self._write() as db:
+        with self._write(key.owner) as db:
             thread, _ = _grasp(db, key)
             if thread is None:
                 return
@@ -218,7 +218,7 @@ class TableArchive(ABC):
 
     def span(self, key: ThreadKey, handle: str) -> Span:
         """See `Archive.span`."""
-        with self._read() as db:
+        with self._read(key.owner) as db:
             return _resolve(db, key, handle)[1]
 
     def read(
@@ -232,7 +232,7 @@ class TableArchive(ABC):
         max_chars: int = 8_000,
     ) -> Reading:
         """See `Archive.read`."""
-        with self._read() as db:
+        with self._read(key.owner) as db:
             thread, span = _resolve(db, key, handle)
             logged = (message for message, _ in _logged(db, thread, span))
             if span.first < span.last and lines is None and chars is None and not path:
@@ -252,7 +252,7 @@ class TableArchive(ABC):
         """See `Archive.search`."""
         question = ask(query)
         self._catch_up(key)
-        with self._read() as db:
+        with self._read(key.owner) as db:
             thread, _ = _thread(db, key)
             if thread is None or not question.words:
                 return []
@@ -264,7 +264,7 @@ class TableArchive(ABC):
 
     def threads(self, owner: str) -> list[str]:
         """See `Archive.threads`."""
-        with self._read() as db:
+        with self._read(owner) as db:
             rows = db.rows(
                 "SELECT thread FROM archive_thread WHERE owner = ? ORDER BY id",
                 (encode(owner),),
@@ -276,30 +276,16 @@ class TableArchive(ABC):
         # The index goes first, a batch at a time: it is as long to undo as it was to build.
         while self._unindex_batch(key):
             pass
-        with self._write() as db:
+        with self._write(key.owner) as db:
             thread, _ = _grasp(db, key)
             if thread is None:
                 return
             index.remove(db, thread, 0)
-            # The thread's row goes first: while it stands, its log cannot be deleted.
-            db.run("DELETE FROM archive_thread WHERE id = ?", (thread,))
-            for table in _OF_A_THREAD:
-                db.run(f"DELETE FROM {table} WHERE thread = ?", (thread,))  # noqa: S608 (fixed names)
+            db.drop_thread(thread, *_OF_A_THREAD)
 
+    @abstractmethod
     def prune(self) -> int:
         """See `Archive.prune`. Handles that were released go, too."""
-        unheld = (
-            "NOT EXISTS (SELECT 1 FROM archive_holding WHERE archive_holding.hash ="
-            " archive_blob.hash)"
-        )
-        with self._write() as db:
-            db.keep_writers_out("archive_holding", "archive_handle")
-            (freed,) = db.row(
-                f"SELECT COALESCE(SUM(LENGTH(data)), 0) FROM archive_blob WHERE {unheld}"  # noqa: S608 (fixed text)
-            )
-            db.run(f"DELETE FROM archive_blob WHERE {unheld}")  # noqa: S608 (fixed text)
-            db.run("DELETE FROM archive_handle WHERE held = 0")
-        return int(freed)
 
     def _catch_up(self, key: ThreadKey) -> None:
         """Index what was appended since the last search, in batches."""
@@ -307,10 +293,10 @@ class TableArchive(ABC):
             pass
 
     def _index_batch(self, key: ThreadKey) -> bool:
-        with self._read() as db:
+        with self._read(key.owner) as db:
             if _unindexed(db, key) is None:
                 return False
-        with self._write() as db:
+        with self._write(key.owner) as db:
             _grasp(db, key)
             state = _unindexed(db, key)
             if state is None:
@@ -331,7 +317,7 @@ class TableArchive(ABC):
         return True
 
     def _unindex_batch(self, key: ThreadKey) -> bool:
-        with self._write() as db:
+        with self._write(key.owner) as db:
             thread, _ = _grasp(db, key)
             if thread is None:
                 return False
@@ -353,7 +339,7 @@ _OF_A_THREAD = ("archive_log", "archive_turn", "archive_holding", "archive_handl
 def _thread(db: Database, key: ThreadKey, then: str = "") -> tuple[int | None, int]:
     """Find a thread's number, `None` where there is none yet, and the length of its log."""
     row = db.row(
-        f"SELECT id, length FROM archive_thread WHERE owner = ? AND thread = ?{then}",  # noqa: S608 (fixed text)
+        f"SELECT id, length, {db.bound} FROM archive_thread WHERE owner = ? AND thread = ?{then}",  # noqa: S608 (fixed text)
         (encode(key.owner), encode(key.thread)),
     )
     return (None, 0) if row is None else (int(row[0]), int(row[1]))
@@ -405,7 +391,7 @@ def _hold(db: Database, thread: int, blobs: Sequence[Blob]) -> None:
         [(thread, digest) for digest, _ in ordered],
     )
     db.run_each(
-        "INSERT INTO archive_blob VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        "INSERT INTO archive_blob (hash, data, packed) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
         [(digest, blob.data, int(blob.packed)) for digest, blob in ordered],
     )
 

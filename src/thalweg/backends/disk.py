@@ -138,6 +138,28 @@ def write_bytes(place: Place, content: bytes) -> None:
         raise
 
 
+def create_bytes(place: Place, content: bytes) -> bool:
+    """Put a file at a place where nothing is; false where something is, which stays.
+
+    Of two who do so at once, also in two processes, one does.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    beside = Place(place.folder, _beside(place.name), place.shown)
+    folders = {"src_dir_fd": place.folder, "dst_dir_fd": place.folder}
+    try:
+        with os.fdopen(os.open(beside.name, _NEW, _MODE, dir_fd=place.folder), "wb") as file:
+            file.write(content)
+        os.link(beside.name, place.name, **folders, follow_symlinks=False)
+    except FileExistsError:
+        return False
+    finally:
+        with suppress(OSError):
+            os.unlink(beside.name, dir_fd=place.folder)
+    return True
+
+
 def _mode(place: Place) -> int | None:
     try:
         entry = look(place)

@@ -5,12 +5,15 @@ from typing import Annotated
 
 import typer
 
+from thalweg.cli.chat import chat
 from thalweg.cli.config import config
+from thalweg.cli.db import db
 from thalweg.cli.doctor import doctor
 from thalweg.cli.memory import memory
 from thalweg.cli.model import model
 from thalweg.cli.prices import prices
 from thalweg.cli.replay import replay
+from thalweg.cli.serve import serve
 from thalweg.cli.thread import thread
 
 app = typer.Typer(
@@ -20,12 +23,15 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
+app.command(short_help="Chat with an agent in the terminal.")(chat)
 app.command(short_help="See what a policy does to recorded threads.")(replay)
+app.command(short_help="Serve the HTTP API.")(serve)
 app.command(short_help="Show what tokens cost.")(prices)
 app.command(short_help="Check this installation.")(doctor)
 app.add_typer(config, short_help="Check a configuration, show what holds, write one.")
 app.add_typer(model, short_help="Fetch models in files; see which models could answer.")
 app.add_typer(memory, short_help="See what is remembered across threads; change, forget.")
+app.add_typer(db, short_help="Make the tables in PostgreSQL; let a role use them.")
 app.add_typer(thread, short_help="See what a thread was sent; undo, rewind, export.")
 
 

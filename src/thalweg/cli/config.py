@@ -25,6 +25,8 @@ Place = Annotated[
         show_default=False,
     ),
 ]
+_Told = tuple[str, str]
+"""A place, and what is said of it."""
 _WIDEST = 60
 """A longer line of YAML has its place behind it, not in the column."""
 _PATIENCE_S = 0.2
@@ -92,9 +94,7 @@ def show(
 def init(
     path: Annotated[Path, typer.Argument(metavar="[PATH]", help="The file.")] = Path("config.yaml"),
     *,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write over a file that is there.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over one that is there.")] = False,
 ) -> None:
     """Write a config.yaml with every setting in it, as a comment with its default."""
     from thalweg.settings.starting import starting_file  # noqa: PLC0415
@@ -114,7 +114,7 @@ def _argument(path: Path) -> str:
 
 def _looked_at(
     path: Path | None,
-) -> tuple["Report", tuple[SettingsError, ...], list[tuple[str, str]]]:
+) -> tuple["Report", tuple[SettingsError, ...], list[_Told]]:
     """Look at a file, and at what of it is used here and now."""
     from thalweg.settings.loading import examine  # noqa: PLC0415
     from thalweg.settings.usage import unused_and_wanting, wanting  # noqa: PLC0415
@@ -125,31 +125,31 @@ def _looked_at(
         return report, report.problems, []
     problems = (*report.problems, *wanting(settings))
     warnings = [
-        *(
-            (
-                f"{each.file}:{each.line}",
-                f"{each.key}: {each.problem}; {each.mend} before you use it",
-            )
-            for each in unused_and_wanting(settings)
-        ),
+        *map(_before_use, unused_and_wanting(settings)),
         *_not_installed(report.root),
         *_taken(settings, report.root),
     ]
     return report, tuple(sorted(problems, key=lambda problem: problem.line)), warnings
 
 
-def _not_installed(root: "Node") -> Iterator[tuple[str, str]]:
+def _before_use(error: SettingsError) -> _Told:
+    place = f"{error.file}:{error.line}"
+    return place, f"{error.key}: {error.problem}; {error.mend} before you use it"
+
+
+def _not_installed(root: "Node") -> Iterator[_Told]:
     for section in ("models", "tools"):
         node = root.keys.get(section)
         for each in node.items if node is not None else ():
             use = each.keys.get("use")
             package = str(use.value).partition(":")[0].partition(".")[0] if use is not None else ""
             if use is not None and package.isidentifier() and find_spec(package) is None:
-                told = f"there is no package {package!r} here; install it before you use it"
+                named = repr(use.written if use.variables else package)
+                told = f"there is no package {named} here; install it before you use it"
                 yield str(use.place), f"{use.place.key}: {told}"
 
 
-def _taken(settings: "Settings", root: "Node") -> Iterator[tuple[str, str]]:
+def _taken(settings: "Settings", root: "Node") -> Iterator[_Told]:
     gateway = settings.gateway
     node = root.find(("gateway", "port"))
     place = "gateway" if node is None else node.place
@@ -165,7 +165,7 @@ def _taken(settings: "Settings", root: "Node") -> Iterator[tuple[str, str]]:
 
 
 def _findings(
-    report: "Report", problems: tuple[SettingsError, ...], warnings: list[tuple[str, str]]
+    report: "Report", problems: tuple[SettingsError, ...], warnings: list[_Told]
 ) -> Iterator[str]:
     for problem in problems:
         place = f"{problem.file}:{problem.line}" if problem.line else problem.file

@@ -1,1 +1,26 @@
-"""`ThalwegClient`: the same methods in process and over HTTP, sync and async."""
+"""`ThalwegClient`: the same methods in process and over HTTP, sync and async.
+
+Two rules: a client speaks HTTP alone, also with the gateway in its own process; what it raises
+is the error that the gateway met.
+"""
+
+from typing import TYPE_CHECKING
+
+from thalweg.lazy import lazily
+
+if TYPE_CHECKING:
+    from thalweg.client.aio import AsyncThalwegClient
+    from thalweg.client.blocking import BlockingStream, ThalwegClient
+    from thalweg.client.streams import RunStream
+
+__all__ = ["AsyncThalwegClient", "BlockingStream", "RunStream", "ThalwegClient"]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "AsyncThalwegClient": "thalweg.client.aio",
+        "BlockingStream": "thalweg.client.blocking",
+        "RunStream": "thalweg.client.streams",
+        "ThalwegClient": "thalweg.client.blocking",
+    },
+)

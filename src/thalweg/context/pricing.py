@@ -23,8 +23,11 @@ class Tier(Section):
     input: PositiveFloat
     """An input token that is neither read from the cache nor written to it."""
     read: NonNegativeFloat
+    """An input token found in the prefix cache."""
     write: NonNegativeFloat
+    """An input token written to the cache."""
     output: NonNegativeFloat
+    """An output token."""
 
 
 def growing(tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:

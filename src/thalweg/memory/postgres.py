@@ -1,11 +1,10 @@
 """The memory in a PostgreSQL database, for any number of processes on any machines."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from thalweg.archive.database import Value
 from thalweg.archive.postgres_connections import Connections
-from thalweg.archive.postgres_rows import PostgresRows
+from thalweg.archive.postgres_rows import PostgresRows, as_owner
 from thalweg.archive.postgres_schema import connect
 from thalweg.errors import MemoryStoreError, StorageError
 from thalweg.memory.embedded import Embed
@@ -40,28 +39,27 @@ class PostgresMemory(TableMemory):
         self._rewrite_bytes = rewrite_bytes
         self._connections = Connections(url, busy_timeout_s, _closed)
         self._place = self._connections.place
-        with connect(url, self._place, busy_timeout_s) as connection:
-            self._secret = prepare(connection, self._place, secret)
+        self._secret = prepare(url, self._place, busy_timeout_s, secret)
         self._begin_write = (
             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
             f" SET LOCAL lock_timeout = {max(1, round(busy_timeout_s * 1_000))};"
             " SET LOCAL enable_seqscan = off; SET LOCAL jit = off;"
             # A machine that vanishes in the middle lets go of its scope.
-            " SET LOCAL idle_in_transaction_session_timeout = '5min'"
+            " SET LOCAL idle_in_transaction_session_timeout = '5min';"
         )
 
     def close(self) -> None:
         """See `MemoryStore.close`."""
         self._connections.close()
 
-    def _reading(self) -> AbstractContextManager[MemoryRows]:
-        return self._transaction(_BEGIN_READ)
+    def _reading(self, owner: str | None) -> AbstractContextManager[MemoryRows]:
+        return self._transaction(_BEGIN_READ, owner)
 
-    def _writing(self) -> AbstractContextManager[MemoryRows]:
-        return self._transaction(self._begin_write)
+    def _writing(self, owner: str | None) -> AbstractContextManager[MemoryRows]:
+        return self._transaction(self._begin_write, owner)
 
-    def _forgetting(self) -> AbstractContextManager[MemoryRows]:
-        return self._transaction(self._begin_write)
+    def _forgetting(self, owner: str) -> AbstractContextManager[MemoryRows]:
+        return self._transaction(self._begin_write, owner)
 
     def _erased(self) -> tuple[str, ...]:
         try:
@@ -71,15 +69,16 @@ class PostgresMemory(TableMemory):
             return FAILED, KEPT_BY_SERVER
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[MemoryRows]:
-        with self._connections.transaction(begin) as connection:
+    def _transaction(self, begin: str, owner: str | None) -> Iterator[MemoryRows]:
+        whole = begin if owner is None else begin + as_owner(owner)
+        with self._connections.transaction(whole) as connection:
             yield _Transaction(connection)
 
 
 # Every lookup has an index; a table that was not analyzed yet may seem too small to use it.
 _BEGIN_READ = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
-    " SET LOCAL enable_seqscan = off; SET LOCAL jit = off"
+    " SET LOCAL enable_seqscan = off; SET LOCAL jit = off;"
 )
 
 
@@ -88,18 +87,11 @@ def _closed(place: str) -> MemoryStoreError:
 
 
 class _Transaction(PostgresRows):
-    """A transaction on the memory's tables."""
+    """A transaction on the memory's tables. The queue is looked at by functions of the database.
 
-    skip_held = " FOR UPDATE OF memory_job SKIP LOCKED"
+    They see the jobs of all owners, and make the transaction that of whom they find.
+    """
+
+    due_job = "SELECT scope, thread, attempt FROM memory_due_job(?)"
+    next_due = "SELECT memory_next_due()"
     bound = "set_config('thalweg.scope', CAST(id AS text), true)"
-
-    def insert(self, table: str, rows: Sequence[Sequence[Value]]) -> None:
-        """See `Rows.insert`. Where rows are secured, they cannot be copied in."""
-        if rows:
-            columns = ", ".join(f"%b::{_ARRAYS[type(value)]}" for value in rows[0])
-            values = [list(column) for column in zip(*rows, strict=True)]
-            statement = f"INSERT INTO {table} SELECT * FROM unnest({columns})"  # noqa: S608 (ours)
-            self._connection.execute(statement.encode(), values)
-
-
-_ARRAYS = {int: "bigint[]", str: "text[]", bytes: "bytea[]"}

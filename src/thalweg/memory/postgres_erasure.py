@@ -15,7 +15,11 @@ from thalweg.memory.schema import CONTENT
 
 _TABLES = ", ".join(CONTENT)
 _SIZE = """
-SELECT SUM(pg_total_relation_size(oid)), bool_and(pg_has_role(relowner, 'USAGE'))
+SELECT SUM(pg_total_relation_size(oid)), bool_and(
+    pg_has_role(relowner, 'USAGE')
+    OR CASE WHEN CAST(current_setting('server_version_num') AS integer) >= 170000
+        THEN has_table_privilege(oid, 'MAINTAIN') ELSE false END
+)
 FROM pg_class WHERE relname = ANY(%s) AND pg_table_is_visible(oid)
 """
 _OLDER = """
@@ -56,8 +60,8 @@ def erase(connection: psycopg.Connection, timeout_s: float, rewrite_bytes: int) 
 
 
 def _erase(connection: psycopg.Connection, timeout_s: float, rewrite_bytes: int) -> str:
-    size, is_owner = connection.execute(_SIZE, (list(CONTENT),)).fetchone() or (0, False)
-    if not is_owner:
+    size, may_vacuum = connection.execute(_SIZE, (list(CONTENT),)).fetchone() or (0, False)
+    if not may_vacuum:
         return OWNED
     is_seen = _is_seen_by_older(connection, timeout_s)
     connection.execute(f"SET lock_timeout = {max(1, round(timeout_s * 1_000))}".encode())

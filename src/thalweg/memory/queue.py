@@ -68,21 +68,22 @@ def note(scoped: Scoped, name: str, now: int, debounce_s: float, max_wait_s: flo
     )
 
 
-_WAITING = "CASE WHEN COALESCE(at, 0) > since THEN at ELSE since END"
-"""Since when a scope waits: since its job was noted, or since its last one was leased."""
+DUE_JOB = (
+    "SELECT memory_job.scope, thread, attempt FROM memory_job"
+    " LEFT JOIN memory_served ON memory_served.scope = memory_job.scope"
+    " WHERE due <= ?"
+    " ORDER BY CASE WHEN COALESCE(at, 0) > since THEN at ELSE since END, since LIMIT 1"
+)
+"""A scope waits since its job was noted, or since its last one was leased."""
 
 
 def lease(db: MemoryRows, now: int, lease_s: float, worker: str) -> Job | None:
     """See `MemoryStore.lease`. Owners take turns: one with many threads is served no sooner."""
-    row = db.row(
-        "SELECT memory_job.scope, thread, attempt FROM memory_job"  # noqa: S608 (fixed text)
-        " LEFT JOIN memory_served ON memory_served.scope = memory_job.scope"
-        f" WHERE due <= ? ORDER BY {_WAITING}, since LIMIT 1{db.skip_held}",
-        (now,),
-    )
+    row = db.row(db.due_job, (now,))
     if row is None:
         return None
     number, thread, attempt = row
+    scope = scopes.named(db, number)
     token = f"{secrets.token_hex(16)} {worker!a}"
     db.run(
         "UPDATE memory_job SET lease = ?, due = ?, attempt = ?, noted = 0"
@@ -94,7 +95,6 @@ def lease(db: MemoryRows, now: int, lease_s: float, worker: str) -> Job | None:
         " ON CONFLICT (scope) DO UPDATE SET at = excluded.at",
         (number, now),
     )
-    scope = scopes.named(db, number)
     (name,) = db.row(
         "SELECT name FROM memory_thread WHERE scope = ? AND thread = ?", (number, thread)
     )
@@ -103,7 +103,8 @@ def lease(db: MemoryRows, now: int, lease_s: float, worker: str) -> Job | None:
 
 def is_any_due(db: MemoryRows, now: int) -> bool:
     """Tell whether there may be something to lease."""
-    return db.row("SELECT 1 FROM memory_job WHERE due <= ? LIMIT 1", (now,)) is not None
+    (due,) = db.row(db.next_due)
+    return due is not None and due <= now
 
 
 def is_live(scoped: Scoped, lease: str, now: int) -> bool:
@@ -145,5 +146,5 @@ def finish(scoped: Scoped, job: Job, now: int, retry_s: float | None) -> None:
 
 def next_due(db: MemoryRows) -> str | None:
     """See `MemoryStore.next_due`."""
-    (due,) = db.row("SELECT MIN(due) FROM memory_job")
+    (due,) = db.row(db.next_due)
     return None if due is None else time_of(due)

@@ -1,4 +1,4 @@
-"""The tables of a memory, as SQLite and PostgreSQL read them alike.
+"""The tables of a memory in SQLite. In PostgreSQL they are alike; `thalweg.migrations` makes them.
 
 Texts stand in them as they are, not compressed: what was forgotten can be looked for. Every key
 begins with the scope, and every statement names it, but for those on the queue of jobs, which
@@ -8,7 +8,7 @@ holds no content.
 TABLES = """
 CREATE TABLE memory_meta (name text PRIMARY KEY, value bytea NOT NULL);
 CREATE TABLE memory_scope (
-    id {identity} PRIMARY KEY,
+    id INTEGER PRIMARY KEY,
     owner bytea NOT NULL,
     agent bytea NOT NULL,
     version bigint NOT NULL DEFAULT 0,
@@ -63,7 +63,7 @@ CREATE TABLE memory_item (
     start bigint NOT NULL,
     stop bigint NOT NULL,
     PRIMARY KEY (scope, number)
-){clustered};
+) WITHOUT ROWID;
 CREATE INDEX memory_item_turn ON memory_item (scope, thread, seq, place);
 CREATE TABLE memory_word (
     scope bigint NOT NULL,
@@ -71,14 +71,14 @@ CREATE TABLE memory_word (
     items bigint NOT NULL,
     recent bytea NOT NULL,
     PRIMARY KEY (scope, word)
-){clustered}{rewritten};
+) WITHOUT ROWID;
 CREATE TABLE memory_posting (
     scope bigint NOT NULL,
     word bigint NOT NULL,
     block bigint NOT NULL,
     items bytea NOT NULL,
     PRIMARY KEY (scope, word, block)
-){clustered}{rewritten};
+) WITHOUT ROWID;
 CREATE TABLE memory_vector (
     scope bigint NOT NULL,
     place bigint NOT NULL,
@@ -157,20 +157,9 @@ SCOPED = (
     "memory_word",
     "memory_posting",
 )
-"""Tables whose rows only those may see who are in their scope."""
-
-_MARKS = {
-    "sqlite": {"identity": "INTEGER", "clustered": " WITHOUT ROWID", "rewritten": ""},
-    "postgres": {
-        "identity": "bigint GENERATED ALWAYS AS IDENTITY",
-        "clustered": "",
-        # A row of up to 4 kB stays in its page, which has room for the row's next version.
-        "rewritten": " WITH (fillfactor = 80, toast_tuple_target = 8160)",
-    },
-}
+"""Tables of which every statement names the scope. Jobs are looked for across scopes."""
 
 
-def statements(database: str) -> list[str]:
-    """List the statements that make the tables, for `sqlite` or `postgres`."""
-    whole = TABLES.format(**_MARKS[database])
-    return [part.strip() for part in whole.split(";") if part.strip()]
+def statements() -> list[str]:
+    """List the statements that make the tables."""
+    return [part.strip() for part in TABLES.split(";") if part.strip()]

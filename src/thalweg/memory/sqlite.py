@@ -10,6 +10,7 @@ from thalweg.archive.sqlite_rows import SqliteRows
 from thalweg.archive.sqlite_schema import MEMORY, as_storage_error, connect
 from thalweg.errors import MemoryStoreError
 from thalweg.memory.embedded import Embed
+from thalweg.memory.queue import DUE_JOB
 from thalweg.memory.rows import MemoryRows
 from thalweg.memory.sqlite_erasure import begin_erasure, finish_erasure, is_unfinished
 from thalweg.memory.sqlite_schema import prepare
@@ -75,19 +76,22 @@ class SqliteMemory(TableMemory):
                     connection.execute("ROLLBACK")
 
     @contextmanager
-    def _reading(self) -> Iterator[MemoryRows]:
+    def _reading(self, owner: str | None) -> Iterator[MemoryRows]:
+        del owner  # nothing here keeps owners apart but the statements
         with self._transaction("BEGIN") as connection:
             yield _Transaction(connection)
 
     @contextmanager
-    def _writing(self) -> Iterator[MemoryRows]:
+    def _writing(self, owner: str | None) -> Iterator[MemoryRows]:
+        del owner
         with self._use():
             with self._transaction("BEGIN IMMEDIATE") as connection:
                 yield _Transaction(connection)
             self._finish_unfinished()
 
     @contextmanager
-    def _forgetting(self) -> Iterator[MemoryRows]:
+    def _forgetting(self, owner: str) -> Iterator[MemoryRows]:
+        del owner
         with self._transaction("BEGIN IMMEDIATE") as connection:
             yield _Transaction(connection)
             begin_erasure(connection)
@@ -114,5 +118,6 @@ class SqliteMemory(TableMemory):
 class _Transaction(SqliteRows):
     """A transaction on the memory's tables."""
 
-    skip_held = ""
+    due_job = DUE_JOB
+    next_due = "SELECT MIN(due) FROM memory_job"
     bound = "0"

@@ -43,7 +43,7 @@ def _meta(connection: sqlite3.Connection) -> dict[str, bytes] | None:
 
 
 def _set_up(connection: sqlite3.Connection, secret: bytes | None) -> dict[str, bytes]:
-    for statement in statements("sqlite"):
+    for statement in statements():
         connection.execute(statement)
     meta = {"version": str(VERSION).encode(), "secret": secret or secrets.token_bytes(32)}
     connection.executemany("INSERT INTO memory_meta VALUES (?, ?)", list(meta.items()))

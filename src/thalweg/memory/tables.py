@@ -67,15 +67,18 @@ class TableMemory(ABC):
         self._views = local()
 
     @abstractmethod
-    def _reading(self) -> AbstractContextManager[MemoryRows]:
-        """Begin a transaction that sees one state of the memory throughout."""
+    def _reading(self, owner: str | None) -> AbstractContextManager[MemoryRows]:
+        """Begin a transaction that sees one state of an owner's memory throughout.
+
+        Without an owner, only the queue's next job is to be seen, and then whose that is.
+        """
 
     @abstractmethod
-    def _writing(self) -> AbstractContextManager[MemoryRows]:
+    def _writing(self, owner: str | None) -> AbstractContextManager[MemoryRows]:
         """Begin a transaction that is durable when its block ends, or leaves no trace."""
 
     @abstractmethod
-    def _forgetting(self) -> AbstractContextManager[MemoryRows]:
+    def _forgetting(self, owner: str) -> AbstractContextManager[MemoryRows]:
         """Begin a transaction like `_writing`, after which what it deletes is to be erased."""
 
     @abstractmethod
@@ -108,7 +111,7 @@ class TableMemory(ABC):
         if seen is not None and seen[0] == scope:
             yield seen[1]
             return
-        with self._reading() as db:
+        with self._reading(scope.owner) as db:
             row = scopes.look(db, scope)
             yield None if row is None else Scoped(db, row, self._secret)
 
@@ -121,7 +124,7 @@ class TableMemory(ABC):
             texts: What is going to be found by vectors: nobody waits while they are made.
         """
         embedding = Embedding(self._embed, texts)
-        with self._writing() as db:
+        with self._writing(scope.owner) as db:
             yield Scoped(db, scopes.grasp(db, scope), self._secret, embedding)
 
     # -- turns ---------------------------------------------------------------------------
@@ -310,7 +313,7 @@ class TableMemory(ABC):
                 if looked is None:
                     return _NOTHING_FORGOTTEN
                 return erasing.receipt(looked, erasing.plan(looked, selection), dry_run=True)
-        with self._forgetting() as db:
+        with self._forgetting(scope.owner) as db:
             scoped = Scoped(db, scopes.grasp(db, scope), self._secret, Embedding(self._embed))
             planned = erasing.plan(scoped, selection)
             erasing.erase(scoped, planned, selection, now=now, at=at)
@@ -331,7 +334,7 @@ class TableMemory(ABC):
 
     def scopes(self, owner: str) -> list[Scope]:
         """See `MemoryStore.scopes`."""
-        with self._reading() as db:
+        with self._reading(owner) as db:
             return scopes.of_owner(db, owner)
 
     # -- jobs ----------------------------------------------------------------------------
@@ -347,21 +350,21 @@ class TableMemory(ABC):
     def lease(self, *, now: str, lease_s: float, worker: str) -> Job | None:
         """See `MemoryStore.lease`."""
         at = queue.ticks(now)
-        with self._reading() as db:
+        with self._reading(None) as db:
             if not queue.is_any_due(db, at):
                 return None
-        with self._writing() as db:
+        with self._writing(None) as db:
             return queue.lease(db, at, lease_s, worker)
 
     def finish(self, job: Job, *, now: str, retry_s: float | None = None) -> None:
         """See `MemoryStore.finish`."""
         at = queue.ticks(now)
-        with self._writing() as db:
+        with self._writing(job.scope.owner) as db:
             row = scopes.look(db, job.scope)
             if row is not None:
                 queue.finish(Scoped(db, row, self._secret), job, at, retry_s)
 
     def next_due(self) -> str | None:
         """See `MemoryStore.next_due`."""
-        with self._reading() as db:
+        with self._reading(None) as db:
             return queue.next_due(db)

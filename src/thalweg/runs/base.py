@@ -6,6 +6,7 @@ not durable in its journal, so a reader that was cut off goes on exactly where i
 """
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
@@ -64,9 +65,13 @@ class Run:
     error: str | None = None
     """A JSON object (a problem), where it failed."""
     attempt: int = 0
-    """How many processes have claimed it."""
+    """How often it was claimed."""
+    handed: int = 0
+    """How many of its claims were given back in good order, by a process that stopped."""
     last_seq: int = 0
     cancel_asked: bool = False
+    work: str = ""
+    """The durable work that performs it. Work that a run does not name performs nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +89,17 @@ class Journal(Protocol):
         StorageError: The medium failed.
     """
 
-    async def create(self, key: RunKey, request: str) -> Run:
+    async def create(self, key: RunKey, request: str, *, work: str = "") -> Run:
         """Note a new run.
+
+        Args:
+            key: Its id is the caller's to choose.
+            request: What was asked, a JSON object.
+            work: See `Run.work`.
 
         Raises:
             BusyError: Another run of the thread has not ended.
-            ConflictError: There is a run with that id.
+            RunExistsError: The owner has a run with that id.
         """
         ...
 
@@ -112,6 +122,28 @@ class Journal(Protocol):
 
     async def claim(self, key: RunKey) -> Claim | None:
         """Take a run to perform it; `None` where it has ended. Earlier claims are void."""
+        ...
+
+    async def release(self, claim: Claim) -> bool:
+        """Give a claim back, for another process to take; False where it was void."""
+        ...
+
+    def hold(self, claim: Claim) -> AbstractAsyncContextManager[None]:
+        """Keep a claim good while this is entered: who else wants the run waits so long.
+
+        What a claim entitles to beside this journal is done inside; let it be short.
+
+        Raises (when entered):
+            ClaimLostError: Another process has claimed the run, or it has ended.
+        """
+        ...
+
+    async def called_off(self, claim: Claim) -> bool:
+        """Wait until whoever performs a run has to stop.
+
+        Returns:
+            True where somebody asked for its end, False where the claim is void.
+        """
         ...
 
     async def append(self, claim: Claim, drafts: Sequence[Draft]) -> int:
@@ -143,6 +175,9 @@ class Journal(Protocol):
         """Give events behind a number as they come, up to the end of the run.
 
         It works whichever process performs the run.
+
+        Raises:
+            NoSuchRunError: There is none, or it was deleted meanwhile.
         """
         ...
 

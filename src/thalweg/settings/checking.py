@@ -1,16 +1,18 @@
 """Nodes into settings: all that is wrong is said at once, each with its place."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
 from thalweg.errors import SettingsError
 from thalweg.sections import in_words
 from thalweg.settings.fixed import Fixed, hides_all, is_secret
+from thalweg.settings.models import ModelSettings
 from thalweg.settings.nodes import Node, Path
 from thalweg.settings.parts import Deferred, Unset
+from thalweg.settings.tools import ToolSettings
 from thalweg.settings.whole import Settings
 
 DEFERRED = ("models", "tools", "mcp_servers")
@@ -26,12 +28,14 @@ def is_private(path: Path) -> bool:
         >>> is_private(("models", 0, "api_key")), is_private(("models", 0, "window"))
         (True, False)
     """
-    if path == ("storage", "url"):
+    if path[:2] == ("storage", "url"):
         return True
+    if path[:2] == ("gateway", "keys"):
+        return path[-1] != "owner"
     if path[:1] == ("mcp_servers",) and "env" in path[2:3]:
         return True
     names = [step for step in path if isinstance(step, str)]
-    return any(map(hides_all, names)) or any(is_secret(n) for n in names if n != "keys")
+    return any(map(hides_all, names)) or any(map(is_secret, names))
 
 
 def checked(root: Node) -> tuple[Settings | None, tuple[SettingsError, ...]]:
@@ -43,6 +47,7 @@ def checked(root: Node) -> tuple[Settings | None, tuple[SettingsError, ...]]:
     Returns:
         The settings, without what is wrong, and what that is. `None` where too much is wrong.
     """
+    root = _hushed(root)
     problems: list[SettingsError] = []
     contradicted: set[str] = set()
     for _ in range(_MOST_ROUNDS):
@@ -53,11 +58,14 @@ def checked(root: Node) -> tuple[Settings | None, tuple[SettingsError, ...]]:
         else:
             return _with_unset(settings, root), tuple(problems)
         before = root
-        # Where a contradiction was cut out, the default may contradict what is left.
+        # Where something was cut out, the default may be no better, or contradict what is left.
+        told = {(each.key, each.problem) for each in problems}
         problems += [
             each.problem
             for each in found
-            if not each.is_silent and each.problem.key not in contradicted
+            if not each.is_silent
+            and each.problem.key not in contradicted
+            and (each.problem.key, each.problem.problem) not in told
         ]
         contradicted |= {each.problem.key for each in found if each.is_contradiction}
         for path in sorted({each.cut for each in found if each.cut}, key=_from_the_end):
@@ -65,6 +73,27 @@ def checked(root: Node) -> tuple[Settings | None, tuple[SettingsError, ...]]:
         if root == before:
             break
     return None, tuple(problems)
+
+
+def _hushed(root: Node) -> Node:
+    """Make secrets of options that come from variables such as `$MY_TOKEN`."""
+    for section, kind in (("models", ModelSettings), ("tools", ToolSettings)):
+        node = root.keys.get(section)
+        for index, part in enumerate(node.items if node is not None else ()):
+            for key, value in part.keys.items():
+                if key not in kind.model_fields or key == "options":
+                    root = root.put((section, index, key), _hidden(value))
+    return root
+
+
+def _hidden(node: Node) -> Node:
+    if isinstance(node.value, str) and any(map(is_secret, node.variables)):
+        return replace(node, value=SecretStr(node.value))
+    if isinstance(node.value, Mapping):
+        return replace(node, value={k: _hidden(each) for k, each in node.keys.items()})
+    if node.items:
+        return replace(node, value=tuple(map(_hidden, node.items)))
+    return node
 
 
 def _from_the_end(path: Path) -> tuple[object, ...]:

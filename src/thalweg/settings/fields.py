@@ -43,7 +43,7 @@ def described(section: type[Section]) -> tuple[Field, ...]:
         needed = info.default is PydanticUndefined and info.default_factory is None
         words = told.get(name) or (about(inner) if inner else "")
         default = None if needed else info.get_default(call_default_factory=True)
-        choices = tuple(_choices(info.annotation))
+        choices = () if inner else tuple(_choices(info.annotation))
         fields.append(Field(name, default, words, needed, choices, inner, holds))
     return tuple(fields)
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Annotated, NoReturn, TypeVar
+from typing import Annotated, Any, NoReturn, TypeVar
 
 from pydantic import AfterValidator, SecretStr
 
@@ -26,6 +26,14 @@ def is_secret(name: str) -> bool:
 V = TypeVar("V")
 
 
+def _refuse(*_: object, **__: object) -> NoReturn:
+    msg = "settings do not change; read them anew"
+    raise TypeError(msg)
+
+
+_REFUSE: Any = _refuse  # in place of seven methods, each with a type of its own
+
+
 class Fixed(dict[str, V]):
     """A mapping that never changes, and so may be a key itself."""
 
@@ -35,12 +43,7 @@ class Fixed(dict[str, V]):
     def __reduce__(self) -> tuple[object, ...]:
         return Fixed, (dict(self),)
 
-    def _refuse(self, *_: object, **__: object) -> NoReturn:
-        msg = "settings do not change; read them anew"
-        raise TypeError(msg)
-
-    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = _refuse
-    __ior__ = _refuse
+    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _REFUSE
 
 
 def fix(given: object, *, secret: bool = False) -> object:

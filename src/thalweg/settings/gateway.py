@@ -1,7 +1,7 @@
 """`gateway:`: where the HTTP side listens, and whom it lets in."""
 
 from ipaddress import ip_address
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, PositiveInt, StringConstraints, model_validator
 
@@ -60,7 +60,9 @@ class GatewaySettings(Section):
     allowed_uploads: tuple[Suffix, ...] = tuple(DOCUMENTS.split())
     """Ends of the names of files that may come in; what is inside is looked at as well."""
     max_streams: PositiveInt = 1_000
-    """Streams that may be open at once; another one is told to come back."""
+    """Streams that one owner may have open at once; another one is told to come back."""
+    metrics: Literal["key", "local", "anyone"] = "key"
+    """Who may read `/metrics`: who may come in at all, this machine alone, or everybody."""
 
     @property
     def is_open(self) -> bool:

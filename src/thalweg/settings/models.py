@@ -14,9 +14,9 @@ class ModelSettings(Open):
     """A chat model. Keys that are not listed here are given to its constructor as they are.
 
     Example:
-        >>> mini = ModelSettings(name="mini", provider="openai", model="gpt-5-mini", temperature=0)
-        >>> mini.arguments()
-        {'temperature': 0}
+        >>> mini = ModelSettings(name="mini", provider="openai", options={"temperature": 0})
+        >>> mini.model, mini.arguments()
+        ('mini', {'temperature': 0})
     """
 
     THEIRS: ClassVar[frozenset[str]] = frozenset({"user", "n"})
@@ -32,7 +32,7 @@ class ModelSettings(Open):
     file in this process."""
     use: Import | None = None
     """The class itself, as `langchain_openai:ChatOpenAI`, in place of a provider."""
-    model: Name
+    model: Name = ""
     """What the provider calls it, or the path of a GGUF file; the name when not given."""
     api_key: Secret | None = None
     """The key; best as a variable: `$OPENAI_API_KEY`. The provider's own variable when not
@@ -54,8 +54,9 @@ class ModelSettings(Open):
     @model_validator(mode="before")
     @classmethod
     def _is_its_own_model(cls, given: object) -> object:
-        if isinstance(given, Mapping) and given.get("model") is None and "name" in given:
-            return {**given, "model": given["name"]}
+        if isinstance(given, Mapping) and given.get("model") is None:
+            # Without a name, that is what is wrong, and not that there is no model.
+            return {**given, "model": given.get("name", "-")}
         return given
 
     @model_validator(mode="after")

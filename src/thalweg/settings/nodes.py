@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Self
 
 Step = str | int
 Path = tuple[Step, ...]
@@ -73,30 +72,35 @@ class Node:
             return [node.plain() for node in self.items]
         return self.value
 
-    def having(self, key: str, node: "Node") -> Self:
+    def having(self, key: str, node: "Node") -> "Node":
         """Give the mapping with another value below a key."""
         return replace(self, value={**self.keys, key: node})
 
-    def lacking(self, *keys: str) -> Self:
+    def lacking(self, *keys: str) -> "Node":
         """Give the mapping without some keys."""
         return replace(self, value={k: node for k, node in self.keys.items() if k not in keys})
 
-    def cut(self, path: Path) -> Self:
-        """Give the same without what is at a path."""
+    def put(self, path: Path, node: "Node") -> "Node":
+        """Give the same with another value at a path that is there."""
+        if not path:
+            return node
         step, *below = path
-        node = self.child(step)
-        if node is None:
-            return self
-        if below:
-            node = node.cut(tuple(below))
-        elif isinstance(step, str):
-            return self.lacking(step)
-        else:
-            items = (*self.items[:step], *self.items[step + 1 :])
-            return replace(self, value=items)
+        child = self.child(step)
+        new = node if child is None else child.put(tuple(below), node)
         if isinstance(step, str):
-            return self.having(step, node)
-        return replace(self, value=(*self.items[:step], node, *self.items[step + 1 :]))
+            return self.having(step, new)
+        return replace(self, value=(*self.items[:step], new, *self.items[step + 1 :]))
+
+    def cut(self, path: Path) -> "Node":
+        """Give the same without what is at a path."""
+        *above, last = path
+        node = self.find(tuple(above))
+        if node is None or node.child(last) is None:
+            return self
+        if isinstance(last, str):
+            return self.put(tuple(above), node.lacking(last))
+        items = (*node.items[:last], *node.items[last + 1 :])
+        return self.put(tuple(above), replace(node, value=items))
 
     def walk(self, path: Path = ()) -> "Iterator[tuple[Path, Node]]":
         """Give everything below, from the top, with its path."""

@@ -5,11 +5,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from threading import Lock
 
 from thalweg.errors import SettingsError
+from thalweg.settings.gateway import is_loopback
 from thalweg.settings.loading import Report, examine, examine_text, find
 from thalweg.settings.whole import Settings
 
@@ -24,7 +25,8 @@ class _Seen:
     stat: tuple[int, int, int] | None
     """Time of change, size, inode; `None` where it was not there."""
     is_settled: bool
-    digest: bytes
+    """Whether it had not changed for a while: then the time of change tells of the next."""
+    digest: bytes = b""
 
 
 class SettingsFile:
@@ -51,12 +53,12 @@ class SettingsFile:
         *,
         environ: Mapping[str, str] | None = None,
     ) -> None:
+        self._path = path
         self._environ = os.environ if environ is None else environ
-        self._file = fspath(find(path, self._environ))
         self._lock = Lock()
-        self._seen, report = self._look(None)
-        if report is None:
-            report = examine(path, environ=self._environ)
+        self._file = ""
+        self._seen = _Seen(None, is_settled=False)
+        report = self._look() or examine(path, environ=self._environ)
         self._current = report.unless_wrong()
         self._problem: SettingsError | None = None
         self._waiting: tuple[str, ...] = ()
@@ -83,41 +85,39 @@ class SettingsFile:
             The settings that hold from now on; `None` where none are new.
         """
         with self._lock:
-            seen, report = self._look(self._seen)
-            self._seen = seen
+            report = self._look()
             if report is None:
                 return None
             try:
-                new = report.unless_wrong()
+                new, self._waiting = _keeping(self._current, report.unless_wrong(), self._file)
             except SettingsError as error:
                 self._problem = error
                 return None
             self._problem = None
-            new, self._waiting = _keeping(self._current, new)
             if new == self._current:
                 return None
             self._current = new
             return new
 
-    def _look(self, before: _Seen | None) -> tuple[_Seen, Report | None]:
-        """Read the file, unless it is as it was before."""
-        stat = _stat(self._file)
-        if before is not None and before.is_settled and before.stat == stat:
-            return before, None
-        if stat is None:
-            seen = _Seen(None, is_settled=True, digest=b"")
-            return seen, examine(self._file or None, environ=self._environ)
+    def _look(self) -> Report | None:
+        """Read the file, unless it is as it was before.
+
+        A file that was found once is the one: without it, the defaults do not come back.
+        """
+        self._file = self._file or find(self._path, self._environ)
+        before, stat = self._seen, _stat(self._file)
+        if before.stat == stat and (stat is None or before.is_settled):
+            return None
         try:
             text = Path(self._file).read_bytes()
         except OSError:
-            return _Seen(stat, is_settled=False, digest=b""), examine(
-                self._file, environ=self._environ
-            )
-        is_settled = time.time_ns() - stat[0] > _FRESH_NS
-        seen = _Seen(stat, is_settled, sha256(text).digest())
-        if before is not None and before.digest == seen.digest and before.stat is not None:
-            return seen, None
-        return seen, examine_text(text, self._file, self._environ)
+            self._seen = _Seen(None, is_settled=False)
+            return examine(self._file, environ=self._environ)
+        is_settled = stat is not None and time.time_ns() - stat[0] > _FRESH_NS
+        self._seen = _Seen(stat, is_settled, sha256(text).digest())
+        if self._seen.digest == before.digest:
+            return None
+        return examine_text(text, self._file, self._environ)
 
 
 def _stat(file: str) -> tuple[int, int, int] | None:
@@ -128,18 +128,22 @@ def _stat(file: str) -> tuple[int, int, int] | None:
     return stat and (stat.st_mtime_ns, stat.st_size, stat.st_ino)
 
 
-def _keeping(old: Settings, new: Settings) -> tuple[Settings, tuple[str, ...]]:
-    """Keep what a running process cannot change, and say what of it was to change."""
-    held = {
-        "storage": old.storage,
-        "gateway": new.gateway.model_copy(
-            update={"host": old.gateway.host, "port": old.gateway.port}
-        ),
-    }
+def _keeping(old: Settings, new: Settings, file: str) -> tuple[Settings, tuple[str, ...]]:
+    """Keep what a running process cannot change, and say what of it was to change.
+
+    Raises:
+        SettingsError: With what is kept, the new settings would let anybody in.
+    """
+    listening = {"host": old.gateway.host, "port": old.gateway.port}
+    gateway = new.gateway.model_copy(update=listening)
+    if gateway.is_open and not is_loopback(gateway.host):
+        problem = f"this process listens on {gateway.host} until it ends, and without a key or oidc"
+        mend = "add gateway.keys or gateway.oidc, or start it anew"
+        raise SettingsError(file, 0, "gateway.host", f"{problem} anybody would be let in", mend)
     pairs = (
         ("storage", old.storage, new.storage),
         ("gateway.host", old.gateway.host, new.gateway.host),
         ("gateway.port", old.gateway.port, new.gateway.port),
     )
     waiting = tuple(name for name, was, is_now in pairs if was != is_now)
-    return new.model_copy(update=held), waiting
+    return new.model_copy(update={"storage": old.storage, "gateway": gateway}), waiting

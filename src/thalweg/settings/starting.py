@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from textwrap import wrap
 
+from thalweg.context.thresholds import Threshold
 from thalweg.sections import Section
 from thalweg.settings.agents import SubagentSettings
 from thalweg.settings.fields import Field, described
@@ -37,9 +38,11 @@ _EXAMPLES: dict[type[Section], dict[str, str]] = {
     GatewayKey: {"key": "$THALWEG_KEY", "owner": "ada"},
     OidcSettings: {"issuer": "https://id.example.com", "audience": "thalweg"},
 }
+_INLINE = (Threshold,)
+"""Sections that stand in one line."""
 _NAME = "everything"
 """What the example of a mapping is called."""
-_REPEATED = frozenset(("pricing.models", "pricing.tiers"))
+_REPEATED = ("pricing.models", "pricing.tiers")
 """Sections whose keys stand just above: no example is made of them."""
 
 
@@ -59,13 +62,7 @@ def _field(field: Field, indent: str, above: str) -> Iterator[str]:
     """Write one setting; the lines of a section below its name."""
     path = f"{above}.{field.name}".removeprefix(".")
     inner = field.section
-    is_open = inner is not None and (field.holds == "one" or not field.default)
-    if (
-        inner is None
-        or not is_open
-        or path.endswith(tuple(_REPEATED))
-        or inner.__name__ == "Threshold"
-    ):
+    if inner is None or inner in _INLINE or path.endswith(_REPEATED):
         yield f"{indent}{field.name}: {inline(plain(field.default))}"
         return
     yield f"{indent}{field.name}:"

@@ -46,7 +46,7 @@ class McpServer(Deferred):
     args: tuple[str, ...] = Field(default=(), repr=False)
     """Arguments of the command."""
     env: Secrets = Field(default=Fixed[SecretStr]())
-    """Variables that the command is given; it sees no others but PATH and HOME."""
+    """Variables that the command is given beside the usual few, such as PATH."""
     url: Name | None = Field(default=None, repr=False)
     """Where it listens, when it is running already."""
     transport: Literal["stdio", "streamable_http", "sse", "websocket"] | None = None

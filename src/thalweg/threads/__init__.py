@@ -6,7 +6,7 @@ the log and the journal alone.
 
 from thalweg.threads.contexts import Context, context_at
 from thalweg.threads.export import export
-from thalweg.threads.hand import Done, pin, rewind, undo, unpin
+from thalweg.threads.hand import Done, compact, pin, rewind, undo, unpin
 from thalweg.threads.history import Said, Taken, history, turns
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Done",
     "Said",
     "Taken",
+    "compact",
     "context_at",
     "export",
     "history",

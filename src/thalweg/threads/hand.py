@@ -1,4 +1,4 @@
-"""What a person can do to a thread: undo a compaction, rewind, pin words.
+"""What a person can do to a thread: compact it, undo a compaction, rewind, pin words.
 
 Each enters a turn in the journal, and the thread's next run goes on from there; nothing is
 taken out of the log. Meant for a thread that rests: a run under way still says what it was
@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.context.edits import Edit, Fold, Pin, Unpin
@@ -19,6 +20,7 @@ from thalweg.errors import ArchiveError, ConflictError, PinError
 from thalweg.threads.contexts import engine_at, page_at
 from thalweg.threads.journal import (
     Kind,
+    Spent,
     ancestry,
     enter_page,
     read_page,
@@ -60,6 +62,82 @@ class _Deed:
     turn: int
     policy: Mapping[str, float] = field(default_factory=dict)
     act: Callable[[Engine], None] = lambda _: None
+    spent: Callable[[], Spent | None] = lambda: None
+    """What models cost that `act` asked."""
+
+
+class Better(Protocol):
+    """Has a model say what a fold takes away; see `compact`."""
+
+    @property
+    def spent(self) -> Spent:
+        """What it cost so far."""
+        ...
+
+    def __call__(self, engine: Engine, fold: Fold, line: Line) -> Fold:
+        """Give the fold with a summary, or as it is."""
+        ...
+
+
+def compact(archive: Archive, key: ThreadKey, better: Better | None = None) -> Done:
+    """Fold what can be folded, whatever it saves; the next request is made of the rest.
+
+    Where nothing can be, nothing is entered.
+
+    Args:
+        archive: Where the thread is.
+        key: The thread.
+        better: Writes a summary into the fold; without it, the fold has its record alone.
+
+    Raises:
+        ArchiveError: The thread has no turns.
+        WindowExceededError: What must stay is larger than the limit.
+    """
+    number, newest = page_at(archive, key)
+    standing = standing_at(archive, key, number, newest)
+    engine = engine_at(archive, key, newest, standing)
+    batches: list[Sequence[Edit]] = []
+
+    def settle(planned: Sequence[Edit]) -> Sequence[Edit]:
+        settled = [
+            better(engine, edit, newest.line) if better and isinstance(edit, Fold) else edit
+            for edit in planned
+        ]
+        batches.append(settled)
+        return settled
+
+    _commit_each(engine, settle)
+    edits = [edit for batch in batches for edit in batch]
+    if not edits:
+        return Done(number, newest.line.last, engine.window.tokens, newest.limit)
+
+    def deed() -> _Deed:
+        if page_at(archive, key)[0] != number:
+            problem = f"thread {key.thread!r} went on meanwhile: compact it again"
+            raise ArchiveError(problem)
+        settled = iter(batches)
+        return _Deed(
+            kind="compact",
+            about=max((edit.last for edit in edits if isinstance(edit, Fold)), default=-1),
+            parent=number,
+            line=newest.line,
+            length=newest.length,
+            turn=newest.turn,
+            policy=newest.policy,
+            act=lambda engine: _commit_each(engine, lambda _: next(settled)),
+            spent=lambda: better.spent if better and better.spent.calls else None,
+        )
+
+    return _entered(archive, key, deed)
+
+
+def _commit_each(engine: Engine, settle: Callable[[Sequence[Edit]], Sequence[Edit]]) -> None:
+    """Compact as somebody asked, each batch as it is settled."""
+    steps = engine.steps(asked=True)
+    with suppress(StopIteration):
+        batch = next(steps)
+        while True:
+            batch = steps.send(settle(batch))
 
 
 def undo(archive: Archive, key: ThreadKey, turn: int | None = None) -> Done:
@@ -230,7 +308,7 @@ def _enter(archive: Archive, key: ThreadKey, deed: _Deed, length: int) -> Done:
         policy=deed.policy,
         tokens={k: n for k, n in engine.window.ledger.tokens.items() if n},
         edits=tuple(engine.history),
-        spent=None,
+        spent=deed.spent(),
         note=str(deed.about),
     )
     number, _ = enter_page(archive, key, page, parent, engine, length)

@@ -26,9 +26,9 @@ from thalweg.threads.line import Line
 
 THIS = -1
 """The turn itself, as the base of a page."""
-Kind = Literal["call", "end", "undo", "rewind", "pin", "unpin"]
+Kind = Literal["call", "end", "undo", "rewind", "pin", "unpin", "compact"]
 """A model call; the end of a run; what a person did to the thread."""
-BY_HAND = frozenset[Kind]({"undo", "rewind", "pin", "unpin"})
+BY_HAND = frozenset[Kind]({"undo", "rewind", "pin", "unpin", "compact"})
 """The kinds of turns that a person entered."""
 
 

@@ -19,7 +19,7 @@ def db(tmp_path: Path) -> Iterator[SqliteRows]:
     """Give the tables of an index in a file."""
     connection = sqlite3.connect(tmp_path / "index.db", isolation_level=None)
     connection.execute("PRAGMA secure_delete = ON")
-    for statement in statements("sqlite"):
+    for statement in statements():
         connection.execute(statement)
     yield SqliteRows(connection)
     connection.close()

@@ -18,7 +18,7 @@ pytest.importorskip("numpy", reason="vectors need NumPy")
 def index() -> Iterator[Index]:
     """Give an index with three items that have vectors and one that has none."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    for statement in statements("sqlite"):
+    for statement in statements():
         connection.execute(statement)
     index = Index(SqliteRows(connection), 1, b"fixed")
     numbers = index.add([Entry([f"word{n}"]) for n in range(4)])

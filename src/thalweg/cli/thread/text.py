@@ -34,6 +34,7 @@ _DONE: Mapping[str, str] = {
     "rewind": "the thread stands as it was when turn {about} was asked",
     "pin": "pinned in message #{about}",
     "unpin": "unpinned in message #{about}",
+    "compact": "folded up to message #{about}",
 }
 """What a person did, by the kind of turn."""
 

@@ -1,0 +1,18 @@
+"""Write the tables of docs/configuration.md anew: `python -m scripts.configuration_page`."""
+
+from pathlib import Path
+
+from thalweg.settings.reference import page
+
+PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
+BEGIN = "<!-- The tables from here to the end are written by scripts/configuration_page.py. -->\n"
+
+
+def written(text: str) -> str:
+    """Put the tables of today in place of those that a page has."""
+    before, begin, _ = text.partition(BEGIN)
+    return before + begin + "\n" + "\n".join(page()).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

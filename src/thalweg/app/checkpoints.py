@@ -1,0 +1,251 @@
+"""Checkpoints of all owners in one database, and a saver that sees those of one owner alone."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
+
+from thalweg.app.registry import SERVERS
+from thalweg.errors import ConfigError
+from thalweg.runs.running import fence
+
+BUSY_S = 30.0
+"""How long a writer of a SQLite file waits for another process."""
+MOST_CONNECTIONS = 10
+
+
+class OwnSaver(BaseCheckpointSaver[Any]):
+    """The checkpoints of one owner: a thread's id is told apart from the same id of another's.
+
+    LangGraph knows threads by their id alone. What goes down gets the owner's mark before the
+    id, what comes up loses it; so whoever holds this saver can name no thread of another owner.
+
+    Args:
+        inner: Keeps the checkpoints.
+        tag: The owner's.
+    """
+
+    def __init__(self, inner: BaseCheckpointSaver[Any], tag: str) -> None:
+        super().__init__(serde=inner.serde)
+        self._inner = inner
+        self._mark = f"{tag}:"
+
+    @property
+    def config_specs(self) -> list[Any]:
+        """See `BaseCheckpointSaver.config_specs`."""
+        return self._inner.config_specs
+
+    def get_next_version(self, current: Any, channel: None) -> Any:  # noqa: ANN401 (the saver's own)
+        """See `BaseCheckpointSaver.get_next_version`."""
+        return self._inner.get_next_version(current, channel)
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """See `BaseCheckpointSaver.get_tuple`."""
+        return self._up(self._inner.get_tuple(self._down(config)))
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """See `BaseCheckpointSaver.aget_tuple`."""
+        return self._up(await self._inner.aget_tuple(self._down(config)))
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 (LangGraph's name)
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """See `BaseCheckpointSaver.list`; a thread has to be named."""
+        asked = self._named(config)
+        earlier = before and self._down(before)
+        for found in self._inner.list(asked, filter=filter, before=earlier, limit=limit):
+            yield self._raised(found)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 (LangGraph's name)
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """See `list`."""
+        asked = self._named(config)
+        earlier = before and self._down(before)
+        async for found in self._inner.alist(asked, filter=filter, before=earlier, limit=limit):
+            yield self._raised(found)
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """See `BaseCheckpointSaver.put`."""
+        return self._raise(self._inner.put(self._down(config), checkpoint, metadata, new_versions))
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """See `BaseCheckpointSaver.aput`."""
+        below = self._down(config)
+        async with fence():
+            return self._raise(await self._inner.aput(below, checkpoint, metadata, new_versions))
+
+    def put_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """See `BaseCheckpointSaver.put_writes`."""
+        self._inner.put_writes(self._down(config), writes, task_id, task_path)
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """See `BaseCheckpointSaver.aput_writes`."""
+        async with fence():
+            await self._inner.aput_writes(self._down(config), writes, task_id, task_path)
+
+    def delete_thread(self, thread_id: str) -> None:
+        """See `BaseCheckpointSaver.delete_thread`."""
+        self._inner.delete_thread(self._mark + thread_id)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """See `BaseCheckpointSaver.adelete_thread`."""
+        await self._inner.adelete_thread(self._mark + thread_id)
+
+    def _named(self, config: RunnableConfig | None) -> RunnableConfig:
+        if config is None or "thread_id" not in config.get("configurable", {}):
+            mend = "name a thread: checkpoints of all owners are told to nobody"
+            raise ConfigError("thread_id", "none is given", mend)
+        return self._down(config)
+
+    def _down(self, config: RunnableConfig) -> RunnableConfig:
+        given = config.get("configurable", {})
+        thread = f"{self._mark}{given['thread_id']}"
+        return {**config, "configurable": {**given, "thread_id": thread}}
+
+    def _up(self, found: CheckpointTuple | None) -> CheckpointTuple | None:
+        return None if found is None else self._raised(found)
+
+    def _raised(self, found: CheckpointTuple) -> CheckpointTuple:
+        parent = found.parent_config
+        return found._replace(
+            config=self._raise(found.config),
+            parent_config=None if parent is None else self._raise(parent),
+        )
+
+    def _raise(self, config: RunnableConfig) -> RunnableConfig:
+        given = config.get("configurable", {})
+        thread = str(given["thread_id"]).removeprefix(self._mark)
+        return {**config, "configurable": {**given, "thread_id": thread}}
+
+
+class Checkpoints:
+    """The checkpoints of all owners, an owner's at a time.
+
+    Args:
+        behind: Gives what keeps those of a tag, which a colon separates from a thread's id.
+    """
+
+    def __init__(self, behind: Callable[[str], BaseCheckpointSaver[Any]]) -> None:
+        self._behind = behind
+
+    def of(self, owner: str) -> OwnSaver:
+        """Give the checkpoints of one owner."""
+        tag = hashlib.sha256(owner.encode()).hexdigest()[:32]
+        return OwnSaver(self._behind(tag), tag)
+
+
+@asynccontextmanager
+async def open_checkpoints(address: str) -> AsyncIterator[Checkpoints]:
+    """Open the checkpoints of all owners for the running event loop.
+
+    Args:
+        address: The path of a file, or `postgresql://…`.
+
+    Raises:
+        ConfigError: An extra is not installed.
+    """
+    opened = _on_postgres if address.startswith(SERVERS) else _in_file
+    async with opened(address) as checkpoints:
+        yield checkpoints
+
+
+@asynccontextmanager
+async def _in_file(path: str) -> AsyncIterator[Checkpoints]:
+    try:
+        import aiosqlite  # noqa: PLC0415 (an extra)
+        from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver  # noqa: PLC0415 (an extra)
+    except ModuleNotFoundError as error:
+        raise _missing(error, "server") from None
+    async with aiosqlite.connect(path, timeout=BUSY_S) as connection:
+        saver = AsyncSqliteSaver(connection)
+        await saver.setup()
+        yield Checkpoints(lambda _: saver)
+
+
+@asynccontextmanager
+async def _on_postgres(url: str) -> AsyncIterator[Checkpoints]:
+    try:
+        from psycopg.rows import dict_row  # noqa: PLC0415 (an extra)
+        from psycopg_pool import AsyncConnectionPool  # noqa: PLC0415 (an extra)
+
+        from thalweg.durable.checkpoints import OwnedCheckpoints  # noqa: PLC0415 (an extra)
+    except ModuleNotFoundError as error:
+        raise _missing(error, "postgres") from None
+    settings = {"autocommit": True, "prepare_threshold": None, "row_factory": dict_row}
+    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
+        url, min_size=1, max_size=MOST_CONNECTIONS, kwargs=settings, open=False
+    )
+    await asyncio.to_thread(_set_up, url)
+    async with pool:
+        yield Checkpoints(lambda tag: OwnedCheckpoints(pool, tag))
+
+
+def _set_up(url: str) -> None:
+    """Make LangGraph's tables where they are missing, as far as this role may."""
+    import psycopg  # noqa: PLC0415 (an extra)
+
+    from thalweg.archive.postgres_schema import as_storage_error, place_of  # noqa: PLC0415 (an extra)
+    from thalweg.durable.checkpoints import set_up_checkpoints  # noqa: PLC0415 (an extra)
+
+    place = place_of(url)
+    try:
+        is_walled = set_up_checkpoints(url)
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedTable):
+        problem = "LangGraph's tables are missing or older, and this role may not make them"
+        mend = "run `thalweg db upgrade` as the owner of the tables, then `thalweg db grants`"
+        raise ConfigError(place, problem, mend) from None
+    except psycopg.Error as error:
+        raise as_storage_error(place, error) from None
+    if not is_walled:
+        problem = "LangGraph's tables hold threads of another application"
+        raise ConfigError(place, problem, "give Thalweg a database of its own")
+
+
+def _missing(error: ModuleNotFoundError, extra: str) -> ConfigError:
+    problem = f"{error.name} is not installed"
+    return ConfigError("checkpoints", problem, f"pip install 'thalweg[{extra}]'")

@@ -1,0 +1,324 @@
+"""Opening the application: every part, in order, and closing them in the other."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from thalweg.api.catalogue import Check, Health
+from thalweg.app.files import Files
+from thalweg.app.kept import Kept
+from thalweg.app.memory import TenantMemory
+from thalweg.app.models import TenantModels
+from thalweg.app.parts import Parts
+from thalweg.app.registry import open_registry
+from thalweg.app.runs import TenantRuns
+from thalweg.app.skills import TenantSkills
+from thalweg.app.tenant import Tenant
+from thalweg.app.threads import TenantThreads
+from thalweg.app.usage import TenantUsage
+from thalweg.app.watching import Tell, Watchers
+from thalweg.archive import Archive, ThreadKey, open_archive
+from thalweg.archive.home import home as usual_home
+from thalweg.durable.engine import Engine, presence_at
+from thalweg.errors import ConfigError, ThalwegError
+from thalweg.facts.settings import MemorySettings
+from thalweg.memory import MemoryStore, Scope, open_memory
+from thalweg.memory.mirrored import with_document
+from thalweg.runs.base import Journal, Run
+from thalweg.runs.opening import open_journal
+from thalweg.runs.running import Outcome, Runs
+from thalweg.settings.reloading import SettingsFile
+from thalweg.settings.storage import StorageSettings
+from thalweg.settings.whole import Settings
+from thalweg.uploads.base import Places
+from thalweg.uploads.converting import Converter
+from thalweg.uploads.places import open_places
+from thalweg.uploads.policy import UploadPolicy
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from thalweg.app.agents import Agents
+    from thalweg.app.checkpoints import Checkpoints
+    from thalweg.runs.emitting import Emit
+
+NOBODY = "thalweg-health"
+"""An owner that no caller is, and a thread that there is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where each part is kept: files below a folder, or one PostgreSQL database."""
+
+    home: Path
+    url: str | None
+    files: str
+
+    @classmethod
+    def of(cls, storage: StorageSettings, home: str | PathLike[str] | None) -> "Addresses":
+        """Tell from the settings; `home` goes before theirs, which go before THALWEG_HOME's."""
+        is_said = "home" in storage.model_fields_set
+        named = home if home is not None else storage.home if is_said else usual_home()
+        return cls(Path(named), storage.address, storage.files)
+
+    def at(self, file: str) -> str:
+        """Give the address of a part that is in this file where there is no server."""
+        return self.url or str(self.home / file)
+
+    def place(self, file: str) -> str | Path:
+        """Give the same, a file as a path."""
+        return self.url or self.home / file
+
+
+class App:
+    """All parts of one process; made by `open_app`.
+
+    Example:
+        ```python
+        async with open_app("config.yaml") as app:
+            tenant = app.tenant("ada")
+            run = await tenant.runs.start("t1", NewRun(message="Hello"))
+        ```
+    """
+
+    def __init__(self, source: Settings | SettingsFile, home: str | PathLike[str] | None) -> None:
+        self._source = source
+        self._addresses = Addresses.of(self.settings.storage, home)
+        self._stack = AsyncExitStack()
+        self._parts: Parts | None = None
+        self._watchers = Watchers()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings as they are now; a file that changed was read again."""
+        if isinstance(self._source, Settings):
+            return self._source
+        self._source.reload_if_changed()
+        return self._source.current
+
+    @property
+    def parts(self) -> Parts:
+        """The open parts."""
+        if self._parts is None:
+            raise ConfigError("app", "it is not open", "open it with `async with`")
+        return self._parts
+
+    def watch(self, tell: Tell) -> None:
+        """Be told of runs that end in this process, of calls of models and of jobs of memory."""
+        self._watchers.add(tell)
+
+    def tenant(self, owner: str) -> Tenant:
+        """Give what one owner can reach.
+
+        Args:
+            owner: Who asks, from whoever authenticated the caller.
+        """
+        parts = self.parts
+        files = Files(
+            owner, parts.places, policy=_upload_policy(self.settings), converter=parts.converter
+        )
+        threads = TenantThreads(owner, parts)
+        return Tenant(
+            owner=owner,
+            threads=threads,
+            runs=TenantRuns(owner, parts),
+            memory=TenantMemory(owner, parts),
+            usage=TenantUsage(owner, parts),
+            models=TenantModels(parts.settings),
+            skills=TenantSkills(parts.settings),
+            files=files,
+        )
+
+    async def health(self) -> Health:
+        """Look at every part: can archive, memory, checkpoints, runs and threads be read."""
+        parts = self.parts
+        key = ThreadKey(NOBODY, NOBODY)
+        config: RunnableConfig = {"configurable": {"thread_id": NOBODY}}
+        checks = [
+            await _check("archive", lambda: asyncio.to_thread(parts.archive.length, key)),
+            await _check(
+                "memory", lambda: asyncio.to_thread(parts.memories.version, Scope(NOBODY))
+            ),
+            await _check("threads", lambda: asyncio.to_thread(parts.registry.names, NOBODY)),
+            await _check("checkpoints", lambda: parts.checkpoints.of(NOBODY).aget_tuple(config)),
+            await _check("runs", lambda: parts.journal.list(NOBODY, limit=1)),
+            self._settings_check(),
+        ]
+        is_well = all(check.status == "ok" for check in checks if check.name != "settings")
+        return Health(
+            status="ok" if is_well else "failed", version=version("thalweg"), checks=tuple(checks)
+        )
+
+    def _settings_check(self) -> Check:
+        problem = None if isinstance(self._source, Settings) else self._source.problem
+        if problem is None:
+            return Check(name="settings", status="ok")
+        return Check(name="settings", status="failed", detail=str(problem))
+
+    async def __aenter__(self) -> Self:
+        try:
+            self._parts = await self._open()
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close every part; runs under way are left to be taken up by another process."""
+        await self._stack.aclose()
+
+    async def _open(self) -> Parts:
+        """Open every part: what others stand on first, and who performs runs last."""
+        from thalweg.app.checkpoints import open_checkpoints  # noqa: PLC0415 (LangGraph: seconds)
+        from thalweg.app.learning import learning  # noqa: PLC0415 (LangChain: seconds)
+
+        stack, at = self._stack, self._addresses
+        settings = self.settings
+        await asyncio.to_thread(at.home.mkdir, parents=True, exist_ok=True)
+        archive = await asyncio.to_thread(open_archive, at.at("thalweg.db"))
+        stack.callback(archive.close)
+        store = await asyncio.to_thread(open_memory, at.at("thalweg.db"))
+        stack.callback(store.close)
+        memories = with_document(store, _memory_settings(settings, at.home))
+        registry = await asyncio.to_thread(open_registry, at.at("thalweg.db"))
+        stack.callback(registry.close)
+        places = await asyncio.to_thread(
+            lambda: open_places(url=at.url, home=at.home, files=at.files)
+        )
+        stack.callback(places.close)
+        checkpoints = await stack.enter_async_context(open_checkpoints(at.at("checkpoints.db")))
+        journal = await stack.enter_async_context(open_journal(at.place("runs.db")))
+        await stack.enter_async_context(
+            learning(self._current, memories, registry, self._watchers.tell)
+        )
+        performing = _Performing(
+            self._current, archive, memories, places, checkpoints, journal, self._watchers.tell
+        )
+        stack.push_async_callback(performing.close)
+        engine = Engine(at.place("jobs.db"), presence_at(at.place("jobs.db")))
+        runs = Runs(journal, engine, performing)
+        await engine.open()
+        stack.push_async_callback(engine.close)
+        return Parts(
+            settings=self._current,
+            archive=archive,
+            memories=memories,
+            kept=Kept(),
+            checkpoints=checkpoints,
+            registry=registry,
+            journal=journal,
+            runs=runs,
+            places=places,
+            converter=Converter(_upload_policy(settings)),
+            agents=performing.agents,
+        )
+
+    def _current(self) -> Settings:
+        return self.settings
+
+
+class _Performing:
+    """Performs runs, with agents that are imported when the first one is asked."""
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        archive: Archive,
+        memories: MemoryStore,
+        places: Places,
+        checkpoints: "Checkpoints",
+        journal: Journal,
+        tell: Tell,
+    ) -> None:
+        self._settings = settings
+        self._archive = archive
+        self._memories = memories
+        self._places = places
+        self._checkpoints = checkpoints
+        self._journal = journal
+        self._tell = tell
+        self._made: Agents | None = None
+        self._making = asyncio.Lock()
+
+    async def agents(self) -> "Agents":
+        """Give who makes agents."""
+        async with self._making:
+            if self._made is None:
+                kind = await asyncio.to_thread(_agents_class)
+                self._made = kind(self._archive, self._memories, self._places)
+            return self._made
+
+    async def __call__(self, run: Run, emit: "Emit") -> Outcome:
+        """Perform a run; see `Performer`."""
+        agents = await self.agents()
+        from thalweg.app.performing import Performer  # noqa: PLC0415 (LangChain: seconds)
+
+        performer = Performer(
+            self._settings, agents, self._archive, self._checkpoints, self._journal, self._tell
+        )
+        return await performer(run, emit)
+
+    async def close(self) -> None:
+        """End connections to servers of tools."""
+        if self._made is not None:
+            await self._made.close()
+
+
+def _agents_class() -> "type[Agents]":
+    import thalweg.app.performing  # noqa: PLC0415, F401 (LangChain: seconds, and not in the loop)
+    from thalweg.app.agents import Agents  # noqa: PLC0415 (the same)
+
+    return Agents
+
+
+def _memory_settings(settings: Settings, home: Path) -> MemorySettings:
+    """Say where the document of memory is: in this application's own folder, if nobody says."""
+    memory = settings.memory
+    if memory.storage == "database" or memory.storage_path:
+        return memory
+    return memory.model_copy(update={"storage_path": str(home / "memory.json")})
+
+
+def _upload_policy(settings: Settings) -> UploadPolicy:
+    gateway = settings.gateway
+    allowed = tuple(suffix.removeprefix(".") for suffix in gateway.allowed_uploads)
+    return UploadPolicy(max_file_bytes=gateway.max_upload_bytes, allowed=allowed)
+
+
+async def _check(name: str, look: Callable[[], Awaitable[object]]) -> Check:
+    try:
+        await look()
+    except ThalwegError as error:
+        return Check(name=name, status="failed", detail=str(error))
+    except Exception as error:  # noqa: BLE001 (a driver may raise anything; health tells it)
+        return Check(name=name, status="failed", detail=type(error).__name__)
+    return Check(name=name, status="ok")
+
+
+def open_app(
+    settings: Settings | str | PathLike[str] | None = None,
+    *,
+    home: str | PathLike[str] | None = None,
+) -> App:
+    """Prepare an application; its parts open with `async with`.
+
+    Args:
+        settings: Settings, or the path of a `config.yaml`; the usual places where it is not
+            given. A file is read again when it changes.
+        home: Folder of the files that are kept; the settings' where it is not given.
+
+    Raises:
+        SettingsError: The file cannot be used.
+    """
+    return App(settings if isinstance(settings, Settings) else SettingsFile(settings), home)

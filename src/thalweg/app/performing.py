@@ -1,0 +1,261 @@
+"""Performing a run: the agent at work, its events told, and going on where a process died."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.types import Command, StateSnapshot
+
+from thalweg.api.events import (
+    Event,
+    MessageCompleted,
+    MessageDelta,
+    RunCompleted,
+    RunFailed,
+    RunInterrupted,
+    RunResumed,
+    RunStarted,
+    ThinkingDelta,
+    UsageReported,
+)
+from thalweg.api.runs import NewRun
+from thalweg.api.threads import Question
+from thalweg.api.usage import Usage
+from thalweg.app.agents import Agent, Agents
+from thalweg.app.checkpoints import Checkpoints
+from thalweg.app.naming import named_model
+from thalweg.app.problems import problem_of
+from thalweg.app.run_files import OWNER
+from thalweg.app.spending import Prices
+from thalweg.app.streaming import MODES, Told, Translator, plain
+from thalweg.app.watching import ModelCalled, RunEnded, RunStatus, Tell
+from thalweg.archive import Archive, ThreadKey
+from thalweg.errors import ArchiveError, ClaimLostError, StorageError, ThalwegError
+from thalweg.runs.base import Draft, Journal, Run
+from thalweg.runs.base import Event as Line
+from thalweg.runs.emitting import Emit
+from thalweg.runs.running import Outcome
+from thalweg.settings.whole import Settings
+from thalweg.threads.contexts import page_at
+from thalweg.threads.journal import Spent
+
+RUN = "thalweg_run"
+"""Where in a checkpoint's metadata the run is that made it."""
+_PAGE = 2_000
+Part = tuple[tuple[str, ...], str, Any]
+"""What a graph streams of itself and its subgraphs."""
+_log = logging.getLogger("thalweg.app")
+
+
+@dataclass(frozen=True, slots=True)
+class Performer:
+    """Performs runs; what `Runs` calls."""
+
+    settings: Callable[[], Settings]
+    agents: Agents
+    archive: Archive
+    checkpoints: Checkpoints
+    journal: Journal
+    tell: Tell
+
+    async def __call__(self, run: Run, emit: Emit) -> Outcome:
+        """Perform a run to its end, or on from where another process left it.
+
+        Raises:
+            ClaimLostError: Another process performs it now.
+            StorageError: The medium failed; it is begun again.
+        """
+        began = time.monotonic()
+        status: RunStatus = "left"
+        try:
+            outcome = await self._perform(run, emit)
+            status = outcome.status
+        except asyncio.CancelledError:
+            status = "cancelled" if await self._is_cancelled(run) else "left"
+            raise
+        finally:
+            self.tell(RunEnded(status, time.monotonic() - began))
+        return outcome
+
+    async def _perform(self, run: Run, emit: Emit) -> Outcome:
+        settings = self.settings()
+        new = NewRun.model_validate_json(run.request)
+        prices = Prices(settings.summarization)
+        lines = await self._lines(run)
+
+        def priced(spent: Spent) -> Usage:
+            usage = prices.usage(spent)
+            self.tell(ModelCalled(spent.model, usage))
+            return usage
+
+        translator = Translator(priced, Told.of(lines, prices.usage))
+        telling = _Telling(emit, run, translator, self.archive)
+        try:
+            name = named_model(settings, new.model)
+            if lines:
+                await telling.tell(RunResumed(attempt=run.attempt))
+            else:
+                await telling.tell(RunStarted(run=run.key.run, thread=run.key.thread, model=name))
+            agent = (await self.agents.of(settings, name)).graph
+            saver = self.checkpoints.of(run.key.owner)
+            graph = agent.copy({"checkpointer": saver})
+            config = config_of(run, new, settings)
+            return await _performed(graph, config, new, telling, is_again=bool(lines))
+        except asyncio.CancelledError:
+            if await self._is_cancelled(run):
+                await telling.tell(*translator.end())
+            raise
+        except (ClaimLostError, StorageError):
+            raise
+        except Exception as error:  # noqa: BLE001 (the run's edge: a model or a tool may raise anything)
+            _log_failure(run, error)
+            await telling.tell(*translator.end())
+            problem = problem_of(error, new.model or settings.default_model or "")
+            data = RunFailed(problem=problem).model_dump_json()
+            return Outcome("failed", data, problem.model_dump_json())
+
+    async def _lines(self, run: Run) -> Sequence[Line]:
+        lines: list[Line] = []
+        if run.attempt > 1:
+            while page := await self.journal.read(run.key, len(lines), _PAGE):
+                lines += page
+        return lines
+
+    async def _is_cancelled(self, run: Run) -> bool:
+        """Tell whether a person ended the run; else this process stops, and another goes on."""
+        found = await self.journal.get(run.key)
+        return found is not None and found.cancel_asked
+
+
+def config_of(run: Run, new: NewRun, settings: Settings) -> RunnableConfig:
+    """Make the config that a run's graph is run with."""
+    return {
+        "configurable": {
+            "thread_id": run.key.thread,
+            OWNER: run.key.owner,
+            "memory": new.memory,
+        },
+        "metadata": {RUN: run.key.run},
+        "recursion_limit": settings.agent.recursion_limit,
+    }
+
+
+class _Telling:
+    """Tells events to the run's journal."""
+
+    def __init__(self, emit: Emit, run: Run, translator: Translator, archive: Archive) -> None:
+        self._emit = emit
+        self._archive = archive
+        self._key = ThreadKey(run.key.owner, run.key.thread)
+        self.run = run
+        self.translator = translator
+
+    async def tell(self, *events: Event) -> None:
+        """Tell events, and after each answer of the agent what was spent."""
+        for event in events:
+            await self._emit(draft(event))
+            if isinstance(event, MessageCompleted) and not event.caller:
+                await self._tell_usage()
+
+    async def _tell_usage(self) -> None:
+        try:
+            _, page = await asyncio.to_thread(page_at, self._archive, self._key)
+        except ArchiveError:
+            return  # nothing was sent yet
+        reported = UsageReported(
+            total=self.translator.usage, tokens=sum(page.tokens.values()), limit=page.limit
+        )
+        await self._emit(draft(reported))
+
+
+def draft(event: Event) -> Draft:
+    """Make the line of an event; deltas of one message that wait together become one."""
+    joins = event.message if isinstance(event, (MessageDelta, ThinkingDelta)) else ""
+    return Draft(event.type, event.model_dump_json(), joins)
+
+
+async def _performed(
+    graph: Agent, config: RunnableConfig, new: NewRun, telling: _Telling, *, is_again: bool
+) -> Outcome:
+    translator, run = telling.translator, telling.run
+    inputs = messages_of(run.key.run, new)
+    before = await graph.aget_state(config) if is_again else None
+    if before is not None:
+        there: list[BaseMessage] = before.values.get("messages", [])
+        await telling.tell(*translator.take_up(there, [str(m.id) for m in inputs]))
+    is_given = before is not None and await _is_given(graph, config, before, new)
+    if not (is_given and before is not None and _rests(before)):
+        given: Any = None if is_given else _given(new, inputs)
+        parts = graph.astream(given, config, stream_mode=MODES, subgraphs=True, durability="sync")
+        async for part in parts:
+            namespace, mode, payload = cast("Part", part)
+            await telling.tell(*translator.hear(namespace, mode, payload))
+    after = await graph.aget_state(config)
+    if after.interrupts:
+        await telling.tell(*translator.end(waits=True))
+        asked = RunInterrupted(questions=questions_of(after))
+        return Outcome("interrupted", asked.model_dump_json())
+    await telling.tell(*translator.end())
+    done = RunCompleted(text=translator.text, usage=translator.usage)
+    return Outcome("completed", done.model_dump_json())
+
+
+def messages_of(run: str, new: NewRun) -> list[HumanMessage]:
+    """Write what is asked; the ids tell that it was asked, whoever looks."""
+    given = [one.content for one in new.messages] if new.message is None else [new.message]
+    return [
+        HumanMessage(
+            content=content if isinstance(content, str) else [dict(block) for block in content],
+            id=f"{run}-{number}",
+        )
+        for number, content in enumerate(given)
+    ]
+
+
+def _given(new: NewRun, inputs: Sequence[HumanMessage]) -> Any:  # noqa: ANN401 (LangGraph's)
+    return {"messages": list(inputs)} if inputs else Command(resume=new.resume)
+
+
+async def _is_given(
+    graph: Agent, config: RunnableConfig, before: StateSnapshot, new: NewRun
+) -> bool:
+    """Tell whether the state has what the run was asked: it must not be given a second time."""
+    run = (config.get("metadata") or {}).get(RUN)
+    if (before.metadata or {}).get(RUN) == run:
+        return True
+    if new.resume is None or not isinstance(graph.checkpointer, BaseCheckpointSaver):
+        return False
+    found = await graph.checkpointer.aget_tuple(config)
+    writes = (found.pending_writes if found else None) or []
+    return any(channel == _RESUME and value == new.resume for _, channel, value in writes)
+
+
+_RESUME = "__resume__"
+
+
+def _rests(state: StateSnapshot) -> bool:
+    """Tell whether nothing is left to do: the run ended, or waits for a person.
+
+    `state.next` leaves out a step that was done and whose checkpoint was lost.
+    """
+    return not state.tasks or bool(state.interrupts)
+
+
+def questions_of(state: StateSnapshot) -> tuple[Question, ...]:
+    """Tell what an agent waits for a person to decide."""
+    return tuple(Question(id=one.id, value=plain(one.value)) for one in state.interrupts)
+
+
+def _log_failure(run: Run, error: Exception) -> None:
+    """Log why a run failed: the words of others may hold those of a user, or a key."""
+    if isinstance(error, ThalwegError):
+        _log.warning("run %s failed: %s", run.key.run, error)
+    else:
+        _log.warning("run %s failed: %s", run.key.run, type(error).__name__)
+        _log.debug("run %s failed", run.key.run, exc_info=error)

@@ -1,0 +1,147 @@
+"""Runs of one owner: asking an agent, and following what comes of it."""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, get_args
+from uuid import uuid4
+
+from thalweg.api.events import EVENT, Numbered
+from thalweg.api.problems import Problem
+from thalweg.api.runs import NewRun, Run, Runs
+from thalweg.api.shape import Identifier
+from thalweg.app.naming import named_model
+from thalweg.app.titles import title_of
+from thalweg.errors import ConfigError, NoSuchRunError, NoSuchThreadError
+from thalweg.runs.base import ENDED, RunKey
+from thalweg.runs.base import Run as Known
+
+if TYPE_CHECKING:
+    from thalweg.app.parts import Parts
+
+_IDENTIFIER = re.compile(get_args(Identifier)[1].pattern)
+_MOST_CHARS = get_args(Identifier)[1].max_length
+
+
+class TenantRuns:
+    """The runs of one owner."""
+
+    def __init__(self, owner: str, parts: "Parts") -> None:
+        self._owner = owner
+        self._parts = parts
+
+    async def start(self, thread: str, new: NewRun) -> Run:
+        """Ask an agent; a thread that is not there is made.
+
+        The same id a second time starts nothing and gives the run that there is.
+
+        Raises:
+            BusyError: Another run of the thread has not ended, and is not to be cancelled.
+            RunExistsError: Something else was asked under that id.
+            NoSuchModelError: There is no such model.
+            ConfigError: No model is configured, or the thread's id does not do.
+        """
+        check_identifier("thread", thread)
+        named_model(self._parts.settings(), new.model)
+        registry, now = self._parts.registry, now_ms()
+        title = title_of(new)
+        await asyncio.to_thread(lambda: registry.touch(self._owner, thread, now, title=title))
+        key = RunKey(self._owner, thread, new.id or uuid4().hex)
+        request = new.model_dump_json(exclude={"id", "if_busy"})
+        return shown(await self._parts.runs.start(key, request, if_busy=new.if_busy))
+
+    async def list(self, thread: str, *, limit: int = 50, before: str | None = None) -> Runs:
+        """List runs of a thread, newest first.
+
+        Raises:
+            NoSuchThreadError: There is no such thread.
+        """
+        found = await self._parts.runs.list(self._owner, thread, limit=limit, before=before)
+        if not found and before is None:
+            row = await asyncio.to_thread(self._parts.registry.get, self._owner, thread)
+            if row is None:
+                raise NoSuchThreadError(thread)
+        items = tuple(map(shown, found))
+        return Runs(items=items, before=items[-1].id if len(items) == limit else None)
+
+    async def get(self, thread: str, run: str) -> Run:
+        """Give one run.
+
+        Raises:
+            NoSuchRunError: There is none.
+        """
+        found = await self._parts.runs.get(RunKey(self._owner, thread, run))
+        if found is None:
+            raise NoSuchRunError(run)
+        return shown(found)
+
+    async def follow(self, thread: str, run: str, after: int = 0) -> AsyncIterator[Numbered]:
+        """Give a run's events behind a number, as they come, up to its end.
+
+        Raises:
+            NoSuchRunError: There is none; raised with the first event.
+        """
+        key = RunKey(self._owner, thread, run)
+        async for event in self._parts.runs.follow(key, after):
+            yield Numbered(seq=event.seq, event=EVENT.validate_json(event.data))
+
+    async def wait(self, thread: str, run: str, timeout_s: float | None = None) -> Run:
+        """Wait for a run to end.
+
+        Returns:
+            The run: one that has not ended where the time was over first.
+
+        Raises:
+            NoSuchRunError: There is none.
+        """
+        found = await self.get(thread, run)
+        if found.status not in ENDED:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout_s):
+                    await self._parts.runs.join(RunKey(self._owner, thread, run))
+            found = await self.get(thread, run)
+        return found
+
+    async def cancel(self, thread: str, run: str) -> Run:
+        """Ask a run to end; one that has ended stays as it is.
+
+        Raises:
+            NoSuchRunError: There is none.
+        """
+        await self.get(thread, run)
+        await self._parts.runs.cancel(RunKey(self._owner, thread, run))
+        return await self.get(thread, run)
+
+
+def shown(run: Known) -> Run:
+    """Tell of a run as the API does."""
+    return Run(
+        id=run.key.run,
+        thread=run.key.thread,
+        status=run.status,
+        created=run.created,
+        started=run.started,
+        ended=run.ended,
+        attempts=run.attempt,
+        last_event=run.last_seq,
+        problem=None if run.error is None else Problem.model_validate_json(run.error),
+    )
+
+
+def check_identifier(what: str, given: str) -> None:
+    """Look at an id that somebody chose.
+
+    Raises:
+        ConfigError: It does not do.
+    """
+    if not (_IDENTIFIER.match(given) and len(given) <= _MOST_CHARS):
+        problem = f"{given[:200]!r} is no id"
+        mend = "use letters, digits, '.', '_' and '-', 128 at most, and begin with one of the first"
+        raise ConfigError(what, problem, mend)
+
+
+def now_ms() -> int:
+    """Tell the time, as the registry has it."""
+    return time.time_ns() // 1_000_000

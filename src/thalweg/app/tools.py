@@ -1,0 +1,175 @@
+"""Tools that settings name: imported by `use:`, or offered by servers of MCP."""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+from langchain_core.tools import BaseTool, StructuredTool
+
+from thalweg.errors import ConfigError
+from thalweg.settings.tools import McpServer, ToolSettings
+
+PATIENCE_S = 30.0
+"""How long a server of MCP may take until its tools are known."""
+_log = logging.getLogger("thalweg.app")
+
+
+def imported(settings: ToolSettings) -> BaseTool:
+    """Make a tool of what `use:` names: a tool, a class of one, a function, or a maker of either.
+
+    Raises:
+        ConfigError: It cannot be imported, or is no tool.
+    """
+    where = f"tools.{settings.name}"
+    settings = settings.ready()
+    place, _, attribute = settings.use.partition(":")
+    try:
+        found: object = import_module(place)
+    except ImportError as error:
+        mend = "check its name, or install its package"
+        raise ConfigError(where, f"{place} cannot be imported ({error})", mend) from error
+    for name in attribute.split("."):
+        found = getattr(found, name, None)
+    if found is None:
+        raise ConfigError(where, f"{place} has no {attribute}", "check its name")
+    arguments = settings.arguments()
+    if isinstance(found, type) or (arguments and callable(found)):
+        try:
+            found = found(**arguments)
+        except (TypeError, ValueError) as error:
+            problem = f"{settings.use} cannot be made: {error}"
+            raise ConfigError(where, problem, "check the options beside it") from error
+    return _as_tool(found, settings)
+
+
+def _as_tool(found: object, settings: ToolSettings) -> BaseTool:
+    if isinstance(found, BaseTool):
+        is_named = found.name == settings.name
+        return found if is_named else found.model_copy(update={"name": settings.name})
+    if inspect.iscoroutinefunction(found):
+        return StructuredTool.from_function(coroutine=found, name=settings.name)
+    if callable(found):
+        return StructuredTool.from_function(found, name=settings.name)
+    where, problem = f"tools.{settings.name}", f"{settings.use} is neither a tool nor a function"
+    raise ConfigError(where, problem, "name a LangChain tool or a function")
+
+
+class McpTools:
+    """The tools of servers of MCP: each is connected to once, when an agent is first made.
+
+    A server that cannot be reached costs its tools, never the run.
+    """
+
+    def __init__(self) -> None:
+        self._servers: dict[str, tuple[McpServer, _Connection]] = {}
+        self._lock = asyncio.Lock()
+
+    async def of(self, servers: Mapping[str, McpServer]) -> list[BaseTool]:
+        """Give the tools of the servers that can be reached; the others are told in the log.
+
+        Raises:
+            ConfigError: The extra `mcp` is not installed.
+        """
+        wanted = {name: server for name, server in servers.items() if server.enabled}
+        async with self._lock:
+            for name, (server, connection) in list(self._servers.items()):
+                if wanted.get(name) != server or connection.has_ended:
+                    await connection.close()
+                    del self._servers[name]
+            missing = [name for name in wanted if name not in self._servers]
+            opened = await asyncio.gather(*(_connect(name, wanted[name]) for name in missing))
+            for name, one in zip(missing, opened, strict=True):
+                if one is not None:
+                    self._servers[name] = (wanted[name], one)
+            there = [connection for _, connection in self._servers.values()]
+            return [tool for connection in there for tool in connection.tools]
+
+    async def close(self) -> None:
+        """End all connections."""
+        async with self._lock:
+            for _, connection in self._servers.values():
+                await connection.close()
+            self._servers.clear()
+
+
+class _Connection:
+    """One connection; the task that opened it closes it, as its library wants."""
+
+    def __init__(self, name: str, session: Callable[[], Any]) -> None:
+        self._name = name
+        self._session = session
+        self._end = asyncio.Event()
+        self._ready: asyncio.Future[Sequence[BaseTool]] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._hold(), name=f"thalweg-mcp-{name}")
+        self.tools: Sequence[BaseTool] = ()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it broke."""
+        return self._task.done()
+
+    async def open(self) -> None:
+        """Wait for its tools."""
+        async with asyncio.timeout(PATIENCE_S):
+            self.tools = await asyncio.shield(self._ready)
+
+    async def _hold(self) -> None:
+        from langchain_mcp_adapters.tools import load_mcp_tools  # noqa: PLC0415 (an extra)
+
+        try:
+            async with self._session() as session:
+                self._ready.set_result(await load_mcp_tools(session, server_name=self._name))
+                await self._end.wait()
+        except Exception as error:  # noqa: BLE001 (a foreign server may raise anything)
+            if self._ready.done():
+                _log.warning("MCP server %s: the connection broke (%s)", self._name, _told(error))
+            else:
+                self._ready.set_exception(error)
+
+    async def close(self) -> None:
+        """End it."""
+        self._end.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_S):
+                await asyncio.wait([self._task])
+        self._task.cancel()
+        if self._ready.done() and not self._ready.cancelled():
+            self._ready.exception()  # seen
+
+
+async def _connect(name: str, server: McpServer) -> _Connection | None:
+    try:
+        from langchain_mcp_adapters.client import MultiServerMCPClient  # noqa: PLC0415 (an extra)
+    except ModuleNotFoundError as error:
+        problem = f"{error.name} is not installed"
+        raise ConfigError("mcp_servers", problem, "pip install 'thalweg[mcp]'") from None
+    client = MultiServerMCPClient({name: _address(server.ready())})  # type: ignore[dict-item]  # one of four shapes
+    connection = _Connection(name, lambda: client.session(name))
+    try:
+        await connection.open()
+    except Exception as error:  # noqa: BLE001 (a foreign server may raise anything)
+        _log.warning("MCP server %s: its tools are missing (%s)", name, _told(error))
+        await connection.close()
+        return None
+    return connection
+
+
+def _address(server: McpServer) -> dict[str, Any]:
+    if server.command:
+        environment = {name: value.get_secret_value() for name, value in server.env.items()}
+        told: dict[str, Any] = {"command": server.command, "args": list(server.args)}
+        return {"transport": "stdio", **told, **({"env": environment} if environment else {})}
+    headers = {name: value.get_secret_value() for name, value in server.headers.items()}
+    transport = server.transport or "streamable_http"
+    return {"transport": transport, "url": server.url, **({"headers": headers} if headers else {})}
+
+
+def _told(error: BaseException) -> str:
+    """Tell an error of a group by its first one."""
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"[:300] if str(error) else type(error).__name__

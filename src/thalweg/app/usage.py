@@ -1,0 +1,144 @@
+"""What one owner spent, on which thread, which model and what for."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from thalweg.api.usage import OwnerUsage, ThreadUsage, Usage
+from thalweg.app.branching import INSIDE, own_threads
+from thalweg.app.finding import Finder
+from thalweg.app.spending import Prices, added, spent_by, usage_of
+from thalweg.archive import Archive, ThreadKey
+from thalweg.context.pricing import Tariff
+from thalweg.errors import NoSuchThreadError
+from thalweg.threads import Taken, turns
+from thalweg.threads.journal import Spent
+from thalweg.threads.savings import saved_so_far
+
+if TYPE_CHECKING:
+    from thalweg.app.parts import Parts
+
+AGENT, SUMMARIES, MEMORY, SUBAGENT = "agent", "summaries", "memory", "subagent"
+"""Who calls models; a subagent's name stands behind the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What one call cost, or some."""
+
+    thread: str
+    """The user's thread that it was made for."""
+    caller: str
+    model: str
+    usage: Usage
+
+
+class TenantUsage:
+    """The usage of one owner."""
+
+    def __init__(self, owner: str, parts: "Parts") -> None:
+        self._owner = owner
+        self._parts = parts
+        self._finder = Finder(owner, parts.archive, parts.registry)
+
+    async def thread(self, thread: str) -> ThreadUsage:
+        """Tell what a thread spent, by who called a model, and how its window is filled.
+
+        Raises:
+            NoSuchThreadError: There is no such thread.
+        """
+        return await asyncio.to_thread(self._thread, thread)
+
+    async def owner(self) -> OwnerUsage:
+        """Tell what all threads spent, each and together, and by model."""
+        return await asyncio.to_thread(self._all)
+
+    def _thread(self, thread: str) -> ThreadUsage:
+        if self._finder.get(thread) is None:
+            raise NoSuchThreadError(thread)
+        archive, key = self._parts.archive, ThreadKey(self._owner, thread)
+        taken = turns(archive, key)
+        charges = [
+            *self._charges(own_threads(archive, self._owner, thread)),
+            *self._learned(thread),
+        ]
+        newest = next((one.page for one in reversed(taken) if one.page.kind == "call"), None)
+        return ThreadUsage(
+            thread=thread,
+            total=added(charge.usage for charge in charges),
+            callers=_by(charges, lambda charge: charge.caller),
+            sections=dict(newest.tokens) if newest else {},
+            window=newest.window if newest else 0,
+            limit=newest.limit if newest else 0,
+            saved=_saved(archive, key, taken),
+        )
+
+    def _all(self) -> OwnerUsage:
+        charges = [*self._charges(self._parts.archive.threads(self._owner)), *self._learned()]
+        return OwnerUsage(
+            total=added(charge.usage for charge in charges),
+            threads=_by(charges, lambda charge: charge.thread),
+            models=_by(charges, lambda charge: charge.model),
+        )
+
+    def _charges(self, threads: Iterable[str]) -> Iterator[Charge]:
+        for name in threads:
+            yield from charges_of(
+                self._parts.archive,
+                ThreadKey(self._owner, name),
+                Prices(self._parts.settings().summarization),
+            )
+
+    def _learned(self, thread: str | None = None) -> Iterator[Charge]:
+        prices = Prices(self._parts.settings().summarization)
+        for name, each in self._parts.registry.spent(self._owner).items():
+            if thread in {None, name}:
+                for spent in each:
+                    yield Charge(name, MEMORY, spent.model, prices.usage(spent))
+
+
+def charges_of(archive: Archive, key: ThreadKey, prices: Prices) -> Iterator[Charge]:
+    """Tell what the calls of a thread cost, or those of a subagent's, with its prices of then.
+
+    Prices that were assumed, because nobody knows the model, decide when to compact; they are
+    not what somebody pays.
+    """
+    thread, _, inside = key.thread.partition(INSIDE)
+
+    @cache
+    def tariff_of(digest: str) -> Tariff | None:
+        return Tariff.model_validate_json(archive.attachment(key, digest)) if digest else None
+
+    for one in turns(archive, key):
+        model = one.page.model
+        tariff = tariff_of(one.page.tariff) if prices.tariff(model) else None
+        if one.usage is not None:
+            spent = spent_by(one.usage, model)
+            caller = _subagent(one) if inside else AGENT
+            yield Charge(thread, caller, model, usage_of(spent, tariff))
+        if one.page.spent is not None:
+            summed: Spent = one.page.spent
+            yield Charge(thread, SUMMARIES, summed.model or model, usage_of(summed, tariff))
+
+
+def _subagent(taken: Taken) -> str:
+    """Name the subagent that a turn was taken by, as its answers are signed."""
+    name = taken.answer.message.name if taken.answer else ""
+    return f"{SUBAGENT}:{name}" if name else SUBAGENT
+
+
+def _by(charges: Sequence[Charge], what: Callable[[Charge], str]) -> Mapping[str, Usage]:
+    names = dict.fromkeys(map(what, charges))
+    return {
+        name: added(charge.usage for charge in charges if what(charge) == name) for name in names
+    }
+
+
+def _saved(archive: Archive, key: ThreadKey, taken: Sequence[Taken]) -> float | None:
+    priced = next((one.page.tariff for one in reversed(taken) if one.page.tariff), "")
+    if not priced:
+        return None
+    tariff = Tariff.model_validate_json(archive.attachment(key, priced))
+    return tariff.cost_of(saved_so_far(archive, key, taken).realised)

@@ -1,0 +1,250 @@
+"""A chat from its first line to its last: to the client what was typed, to the screen answers."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from thalweg.api.threads import Question
+from thalweg.api.usage import Usage
+from thalweg.cli.chat import text
+from thalweg.cli.chat.answering import show_answer
+from thalweg.cli.chat.approvals import Action, answer_to, approval, edit, rejection, response
+from thalweg.cli.chat.commands import MODES, perform
+from thalweg.cli.chat.lines import Line
+from thalweg.cli.chat.screen import Screen
+from thalweg.cli.chat.status import Status, status_line
+from thalweg.cli.chat.telling import Telling
+from thalweg.cli.chat.threads import new_thread
+from thalweg.client import BlockingStream, ThalwegClient
+from thalweg.errors import BusyError, NoSuchThreadError, ThalwegError
+
+if TYPE_CHECKING:  # prompt_toolkit is of an extra
+    from thalweg.cli.chat.prompt import Prompt
+
+_OFFERS = {
+    "approve": "[a]pprove",
+    "edit": "[e]dit",
+    "reject": "[r]eject",
+    "respond": "[s]ay the result",
+}
+_WORDS = {"approve": "approve", "edit": "edit", "reject": "reject", "respond": "say"}
+_LAST = 12
+"""Messages looked through for the newest question and its answer."""
+
+
+class Session:
+    """A chat on a terminal.
+
+    Attributes:
+        client: Speaks with the gateway.
+        status: Where the chat stands.
+        is_over: Whether whoever types wants to leave.
+    """
+
+    def __init__(self, client: ThalwegClient, screen: Screen, status: Status) -> None:
+        self.client = client
+        self.status = status
+        self.is_over = False
+        self._screen = screen
+        self._prompt: Prompt | None = None
+        self._open: tuple[Question, ...] = ()
+
+    def run(self, prompt: "Prompt", first: str = "") -> None:
+        """Chat until whoever types leaves.
+
+        Args:
+            prompt: Asks for messages.
+            first: A message that is there already.
+        """
+        self._prompt = prompt
+        self._guarded(lambda: self._screen.show(self.turn_to(self.status.thread)))
+        self._answer_open()
+        if first.strip():
+            self._take(first.strip())
+        while not self.is_over:
+            try:
+                said = prompt.ask().strip()
+            except EOFError:
+                return
+            if said:
+                self._take(said)
+
+    def status_line(self) -> str:
+        """Tell the line below the prompt."""
+        return status_line(self.status, self._screen.width)
+
+    def names(self, command: str) -> Sequence[str]:
+        """Give what a command can be completed with."""
+        try:
+            match command:
+                case "model":
+                    return [model.name for model in self.client.list_models().items]
+                case "thread":
+                    return [thread.id for thread in self.client.list_threads().items]
+                case "context":
+                    return ["edits", "messages", "system", "tools"]
+                case "memory":
+                    return ["forget ", *MODES]
+        except ThalwegError:
+            pass  # no reason to disturb whoever types
+        return []
+
+    # -- what commands need ----------------------------------------------------------------
+
+    def confirm(self, question: str) -> bool:
+        """See `Desk.confirm`."""
+        assert self._prompt is not None  # noqa: S101 (commands are typed)
+        try:
+            return self._prompt.ask_line(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
+        except (EOFError, KeyboardInterrupt):
+            return False
+
+    def turn_to(self, thread: str) -> list[Line]:
+        """See `Desk.turn_to`."""
+        is_new = not thread
+        now = self.status
+        self.status = Status(
+            model=now.model, wanted=now.wanted, memory=now.memory, thread=thread or new_thread()
+        )
+        self._open = ()
+        if is_new:
+            return text.told(f"thread {self.status.thread}; /help shows what can be typed")
+        try:
+            state = self.client.get_state(thread)
+        except NoSuchThreadError:
+            return text.told(f"thread {thread} begins")
+        self._open = state.questions
+        self._count()
+        lines = text.last_exchange(self.client.get_history(thread, limit=_LAST))
+        self._screen.show(lines)
+        if state.thread.run:
+            self._screen.show(text.told("an answer is under way"))
+            self._follow(self.client.join_stream(thread, state.thread.run))
+        return []
+
+    # -- asking ----------------------------------------------------------------------------
+
+    def _take(self, said: str) -> None:
+        """Do what was typed."""
+        self._screen.begin()
+        if said.startswith("/") and not said.startswith("//"):
+            self._guarded(lambda: self._screen.show(perform(said, self)))
+        else:
+            self._guarded(lambda: self._ask(said.removeprefix("/") if said[:1] == "/" else said))
+        self._answer_open()
+
+    def _ask(self, said: str) -> None:
+        try:
+            self._follow(self._stream(said, None))
+        except BusyError as error:
+            busy = "an answer is under way already, and is shown; send yours again behind it"
+            self._screen.show(text.told(busy))
+            self._follow(self.client.join_stream(self.status.thread, error.run))
+
+    def _resume(self, word: JsonValue) -> None:
+        self._follow(self._stream(None, word))
+
+    def _stream(self, said: str | None, resume: JsonValue) -> BlockingStream:
+        status = self.status
+        return self.client.stream(
+            said,
+            status.thread,
+            resume=resume,
+            model=status.wanted or None,
+            memory=status.memory,
+        )
+
+    def _follow(self, stream: BlockingStream) -> None:
+        self._open = ()
+        telling = Telling(replace(self.status, now=Usage()))
+        try:
+            show_answer(
+                telling,
+                stream,
+                self._screen,
+                lambda: self.client.cancel_run(stream.thread, stream.run),
+            )
+        except KeyboardInterrupt:
+            stream.close()
+            self._screen.show(text.told("it goes on without you; --continue comes back to it"))
+        self.status = telling.status
+        self._open = telling.questions
+        self._count()
+
+    def _count(self) -> None:
+        """Ask the gateway what the thread has spent: it knows of every run."""
+        try:
+            spent = self.client.get_thread_usage(self.status.thread)
+        except ThalwegError:
+            return  # what the run told of itself still stands
+        self.status = replace(
+            self.status,
+            before=spent.total,
+            now=Usage(),
+            limit=spent.limit or self.status.limit,
+            tokens=sum(spent.sections.values()) or self.status.tokens,
+        )
+
+    def _guarded(self, work: Callable[[], object]) -> None:
+        """Do something; what goes wrong is told, and the chat goes on."""
+        try:
+            work()
+        except (ThalwegError, OSError) as error:
+            self._screen.show([Line("error", str(error))])
+        except KeyboardInterrupt:
+            self._screen.show(text.told("left off"))
+
+    # -- questions of the agent ------------------------------------------------------------
+
+    def _answer_open(self) -> None:
+        """Ask what the agent waits for, until it waits for nothing."""
+        while self._open and not self.is_over:
+            questions = self._open
+            try:
+                word = answer_to(questions, self._decide, self._ask_line)
+            except (EOFError, KeyboardInterrupt):
+                self._screen.show(text.told("the question stays open; --continue asks it again"))
+                self._open = ()
+                return
+            self._guarded(partial(self._resume, word))
+
+    def _decide(self, action: Action) -> dict[str, JsonValue]:
+        self._screen.show(text.question(action))
+        offer = ", ".join(_OFFERS[each] for each in action.allowed)
+        while True:
+            said = self._ask_line(f"{offer}? ").strip().lower()
+            chosen = [each for each in action.allowed if said and _WORDS[each].startswith(said)]
+            if not chosen:
+                continue
+            match chosen[0]:
+                case "approve":
+                    return approval()
+                case "reject":
+                    return rejection(self._ask_line("why? (the agent is told) ").strip())
+                case "respond":
+                    return response(self._ask_line("what is the result? "))
+                case "edit" if (edited := self._edited(action)) is not None:
+                    return edited
+
+    def _edited(self, action: Action) -> dict[str, JsonValue] | None:
+        before = json.dumps(dict(action.arguments), indent=2, ensure_ascii=False)
+        if "\n" not in before:
+            before += "\n"
+        said = self._ask_line("", before)
+        try:
+            given = json.loads(said)
+        except ValueError as error:
+            self._screen.show([Line("error", f"that is no JSON: {error}")])
+            return None
+        if not isinstance(given, dict):
+            self._screen.show([Line("error", 'arguments are an object: {"name": value}')])
+            return None
+        return edit(action, given)
+
+    def _ask_line(self, question: str, default: str = "") -> str:
+        assert self._prompt is not None  # noqa: S101 (questions come in a chat)
+        return self._prompt.ask_line(question, default)

@@ -1,0 +1,300 @@
+"""From a run's events to what a chat shows: lines that stay, and lines that change meanwhile.
+
+Nothing here writes anywhere: events go in, lines come out.
+"""
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from thalweg.api.events import (
+    ContextChanged,
+    Event,
+    MessageCompleted,
+    MessageDelta,
+    MessageStarted,
+    MessageWithdrawn,
+    Notice,
+    RunCancelled,
+    RunCompleted,
+    RunFailed,
+    RunInterrupted,
+    RunResumed,
+    RunStarted,
+    SubagentEvent,
+    ThinkingDelta,
+    ToolCompleted,
+    ToolStarted,
+    UsageReported,
+)
+from thalweg.api.threads import Question
+from thalweg.cli.chat.blocks import Blocks
+from thalweg.cli.chat.lines import Line
+from thalweg.cli.chat.status import Status
+from thalweg.transcript import printable
+
+_ARGUMENTS_CHARS = 80
+_RESULT_CHARS = 100
+
+
+@dataclass(slots=True)
+class _Tool:
+    """A tool that has not answered, or a subagent that is at work."""
+
+    name: str
+    arguments: str
+    caller: str
+    subagent: str = ""
+    news: str = ""
+
+
+class Telling:
+    """Tells one run.
+
+    Attributes:
+        status: What the status line says now.
+        questions: What the agent waits for, once the run is interrupted.
+        is_failed: Whether the run failed.
+    """
+
+    def __init__(self, status: Status) -> None:
+        self.status = status
+        self.questions: tuple[Question, ...] = ()
+        self.is_failed = False
+        self._message = ""
+        self._said = ""
+        self._is_broken_off = False
+        self._thinking = ""
+        self._blocks = Blocks()
+        self._tools: dict[str, _Tool] = {}
+
+    def hear(self, event: Event) -> list[Line]:
+        """Take an event; give the lines that it adds for good."""
+        match event:
+            case MessageStarted() | MessageDelta() | MessageCompleted() | MessageWithdrawn():
+                return self._hear_message(event)
+            case ThinkingDelta():
+                self._thinking += event.text
+            case ToolStarted() | ToolCompleted() | SubagentEvent():
+                return self._hear_tool(event)
+            case UsageReported():
+                self.status = replace(
+                    self.status, now=event.total, tokens=event.tokens, limit=event.limit
+                )
+            case ContextChanged():
+                return self._flushed([Line("context", compaction(event))])
+            case Notice():
+                return self._flushed([Line(kind, text) for kind, text in notice(event)])
+            case _:
+                return self._hear_run(event)
+        return []
+
+    def now(self) -> list[Line]:
+        """Give the lines that hold only until the next event."""
+        lines = [Line("answer", self._blocks.rest)] if self._blocks.rest.strip() else []
+        if self._thinking and not lines and not self._tools:
+            words = printable(" ".join(self._thinking.split()))
+            lines = [Line("thinking", f"thinking: …{words[-_RESULT_CHARS:]}")]
+        for tool in self._tools.values():
+            lines.append(_at_work(tool))
+        return lines
+
+    # -- messages --------------------------------------------------------------------------
+
+    def _hear_message(
+        self, event: MessageStarted | MessageDelta | MessageCompleted | MessageWithdrawn
+    ) -> list[Line]:
+        match event:
+            case MessageStarted():
+                if event.caller:
+                    return []
+                again = [Line("note", "that answer broke off; it is begun again")]
+                lines = self._flushed(again if self._is_broken_off else [])
+                self._message, self._said, self._is_broken_off = event.message, "", False
+                return lines
+            case _ if event.message != self._message:
+                return []
+            case MessageDelta():
+                self._thinking = ""
+                self._said += event.text
+                return _answers(self._blocks.feed(event.text))
+            case MessageCompleted():
+                missing = event.text[len(self._said) :] if not self._said else ""
+                lines = _answers(self._blocks.feed(missing))
+                self._message, self._thinking = "", ""
+                return [*lines, *self._flushed([])]
+            case MessageWithdrawn():
+                # Said when another begins: none does where the run ends here.
+                self._is_broken_off = bool(self._said.strip())
+                self._message, self._thinking = "", ""
+                return self._flushed([])
+
+    def _flushed(self, lines: list[Line]) -> list[Line]:
+        """End the block that is being written, so that what follows stands behind it."""
+        return [*_answers(self._blocks.end()), *lines]
+
+    # -- tools and subagents ---------------------------------------------------------------
+
+    def _hear_tool(self, event: ToolStarted | ToolCompleted | SubagentEvent) -> list[Line]:
+        match event:
+            case ToolStarted():
+                arguments = _arguments(event.arguments)
+                self._tools[event.call] = _Tool(event.name, arguments, event.caller)
+                return self._flushed([])
+            case SubagentEvent():
+                return self._hear_subagent(event)
+            case ToolCompleted():
+                tool = self._tools.pop(event.call, _Tool(event.name, "", event.caller))
+                if tool.subagent or event.caller:
+                    return []  # the subagent's own line tells it
+                return self._flushed([_done(tool, event)])
+
+    def _hear_subagent(self, event: SubagentEvent) -> list[Line]:
+        tool = self._tools.setdefault(event.task, _Tool("task", "", ""))
+        tool.subagent = event.subagent or "subagent"
+        tool.news = _figures(event.detail)
+        if event.kind in {"task_started", "task_running"}:
+            return []
+        ended = event.kind.removeprefix("task_").replace("_", " ")
+        kind, mark = ("subagent", "✓") if ended == "completed" else ("failure", "✗")
+        told = f"{mark} {tool.subagent} {ended}"
+        return self._flushed(
+            [Line(kind, f"{told}: {tool.news}" if tool.news else told)]  # type: ignore[arg-type]  # one of two kinds
+        )
+
+    # -- the run ---------------------------------------------------------------------------
+
+    def _hear_run(self, event: Event) -> list[Line]:
+        lines: list[Line] = []
+        match event:
+            case RunStarted():
+                self.status = replace(self.status, model=event.model or self.status.model)
+                return []
+            case RunResumed():
+                told = f"the process died; another goes on (attempt {event.attempt})"
+                return self._flushed([Line("note", told)])
+            case RunCompleted():
+                self.status = replace(self.status, now=event.usage)
+            case RunInterrupted():
+                self.questions = event.questions
+            case RunCancelled():
+                lines = [Line("note", "stopped; the thread stays as its last step left it")]
+            case RunFailed():
+                self.is_failed = True
+                said = event.problem.detail or event.problem.title
+                lines = [Line("error", printable(said))]
+        return self._ended(lines)
+
+    def _ended(self, lines: list[Line]) -> list[Line]:
+        flushed = self._flushed(lines)
+        self._message, self._thinking = "", ""
+        self._tools.clear()
+        return flushed
+
+
+def compaction(event: ContextChanged) -> str:
+    """Say what was compacted, and why.
+
+    Example:
+        >>> compaction(
+        ...     ContextChanged(
+        ...         turn=9,
+        ...         tokens_before=12_000,
+        ...         tokens_after=4_500,
+        ...         limit=16_000,
+        ...         reasons=("75% of the window",),
+        ...         detail={"edits": [{"kind": "fold"}, {"kind": "evict"}, {"kind": "evict"}]},
+        ...     )
+        ... )
+        'context 12,000 → 4,500 of 16,000 tokens (1 fold, 2 evict): 75% of the window'
+    """
+    edits = event.detail.get("edits")
+    kinds = [str(edit.get("kind")) for edit in edits] if isinstance(edits, list) else []
+    made = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+    what = f" ({made})" if made else ""
+    why = "; ".join(event.reasons)
+    sizes = f"{event.tokens_before:,} → {event.tokens_after:,} of {event.limit:,} tokens"
+    whose = "a subagent's context" if event.detail.get("caller") else "context"
+    said = str(event.detail.get("note") or "")
+    told = f"{whose} {sizes}{what}" + (f": {why}" if why else "")
+    return printable(f"{told}; {said}" if said else told)
+
+
+def notice(event: Notice) -> list[tuple[Any, str]]:
+    """Say what else was told; kind and text of the line, if there is one."""
+    detail = event.detail
+    match event.kind:
+        case "thalweg.memory.told":
+            facts, turns = len(detail.get("facts") or ()), detail.get("turns") or 0
+            if not (facts or turns):
+                return []
+            what = " and ".join(
+                part for part in (_many(facts, "fact"), _many(turns, "earlier turn")) if part
+            )
+            return [("memory", f"memory told {what} in {detail.get('tokens', 0):,} tokens")]
+        case "thalweg.memory.failed":
+            problem = detail.get("problem", "it failed")
+            return [("failure", printable(f"memory is not there for this run: {problem}"))]
+    said = detail.get("note") or detail.get("message") or detail.get("text")
+    if isinstance(said, str) and said:
+        return [("note", printable(_cut(said, 2 * _RESULT_CHARS)))]
+    return []
+
+
+def _answers(blocks: list[str]) -> list[Line]:
+    return [Line("answer", block) for block in blocks]
+
+
+def _at_work(tool: _Tool) -> Line:
+    depth = 1 if tool.caller else 0
+    if tool.subagent:
+        told = f"{tool.subagent}: {tool.news}" if tool.news else f"{tool.subagent} begins"
+        return Line("subagent", f"… {told}", depth)
+    return Line("tool", f"… {_named(tool)}", depth)
+
+
+def _done(tool: _Tool, event: ToolCompleted) -> Line:
+    result = _cut(" ".join(event.text.split()), _RESULT_CHARS)
+    told = f"{_named(tool)}: {result}" if result else _named(tool)
+    mark, kind = ("✗", "failure") if event.is_error else ("✓", "tool")
+    return Line(kind, printable(f"{mark} {told}"))  # type: ignore[arg-type]  # one of two kinds
+
+
+def _named(tool: _Tool) -> str:
+    return printable(f"{tool.name}({tool.arguments})")
+
+
+def _arguments(written: str) -> str:
+    """Write what a tool was given on one line: `path=/a.txt, lines=3`."""
+    try:
+        given = json.loads(written)
+    except ValueError:
+        return _cut(" ".join(written.split()), _ARGUMENTS_CHARS)
+    if not isinstance(given, dict):
+        return _cut(" ".join(written.split()), _ARGUMENTS_CHARS)
+    parts = (
+        f"{name}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        for name, value in given.items()
+    )
+    return _cut(" ".join(", ".join(parts).split()), _ARGUMENTS_CHARS)
+
+
+def _figures(detail: dict[str, Any]) -> str:
+    parts = [
+        _many(detail.get("turn"), "turn"),
+        _many(detail.get("tokens"), "token"),
+        f"{detail['seconds']:.0f} s" if isinstance(detail.get("seconds"), int | float) else "",
+        str(detail.get("tool") or ""),
+        str(detail.get("error") or ""),
+    ]
+    return printable(", ".join(part for part in parts if part))
+
+
+def _many(number: object, what: str) -> str:
+    if not isinstance(number, int) or not number:
+        return ""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,287 @@
+"""What a gateway answers, as lines of a chat: threads, messages, turns, memory, money."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+
+from thalweg.api.catalogue import Models
+from thalweg.api.files import Artifacts, Uploads
+from thalweg.api.memory import Forgotten, Recall
+from thalweg.api.threads import Context, Done, History, HistoryItem, Message, Threads, Turn, Turns
+from thalweg.api.usage import ThreadUsage, Usage
+from thalweg.cli.chat.approvals import Action
+from thalweg.cli.chat.lines import Kind, Line
+from thalweg.cli.chat.status import money
+
+_LEFT_CHARS = 60
+_TEXT_CHARS = 2_000
+_BAR = 24
+_USUAL_WORDS = "Tool execution requires approval"
+
+
+def told(*rows: str, kind: Kind = "note") -> list[Line]:
+    """Make one line of some rows."""
+    return [Line(kind, "\n".join(rows))] if rows else []
+
+
+def table(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """Set columns under one another.
+
+    Example:
+        >>> table([("a", "1"), ("long", "2")])
+        ['a     1', 'long  2']
+    """
+    every = list(rows)
+    widths = [max(map(len, column)) for column in zip(*every, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in every
+    ]
+
+
+def count(number: int, what: str) -> str:
+    """Say how many there are.
+
+    Example:
+        >>> count(1, "turn"), count(1_000, "turn")
+        ('1 turn', '1,000 turns')
+    """
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def models(listed: Models, current: str) -> list[Line]:
+    """List models; the one that answers is marked."""
+    rows = [
+        (
+            "*" if model.name == current or (not current and model.is_default) else " ",
+            model.name,
+            f"{model.window:,} tokens" if model.window else "",
+            model.display_name or model.description,
+        )
+        for model in listed.items
+    ]
+    return told(*table(rows)) or told("no model is set up")
+
+
+def threads(listed: Threads, current: str) -> list[Line]:
+    """List threads, the newest first; the one that is open is marked."""
+    rows = [
+        (
+            "*" if thread.id == current else " ",
+            thread.id,
+            f"{thread.updated.astimezone():%Y-%m-%d %H:%M}",
+            count(thread.turns, "turn"),
+            _left(thread.title) + (" (running)" if thread.run else ""),
+        )
+        for thread in listed.items
+    ]
+    return told(*table(rows)) or told("no thread yet")
+
+
+def history(stretch: History) -> list[Line]:
+    """Tell what was said, oldest first."""
+    before = told("… there is more before it") if stretch.before else []
+    return [*before, *(line for item in stretch.items for line in _item(item))]
+
+
+def last_exchange(stretch: History) -> list[Line]:
+    """Tell the newest question and its answer, for who comes back."""
+    asked = [k for k, item in enumerate(stretch.items) if item.message.role == "user"]
+    said = stretch.items[asked[-1] :] if asked else ()
+    spoken = [item for item in said if item.message.role == "user" or item.message.text.strip()]
+    ends = [*spoken[:1], *(item for item in spoken[-1:] if item.message.role == "assistant")]
+    return [line for item in ends for line in _item(item)]
+
+
+def _item(item: HistoryItem) -> Iterator[Line]:
+    message = item.message
+    gone = "(left behind) " if item.is_abandoned else ""
+    text = _whole(message.text.strip())
+    if message.role == "assistant":
+        if text:
+            yield Line("answer", gone + text)
+        for call in message.tool_calls:
+            yield Line("tool", f"  {gone}{call.name}({_left(_flat(call.arguments))})")
+    elif message.role == "tool":
+        mark = "✗" if message.is_error else "✓"
+        yield Line("failure" if message.is_error else "tool", f"  {mark} {_left(_flat(text))}")
+    elif text:
+        mark = "> " if message.role == "user" else "system: "
+        yield Line("note", f"#{item.position} {gone}{mark}{text}")
+
+
+def context(request: Context) -> list[Line]:
+    """Tell what the newest request is made of."""
+    head = (
+        f"turn {request.turn}, {request.model}: {request.tokens:,} of {request.limit:,} tokens "
+        f"(the window has {request.window:,})"
+    )
+    most = max(request.sections.values(), default=0)
+    rows = table(
+        (name, f"{tokens:,}".rjust(9), "█" * round(_BAR * tokens / most) if most else "")
+        for name, tokens in sorted(request.sections.items(), key=lambda pair: -pair[1])
+        if tokens
+    )
+    more = "/context NAME shows one of them, /context TURN an earlier request"
+    return told(
+        head,
+        *rows,
+        f"{count(len(request.messages), 'message')}, {count(len(request.tools), 'tool')}; {more}",
+    )
+
+
+def section(request: Context, name: str) -> list[Line]:
+    """Tell one section of a request whole."""
+    if name == "system":
+        return told(request.system or "there is no system prompt")
+    if name == "tools":
+        rows = [(_tool_name(tool), _left(_tool_text(tool))) for tool in request.tools]
+        return told(*table(rows)) or told("there are no tools")
+    lines = [line for message in request.messages for line in _message(message)]
+    return lines or told("there are no messages")
+
+
+def _message(message: Message) -> Iterator[Line]:
+    calls = "; ".join(f"{call.name}({_left(_flat(call.arguments))})" for call in message.tool_calls)
+    text = " ".join(part for part in (_whole(message.text.strip()), calls) if part)
+    yield Line("note", f"{message.role}: {text}")
+
+
+def _tool_name(tool: Mapping[str, object]) -> str:
+    inner = tool.get("function")
+    return str((inner if isinstance(inner, dict) else tool).get("name", ""))
+
+
+def _tool_text(tool: Mapping[str, object]) -> str:
+    inner = tool.get("function")
+    return _flat(str((inner if isinstance(inner, dict) else tool).get("description", "")))
+
+
+def turn(one: Turn) -> list[Line]:
+    """Tell what was decided before one request."""
+    head = f"turn {one.turn} ({one.kind}), {one.tokens:,} of {one.limit:,} tokens"
+    rows = table(
+        (
+            edit.kind,
+            f"#{edit.position}",
+            f"{edit.tokens_before:,} → {edit.tokens_after:,}",
+            edit.reason,
+        )
+        for edit in one.edits
+    )
+    return told(head, *rows)
+
+
+def decisions(listed: Turns) -> list[Line]:
+    """Tell every turn in which something was decided."""
+    return [line for one in listed.items if one.edits for line in turn(one)]
+
+
+def memory(document: Mapping[str, object]) -> list[Line]:
+    """Tell what is remembered."""
+    facts = document.get("facts")
+    rows = [
+        (str(fact.get("id", "")), str(fact.get("category", "")), str(fact.get("content", "")))
+        for fact in (facts if isinstance(facts, list) else [])
+        if isinstance(fact, dict)
+    ]
+    profile = [*_sections(document.get("userContext")), *_sections(document.get("history"))]
+    nothing = told("nothing is remembered yet") if not (rows or profile) else []
+    return [*told(*profile), *told(*table(rows), kind="memory"), *nothing]
+
+
+def _sections(part: object) -> Iterator[str]:
+    for name, value in part.items() if isinstance(part, dict) else ():
+        text = value.get("summary") if isinstance(value, dict) else value
+        if text:
+            yield f"{name}: {text}"
+
+
+def recall(found: Recall) -> list[Line]:
+    """Tell what memory would tell about some words."""
+    rows = [
+        (
+            f"{item.score:.2f}",
+            item.kind,
+            "told" if item.is_told else "not told",
+            _flat(item.content),
+        )
+        for item in found.items
+    ]
+    return told(*table(rows), kind="memory") or told("memory has nothing about that")
+
+
+def forgotten(done: Forgotten) -> list[Line]:
+    """Tell what was deleted."""
+    return told(
+        f"deleted for good: {count(done.facts, 'fact')}, {count(done.turns, 'turn')}", kind="memory"
+    )
+
+
+def usage(spent: ThreadUsage) -> list[Line]:
+    """Tell what a thread spent, by who called a model."""
+    rows: list[tuple[str, ...]] = [("", "calls", "in", "cached", "out", "cost")]
+    rows += [_spent(name, use) for name, use in spent.callers.items()]
+    rows.append(_spent("in all", spent.total))
+    saved = spent.saved
+    more = [f"compaction has saved {money(saved, spent.total.currency)}"] if saved else []
+    return told(*table(rows), *more)
+
+
+def _spent(name: str, use: Usage) -> tuple[str, ...]:
+    cost = "" if use.cost is None else money(use.cost, use.currency)
+    numbers = (use.calls, use.input_tokens, use.cached_tokens, use.output_tokens)
+    return (name, *(f"{number:,}" for number in numbers), cost)
+
+
+def done(what: str, result: Done) -> list[Line]:
+    """Tell what a hand did to the thread."""
+    return told(f"{what}: {result.tokens:,} of {result.limit:,} tokens now", kind="context")
+
+
+def uploads(sent: Uploads) -> list[Line]:
+    """Tell which files the agent can read."""
+    rows = [(file.path, _size(file.size), file.media_type, file.note) for file in sent.items]
+    return told(*table(rows)) or told("no file was sent to this thread")
+
+
+def artifacts(made: Artifacts) -> list[Line]:
+    """Tell which files the agent made."""
+    rows = [(file.path, _size(file.size), _when(file.modified)) for file in made.files]
+    more = ["… and more"] if made.truncated else []
+    return told(*table(rows), *more) or told("the agent has made no file")
+
+
+def question(action: Action) -> list[Line]:
+    """Tell what the agent wants to do, whole: a person has to judge it."""
+    given = [f"  {name}: {_value(value)}" for name, value in action.arguments.items()]
+    said = action.description.strip()
+    # LangChain's own words repeat the call; only those of whoever set the tool up tell more.
+    about = [f"  {said}"] if said and not said.startswith(_USUAL_WORDS) else []
+    return told(f"The agent asks to call {action.name}", *given, *about, kind="failure")
+
+
+def _value(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text.replace("\n", "\n    ")
+
+
+def _size(count: int) -> str:
+    return f"{count:,} bytes"
+
+
+def _when(moment: datetime) -> str:
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _left(text: str) -> str:
+    return text if len(text) <= _LEFT_CHARS else text[: _LEFT_CHARS - 1] + "…"
+
+
+def _whole(text: str) -> str:
+    cut = f"… and {len(text) - _TEXT_CHARS:,} characters more"
+    return text if len(text) <= _TEXT_CHARS else f"{text[:_TEXT_CHARS]}\n{cut}"

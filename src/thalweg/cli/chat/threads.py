@@ -1,0 +1,24 @@
+"""Which thread a chat is in."""
+
+import secrets
+from datetime import UTC, datetime
+
+from thalweg.client import ThalwegClient
+from thalweg.errors import ConfigError
+
+
+def new_thread() -> str:
+    """Make an id that people can tell apart: when the thread began."""
+    return f"chat-{datetime.now(UTC).astimezone():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def newest_thread(client: ThalwegClient) -> str:
+    """Give the thread that was used last.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    newest = client.list_threads(limit=1).items
+    if not newest:
+        raise ConfigError("--continue", "there is no thread yet", "leave it out to begin one")
+    return newest[0].id

@@ -1,0 +1,197 @@
+"""`thalweg db`: the tables in PostgreSQL: make and change them, look at them, grant them."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from thalweg.cli.printing import AsJson, print_lines, tell
+from thalweg.errors import ConfigError
+
+if TYPE_CHECKING:
+    import psycopg
+
+db = typer.Typer(
+    name="db",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Make the tables in PostgreSQL, see what state they are in, and let a role use them.",
+)
+
+Url = Annotated[
+    str,
+    typer.Option(
+        "--url",
+        envvar="THALWEG_DATABASE_URL",
+        metavar="ADDRESS",
+        help="postgresql://user:password@host:port/database. Default: THALWEG_DATABASE_URL.",
+        show_default=False,
+        show_envvar=False,
+    ),
+]
+_TIMEOUT_S = 10.0
+
+
+@db.command(short_help="Make the tables, or bring them to this version.")
+def upgrade(*, url: Url = "") -> None:
+    """Make the tables, or bring those that are there to this version; twice does no harm.
+
+    Run it as the role that is to own them, before a newer Thalweg serves. It also has LangGraph
+    and DBOS, where they are installed, make theirs: a role that serves makes none.
+    """
+    from thalweg.migrations import HEAD, bring_up_to_date  # noqa: PLC0415 (psycopg is an extra)
+
+    with _connected(url) as (connection, place):
+        del connection
+        bring_up_to_date(lambda: _connect(url, place), place)
+        print_lines([f"Thalweg's tables are at version {HEAD}."])
+        print_lines(_of_langgraph(url))
+        print_lines(_of_dbos(url))
+        print_lines(["Now let the role that serves use them: thalweg db grants ROLE --apply"])
+
+
+def _of_langgraph(url: str) -> Iterator[str]:
+    try:
+        from thalweg.durable.checkpoints import set_up_checkpoints  # noqa: PLC0415 (LangGraph)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in {"langgraph", "psycopg_pool"}:
+            raise
+        return
+    if set_up_checkpoints(url):
+        yield "LangGraph's checkpoint tables are there, each owner's threads behind a wall."
+    else:
+        yield (
+            "LangGraph's checkpoint tables hold threads of another application, without a wall:"
+            " give Thalweg a database of its own."
+        )
+
+
+def _of_dbos(url: str) -> Iterator[str]:
+    from thalweg.durable.engine import SCHEMA, migrate  # noqa: PLC0415 (used here alone)
+
+    try:
+        migrate(url)
+    except ModuleNotFoundError as error:
+        if error.name != "dbos":
+            raise
+        return
+    yield f"DBOS's tables are there, in the schema {SCHEMA}."
+
+
+@db.command(short_help="See what state the tables are in, and what holds a role back.")
+def status(*, url: Url = "", as_json: AsJson = False) -> None:
+    """Tell the version of the tables, and whether this role is kept to one owner's rows.
+
+    Exit code 2 when something is to be mended.
+    """
+    from thalweg.migrations import HEAD, rights, version_of  # noqa: PLC0415 (psycopg is an extra)
+
+    with _connected(url) as (connection, place):
+        version = version_of(connection)
+        role = rights.role(connection)
+        walls = rights.walled(connection)
+    assert role is not None  # noqa: S101 (it is connected)
+    bare = sorted(table for table, has_wall in walls.items() if not has_wall)
+    problems: list[str] = []
+    if version < HEAD:
+        problems.append(f"the tables are at version {version or 'none'}, not {HEAD}: db upgrade")
+    if version > HEAD:
+        problems.append(f"the tables are at version {version}, newer than {HEAD}: update thalweg")
+    if bare:
+        problems.append(f"no wall around the rows of owners: {', '.join(bare)}")
+    if not role.is_held:
+        why = "is a superuser" if role.is_superuser else "has BYPASSRLS"
+        problems.append(
+            f"the role {role.name} {why}: row-level security does not hold it back, and only"
+            " Thalweg's own statements keep owners apart: serve as another (db grants)"
+        )
+    plain = {
+        "place": place,
+        "version": version,
+        "newest": HEAD,
+        "role": role.name,
+        "held": role.is_held,
+        "makes_tables": role.makes_tables,
+        "walled": sorted(walls.keys() - set(bare)),
+        "bare": bare,
+        "problems": problems,
+    }
+    lines = [
+        f"{place}",
+        f"version {version or 'none'}, newest {HEAD}",
+        f"role {role.name}, {'may' if role.makes_tables else 'may not'} make tables",
+        f"{len(walls) - len(bare)} of {len(walls)} tables with rows of owners have a wall",
+        *(f"FAIL {problem}" for problem in problems),
+    ]
+    tell(lines, plain, as_json=as_json)
+    if problems:
+        raise typer.Exit(2)
+
+
+@db.command(short_help="Print, or run, what lets a role serve.")
+def grants(
+    role: Annotated[str, typer.Argument(metavar="ROLE", help="Such as thalweg_app.")],
+    *,
+    url: Url = "",
+    apply: Annotated[bool, typer.Option("--apply", help="Run them; they are printed too.")] = False,
+) -> None:
+    """Print the GRANTs for a role that reads and writes rows, and makes no tables.
+
+    Run it as the owner of the tables, after every `thalweg db upgrade`.
+    """
+    from thalweg.migrations import rights  # noqa: PLC0415 (psycopg is an extra)
+
+    with _connected(url) as (connection, place):
+        statements = [*rights.grants(connection, place, role), *_grants_of_dbos(connection, role)]
+        if apply:
+            with connection.transaction():
+                for statement in statements:
+                    connection.execute(statement.encode())
+    print_lines(f"{statement};" for statement in statements)
+    if not apply:
+        sys.stderr.write("Nothing was changed: pipe it into psql, or give --apply.\n")
+
+
+def _grants_of_dbos(connection: "psycopg.Connection", role: str) -> Iterator[str]:
+    from psycopg import sql  # noqa: PLC0415 (an extra)
+
+    from thalweg.durable.engine import SCHEMA  # noqa: PLC0415 (used here alone)
+
+    there = "SELECT 1 FROM pg_namespace WHERE nspname = %s"
+    if connection.execute(there, (SCHEMA,)).fetchone() is None:
+        return
+    quoted = sql.Identifier(role).as_string(connection)
+    yield f"GRANT USAGE ON SCHEMA {SCHEMA} TO {quoted}"
+    yield f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {SCHEMA} TO {quoted}"
+    yield f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {SCHEMA} TO {quoted}"
+    yield f"GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {SCHEMA} TO {quoted}"
+
+
+@contextmanager
+def _connected(url: str) -> "Iterator[tuple[psycopg.Connection, str]]":
+    if not url:
+        mend = "give --url postgresql://…, or set THALWEG_DATABASE_URL"
+        raise ConfigError("--url", "no database is named", mend)
+    try:
+        import psycopg  # noqa: PLC0415 (an extra)
+
+        from thalweg.archive.postgres_schema import as_storage_error, place_of  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if error.name != "psycopg":
+            raise
+        problem = "psycopg is not installed"
+        raise ConfigError("postgresql://", problem, "pip install 'thalweg[postgres]'") from None
+    place = place_of(url)
+    try:
+        with _connect(url, place) as connection:
+            yield connection, place
+    except psycopg.Error as error:
+        raise as_storage_error(place, error) from None
+
+
+def _connect(url: str, place: str) -> "psycopg.Connection":
+    from thalweg.archive.postgres_schema import connect  # noqa: PLC0415 (psycopg is an extra)
+
+    return connect(url, place, _TIMEOUT_S)

@@ -1,0 +1,147 @@
+"""`thalweg serve`: the gateway, and one screen that says what it is."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from thalweg.cli.numbers import bounded
+from thalweg.errors import ConfigError
+from thalweg.settings.gateway import GatewaySettings, is_loopback
+
+if TYPE_CHECKING:
+    from thalweg.app import App
+    from thalweg.settings import Settings
+
+_MOST_NAMES = 6
+_LAST_PORT = 65_535
+
+
+def serve(
+    *,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; gateway.host when not given.")
+    ] = "",
+    port: Annotated[
+        int | None,
+        typer.Option(help="Port; gateway.port when not given, 0 for a free one.", callback=bounded),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="The config.yaml; the usual places when not given.")
+    ] = None,
+    reload_config: Annotated[
+        bool, typer.Option("--reload-config", help="Read config.yaml again when it changes.")
+    ] = False,
+    log_level: Annotated[
+        str, typer.Option(help="What is logged: debug, info (a line a request), warning, error.")
+    ] = "info",
+) -> None:
+    """Serve the HTTP API: threads, runs as streams of events, memory, files.
+
+    Without keys in config.yaml (gateway.keys, gateway.oidc) it listens to this machine alone.
+    Ctrl-C or SIGTERM ends it; runs under way are gone on with at the next start, or by another
+    gateway on the same PostgreSQL.
+    """
+    if log_level not in _LEVELS:
+        raise ConfigError("--log-level", f"{log_level!r} is none", f"use {', '.join(_LEVELS)}")
+    from thalweg.settings.loading import find, load_settings  # noqa: PLC0415 (reads YAML)
+
+    settings = load_settings(config)
+    at = address(settings.gateway, host, port)
+    try:
+        # Seconds: agents and all that they need come with it.
+        from thalweg.gateway import serving  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        problem = f"it needs {error.name}, which is not installed"
+        mend = "pip install 'thalweg[server]'"
+        raise ConfigError("serve", problem, mend) from None
+    serving.logs(log_level)
+    file = find(config, os.environ)
+
+    with serving.bound(*at) as taken:
+
+        def ready(app: "App") -> None:
+            typer.echo("\n".join(screen(app.settings, serving.address_of(taken), file)))
+
+        asyncio.run(serving.serve(file if file and reload_config else settings, taken, ready))
+
+
+_LEVELS = ("debug", "info", "warning", "error")
+
+
+def address(gateway: GatewaySettings, host: str, port: int | None) -> tuple[str, int]:
+    """Say where to listen.
+
+    Raises:
+        ConfigError: Others would reach it, and nobody would have to say who they are.
+    """
+    host, port = host or gateway.host, gateway.port if port is None else port
+    if not 0 <= port <= _LAST_PORT:
+        raise ConfigError("--port", f"{port} is none", f"give one from 0 to {_LAST_PORT}")
+    if gateway.is_open and not is_loopback(host):
+        problem = f"other machines reach {host}, and nobody has to say who they are"
+        raise ConfigError("--host", problem, "add gateway.keys or gateway.oidc to config.yaml")
+    return host, port
+
+
+def screen(settings: "Settings", url: str, file: str) -> Iterator[str]:
+    """Say what is served, line by line."""
+    yield f"Thalweg {version('thalweg')} serves at {url}"
+    yield ""
+    rows = {
+        "docs": f"{url}/docs",
+        "callers": _callers(settings.gateway),
+        "models": _models(settings),
+        "storage": _storage(settings),
+        "settings": file or "by default; `thalweg config init` writes a config.yaml",
+    }
+    for name, said in rows.items():
+        first, *more = said.splitlines()
+        yield f"  {name:<9} {first}"
+        yield from (f"  {'':<9} {line}" for line in more)
+    yield ""
+    yield "Ctrl-C ends it; runs under way are gone on with at the next start."
+
+
+def _callers(gateway: GatewaySettings) -> str:
+    if gateway.is_open:
+        return "this machine alone, without a key; everything is the owner's `local`"
+    ways = []
+    if gateway.keys:
+        owners = len({each.owner for each in gateway.keys})
+        ways.append(f"{_many(len(gateway.keys), 'key')} of {_many(owners, 'owner')}")
+    if gateway.oidc is not None:
+        ways.append(
+            f"tokens of {gateway.oidc.issuer}; the owner is their `{gateway.oidc.owner_claim}`"
+        )
+    return "\n".join(ways)
+
+
+def _models(settings: "Settings") -> str:
+    default = settings.default_model
+    names = [model.name for model in settings.models if model.name != default]
+    if default is None:
+        return (
+            "none: everything works but answers; name one in config.yaml, such as\n"
+            "agent: {model: ollama:NAME}, local:PATH.gguf or openai:NAME@http://host/v1"
+        )
+    names.insert(0, default)
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
+
+
+def _storage(settings: "Settings") -> str:
+    storage = settings.storage
+    if storage.address is None:
+        return f"SQLite in {Path(storage.home).absolute()}"
+    found = urlsplit(storage.address)
+    return f"PostgreSQL at {found.hostname}{found.path}"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

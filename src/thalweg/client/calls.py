@@ -1,0 +1,67 @@
+"""One request of the API, as a value; and what makes it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
+
+from pydantic import TypeAdapter
+
+if TYPE_CHECKING:  # httpx2 is for who makes a client
+    from thalweg.client.connection import Connection
+
+Answer = TypeVar("Answer")
+
+_SAFE = frozenset({"GET", "HEAD", "PUT"})
+"""A second DELETE would answer that there is nothing to delete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request, as it can be made of any gateway.
+
+    Attributes:
+        body: What is sent as JSON; of an object, what is `None` was not given.
+        files: Name, content and type of each.
+        again: Whether a second one does no harm, though its method does not say so.
+        wait_s: How long the answer may take, where that is longer than usual.
+        takes: Statuses that are an answer though they say that something failed.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, object] = field(default_factory=dict)
+    body: Mapping[str, Any] | None = None
+    files: Sequence[tuple[str, bytes, str]] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    again: bool = False
+    wait_s: float | None = None
+    takes: frozenset[int] = frozenset()
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether it may be made twice."""
+        return self.again or self.method in _SAFE
+
+
+class Caller:
+    """Whatever asks a gateway; each room of the API is one, and a client is all of them."""
+
+    async def _connected(self) -> "Connection":
+        raise NotImplementedError
+
+    async def _ask(self, call: Call, shape: type[Answer] | TypeAdapter[Answer]) -> Answer:
+        return await (await self._connected()).ask(call, shape)
+
+    async def _do(self, call: Call) -> None:
+        await (await self._connected()).fetch(call)
+
+
+def path_of(template: str, *names: object) -> str:
+    """Fill a path; whatever a name is made of stays one step of it.
+
+    Example:
+        >>> path_of("/api/threads/{}/runs", "a/b c")
+        '/api/threads/a%2Fb%20c/runs'
+    """
+    return template.format(*(quote(str(name), safe="") for name in names))

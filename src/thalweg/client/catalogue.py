@@ -1,0 +1,44 @@
+"""What there is to work with, what it cost, and whether the gateway is well."""
+
+from thalweg.api.catalogue import Health, Model, Models, Skill, Skills
+from thalweg.api.usage import OwnerUsage, ThreadUsage
+from thalweg.client.calls import Call, Caller, path_of
+
+_UNAVAILABLE = frozenset({503})
+
+
+class CatalogueCalls(Caller):
+    """What a client asks about models, skills, usage and health."""
+
+    async def health(self) -> Health:
+        """Tell whether the gateway can do its work; one that cannot says why."""
+        return await self._ask(Call("GET", "/healthz", takes=_UNAVAILABLE), Health)
+
+    async def metrics(self) -> str:
+        """Give the gateway's figures, as Prometheus reads them."""
+        return (await (await self._connected()).fetch(Call("GET", "/metrics"))).text
+
+    async def list_models(self) -> Models:
+        """List the models that a run may name, the default first."""
+        return await self._ask(Call("GET", "/api/models"), Models)
+
+    async def get_model(self, name: str) -> Model:
+        """Give what is known of a model."""
+        return await self._ask(Call("GET", path_of("/api/models/{}", name)), Model)
+
+    async def list_skills(self) -> Skills:
+        """List the skills that agents can load."""
+        return await self._ask(Call("GET", "/api/skills"), Skills)
+
+    async def get_skill(self, name: str) -> Skill:
+        """Give a skill, with its text."""
+        return await self._ask(Call("GET", path_of("/api/skills/{}", name)), Skill)
+
+    async def get_usage(self) -> OwnerUsage:
+        """Give what was spent, by thread and by model."""
+        return await self._ask(Call("GET", "/api/usage"), OwnerUsage)
+
+    async def get_thread_usage(self, thread: str) -> ThreadUsage:
+        """Give what a thread spent, and how full its window is."""
+        call = Call("GET", path_of("/api/threads/{}/usage", thread))
+        return await self._ask(call, ThreadUsage)

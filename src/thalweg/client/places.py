@@ -1,0 +1,102 @@
+"""Where a client's gateway is: at addresses, or in this process."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+from thalweg.errors import ConfigError
+
+if TYPE_CHECKING:  # both are for who makes a client
+    from thalweg.client.connection import Connection
+    from thalweg.client.in_process import Application
+    from thalweg.settings import Settings
+
+    At = str | PathLike[str] | Sequence[str] | Settings | Application | None
+    """Addresses, a `config.yaml`, settings, an ASGI application; `None`: the usual settings."""
+
+INSIDE = "http://localhost"
+"""The address of a gateway in this process."""
+OWNER = "local"
+_SCHEMES = ("http://", "https://")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a gateway is, and what it is told.
+
+    Attributes:
+        bases: Addresses of gateways that share their storage; empty: in this process.
+        inside: In this process: settings, the path of a `config.yaml`, or an application.
+        key: Of a gateway that asks for one.
+        owner: In this process: whose threads and memory.
+        timeout_s: How long a gateway may say nothing.
+    """
+
+    bases: tuple[str, ...]
+    inside: "str | Settings | Application | None"
+    key: str | None
+    owner: str
+    timeout_s: float
+
+    async def connect(self) -> "Connection":
+        """Open the way to it; a gateway in this process is started."""
+        # What follows takes most of a second to import.
+        from thalweg.client.connection import Connection  # noqa: PLC0415
+
+        if self.bases:
+            return Connection(self.bases, key=self.key, timeout_s=self.timeout_s)
+        from thalweg.client.in_process import InProcess  # noqa: PLC0415
+
+        inside = InProcess(self._application())
+        connection = Connection([INSIDE], key=self.key, timeout_s=self.timeout_s, transport=inside)
+        try:
+            await inside.start()
+        except BaseException:
+            await connection.aclose()
+            raise
+        return connection
+
+    def _application(self) -> "Application":
+        if callable(self.inside):
+            return self.inside
+        from thalweg.gateway import create_app  # noqa: PLC0415 (FastAPI, dbos, LangChain)
+
+        return create_app(self.inside, owner=self.owner)
+
+
+def place_of(at: "At", *, key: str | None, owner: str | None, timeout_s: float) -> Place:
+    """Read what a client was given.
+
+    Raises:
+        ConfigError: An address that is none, or a key and an owner for the wrong place.
+
+    Example:
+        >>> place_of("http://a/", key="k", owner=None, timeout_s=60.0).bases
+        ('http://a/',)
+        >>> place_of("config.yaml", key=None, owner=None, timeout_s=60.0).inside
+        'config.yaml'
+    """
+    bases, inside = _apart(at)
+    if bases and owner is not None:
+        problem = f"it is given for the gateway at {bases[0]}"
+        raise ConfigError("owner", problem, "there the key says whose threads they are")
+    if not bases and key is not None and not callable(inside):
+        problem = "it is given for a gateway in this process"
+        raise ConfigError("key", problem, "nobody is asked for one here; name an owner")
+    return Place(bases, inside, key, owner or OWNER, timeout_s)
+
+
+def _apart(at: "At") -> "tuple[tuple[str, ...], str | Settings | Application | None]":
+    if isinstance(at, str) and at.startswith(_SCHEMES):
+        return (at,), None
+    if isinstance(at, str | PathLike):
+        return (), fspath(at)
+    if isinstance(at, Sequence):
+        for base in at:
+            if not base.startswith(_SCHEMES):
+                raise ConfigError("address", f"{base!r} is none", "write http://HOST:PORT")
+        if not at:
+            raise ConfigError("address", "the list of them is empty", "name a gateway, or none")
+        return tuple(at), None
+    return (), at

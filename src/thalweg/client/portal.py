@@ -1,0 +1,87 @@
+"""A loop in a thread of its own, and the way into it for programs that have none."""
+
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+from typing import TypeVar
+from weakref import WeakSet
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+Result = TypeVar("Result")
+
+_UNWINDING_S = 5.0
+"""How long a call may take to clean up after a Ctrl-C."""
+
+
+class Portal:
+    """Runs what is awaited on its loop, from any thread; starts with its first call."""
+
+    def __init__(self, last: Callable[[], Awaitable[None]]) -> None:
+        """Prepare it.
+
+        Args:
+            last: What is to be done on the loop before it ends.
+        """
+        self._last = last
+        self._portal: BlockingPortal | None = None
+        self._stack = ExitStack()
+        self._starting = threading.Lock()
+
+    def call(self, make: Callable[[], Awaitable[Result]]) -> Result:
+        """Await something on the loop; a Ctrl-C meanwhile cancels it."""
+        ended = threading.Event()
+
+        async def performed() -> Result:
+            try:
+                return await make()
+            finally:
+                ended.set()
+
+        future = self._started().start_task_soon(performed)
+        try:
+            return future.result()
+        except BaseException:
+            if future.cancel():
+                ended.wait(_UNWINDING_S)
+            raise
+
+    def close(self) -> None:
+        """End the loop, after what is to be done last."""
+        with self._starting:
+            portal, self._portal = self._portal, None
+            if portal is not None:
+                try:
+                    portal.call(self._last)
+                finally:
+                    self._stack.close()
+
+    def _started(self) -> BlockingPortal:
+        with self._starting:
+            if self._portal is None:
+                started = start_blocking_portal(name="thalweg-client")
+                self._portal = self._stack.enter_context(started)
+                _close_at_exit(self)
+            return self._portal
+
+
+_open: "WeakSet[Portal]" = WeakSet()
+_is_watched = False
+
+
+def _close_at_exit(portal: Portal) -> None:
+    """Close what a program forgot to, while threads can still be started to do it."""
+    global _is_watched  # noqa: PLW0603 (once a process)
+    if not _is_watched:
+        _is_watched = True
+        # `atexit` comes too late: executors take nothing any more, and files close in them. What
+        # ends executors is registered when they are imported, and what comes later goes first.
+
+        at_exit = getattr(threading, "_register_atexit", lambda _: None)
+        at_exit(_close_all)
+    _open.add(portal)
+
+
+def _close_all() -> None:
+    for portal in list(_open):
+        portal.close()

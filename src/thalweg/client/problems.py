@@ -1,0 +1,83 @@
+"""A gateway's answer that is none: the same error that the gateway met, or a `ClientError`."""
+
+from collections.abc import Iterator
+
+from pydantic import ValidationError
+
+from thalweg.api.problems import Problem
+from thalweg.errors import ClientError, ThalwegError
+
+UNREACHABLE = "client.unreachable"
+"""`ClientError.problem_code` where no gateway answered."""
+UNREADABLE = "client.unreadable"
+"""`ClientError.problem_code` where one answered in a shape that is not known here."""
+_SHOWN = 200
+
+
+def error_of(problem: Problem) -> ThalwegError:
+    """Make the error that a problem tells of.
+
+    Returns:
+        The same error as the gateway met, where it is one of `thalweg.errors` and says the
+        same sentence; else a `ClientError`.
+
+    Example:
+        >>> error_of(
+        ...     Problem(
+        ...         title="Not found",
+        ...         status=404,
+        ...         code="run.not_found",
+        ...         detail="there is no run 'r1'",
+        ...         arguments=("r1",),
+        ...     )
+        ... )
+        NoSuchRunError('r1')
+        >>> error_of(Problem(title="Gone", status=410, detail="It is gone."))
+        ClientError(410, '', 'It is gone.')
+    """
+    detail = _sentence(problem)
+    kind = _KINDS.get(problem.code)
+    if kind is not None and problem.arguments:
+        try:
+            given = [tuple(each) if isinstance(each, list) else each for each in problem.arguments]
+            error = kind(*given)
+            if str(error) == problem.detail:
+                return error
+        except (TypeError, ValueError, AttributeError):
+            pass  # a gateway of another version: its sentence is still good
+    return ClientError(problem.status, problem.code, detail)
+
+
+def problem_in(status: int, reason: str, body: bytes) -> Problem:
+    """Read the body of a failed answer, whoever wrote it: a gateway, or a proxy before it.
+
+    Example:
+        >>> problem_in(502, "Bad Gateway", b"<html>nginx</html>").detail
+        'the gateway answered 502 Bad Gateway: <html>nginx</html>'
+    """
+    try:
+        return Problem.model_validate_json(body)
+    except ValidationError:
+        said = " ".join(body.decode("utf-8", "replace").split())[:_SHOWN]
+        told = f"the gateway answered {status} {reason}".rstrip()
+        return Problem(title=reason, status=status, detail=f"{told}: {said}" if said else told)
+
+
+def _sentence(problem: Problem) -> str:
+    faults = "; ".join(f"{fault.where}: {fault.problem}" for fault in problem.faults)
+    said = problem.detail or problem.title or f"the gateway answered {problem.status}"
+    return f"{said}: {faults}" if faults and faults not in said else said
+
+
+def _kinds(kind: type[ThalwegError]) -> Iterator[type[ThalwegError]]:
+    for child in kind.__subclasses__():
+        yield child
+        yield from _kinds(child)
+
+
+_KINDS = {
+    kind.code: kind
+    for kind in _kinds(ThalwegError)
+    if kind is not ClientError and "code" in vars(kind)
+}
+"""By code: errors that a gateway may meet."""

@@ -1,0 +1,131 @@
+"""Threads: make, read, compact and rewind them."""
+
+from typing import Literal
+
+from thalweg.api.threads import Context, Done, History, State, Thread, Threads, Turns
+from thalweg.client.calls import Call, Caller, path_of
+
+_THREAD = "/api/threads/{}"
+_LONG_S = 600.0
+"""A model may have to write a summary."""
+
+
+class ThreadCalls(Caller):
+    """What a client does with threads.
+
+    Raises (all that name a thread):
+        NoSuchThreadError: There is none with that id.
+    """
+
+    async def list_threads(
+        self, *, limit: int | None = None, before: str | None = None, words: str | None = None
+    ) -> Threads:
+        """List threads, the newest first.
+
+        Args:
+            limit: How many at most.
+            before: `Threads.before` of the page before this one.
+            words: Of their titles.
+        """
+        query = {"limit": limit, "before": before, "q": words}
+        return await self._ask(Call("GET", "/api/threads", query), Threads)
+
+    async def create_thread(self, thread: str | None = None, *, title: str = "") -> Thread:
+        """Make a thread, with an id of yours or a new one."""
+        body = {"id": thread, "title": title}
+        return await self._ask(Call("POST", "/api/threads", body=body), Thread)
+
+    async def get_thread(self, thread: str) -> Thread:
+        """Give what is known of a thread at a glance."""
+        return await self._ask(Call("GET", path_of(_THREAD, thread)), Thread)
+
+    async def update_thread(self, thread: str, *, title: str) -> Thread:
+        """Give a thread another title."""
+        call = Call("PATCH", path_of(_THREAD, thread), body={"title": title}, again=True)
+        return await self._ask(call, Thread)
+
+    async def delete_thread(self, thread: str, *, memory: Literal["forget"] | None = None) -> None:
+        """Delete a thread; with `memory="forget"` also what was learned from it.
+
+        Raises:
+            BusyError: A run of it has not ended.
+        """
+        await self._do(Call("DELETE", path_of(_THREAD, thread), {"memory": memory}))
+
+    async def get_state(self, thread: str) -> State:
+        """Give where a thread stands: todos, files, and what the agent waits for."""
+        return await self._ask(Call("GET", path_of(_THREAD + "/state", thread)), State)
+
+    async def get_history(
+        self,
+        thread: str,
+        *,
+        limit: int | None = None,
+        before: int | None = None,
+        abandoned: bool | None = None,
+    ) -> History:
+        """Give a stretch of a thread's messages, whole.
+
+        Args:
+            thread: The thread.
+            limit: How many at most.
+            before: `History.before` of the stretch behind this one.
+            abandoned: Whether to give what rewinds left behind.
+        """
+        query = {"limit": limit, "before": before, "abandoned": abandoned}
+        return await self._ask(Call("GET", path_of(_THREAD + "/history", thread), query), History)
+
+    async def list_turns(self, thread: str, *, edits_only: bool | None = None) -> Turns:
+        """List the turns of a thread with what was decided before each, oldest first."""
+        query = {"edits_only": edits_only}
+        return await self._ask(Call("GET", path_of(_THREAD + "/turns", thread), query), Turns)
+
+    async def get_context(self, thread: str, *, turn: int | None = None) -> Context:
+        """Give the exact request of a turn; of the newest where none is named."""
+        call = Call("GET", path_of(_THREAD + "/context", thread), {"turn": turn})
+        return await self._ask(call, Context)
+
+    async def compact_thread(self, thread: str) -> Done:
+        """Fold what can be folded, now."""
+        call = Call("POST", path_of(_THREAD + "/compact", thread), wait_s=_LONG_S)
+        return await self._ask(call, Done)
+
+    async def rewind_thread(self, thread: str, turn: int) -> Done:
+        """Go back to how the thread stood after a turn; what came later is kept aside."""
+        call = Call("POST", path_of(_THREAD + "/rewind", thread), body={"turn": turn})
+        return await self._ask(call, Done)
+
+    async def undo_compaction(self, thread: str, *, turn: int | None = None) -> Done:
+        """Take back the compaction of a turn; the newest where none is named."""
+        call = Call("POST", path_of(_THREAD + "/undo", thread), {"turn": turn})
+        return await self._ask(call, Done)
+
+    async def branch_thread(
+        self, thread: str, branch: str | None = None, *, turn: int | None = None, title: str = ""
+    ) -> Thread:
+        """Make a thread of the beginning of another.
+
+        Args:
+            thread: The thread to begin with.
+            branch: The new thread's id; made up where it is not given.
+            turn: The last turn they have in common; the newest where it is not given.
+            title: The new thread's title.
+        """
+        body = {"id": branch, "turn": turn, "title": title}
+        call = Call("POST", path_of(_THREAD + "/branch", thread), body=body)
+        return await self._ask(call, Thread)
+
+    async def pin(self, thread: str, position: int, quote: str) -> Done:
+        """Keep words of the user verbatim, whatever is compacted."""
+        body = {"position": position, "quote": quote}
+        return await self._ask(Call("POST", path_of(_THREAD + "/pin", thread), body=body), Done)
+
+    async def unpin(self, thread: str, position: int, quote: str) -> Done:
+        """Let go of pinned words."""
+        body = {"position": position, "quote": quote}
+        return await self._ask(Call("POST", path_of(_THREAD + "/unpin", thread), body=body), Done)
+
+    async def export_thread(self, thread: str) -> str:
+        """Give a thread as JSON lines, as `thalweg thread export` does."""
+        call = Call("GET", path_of(_THREAD + "/export", thread), wait_s=_LONG_S)
+        return (await (await self._connected()).fetch(call)).text

@@ -1,0 +1,97 @@
+"""Presence on many machines: every living process holds an advisory lock of PostgreSQL.
+
+The lock belongs to one connection. The server lets go of it when the process dies, and when the
+machine or the network does: it asks a silent connection for a sign of life.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Collection
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+
+from thalweg.errors import StorageError
+
+GRACE_S = 5.0
+"""After its own connection broke a process takes nobody for dead: theirs may have broken too."""
+_TIMEOUT_S = 5
+_MEND = "check that the server runs and lets this user in"
+_ALIVE = (
+    "SET tcp_keepalives_idle = 5",
+    "SET tcp_keepalives_interval = 2",
+    "SET tcp_keepalives_count = 3",
+)
+
+
+class ServerPresence:
+    """Processes that share a database."""
+
+    def __init__(self, url: str, *, grace_s: float = GRACE_S) -> None:
+        self.place = url.rpartition("@")[2].partition("?")[0]
+        self._url = url
+        self._grace_s = grace_s
+        self._name = ""
+        self._connection: psycopg.AsyncConnection[Any] | None = None
+        self._blind_until = 0.0
+
+    async def enter(self) -> str:
+        """See `Presence.enter`."""
+        self._name = f"{secrets.randbits(63):016x}"
+        try:
+            self._connection = await self._connected()
+        except psycopg.Error as error:
+            raise StorageError(self.place, str(error), _MEND) from error
+        return self._name
+
+    async def dead(self, names: Collection[str]) -> Collection[str]:
+        """See `Presence.dead`.
+
+        A process whose connection broke takes its lock again here, under the same name: who took
+        over its work meanwhile has claimed it, and that is what counts.
+        """
+        now = asyncio.get_running_loop().time
+        try:
+            if self._connection is None:
+                self._connection = await self._connected()
+                self._blind_until = now() + self._grace_s
+            async with asyncio.timeout(_TIMEOUT_S):
+                living = await _living(self._connection)
+        except (psycopg.Error, TimeoutError) as error:
+            await self._disconnect()
+            self._blind_until = now() + self._grace_s
+            if isinstance(error, TimeoutError):
+                error = psycopg.OperationalError(f"no answer within {_TIMEOUT_S} s")
+            raise StorageError(self.place, str(error), _MEND) from error
+        if now() < self._blind_until:
+            return []
+        return [name for name in names if name not in living and name != self._name]
+
+    async def leave(self) -> None:
+        """See `Presence.leave`."""
+        await self._disconnect()
+
+    async def _connected(self) -> psycopg.AsyncConnection[Any]:
+        connection = await psycopg.AsyncConnection.connect(
+            self._url, autocommit=True, connect_timeout=_TIMEOUT_S
+        )
+        for setting in _ALIVE:
+            await connection.execute(setting)
+        await connection.execute("SELECT pg_advisory_lock(%s)", (int(self._name, 16),))
+        return connection
+
+    async def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(psycopg.Error):
+                await connection.close()
+
+
+async def _living(connection: psycopg.AsyncConnection[Any]) -> set[str]:
+    found = await connection.execute(
+        "SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks"
+        " WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND database ="
+        " (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
+    return {f"{number:016x}" for (number,) in await found.fetchall()}

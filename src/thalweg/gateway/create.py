@@ -1,0 +1,79 @@
+"""Putting the application together."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from os import PathLike
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+
+from thalweg.app import App, open_app
+from thalweg.gateway.access import Gateway
+from thalweg.gateway.bodies import Bodies
+from thalweg.gateway.catalogue import catalogue
+from thalweg.gateway.document import documents_itself
+from thalweg.gateway.door import Door
+from thalweg.gateway.facts import facts
+from thalweg.gateway.files import files
+from thalweg.gateway.health import health
+from thalweg.gateway.memory import memory
+from thalweg.gateway.metrics import Metrics
+from thalweg.gateway.observing import Observed
+from thalweg.gateway.page import shows_its_page
+from thalweg.gateway.problems import answers_problems
+from thalweg.gateway.rules import Origins, RuleBook
+from thalweg.gateway.runs import runs
+from thalweg.gateway.streams import Streams
+from thalweg.gateway.threads import threads
+from thalweg.settings import Settings
+
+
+def create_app(
+    app: App | Settings | str | PathLike[str] | None = None, *, owner: str | None = None
+) -> FastAPI:
+    """Make the HTTP application over an `App`.
+
+    Args:
+        app: One that is open, and stays so when this ends; or settings, or the path of a
+            `config.yaml` (the usual places where nothing is given), of which one is opened and
+            closed with this application's lifespan.
+        owner: Whose everything is, for an application that only its own process can reach: then
+            nobody is asked who they are. Where it is not given, keys and tokens say it.
+    """
+    is_ours = not isinstance(app, App)
+    inside = open_app(app) if not isinstance(app, App) else app
+    rules = RuleBook(lambda: inside.settings.gateway, owner)
+    metrics = Metrics()
+    inside.watch(metrics.happened)
+    streams = Streams(lambda: inside.settings.gateway.max_streams)
+
+    def is_locked() -> bool:
+        return rules().is_locked
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        if not is_ours:
+            yield
+            return
+        async with inside:
+            yield
+
+    application = FastAPI(
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        middleware=[
+            Middleware(Observed, metrics),
+            Middleware(Origins, rules),
+            Middleware(Door, rules),
+            Middleware(Bodies, lambda: rules().limits),
+        ],
+    )
+    application.state.gateway = Gateway(inside, streams, metrics, is_locked)
+    answers_problems(application)
+    for router in (runs, threads, files, memory, facts, catalogue, health):
+        application.include_router(router)
+    documents_itself(application, is_locked)
+    shows_its_page(application)
+    return application

@@ -1,0 +1,117 @@
+"""What the settings say of the gateway, ready to use, and made anew when they change."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
+
+from thalweg.gateway.bodies import BodyLimits
+from thalweg.gateway.door import KeyLock, Keys, Lock, LoopbackLock, OpenLock
+from thalweg.gateway.tokens import Provider, ProviderTokens
+from thalweg.settings import GatewaySettings
+
+_FILES_AT_ONCE = 4
+_FORM_BYTES = 1 << 20
+"""What a form has beside its files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Who may come in, and with how much."""
+
+    settings: GatewaySettings
+    lock: Lock
+    metrics: Lock | None
+    """Who may read `/metrics`; `None` for everybody."""
+    limits: BodyLimits
+    origins: frozenset[str]
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether callers say who they are."""
+        return isinstance(self.lock, KeyLock)
+
+
+class RuleBook:
+    """Gives the rules of the settings as they are now."""
+
+    def __init__(self, settings: Callable[[], GatewaySettings], owner: str | None = None) -> None:
+        """Prepare it.
+
+        Args:
+            settings: Gives them as they are now.
+            owner: Whose everything is, where whoever calls is known already.
+        """
+        self._settings = settings
+        self._owner = owner
+        self._rules: Rules | None = None
+
+    def __call__(self) -> Rules:
+        """Give the rules; the same object until the settings change."""
+        now = self._settings()
+        if self._rules is None or (self._rules.settings is not now and self._rules.settings != now):
+            self._rules = rules_of(now, self._owner)
+        return self._rules
+
+
+def rules_of(settings: GatewaySettings, owner: str | None = None) -> Rules:
+    """Read the rules in the settings."""
+    origins = frozenset(settings.cors_origins)
+    lock: Lock
+    if owner is not None:
+        lock = OpenLock(owner)
+    elif settings.is_open:
+        lock = LoopbackLock(origins)
+    else:
+        keys = Keys((each.key.get_secret_value(), each.owner) for each in settings.keys)
+        lock = KeyLock(keys, _tokens_of(settings))
+    metrics = {"key": lock, "local": LoopbackLock(), "anyone": None}[settings.metrics]
+    limits = BodyLimits(form_bytes=_FILES_AT_ONCE * settings.max_upload_bytes + _FORM_BYTES)
+    return Rules(settings, lock, metrics, limits, origins)
+
+
+def _tokens_of(settings: GatewaySettings) -> ProviderTokens | None:
+    if (oidc := settings.oidc) is None:
+        return None
+    provider = Provider(
+        issuer=oidc.issuer,
+        audience=oidc.audience,
+        owner_claim=oidc.owner_claim,
+        jwks_url=oidc.jwks_url,
+    )
+    return ProviderTokens(provider)
+
+
+class Origins(CORSMiddleware):
+    """CORS by the rules as they are now. No cookies: a page has to bring a key."""
+
+    def __init__(self, application: ASGIApp, rules: Callable[[], Rules]) -> None:
+        super().__init__(
+            application,
+            allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
+            allow_headers=(
+                "Authorization",
+                "X-API-Key",
+                "Content-Type",
+                "Last-Event-ID",
+                "Range",
+                "If-Range",
+                "If-None-Match",
+            ),
+            expose_headers=(
+                "Location",
+                "Content-Location",
+                "Content-Range",
+                "Content-Disposition",
+                "ETag",
+                "Retry-After",
+                "WWW-Authenticate",
+            ),
+        )
+        self._rules = rules
+
+    def is_allowed_origin(self, origin: str) -> bool:
+        """See `CORSMiddleware.is_allowed_origin`."""
+        origins = self._rules().origins
+        return origin in origins or "*" in origins

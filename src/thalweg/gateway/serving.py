@@ -1,0 +1,160 @@
+"""The application on a socket: bound in words, and ended so that nothing is lost.
+
+When it is told to end (SIGTERM, Ctrl-C) it takes nothing new, ends every stream so that clients
+connect to another gateway, lets requests under way finish, and closes the application, which
+leaves its runs to whoever lives.
+"""
+
+import logging
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from os import PathLike
+
+import uvicorn
+from fastapi import FastAPI
+
+from thalweg.app import App, open_app
+from thalweg.errors import ConfigError
+from thalweg.gateway.access import Gateway
+from thalweg.gateway.create import create_app
+from thalweg.settings import Settings
+
+GRACE_S = 20
+"""How long requests under way may take to finish."""
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+_BACKLOG = 2_048
+_KEPT_ALIVE_S = 30
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Take an address.
+
+    Args:
+        host: A name or an address.
+        port: 0 takes a free one.
+
+    Raises:
+        ConfigError: It cannot be taken.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        mend = "give an address of this machine: 127.0.0.1, or 0.0.0.0 for all"
+        problem = f"{host!r} is no address ({error.strerror})"
+        raise ConfigError("--host", problem, mend) from None
+    family, kind, protocol, _, address = found[0]
+    # The protocol is named: asyncio sends small answers at once (TCP_NODELAY) on these alone.
+    taken = socket.socket(family, kind, protocol or socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(address)
+        taken.listen(_BACKLOG)
+    except PermissionError:
+        taken.close()
+        mend = "choose one above 1023: --port 8001"
+        raise ConfigError("--port", f"port {port} is for the system alone", mend) from None
+    except OSError as error:
+        taken.close()
+        problem = f"{host}:{port} cannot be taken ({(error.strerror or '').lower()})"
+        mend = f"end what listens there, or choose another: --port {port + 1}"
+        raise ConfigError("--port", problem, mend) from None
+    taken.setblocking(False)  # noqa: FBT003 (its own way)
+    return taken
+
+
+def address_of(taken: socket.socket, scheme: str = "http") -> str:
+    """Say where a socket is reached, as one types it into a browser.
+
+    Example:
+        >>> with bound("127.0.0.1", 0) as taken:
+        ...     address_of(taken) == f"http://127.0.0.1:{taken.getsockname()[1]}"
+        True
+    """
+    host, port = taken.getsockname()[:2]
+    if host in {"0.0.0.0", "::"}:  # noqa: S104 (it is compared, and not bound)
+        host = socket.gethostname()
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+async def serve(
+    settings: Settings | str | PathLike[str] | None,
+    taken: socket.socket,
+    ready: Callable[[App], None],
+) -> None:
+    """Open an application, serve it until a signal comes, and close it.
+
+    Args:
+        settings: As for `open_app`.
+        taken: Where.
+        ready: Called once requests are taken.
+
+    Raises:
+        ThalwegError: The application cannot be opened.
+    """
+    async with open_app(settings) as app:
+        await Server(create_app(app), lambda: ready(app)).serve([taken])
+
+
+class Server(uvicorn.Server):
+    """A server that ends its streams before it waits for what is under way."""
+
+    def __init__(self, application: FastAPI, ready: Callable[[], None] = lambda: None) -> None:
+        """Prepare it.
+
+        Args:
+            application: Made by `create_app`.
+            ready: Called once requests are taken.
+        """
+        super().__init__(
+            uvicorn.Config(
+                application,
+                access_log=False,  # the application has a line of its own, without queries
+                lifespan="off",
+                log_config=None,
+                server_header=False,
+                timeout_graceful_shutdown=GRACE_S,
+                timeout_keep_alive=_KEPT_ALIVE_S,
+                ws="none",
+            )
+        )
+        self._gateway: Gateway = application.state.gateway
+        self._ready = ready
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """See `uvicorn.Server.capture_signals`; a signal is not raised again when all is over."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {each: signal.signal(each, self.handle_exit) for each in _ENDING}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """See `uvicorn.Server.startup`."""
+        await super().startup(sockets)
+        if self.started and not self.should_exit:
+            self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """See `uvicorn.Server.shutdown`."""
+        self._gateway.streams.closing.set()
+        await super().shutdown(sockets)
+
+
+def logs(level: str = "info") -> None:
+    """Let the gateway's lines go to stderr, and of others' what is worth a look."""
+    logging.basicConfig(format="%(asctime)s %(levelname)-7s %(message)s", level=logging.WARNING)
+    logging.getLogger("thalweg").setLevel(level.upper())
+    # A bug is logged once, by the gateway, under the number that the answer names.
+    logging.getLogger("uvicorn.error").addFilter(
+        lambda record: not str(record.msg).startswith("Exception in ASGI application")
+    )

@@ -1,0 +1,109 @@
+"""What a role may do in a database: what keeps it to one owner's rows, and what it needs.
+
+The role that serves neither owns tables nor may it make any; it reads and writes rows, an owner's
+at a time. What is granted is read off the tables that are there.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import psycopg
+from psycopg import sql
+
+from thalweg.errors import ConfigError
+
+_WALLED = """
+SELECT relname, relrowsecurity AND relforcerowsecurity AND EXISTS (
+    SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid AND polname <> 'across'
+)
+FROM pg_class
+WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid)
+    AND relnamespace = CAST(current_schema() AS regnamespace)
+ORDER BY relname
+"""
+_OURS = ("archive_", "memory_", "run", "app_", "thread_file", "checkpoint", "thalweg_")
+"""How the names of tables begin that are looked at."""
+OPEN = {
+    "archive_meta": "SELECT, INSERT",
+    "memory_meta": "SELECT, INSERT",
+    "checkpoint_migrations": "SELECT",
+    "thalweg_version": "SELECT",
+}
+"""Tables that hold nothing of an owner, and what a role that serves does with them."""
+_ACROSS = """
+SELECT CAST(CAST(oid AS regprocedure) AS text) FROM pg_proc
+WHERE pronamespace = CAST(current_schema() AS regnamespace) AND prosecdef
+    AND (proname LIKE 'archive\\_%' OR proname LIKE 'memory\\_%' OR proname LIKE 'run\\_%')
+ORDER BY 1
+"""
+"""The functions that look across owners."""
+_ROLE = """
+SELECT rolname, rolsuper, rolbypassrls,
+    has_schema_privilege(rolname, current_schema(), 'CREATE')
+FROM pg_roles WHERE rolname = COALESCE(%s, current_user)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A role of the server."""
+
+    name: str
+    is_superuser: bool
+    bypasses: bool
+    """Whether row-level security does not hold it back, for it was given that right."""
+    makes_tables: bool
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it sees one owner's rows at a time, whatever it asks for."""
+        return not (self.is_superuser or self.bypasses)
+
+
+def role(connection: psycopg.Connection, name: str | None = None) -> Role | None:
+    """Tell what a role may do; without a name, the one that is connected."""
+    row = connection.execute(_ROLE, (name,)).fetchone()
+    return None if row is None else Role(*row)
+
+
+def walled(connection: psycopg.Connection) -> dict[str, bool]:
+    """List the tables that hold rows of owners, and whether each has its wall."""
+    rows = connection.execute(_WALLED).fetchall()
+    return {
+        table: has_wall for table, has_wall in rows if table.startswith(_OURS) and table not in OPEN
+    }
+
+
+def grants(connection: psycopg.Connection, place: str, name: str) -> Iterator[str]:
+    """Write what gives a role the rights to serve, one statement each.
+
+    Raises:
+        ConfigError: There is no such role, or nothing holds it to one owner's rows.
+    """
+    asked = role(connection, name)
+    quoted = sql.Identifier(name).as_string(connection)
+    if asked is None:
+        mend = f"CREATE ROLE {quoted} LOGIN PASSWORD '…' NOSUPERUSER NOBYPASSRLS"
+        raise ConfigError(place, f"there is no role {name}", mend)
+    if not asked.is_held:
+        problem = f"the role {name} bypasses row-level security: it sees all owners' rows"
+        mend = f"ALTER ROLE {quoted} NOSUPERUSER NOBYPASSRLS, or take another role"
+        raise ConfigError(place, problem, mend)
+    there = {table for table, _ in connection.execute(_WALLED).fetchall()}
+    owned = sorted(walled(connection))
+    (schema,) = connection.execute("SELECT quote_ident(current_schema())").fetchone() or ("",)
+    yield f"GRANT USAGE ON SCHEMA {schema} TO {quoted}"
+    if owned:
+        yield f"GRANT SELECT, INSERT, UPDATE, DELETE ON {', '.join(owned)} TO {quoted}"
+    for table in sorted(there & OPEN.keys()):
+        yield f"GRANT {OPEN[table]} ON {table} TO {quoted}"
+    if across := [function for (function,) in connection.execute(_ACROSS).fetchall()]:
+        yield f"GRANT EXECUTE ON FUNCTION {', '.join(across)} TO {quoted}"
+    content = [table for table in owned if table.startswith("memory_")]
+    if content and connection.info.server_version >= _MAINTAINED:
+        # What is forgotten is to be in no file: the tables are vacuumed.
+        yield f"GRANT MAINTAIN ON {', '.join(content)} TO {quoted}"
+
+
+_MAINTAINED = 170_000
+"""The first server on which who does not own a table may be let vacuum it."""

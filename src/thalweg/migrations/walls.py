@@ -1,0 +1,46 @@
+"""Walls around the rows of an owner: what a version says to give a table one.
+
+Whoever reads or writes has told the server whose rows are meant, for the length of one
+transaction, and sees no others, whatever the statement: the setting `thalweg.owner`, and within
+an owner's rows `thalweg.thread` (archive) or `thalweg.scope` (memory). The functions of the same
+names give what the settings say; those of a thread and a scope only where it is the owner's.
+Superusers, and roles that may bypass it, row-level security does not hold back.
+
+What has to look across owners goes through functions that run as the owner of the tables, and
+nowhere else: only for that role, and only while such a function has set `thalweg.across`, do
+the rows of all owners stand open.
+"""
+
+OF_OWNER = "owner = thalweg_owner()"
+OF_THREAD = "thread = (SELECT thalweg_thread())"
+OF_SCOPE = "scope = (SELECT thalweg_scope())"
+OF_OWNERS = (
+    "owner = ANY (string_to_array((SELECT current_setting('thalweg.owner', true)), chr(31)))"
+)
+"""Of runs: one transaction writes events of many owners, and names them all, as text."""
+OF_FILES = "owner = (SELECT current_setting('thalweg.files', true))"
+"""Of files: whose they are is a tag made of the owner's name."""
+
+
+def wall(table: str, condition: str) -> str:
+    """Let only those rows of a table be seen and written of which a condition holds.
+
+    Example:
+        >>> print(wall("notes", OF_OWNER).strip())
+        ALTER TABLE notes ENABLE ROW LEVEL SECURITY;
+        ALTER TABLE notes FORCE ROW LEVEL SECURITY;
+        CREATE POLICY of_owner ON notes USING (owner = thalweg_owner());
+    """
+    return f"""
+ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {table} FORCE ROW LEVEL SECURITY;
+CREATE POLICY of_owner ON {table} USING ({condition});
+"""
+
+
+def door(table: str) -> str:
+    """Let the functions that look across owners into a table."""
+    return f"""
+CREATE POLICY across ON {table} TO CURRENT_USER
+    USING (current_setting('thalweg.across', true) = 'yes');
+"""

@@ -1,0 +1,15 @@
+"""Short names of runs, for notices between processes."""
+
+from hashlib import blake2b
+
+from thalweg.runs.base import RunKey
+
+
+def mark(key: RunKey) -> str:
+    """Give the short name that a notice gives a run; two runs may share one.
+
+    Example:
+        >>> len(mark(RunKey("ann", "thread", "run")))
+        12
+    """
+    return blake2b(f"{key.owner}\0{key.run}".encode(errors="replace"), digest_size=6).hexdigest()

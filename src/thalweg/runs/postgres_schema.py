@@ -1,0 +1,54 @@
+"""What is asked of the tables of runs on a PostgreSQL server; `thalweg.migrations` makes them.
+
+Row-level security tells rows apart by the setting `thalweg.owner`. A group commit writes for many
+owners in one transaction: it names them all, separated by `BETWEEN`, and the wall reads that.
+"""
+
+from collections.abc import Iterable
+
+BETWEEN = "\x1f"
+"""Separates owners in `thalweg.owner`; no owner's name has it."""
+CHANNEL = "thalweg_runs"
+"""Where changes are told: `ORIGIN MARK MARK …`."""
+COLUMNS = (
+    "owner, thread, run, status, request, created, started, ended, error,"
+    " attempt, handed, last_seq, cancel_asked, work"
+)
+"""What a run is read from, in this order."""
+WRITE = """
+    WITH given AS (
+        SELECT * FROM unnest(
+            %(owners)s::text[], %(runs)s::text[], %(attempts)s::int[], %(after)s::bigint[],
+            %(last)s::bigint[], %(statuses)s::text[], %(errors)s::text[]
+        ) WITH ORDINALITY AS given (owner, run, attempt, after, last, status, error, number)
+    ), good AS (
+        UPDATE runs SET
+            last_seq = given.last,
+            status = coalesce(given.status, runs.status),
+            ended = CASE WHEN given.status IS NULL THEN NULL ELSE now() END,
+            error = given.error
+        FROM given
+        WHERE runs.owner = given.owner AND runs.run = given.run
+            AND runs.attempt = given.attempt AND runs.last_seq = given.after
+            AND runs.status = 'running'
+        RETURNING given.number, runs.owner, runs.thread, runs.run
+    ), added AS (
+        INSERT INTO run_events (owner, thread, run, seq, type, data)
+        SELECT owner, thread, run, seq, type, data FROM unnest(
+            %(numbers)s::bigint[], %(seqs)s::bigint[], %(types)s::text[], %(data)s::text[]
+        ) AS event (number, seq, type, data)
+        JOIN good USING (number)
+    )
+    SELECT number FROM good
+"""
+"""Writes for every claim that is good, and tells which are."""
+
+
+def named(owners: Iterable[str]) -> str:
+    r"""Give the value of `thalweg.owner` for a transaction on rows of some owners.
+
+    Example:
+        >>> named(["ann", "bob", "ann"])
+        'ann\x1fbob'
+    """
+    return BETWEEN.join(sorted(set(owners)))

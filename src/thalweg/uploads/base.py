@@ -1,0 +1,96 @@
+"""What keeps the files of one thread: a backend for its agent, and what a gateway needs beside.
+
+Agent and gateway see the same files by the same paths. What a backend does not have, a gateway
+needs: parts of a file without the rest, a file put where none is, and a note about a file that
+is void when the file changes.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from thalweg.backends.protocol import BackendProtocol
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A file as it is kept.
+
+    Attributes:
+        path: Absolute, as `validate_path` gives it.
+        size: Bytes.
+        modified: When its content was written.
+        version: Another whenever the content is another.
+    """
+
+    path: str
+    size: int
+    modified: datetime
+    version: str
+
+
+class ThreadBackend(BackendProtocol):
+    """Files of one thread of one owner. Nothing leads from them to those of another.
+
+    Raises (all methods named here):
+        PathError: No file can be at that path, or it leads elsewhere.
+        StorageError: The medium failed.
+    """
+
+    @abstractmethod
+    def stat(self, path: str) -> Kept | None:
+        """Look at a file; `None` where there is none that could be read."""
+
+    @abstractmethod
+    def read_range(self, path: str, start: int, stop: int) -> bytes | None:
+        """Read some bytes of a file, and not the rest of it.
+
+        Args:
+            path: Of the file.
+            start: The first byte, from 0.
+            stop: The byte after the last one; past the end there is nothing.
+
+        Returns:
+            `None` where there is no such file.
+        """
+
+    @abstractmethod
+    def files(self, most: int) -> list[Kept]:
+        """List files in all folders, by their paths.
+
+        Args:
+            most: How many at most; which are left out is not said.
+        """
+
+    @abstractmethod
+    def create(self, path: str, content: bytes) -> bool:
+        """Write a file where none is; false where there is one, which stays as it is."""
+
+    @abstractmethod
+    def annotate(self, path: str, note: str) -> None:
+        """Keep a note about a file as it is now; an agent does not see it."""
+
+    @abstractmethod
+    def notes(self, folder: str) -> dict[str, str]:
+        """Read the notes about files directly in a folder that have not changed since, by path."""
+
+
+class Places(Protocol):
+    """Where the files of all threads are; one for a process."""
+
+    def backend(self, owner: str, thread: str) -> ThreadBackend:
+        """Give the files of one thread; costs nothing, and makes nothing."""
+        ...
+
+    def forget(self, owner: str, thread: str) -> None:
+        """Delete all files of a thread, and all that is known of them.
+
+        Raises:
+            StorageError: The medium failed.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of connections."""
+        ...

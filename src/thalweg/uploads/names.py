@@ -1,0 +1,128 @@
+"""Names of files that people send: safe on every disk, and still theirs to read."""
+
+import re
+import unicodedata
+from collections.abc import Collection
+from typing import Final
+
+from thalweg.errors import UploadRefusedError
+
+MAX_NAME_BYTES: Final = 200
+"""Bytes of a name; leaves room for what is put behind it where a file system takes 255."""
+
+_LONGEST_ENDING = 16
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])", re.IGNORECASE)
+_NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]')
+_JOINERS = frozenset("\u200c\u200d")
+"""Invisible, and part of correct spelling in Persian, Hindi and emoji."""
+_MEND = "give the file a plain name, such as report.pdf"
+
+
+def safe_name(name: str) -> str:
+    """Bring a name to the form in which it is kept, or refuse it.
+
+    The result is NFC, is its own result, and is one name on every file system: signs that
+    Windows or a shell take to mean something stand as `_`.
+
+    Raises:
+        UploadRefusedError: There is a path in it, or something invisible, it is reserved, or
+            nothing is left of it.
+
+    Example:
+        >>> safe_name("Q3: Zahlen?.pdf"), safe_name("-rf.txt")
+        ('Q3_ Zahlen_.pdf', '_-rf.txt')
+        >>> safe_name("../../etc/passwd")
+        Traceback (most recent call last):
+        thalweg.errors.UploadRefusedError: ../../etc/passwd: ... give the file a plain name, ...
+    """
+    _refuse_what_deceives(name)
+    readable = "".join(_plain(sign) for sign in unicodedata.normalize("NFC", name))
+    readable = unicodedata.normalize("NFC", _NOT_ON_WINDOWS.sub("_", readable))
+    readable = _shortened(readable.strip(" ").rstrip(". "))
+    if not readable.strip("._ \u200c\u200d"):
+        raise UploadRefusedError(_shown(name), "nothing is left of its name", _MEND)
+    if _RESERVED.fullmatch(readable.split(".")[0].rstrip(" ")):
+        raise UploadRefusedError(_shown(name), "its name is one that Windows reserves", _MEND)
+    return f"_{readable}" if readable[0] in "-.~" else readable
+
+
+def _refuse_what_deceives(name: str) -> None:
+    if not name:
+        shown = "(no name)"
+        raise UploadRefusedError(shown, "it has none", _MEND)
+    if "/" in name or "\\" in name:
+        raise UploadRefusedError(_shown(name), "there is a path in its name", _MEND)
+    for sign in name:
+        kind = unicodedata.category(sign)
+        if kind in {"Cc", "Cf", "Cs", "Zl", "Zp"} and sign not in _JOINERS:
+            problem = f"there is an invisible character in its name (U+{ord(sign):04X})"
+            raise UploadRefusedError(_shown(name), problem, _MEND)
+
+
+def _plain(sign: str) -> str:
+    """Take signs that some program reads as part of a path, and every kind of blank."""
+    alike = unicodedata.normalize("NFKC", sign)
+    if alike != sign and not {"/", "\\", ":"}.isdisjoint(alike):
+        return "_"
+    if sign in "\u2044\u2215\u29f8\u29f9\u2216":  # slashes to look at
+        return "_"
+    if alike != sign and alike.strip(".") == "":
+        return "_" if alike else ""
+    return " " if unicodedata.category(sign) == "Zs" else sign
+
+
+def _shown(name: str) -> str:
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in name)[
+        :100
+    ]
+
+
+def _shortened(name: str) -> str:
+    if len(name.encode()) <= MAX_NAME_BYTES:
+        return name
+    stem, ending = split_ending(name)
+    room = MAX_NAME_BYTES - len(ending.encode())
+    return stem.encode()[:room].decode(errors="ignore").rstrip(". ") + ending
+
+
+def split_ending(name: str) -> tuple[str, str]:
+    """Part a name before its ending, if it has one.
+
+    Example:
+        >>> split_ending("notes.v2.md"), split_ending(".env"), split_ending("Makefile")
+        (('notes.v2', '.md'), ('.env', ''), ('Makefile', ''))
+    """
+    stem, dot, ending = name.rpartition(".")
+    if not stem or not ending or len(ending.encode()) > _LONGEST_ENDING or " " in ending:
+        return name, ""
+    return stem, dot + ending
+
+
+def unlike(name: str, taken: Collection[str]) -> str:
+    """Number a name until it is none of those taken, small letters or large.
+
+    Args:
+        name: As `safe_name` gives it.
+        taken: As they are kept; compare `folded`.
+
+    Example:
+        >>> unlike("a.txt", {"a.txt", "a (2).txt"}), unlike("b", {"a"})
+        ('a (3).txt', 'b')
+    """
+    known = {folded(one) for one in taken}
+    if folded(name) not in known:
+        return name
+    stem, ending = split_ending(name)
+    number = 2
+    while True:
+        mark = f" ({number}){ending}"
+        room = MAX_NAME_BYTES - len(mark.encode())
+        tried = stem.encode()[:room].decode(errors="ignore") + mark
+        if folded(tried) not in known:
+            return tried
+        number += 1
+
+
+def folded(name: str) -> str:
+    """Give what two names share that one file system or another takes for the same."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

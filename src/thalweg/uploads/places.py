@@ -1,0 +1,47 @@
+"""Opening the place where the files of threads are."""
+
+from os import PathLike
+from pathlib import Path
+
+from thalweg.errors import ConfigError
+from thalweg.uploads.base import Places
+from thalweg.uploads.disk import DiskPlaces
+
+
+def open_places(
+    *, url: str | None, home: str | PathLike[str], files: str | PathLike[str] = "database"
+) -> Places:
+    """Open the files of all threads, as `storage:` says where they are.
+
+    Args:
+        url: `storage.url`: a PostgreSQL database, or `None` for files in `home`.
+        home: `storage.home`.
+        files: `storage.files`: `database`, or a folder that all machines have mounted.
+
+    Returns:
+        With `database` and a URL, files in that database, seen by all machines; otherwise
+        files in a folder.
+
+    Raises:
+        ConfigError: The extra `postgres` is not installed, or the address cannot be read.
+        StorageError: The server cannot be reached.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as home:
+        ...     backend = open_places(url=None, home=home).backend("ada", "t1")
+        ...     backend.write("/notes.md", "hello").error is None
+        True
+    """
+    if files != "database":
+        return DiskPlaces(files)
+    if url is None:
+        return DiskPlaces(Path(home) / "files")
+    try:
+        from thalweg.uploads.postgres import PostgresPlaces  # noqa: PLC0415 (an extra)
+    except ModuleNotFoundError as error:
+        if error.name != "psycopg":
+            raise
+        problem = "psycopg is not installed"
+        raise ConfigError("storage.url", problem, "pip install 'thalweg[postgres]'") from None
+    return PostgresPlaces(url)

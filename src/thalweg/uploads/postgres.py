@@ -1,0 +1,439 @@
+"""Files of threads in a PostgreSQL database, for any number of processes on any machines.
+
+Content is kept in rows of `CHUNK_BYTES`, so that a part of a film costs no more than that part,
+and folders are listed without a byte of content.
+"""
+
+import hashlib
+import time
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import psycopg
+
+from thalweg.archive.postgres_connections import Connections
+from thalweg.archive.postgres_schema import connect
+from thalweg.backends.files import read_file_type
+from thalweg.backends.globs import compile_grep_include_glob
+from thalweg.backends.matches import capped, folder_info, matching_lines
+from thalweg.backends.paths import files_under, normalize_path, relative_to, validate_path
+from thalweg.backends.protocol import (
+    DEFAULT_GREP_TIMEOUT,
+    FILE_NOT_FOUND,
+    INVALID_PATH,
+    DeleteResult,
+    EditResult,
+    FileData,
+    FileDownloadResponse,
+    FileInfo,
+    FileUploadResponse,
+    GlobResult,
+    GrepMatch,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    WriteResult,
+)
+from thalweg.backends.text import check_empty_content, edit_text, slice_read_response
+from thalweg.errors import InvalidGlobPatternError, PathError, StorageError
+from thalweg.migrations import bring_up_to_date
+from thalweg.uploads.base import Kept, ThreadBackend
+from thalweg.uploads.disk import tag
+
+CHUNK_BYTES: Final = 256 * 1_024
+"""Bytes of a row of content: what is read for a range is at most two of them more."""
+_TIMEOUT_S: Final = 10.0
+_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL jit = off"
+_WRITE: Final = (
+    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = 10000;"
+    # A machine that vanishes in the middle lets go of its files.
+    " SET LOCAL idle_in_transaction_session_timeout = '5min'"
+)
+_MOST_SEARCHED: Final = 10 << 20
+"""Bytes of a file above which `grep` passes it over, as on a disk."""
+_CHANGE: Final = (
+    " ON CONFLICT (owner, thread, hash) DO UPDATE SET size = excluded.size, note = NULL,"
+    " version = thread_file.version + 1, modified_at = clock_timestamp()"
+)
+
+
+class PostgresPlaces:
+    """The tables `thread_file…` of a PostgreSQL database. See `Places`.
+
+    Raises:
+        StorageError: The server cannot be reached.
+        ConfigError: The address cannot be read.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._connections = Connections(url, _TIMEOUT_S, _closed)
+        place = self._connections.place
+        bring_up_to_date(lambda: connect(url, place, _TIMEOUT_S), place)
+
+    def backend(self, owner: str, thread: str) -> "PostgresFiles":
+        """See `Places.backend`."""
+        return PostgresFiles(self._connections, tag(owner), tag(thread))
+
+    def forget(self, owner: str, thread: str) -> None:
+        """See `Places.forget`."""
+        with self._connections.transaction(_WRITE + _of(tag(owner))) as connection:
+            gone = "DELETE FROM thread_file WHERE owner = %s AND thread = %s"
+            connection.execute(gone, (tag(owner), tag(thread)))
+
+    def close(self) -> None:
+        """See `Places.close`."""
+        self._connections.close()
+
+
+def _of(owner: str) -> str:
+    """Write the statement that makes a transaction an owner's: it sees no files of others."""
+    return f"; SET LOCAL thalweg.files = '{owner}'"  # a tag: small letters, digits and -
+
+
+def _closed(place: str) -> StorageError:
+    return StorageError(place, "the files are closed", "open them again")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A file, without its content."""
+
+    id: int
+    path: str
+    size: int
+    version: int
+    modified: datetime
+
+    @property
+    def kept(self) -> Kept:
+        return Kept(self.path, self.size, self.modified, f"{self.id:x}-{self.version:x}")
+
+    @property
+    def info(self) -> FileInfo:
+        modified = self.modified.isoformat()
+        return FileInfo(path=self.path, is_dir=False, size=self.size, modified_at=modified)
+
+
+class _Files:
+    """A transaction on the files of one thread. Every statement of theirs is here."""
+
+    def __init__(self, connection: psycopg.Connection, owner: str, thread: str) -> None:
+        self._connection = connection
+        self._whose = (owner, thread)
+
+    def find(self, path: str, *, change: bool = False) -> _Row | None:
+        lock = " FOR UPDATE" if change else ""
+        asked = f"{_SELECT} AND hash = %s{lock}"
+        row = self._connection.execute(asked.encode(), (*self._whose, _hash(path))).fetchone()
+        return None if row is None else _Row(*row)
+
+    def all(self, folder: str = "/", most: int | None = None) -> list[_Row]:
+        """List files under a folder, which ends in `/`, by their paths."""
+        asked = f"{_SELECT} AND starts_with(path, %s) ORDER BY path LIMIT %s"
+        rows = self._connection.execute(asked.encode(), (*self._whose, folder, most))
+        return [_Row(*row) for row in rows.fetchall()]
+
+    def content(self, file: _Row) -> bytes:
+        return self.part(file, 0, file.size)
+
+    def part(self, file: _Row, start: int, stop: int) -> bytes:
+        start, stop = max(0, start), min(stop, file.size)
+        if stop <= start:
+            return b""
+        first = start // CHUNK_BYTES
+        asked = (
+            "SELECT data FROM thread_file_chunk WHERE file = %s AND number BETWEEN %s AND %s"
+            " ORDER BY number"
+        )
+        bounds = (file.id, first, (stop - 1) // CHUNK_BYTES)
+        rows = self._connection.execute(asked, bounds, binary=True).fetchall()
+        whole = b"".join(row[0] for row in rows)
+        return whole[start - first * CHUNK_BYTES : stop - first * CHUNK_BYTES]
+
+    def put(self, path: str, content: bytes, *, over: bool = True) -> bool:
+        """Write a file; false where one is there and it is not to be written over."""
+        conflict = _CHANGE if over else " ON CONFLICT DO NOTHING"
+        added = (
+            "INSERT INTO thread_file (owner, thread, hash, path, size)"  # noqa: S608 (ours)
+            f" VALUES (%s, %s, %s, %s, %s){conflict} RETURNING id"
+        )
+        values = (*self._whose, _hash(path), path, len(content))
+        row = self._connection.execute(added.encode(), values).fetchone()
+        if row is None:
+            return False
+        self._connection.execute("DELETE FROM thread_file_chunk WHERE file = %s", (row[0],))
+        chunks = range(0, len(content), CHUNK_BYTES)
+        # One at a time: a film never stands in memory twice.
+        for number, start in enumerate(chunks):
+            data = content[start : start + CHUNK_BYTES]
+            add = "INSERT INTO thread_file_chunk VALUES (%s, %s, %b)"
+            self._connection.execute(add, (row[0], number, data))
+        return True
+
+    def drop(self, path: str) -> int:
+        """Delete a file, or all in a folder; say how many."""
+        gone = (
+            "DELETE FROM thread_file WHERE owner = %s AND thread = %s"
+            " AND (hash = %s OR starts_with(path, %s))"
+        )
+        return self._connection.execute(gone, (*self._whose, _hash(path), f"{path}/")).rowcount
+
+    def annotate(self, path: str, note: str) -> None:
+        said = "UPDATE thread_file SET note = %s WHERE owner = %s AND thread = %s AND hash = %s"
+        self._connection.execute(said, (note, *self._whose, _hash(path)))
+
+    def notes(self, folder: str) -> dict[str, str]:
+        asked = (
+            "SELECT path, note FROM thread_file WHERE owner = %s AND thread = %s"
+            " AND starts_with(path, %s) AND note IS NOT NULL ORDER BY path"
+        )
+        found = self._connection.execute(asked, (*self._whose, f"{folder}/")).fetchall()
+        return {path: note for path, note in found if path.rpartition("/")[0] == folder}
+
+
+_SELECT: Final = (
+    "SELECT id, path, size, version, modified_at FROM thread_file WHERE owner = %s AND thread = %s"
+)
+
+
+def _hash(path: str) -> bytes:
+    return hashlib.sha256(path.encode()).digest()
+
+
+class PostgresFiles(ThreadBackend):
+    """Files of one thread in a database. See `ThreadBackend`.
+
+    An edit locks its file, so that of two edits in any two processes none is lost.
+    """
+
+    def __init__(self, connections: Connections, owner: str, thread: str) -> None:
+        self._connections = connections
+        self._whose = (owner, thread)
+
+    @contextmanager
+    def _reading(self) -> Iterator[_Files]:
+        with self._connections.transaction(_READ + _of(self._whose[0])) as connection:
+            yield _Files(connection, *self._whose)
+
+    @contextmanager
+    def _writing(self) -> Iterator[_Files]:
+        with self._connections.transaction(_WRITE + _of(self._whose[0])) as connection:
+            yield _Files(connection, *self._whose)
+
+    def stat(self, path: str) -> Kept | None:
+        """See `ThreadBackend.stat`."""
+        key = validate_path(path)
+        with self._reading() as files:
+            row = files.find(key)
+            return None if row is None else row.kept
+
+    def read_range(self, path: str, start: int, stop: int) -> bytes | None:
+        """See `ThreadBackend.read_range`."""
+        key = validate_path(path)
+        with self._reading() as files:
+            row = files.find(key)
+            return None if row is None else files.part(row, start, stop)
+
+    def files(self, most: int) -> list[Kept]:
+        """See `ThreadBackend.files`."""
+        with self._reading() as files:
+            return [row.kept for row in files.all(most=most)]
+
+    def create(self, path: str, content: bytes) -> bool:
+        """See `ThreadBackend.create`."""
+        key = _key(path)
+        with self._writing() as files:
+            return files.put(key, content, over=False)
+
+    def annotate(self, path: str, note: str) -> None:
+        """See `ThreadBackend.annotate`."""
+        key = _key(path)
+        with self._writing() as files:
+            files.annotate(key, note)
+
+    def notes(self, folder: str) -> dict[str, str]:
+        """See `ThreadBackend.notes`."""
+        with self._reading() as files:
+            return files.notes(folder)
+
+    def ls(self, path: str) -> LsResult:
+        """See `BackendProtocol.ls`."""
+        try:
+            folder = validate_path(path or "/").rstrip("/") + "/"
+            with self._reading() as files:
+                rows = files.all(folder)
+        except (PathError, StorageError) as problem:
+            return LsResult(error=f"Cannot list '{path}': {problem}")
+        entries: dict[str, FileInfo] = {}
+        for row in rows:
+            first, slash, _ = row.path[len(folder) :].partition("/")
+            at = folder + first + slash
+            entries[at] = folder_info(at) if slash else row.info
+        return LsResult(entries=[entries[at] for at in sorted(entries)])
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """See `BackendProtocol.read`."""
+        is_text = read_file_type(file_path) == "text"
+        try:
+            raw = self._content(file_path)
+            if raw is None:
+                return ReadResult(error=f"File '{file_path}' not found")
+            content = raw.decode() if is_text else b64encode(raw).decode()
+        except (PathError, StorageError, UnicodeDecodeError) as problem:
+            return ReadResult(error=f"Error reading file '{file_path}': {problem}")
+        if not is_text:
+            return ReadResult(file_data=FileData(content=content, encoding="base64"))
+        if warning := check_empty_content(content):
+            return ReadResult(file_data=FileData(content=warning, encoding="utf-8"))
+        return slice_read_response(FileData(content=content, encoding="utf-8"), offset, limit)
+
+    def _content(self, path: str) -> bytes | None:
+        key = validate_path(path)
+        with self._reading() as files:
+            row = files.find(key)
+            return None if row is None else files.content(row)
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        """See `BackendProtocol.write`."""
+        try:
+            key, raw = _key(file_path), content.encode()
+            with self._writing() as files:
+                files.put(key, raw)
+        except (PathError, StorageError, UnicodeEncodeError) as problem:
+            return WriteResult(error=f"Error writing file '{file_path}': {problem}")
+        return WriteResult(path=file_path)
+
+    def edit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
+    ) -> EditResult:
+        """See `BackendProtocol.edit`. Line ends stay as they are in the file."""
+        try:
+            key = validate_path(file_path)
+            with self._writing() as files:
+                row = files.find(key, change=True)
+                if row is None:
+                    return EditResult(error=f"Error: File '{file_path}' not found")
+                text = files.content(row).decode()
+                edited = edit_text(text, old_string, new_string, replace_all=replace_all)
+                if isinstance(edited, str):
+                    return EditResult(error=edited)
+                files.put(key, edited[0].encode())
+        except (PathError, StorageError, UnicodeError) as problem:
+            return EditResult(error=f"Error editing file '{file_path}': {problem}")
+        return EditResult(path=file_path, occurrences=edited[1])
+
+    def delete(self, file_path: str) -> DeleteResult:
+        """See `BackendProtocol.delete`."""
+        try:
+            key = validate_path(file_path)
+            if key == "/":
+                problem = "the root directory cannot be deleted; delete what is in it"
+                return DeleteResult(error=f"Error deleting '{file_path}': {problem}")
+            with self._writing() as files:
+                gone = files.drop(key)
+        except (PathError, StorageError) as problem:
+            return DeleteResult(error=f"Error deleting '{file_path}': {problem}")
+        if not gone:
+            return DeleteResult(error=f"Error: '{file_path}' not found")
+        return DeleteResult(path=file_path)
+
+    def grep(
+        self,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+    ) -> GrepResult:
+        """See `BackendProtocol.grep`. Files that are no UTF-8 are passed over."""
+        deadline = time.monotonic() + DEFAULT_GREP_TIMEOUT
+        late: list[str] = []
+
+        def lines(files: _Files, rows: list[_Row]) -> Iterator[GrepMatch]:
+            for row in rows:
+                if time.monotonic() > deadline:
+                    late.append(row.path)
+                    return
+                if row.size <= _MOST_SEARCHED:
+                    yield from _lines(row.path, files.content(row), pattern)
+
+        try:
+            with self._reading() as files:
+                found = capped(lines(files, _chosen(files, path, glob)), max_count)
+        except PathError:
+            return GrepResult(matches=[])
+        except (InvalidGlobPatternError, StorageError) as problem:
+            return GrepResult(error=str(problem), matches=[])
+        return GrepResult(matches=found.matches, truncated=found.truncated or bool(late))
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """See `BackendProtocol.glob`."""
+        try:
+            with self._reading() as files:
+                return GlobResult(matches=[row.info for row in _chosen(files, path, pattern)])
+        except PathError:
+            return GlobResult(matches=[])
+        except (InvalidGlobPatternError, StorageError) as problem:
+            return GlobResult(error=str(problem))
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """See `BackendProtocol.upload_files`."""
+        return [FileUploadResponse(path, self._uploaded(path, raw)) for path, raw in files]
+
+    def _uploaded(self, path: str, raw: bytes) -> str | None:
+        try:
+            key = _key(path)
+            with self._writing() as files:
+                files.put(key, raw)
+        except PathError:
+            return INVALID_PATH
+        except StorageError as problem:
+            return str(problem)
+        return None
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """See `BackendProtocol.download_files`."""
+        return [self._downloaded(path) for path in paths]
+
+    def _downloaded(self, path: str) -> FileDownloadResponse:
+        try:
+            content = self._content(path)
+        except PathError:
+            return FileDownloadResponse(path, error=INVALID_PATH)
+        except StorageError as problem:
+            return FileDownloadResponse(path, error=str(problem))
+        return FileDownloadResponse(path, content, None if content is not None else FILE_NOT_FOUND)
+
+
+def _key(path: str) -> str:
+    key = validate_path(path)
+    if key == "/":
+        raise PathError(path, "Path is a folder")
+    return key
+
+
+def _chosen(files: _Files, path: str | None, glob: str | None) -> list[_Row]:
+    folder = normalize_path(path)
+    included = None if glob is None else compile_grep_include_glob(glob)
+    rows = {row.path: row for row in files.all()}
+    return [
+        row
+        for name, row in files_under(rows, folder).items()
+        if included is None or included(relative_to(name, folder))
+    ]
+
+
+def _lines(path: str, content: bytes, pattern: str) -> Iterator[GrepMatch]:
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return
+    yield from matching_lines(path, text, pattern)

@@ -1,0 +1,32 @@
+"""What the page on files shows runs, and its numbers are those of the code."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from thalweg.uploads.policy import UploadPolicy
+
+PAGE = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
+
+
+def test_every_example_says_what_it_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(compile(code, "files.md", "exec"), {})  # noqa: S102 (our own page)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == re.findall(r"print\(.*\)  # (.+)", code)
+
+
+def test_the_numbers_are_those_of_the_policy() -> None:
+    policy = UploadPolicy()
+    mib = 1 << 20
+    for told in (
+        f"{policy.max_expanded_bytes // mib} MiB",
+        f"{policy.max_expansion}-fold",
+        f"{policy.max_file_bytes // mib} MiB",
+        f"{policy.max_files} files",
+        f"{policy.max_thread_bytes // mib} MiB in the thread",
+        f"{policy.convert_timeout_s:g} s",
+        f"{policy.convert_memory_bytes // mib // 1024} GiB",
+    ):
+        assert told in PAGE, told

@@ -1,0 +1,106 @@
+"""`thalweg db` as people run it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from tests.e2e.test_migrations import user_of
+from tests.postgres import Served, as_role
+from thalweg.archive import Logged, ThreadKey, open_archive
+from thalweg.entries import Message, Text
+
+NAMED = "THALWEG_DATABASE_URL"
+
+
+def db(*arguments: str, url: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command."""
+    return subprocess.run(
+        [sys.executable, "-m", "thalweg", "db", *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, NAMED: url},
+    )
+
+
+def test_tables_are_made_by_one_role_and_served_by_another(
+    plain_postgres_url: str, postgres_server: str
+) -> None:
+    """The whole way that docs/postgres.md shows; a role that serves needs no more."""
+    admin_url = as_role(plain_postgres_url, user_of(postgres_server))
+    role = f'app "{user_of(plain_postgres_url)[-8:]}'
+    with psycopg.connect(admin_url, autocommit=True) as admin:
+        admin.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(role)))
+        name = sql.Identifier(admin.info.dbname)
+        to = sql.Identifier(user_of(plain_postgres_url))
+        admin.execute(sql.SQL("GRANT ALL ON DATABASE {} TO {}").format(name, to))
+    serving = as_role(plain_postgres_url, role.replace(" ", "%20").replace('"', "%22"))
+    try:
+        before = db("status", url=plain_postgres_url)
+        assert before.returncode == 2
+        assert "version none" in before.stdout
+        for _ in range(2):
+            made = db("upgrade", "--url", plain_postgres_url)
+            assert made.returncode == 0, made.stderr
+            assert "LangGraph" in made.stdout
+            assert "DBOS" in made.stdout
+        printed = db("grants", role, url=plain_postgres_url)
+        applied = db("grants", role, "--apply", url=plain_postgres_url)
+        assert printed.stdout == applied.stdout
+        assert "Nothing was changed" in printed.stderr
+        after = db("status", url=serving)
+        assert after.returncode == 0, after.stdout
+        assert "may not make tables" in after.stdout
+        with open_archive(serving) as archive:
+            archive.append(ThreadKey("ada", "t"), [Logged(Message("user", (Text("hello"),)))])
+        with psycopg.connect(serving) as raw:
+            for table in ("checkpoints", "thalweg_jobs.workflow_status"):
+                assert raw.execute(f"TABLE {table}".encode()).fetchall() == []
+    finally:
+        with psycopg.connect(admin_url, autocommit=True) as admin:
+            admin.execute(sql.SQL("DROP OWNED BY {}").format(sql.Identifier(role)))
+            admin.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
+
+
+def test_a_superuser_is_told_that_nothing_holds_it_back(served: Served) -> None:
+    """Plainly, and with exit code 2."""
+    told = db("status", url=served.admin)
+    assert told.returncode == 2
+    assert "row-level security does not hold it back" in told.stdout
+    plain = json.loads(db("status", "--json", url=served.url).stdout)
+    assert plain["held"]
+    assert plain["bare"] == plain["problems"] == []
+    assert len(plain["walled"]) == 29
+
+
+def test_a_table_without_a_wall_is_named(served: Served) -> None:
+    """As after somebody took it down."""
+    with psycopg.connect(served.owner, autocommit=True) as owner:
+        owner.execute("ALTER TABLE memory_fact NO FORCE ROW LEVEL SECURITY")
+    told = db("status", url=served.url)
+    assert told.returncode == 2
+    assert "no wall around the rows of owners: memory_fact" in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("status",), "no database is named"),
+        (("upgrade", "--url", "postgresql://ada:hunter2@127.0.0.1:1/db"), "cannot be reached"),
+        (("upgrade", "--url", "sqlite:///x"), "cannot be read"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_without_a_password(
+    arguments: tuple[str, ...], words: str
+) -> None:
+    """As everywhere."""
+    told = db(*arguments)
+    assert told.returncode == 2
+    assert words in told.stderr
+    assert "hunter2" not in told.stderr
+    assert told.stderr.count("\n") == 1

@@ -1,0 +1,1 @@
+"""The gateway as a whole: real applications, real sockets, the whole document."""

@@ -1,0 +1,1 @@
+"""The gateway, part by part."""

@@ -1,0 +1,230 @@
+"""A file of DeerFlow's shape loads as it is, and says what does nothing here."""
+
+from textwrap import dedent
+
+from pydantic import SecretStr
+
+from thalweg.context.thresholds import Threshold
+from thalweg.settings import Settings, SubagentSettings
+from thalweg.settings.loading import Report, examine_text
+
+SEEDS = """\
+models:
+  - name: gpt-4o-mini
+    use: langchain_openai:ChatOpenAI
+    model: gpt-4o-mini
+    api_key: $OPENAI_API_KEY
+summarization:
+  enabled: true
+  model_name: null  # the one in use
+  trigger:
+    - type: fraction
+      value: 0.8
+    - type: messages
+      value: 50
+  keep:
+    type: messages
+    value: 20
+  trim_tokens_to_summarize: 4000
+  summary_prompt: null
+memory:
+  enabled: true
+  injection_enabled: true
+  storage_path: "backend/.deer-flow/memory.json"
+  debounce_seconds: 30
+  model_name: null
+  max_facts: 100
+  fact_confidence_threshold: 0.7
+  max_injection_tokens: 2000
+"""
+
+WHOLE = """\
+config_version: 33
+log_level: info
+token_usage: {enabled: true}
+models:
+  - name: own
+    display_name: Own
+    use: deerflow.models.patched_openai:PatchedChatOpenAI
+    model: own/large
+    base_url: http://localhost:9000/v1
+    api_key: $OWN_KEY
+    request_timeout: 600.0
+    max_tokens: 4096
+    context_window: 128000
+    supports_thinking: true
+    supports_reasoning_effort: true
+    when_thinking_enabled: {extra_body: {thinking: {type: enabled}}}
+    pricing: {currency: USD, input_per_million: 2.0, output_per_million: 8.0,
+              input_cache_hit_per_million: 0.2}
+tool_groups:
+  - name: web
+  - name: file:read
+tools:
+  - name: web_search
+    group: web
+    use: deerflow.community.ddg_search.tools:web_search_tool
+    max_results: 5
+  - name: read_file
+    group: file:read
+    use: deerflow.sandbox.tools:read_file_tool
+  - name: mine
+    group: web
+    use: my_tools:search
+    max_results: 3
+uploads: {max_files: 10, max_file_size: 1000, pdf_converter: auto}
+sandbox:
+  use: deerflow.sandbox.local:LocalSandboxProvider
+  allow_host_bash: true
+subagents:
+  timeout_seconds: 1800
+  max_total_per_run: 6
+  agents:
+    general-purpose: {timeout_seconds: 2700, model: inherit}
+    bash: {max_turns: 80}
+  custom_agents:
+    analysis:
+      description: Looks at data.
+      tools: [read_file]
+      model: own
+skills:
+  path: my/skills
+  container_path: /mnt/skills
+title: {enabled: true}
+summarization:
+  trigger: {type: tokens, value: 32000}
+  keep: {type: messages, value: 10}
+  skill_file_read_tool_names: [read_file]
+memory:
+  enabled: true
+  manager_class: deermem
+  mode: middleware
+  backend_config:
+    storage_path: ""
+    max_facts: 50
+    token_counting: tiktoken
+database:
+  backend: postgres
+  postgres_url: $DATABASE_URL
+  sqlite_dir: .deer-flow/data
+  pool_recycle: 300
+scheduler: {enabled: false}
+"""
+
+
+def read(text: str, **environ: str) -> tuple[Settings, Report]:
+    """Read a file that nothing is wrong with."""
+    report = examine_text(dedent(text).encode(), "c", environ)
+    return report.unless_wrong(), report
+
+
+def test_a_file_of_the_seeds_loads_as_it_is() -> None:
+    settings, report = read(SEEDS, OPENAI_API_KEY="k")
+
+    (model,) = settings.models
+    assert (model.name, model.use) == ("gpt-4o-mini", "langchain_openai:ChatOpenAI")
+    assert model.api_key == SecretStr("k")
+    assert settings.summarization.triggers == (
+        Threshold(type="fraction", value=0.8),
+        Threshold(type="messages", value=50),
+    )
+    assert settings.summarization.trim_tokens_to_summarize == 4000
+    assert settings.memory.max_facts == 100
+    assert [str(notice) for notice in report.notices] == [
+        "c:22: memory.storage_path: has no effect unless memory.storage is json"
+    ]
+
+
+def test_what_has_an_equivalent_is_moved_there() -> None:
+    settings, _ = read(WHOLE, OWN_KEY="k", DATABASE_URL="postgresql://h/d")
+
+    (model,) = settings.models
+    assert model.use == "langchain_openai:ChatOpenAI"
+    assert (model.window, model.max_output) == (128_000, 4_096)
+    assert model.arguments() == {"request_timeout": 600.0, "max_tokens": 4096}
+    prices = settings.summarization.pricing.models["own/large"]
+    assert (prices.base, prices.output, prices.read) == (2.0, 4.0, 0.1)
+    assert [(t.name, t.use, t.arguments()) for t in settings.tools] == [
+        ("mine", "my_tools:search", {"max_results": 3})
+    ]
+    assert settings.gateway.max_upload_bytes == 1000
+    assert settings.agent.shell
+    assert settings.subagents.timeout_seconds == 1800
+    assert settings.subagents.agents == (
+        SubagentSettings(name="general-purpose", timeout_seconds=2700),
+        SubagentSettings(
+            name="analysis", description="Looks at data.", tools=("read_file",), model="own"
+        ),
+    )
+    assert settings.skills.paths == ("my/skills",)
+    assert settings.memory.max_facts == 50
+    assert settings.memory.mode == "inject"
+    assert settings.storage.address == "postgresql://h/d"
+    assert settings.storage.home == ".thalweg"
+
+
+def test_what_has_none_is_told() -> None:
+    _, report = read(WHOLE, OWN_KEY="k", DATABASE_URL="postgresql://h/d")
+    idle = {n.place.key for n in report.notices if n.kind == "no effect"}
+
+    assert idle == {
+        "config_version",
+        "database.pool_recycle",
+        "database.sqlite_dir",
+        "log_level",
+        "memory.backend_config.token_counting",
+        "memory.manager_class",
+        "models[0].supports_reasoning_effort",
+        "models[0].when_thinking_enabled",
+        "sandbox.use",
+        "scheduler",
+        "skills.container_path",
+        "subagents.agents.bash",
+        "subagents.max_total_per_run",
+        "summarization.skill_file_read_tool_names",
+        "title",
+        "token_usage",
+        "tools[0]",
+        "uploads.max_files",
+        "uploads.pdf_converter",
+    }
+    taken = {n.place.key: n.told for n in report.notices if n.kind == "taken as"}
+    assert taken["tools[1]"] == "is taken as the agent's own read_file"
+    assert taken["database.postgres_url"] == "is taken as storage.url"
+
+
+def test_errors_name_the_keys_that_stand_in_the_file() -> None:
+    text = "offload:\n  result_tokens: 0\nuploads: {max_file_size: -1}\n"
+    text += "memory: {backend_config: {max_facts: 0}}\nskills: {path: ''}\n"
+    report = examine_text(text.encode(), "c", {})
+
+    assert [f"{p.line}: {p.key}" for p in report.problems] == [
+        "2: offload.result_tokens",
+        "3: uploads.max_file_size",
+        "4: memory.backend_config.max_facts",
+        "5: skills.path",
+    ]
+
+
+def test_a_checkpointer_on_postgres_is_the_storage() -> None:
+    settings, _ = read("checkpointer: {type: postgres, connection_string: postgresql://h/d}")
+    assert settings.storage.address == "postgresql://h/d"
+
+    _, report = read("checkpointer: {type: sqlite, connection_string: checkpoints.db}")
+    assert [n.told for n in report.notices] == ["has no effect here: see storage"]
+
+
+def test_prices_in_another_currency_are_ratios_without_a_base() -> None:
+    text = (
+        "models: [{name: a, pricing: {currency: CNY, input_per_million: 4, output_per_million: 8}}]"
+    )
+    settings, _ = read(text)
+    prices = settings.summarization.pricing.models["a"]
+    assert (prices.base, prices.output) == (None, 2.0)
+
+
+def test_a_group_that_is_not_listed_is_a_warning() -> None:
+    _, report = read("tool_groups: [{name: web}]\ntools: [{name: a, group: wbe, use: 'a:b'}]")
+    assert [(n.kind, n.told) for n in report.notices] == [
+        ("warning", "there is no group 'wbe' in tool_groups (web)")
+    ]
