@@ -62,7 +62,7 @@ def test_the_same_error_comes_out(kind: type[ThalwegError]) -> None:
 def test_every_error_comes_out_as_one_of_ours(kind: type[ThalwegError]) -> None:
     """What is the gateway's own to mend comes as its number in the log, and nothing else."""
     told = error_of(problem_of(made(kind)))
-    assert type(told) in (kind, ClientError)
+    assert isinstance(told, ClientError) or type(told).code == kind.code
     assert str(told)
 
 
