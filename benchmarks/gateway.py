@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import http.client
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -17,8 +18,9 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
@@ -36,7 +38,7 @@ READS = 2_000
 STREAMS = 500
 RATE = 1.0
 """Words a second that each model says."""
-WINDOW_S = 30.0
+WINDOW_S = 20.0
 """How long all streams are looked at together."""
 STARTS_S = 8.0
 """Runs that are started a second: starting is not what is measured."""
@@ -95,8 +97,8 @@ async def serve(home: str, rate: float, ticks: int) -> None:
 
 
 @contextmanager
-def running(rate: float, ticks: int) -> Iterator[str]:
-    """Run the server in a process of its own; gives its address."""
+def running(rate: float, ticks: int) -> Iterator[tuple[str, int]]:
+    """Run the server in a process of its own; gives its address and its process id."""
     with tempfile.TemporaryDirectory() as home:
         asked = [__spec__.name, "serve", home, str(rate), str(ticks)]
         process = subprocess.Popen(  # noqa: S603 (this very file)
@@ -107,7 +109,7 @@ def running(rate: float, ticks: int) -> Iterator[str]:
         )
         assert process.stdout is not None
         try:
-            yield process.stdout.readline().strip()
+            yield process.stdout.readline().strip(), process.pid
         finally:
             process.communicate()
 
@@ -117,7 +119,7 @@ def memory(reads: int) -> None:
     paths = ("/bare/memory", "/api/memory", "/api/memory/facts", "/api/memory/config")
     took: dict[str, list[float]] = {path: [] for path in paths}
     sizes = {}
-    with running(RATE, 1) as url:
+    with running(RATE, 1) as (url, _):
         at = urlsplit(url)
         connection = http.client.HTTPConnection(str(at.hostname), at.port)
         for turn in range(reads + reads // 10):
@@ -137,61 +139,100 @@ def memory(reads: int) -> None:
         print(f"{path:<24} {sizes[path]:>7} bytes  p50 {p50:6.3f} ms  p95 {p95:6.3f} ms  {times}")
 
 
-@dataclass
-class Heard:
-    """What came of many streams."""
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A time, and what the server took in it."""
 
-    late_ms: list[tuple[int, float]] = field(default_factory=list)
-    """When it was said, and how long it was under way."""
-    opened: int = 0
+    began: int
+    ended: int
+    cpu_s: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it was."""
+        return (self.ended - self.began) / 1e9
 
 
-async def streams(count: int, rate: float) -> None:
+class Ear(asyncio.Protocol):
+    """Takes what a stream sends, and when; it is read when all is over.
+
+    One process hears all streams: whatever it did meanwhile would be taken for the server's.
+    """
+
+    def __init__(self, request: bytes) -> None:
+        self._request = request
+        self.heard: list[tuple[int, bytes]] = []
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Ask."""
+        self.transport = cast("asyncio.Transport", transport)
+        self.transport.write(self._request)
+
+    def data_received(self, data: bytes) -> None:
+        """Take it."""
+        self.heard.append((time.time_ns(), data))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the stream began."""
+        if not self.heard:
+            return False
+        first = self.heard[0][1]
+        assert first.startswith(b"HTTP/1.1 200"), first
+        return True
+
+    def late_ms(self, span: Span) -> Iterator[float]:
+        """Give how long each word of a time was under way."""
+        for now, data in self.heard:
+            for said in map(int, _TICK.findall(data)):
+                if span.began <= said < span.ended:
+                    yield (now - said) / 1e6
+
+
+async def streams(count: int, rate: float, starts_s: float, *, with_bare: bool) -> None:
     """Follow many runs at once, then as many bare streams at the same rate."""
-    ramp_s = count / STARTS_S
-    ticks = int(rate * (ramp_s + WINDOW_S + 30))
-    with running(rate, ticks) as url:
-        asked = [_request("/bare/stream", None) for _ in range(count)]
-        _told("bare FastAPI", await _followed(url, asked, starts_s=100.0), count, rate)
+    ticks = int(rate * (count / starts_s + WINDOW_S + 60))
+    with running(rate, ticks) as (url, pid):
+        print(f"{count} streams of {rate:g} words/s, {starts_s:g} started a second")
+        if with_bare:
+            asked = [_request("/bare/stream", None) for _ in range(count)]
+            await _followed("bare FastAPI", url, pid, asked, starts_s=100.0)
         message = {"message": "What time is it?"}
         path = "/api/threads/t{}/runs/stream"
         asked = [_request(path.format(number), message) for number in range(count)]
-        _told("gateway", await _followed(url, asked, starts_s=STARTS_S), count, rate)
+        await _followed("gateway", url, pid, asked, starts_s=starts_s)
 
 
-async def _followed(url: str, asked: Sequence[bytes], *, starts_s: float) -> list[float]:
-    """Give how late events were while all streams were open."""
-    heard = Heard()
-    tasks = []
+async def _followed(
+    name: str, url: str, pid: int, asked: Sequence[bytes], *, starts_s: float
+) -> None:
+    """Tell how late words were while streams were opened, and while all were open."""
+    at, loop = urlsplit(url), asyncio.get_running_loop()
+    ears: list[Ear] = []
+    began, cpu = time.time_ns(), _cpu_s(pid)
     for request in asked:
-        tasks.append(asyncio.create_task(_one(url, request, heard)))
+        ear = Ear(request)
+        ears.append(ear)
+        await loop.create_connection(lambda ear=ear: ear, at.hostname, at.port)  # type: ignore[misc]
         await asyncio.sleep(1 / starts_s)
-    while heard.opened < len(asked):  # noqa: ASYNC110 (a tenth of a second is soon enough)
+    while not all(ear.is_open for ear in ears):  # noqa: ASYNC110 (a tenth of a second will do)
         await asyncio.sleep(0.1)
+    ramp = Span(began, time.time_ns(), _cpu_s(pid) - cpu)
     await asyncio.sleep(3)  # what began last has begun to speak
-    began = time.time_ns()
+    began, cpu = time.time_ns(), _cpu_s(pid)
     await asyncio.sleep(WINDOW_S)
-    ended = time.time_ns()
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    return [late for said, late in heard.late_ms if began <= said < ended - 10**9]
+    ended, cpu = time.time_ns(), _cpu_s(pid) - cpu
+    await asyncio.sleep(1)
+    for ear in ears:
+        ear.transport.abort()
+    _told(f"{name}, while they start", ears, ramp)
+    _told(f"{name}, all open", ears, Span(began, ended, cpu))
+    await asyncio.sleep(2)
 
 
-async def _one(url: str, request: bytes, heard: Heard) -> None:
-    at = urlsplit(url)
-    reader, writer = await asyncio.open_connection(at.hostname, at.port)
-    writer.write(request)
-    status = await reader.readline()
-    if b" 200 " not in status:
-        print(status, await reader.read(2_000))
-        return
-    heard.opened += 1
-    while line := await reader.readline():
-        if line.startswith(b"data: ") and b"message.delta" in line:
-            now = time.time_ns()
-            for said in map(int, _TICK.findall(line)):
-                heard.late_ms.append((said, (now - said) / 1e6))
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _request(path: str, body: object) -> bytes:
@@ -202,12 +243,15 @@ def _request(path: str, body: object) -> bytes:
     return f"{head}Content-Length: {len(told)}\r\n\r\n{told}".encode()
 
 
-def _told(name: str, late: Sequence[float], count: int, rate: float) -> None:
+def _told(name: str, ears: Sequence[Ear], span: Span) -> None:
+    late = [one for ear in ears for one in ear.late_ms(span)]
+    if len(late) < 2:  # noqa: PLR2004 (there are no quantiles)
+        return
     p50, p95 = _percentiles(late)
-    a_second = len(late) / (WINDOW_S - 1)
     print(
-        f"{name:<13} {count} streams of {rate:g} words/s: {a_second:6.0f} words/s, "
-        f"late by p50 {p50:6.1f} ms  p95 {p95:6.1f} ms  max {max(late):6.1f} ms",
+        f"{name:<30} {len(late) / span.seconds:6.0f} words/s, late by p50 {p50:6.1f} ms  "
+        f"p95 {p95:6.1f} ms  max {max(late):6.1f} ms; CPU {span.cpu_s / span.seconds:5.0%}, "
+        f"{1e3 * span.cpu_s / len(late):5.2f} ms a word",
         flush=True,
     )
 
@@ -226,6 +270,8 @@ def main() -> None:
     following = ways.add_parser("streams", help="events of many streams")
     following.add_argument("--streams", type=int, default=STREAMS)
     following.add_argument("--rate", type=float, default=RATE)
+    following.add_argument("--starts", type=float, default=STARTS_S, help="runs begun a second")
+    following.add_argument("--no-bare", action="store_true", help="leave out the bare streams")
     serving = ways.add_parser("serve", help="the server itself")
     serving.add_argument("home")
     serving.add_argument("rate", type=float)
@@ -234,7 +280,10 @@ def main() -> None:
     if given.what == "memory":
         memory(given.reads)
     elif given.what == "streams":
-        asyncio.run(streams(given.streams, given.rate))
+        following_all = streams(
+            given.streams, given.rate, given.starts, with_bare=not given.no_bare
+        )
+        asyncio.run(following_all)
     else:
         asyncio.run(serve(given.home, given.rate, given.ticks))
 

@@ -1,6 +1,7 @@
 """Runs in a file of SQLite, for one machine; any number of its processes may share the file."""
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 
 from thalweg.errors import BusyError, ClaimLostError, RunExistsError, StorageError
 from thalweg.runs.base import Claim, Event, Run, RunKey
-from thalweg.runs.sqlite_schema import COLUMNS, SCHEMA
+from thalweg.runs.sqlite_schema import ADD, COLUMNS, GOOD, MOVE, SCHEMA, STATES
 from thalweg.runs.tables import Heard, State, Write
 
 T = TypeVar("T")
@@ -233,37 +234,35 @@ def _claim(database: sqlite3.Connection, key: RunKey) -> Run | None:
 
 
 def _write(database: sqlite3.Connection, writes: Sequence[Write]) -> Sequence[bool]:
-    rows: list[tuple[str | int, ...]] = []
-    good = []
-    statement = (
-        "UPDATE runs SET last_seq = ?, status = coalesce(?, status), ended = ?, error = ?"
-        " WHERE owner = ? AND thread = ? AND run = ?"
-        " AND attempt = ? AND status = 'running' AND last_seq = ?"
-    )
-    for write in writes:
-        end, claim = write.end, write.claim
+    """Write for all runs in statements of one step each, however many they are.
+
+    At each step this thread gives the interpreter away, and gets it back when the event loop,
+    which has the most to do when there is much to write, lets go of it.
+    """
+    database.execute("BEGIN IMMEDIATE")
+    claims = [(*_columns(one.claim.key), one.claim.attempt, one.after) for one in writes]
+    good = set(json.loads(database.execute(GOOD, (json.dumps(claims),)).fetchone()[0]))
+    runs: list[tuple[str | int | None, ...]] = []
+    events: list[tuple[str | int, ...]] = []
+    for number in sorted(good):
+        write = writes[number]
+        end, key = write.end, _columns(write.claim.key)
         ends = (None, None, None) if end is None else (end.status, _now(), end.error)
-        key = _columns(claim.key)
-        values = (write.last, *ends, *key, claim.attempt, write.after)
-        good.append(database.execute(statement, values).rowcount == 1)
-        if good[-1]:
-            drafts = enumerate(write.drafts, start=write.after + 1)
-            rows += [(*key, seq, draft.type, draft.data) for seq, draft in drafts]
-    database.executemany("INSERT INTO run_events VALUES (?, ?, ?, ?, ?, ?)", rows)
-    return good
+        runs.append((*key, write.last, *ends))
+        drafts = enumerate(write.drafts, start=write.after + 1)
+        events += [(*key, seq, draft.type, draft.data) for seq, draft in drafts]
+    database.execute(MOVE, (json.dumps(runs),))
+    database.execute(ADD, (json.dumps(events),))
+    return [number in good for number in range(len(writes))]
 
 
 def _states(database: sqlite3.Connection, keys: Sequence[RunKey]) -> Mapping[RunKey, State]:
-    statement = (
-        "SELECT status, attempt, last_seq, cancel_asked FROM runs"
-        " WHERE owner = ? AND run = ? AND thread = ?"
-    )
-    states = {}
-    for key in keys:
-        row = database.execute(statement, (key.owner, key.run, key.thread)).fetchone()
-        if row is not None:
-            states[key] = State(row[0], row[1], row[2], bool(row[3]))
-    return states
+    asked = json.dumps([_columns(key) for key in keys])
+    found = json.loads(database.execute(STATES, (asked,)).fetchone()[0])
+    return {
+        keys[number]: State(status, attempt, last_seq, bool(cancel_asked))
+        for number, status, attempt, last_seq, cancel_asked in found
+    }
 
 
 def _read(database: sqlite3.Connection, key: RunKey, after: int, limit: int) -> Sequence[Event]:

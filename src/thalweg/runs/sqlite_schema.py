@@ -1,4 +1,4 @@
-"""The tables of runs in SQLite."""
+"""The tables of runs in SQLite, and what is asked of many runs at a time: lists come as JSON."""
 
 SCHEMA = (
     """
@@ -43,3 +43,42 @@ COLUMNS = (
     " attempt, handed, last_seq, cancel_asked, work"
 )
 """What a run is read from, in this order."""
+GOOD = """
+    SELECT json_group_array(given.key) FROM json_each(?) AS given CROSS JOIN runs
+    WHERE runs.owner = json_extract(given.value, '$[0]')
+        AND runs.thread = json_extract(given.value, '$[1]')
+        AND runs.run = json_extract(given.value, '$[2]')
+        AND runs.attempt = json_extract(given.value, '$[3]')
+        AND runs.last_seq = json_extract(given.value, '$[4]')
+        AND runs.status = 'running'
+"""
+"""Which claims (owner, thread, run, attempt, last number) are good."""
+MOVE = """
+    UPDATE runs SET
+        last_seq = json_extract(given.value, '$[3]'),
+        status = coalesce(json_extract(given.value, '$[4]'), status),
+        ended = json_extract(given.value, '$[5]'),
+        error = json_extract(given.value, '$[6]')
+    FROM json_each(?) AS given
+    WHERE runs.owner = json_extract(given.value, '$[0]')
+        AND runs.thread = json_extract(given.value, '$[1]')
+        AND runs.run = json_extract(given.value, '$[2]')
+"""
+"""Moves runs on (owner, thread, run, last number, status, ended, error)."""
+ADD = """
+    INSERT INTO run_events SELECT
+        json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
+        json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]')
+    FROM json_each(?)
+"""
+"""Adds events, column by column."""
+STATES = """
+    SELECT json_group_array(json_array(
+        given.key, runs.status, runs.attempt, runs.last_seq, runs.cancel_asked
+    ))
+    FROM json_each(?) AS given CROSS JOIN runs
+    WHERE runs.owner = json_extract(given.value, '$[0]')
+        AND runs.thread = json_extract(given.value, '$[1]')
+        AND runs.run = json_extract(given.value, '$[2]')
+"""
+"""How runs (owner, thread, run) stand, each with its place in the list."""
