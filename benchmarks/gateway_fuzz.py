@@ -244,8 +244,8 @@ class Stranger:
         elif operation.has_body:
             headers["content-type"] = "application/json"
             like = operation.examples and dice.random() < 0.7  # noqa: PLR2004 (a share)
-            body = json.dumps(self.like(dice.choice(operation.examples)) if like else self.body())
-            return self._sent(operation, headers, body.encode())
+            said = self.like(dice.choice(operation.examples)) if like else self.body()
+            body = json.dumps(said).encode()
         return self._sent(operation, headers, body)
 
     def like(self, example: object) -> object:

@@ -80,7 +80,6 @@ async def journals(
     took: list[float] = []
     events = 0
     async with open_journal(address) as journal, open_journal(address) as other:
-
         claims = []
         for number in range(given.runs):
             key = RunKey(f"owner {number}", "t", f"{name} {number}")

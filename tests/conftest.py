@@ -2,6 +2,7 @@
 
 from hypothesis import HealthCheck, Phase, settings
 
+from tests.local_models import qwen, smol
 from tests.postgres import (
     _served_template,
     own_postgres,
@@ -17,7 +18,9 @@ __all__ = [
     "plain_postgres_url",
     "postgres_server",
     "postgres_url",
+    "qwen",
     "served",
+    "smol",
 ]  # fixtures, for any test
 
 settings.register_profile(

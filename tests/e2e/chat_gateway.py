@@ -1,6 +1,6 @@
 """A gateway whose agent answers by a script, for tests of who talks to it.
 
-Run as `python -m tests.e2e.chat_gateway PORT`.
+Run as `python -m tests.e2e.chat_gateway PORT [PACE]`.
 """
 
 import asyncio
@@ -170,6 +170,9 @@ class Gateway:
             return
         elif "slow" in asked:
             asked = "word " * 2_000
+        elif "code" in asked:
+            rows = "\n".join(f"row_{number} = compute(row_{number - 1})" for number in range(400))
+            asked = f"Here it is:\n\n```python\n{rows}\n```\n\nThat is all."
         elif "fail" in asked:
             detail = "the model refused: quota of 3 requests is spent"
             yield RunFailed(problem=Problem(title="Bad", status=502, detail=detail))
@@ -248,8 +251,16 @@ def spoken(message: str, text: str) -> list[Event]:
 def application(gateway: Gateway) -> FastAPI:
     """Make the routes that a chat needs."""
     made = FastAPI()
-    base = "/api/threads/{thread}"
+    _lists(made, gateway)
+    _thread(made, gateway)
+    _runs(made, gateway)
+    return made
 
+
+BASE = "/api/threads/{thread}"
+
+
+def _lists(made: FastAPI, gateway: Gateway) -> None:
     @made.get("/api/models")
     async def _models() -> Models:
         rows = (("small", 16_000), ("large", 200_000))
@@ -262,7 +273,9 @@ def application(gateway: Gateway) -> FastAPI:
     async def _threads() -> Threads:
         return Threads(items=tuple(gateway.thread(thread) for thread in reversed(gateway.said)))
 
-    @made.get(base + "/state", response_model=None)
+
+def _thread(made: FastAPI, gateway: Gateway) -> None:
+    @made.get(BASE + "/state", response_model=None)
     async def _state(thread: str) -> State | Response:
         if thread not in gateway.said:
             told = {"title": "Not found", "status": 404, "code": "thread.not_found"}
@@ -270,7 +283,7 @@ def application(gateway: Gateway) -> FastAPI:
             return JSONResponse(told, 404)
         return State(thread=gateway.thread(thread), questions=gateway.questions.get(thread, ()))
 
-    @made.get(base + "/history")
+    @made.get(BASE + "/history")
     async def _history(thread: str) -> History:
         rows = enumerate(gateway.said.get(thread, []))
         return History(
@@ -282,7 +295,7 @@ def application(gateway: Gateway) -> FastAPI:
             )
         )
 
-    @made.get(base + "/usage")
+    @made.get(BASE + "/usage")
     async def _usage(thread: str) -> ThreadUsage:
         return ThreadUsage(
             thread=thread,
@@ -293,7 +306,7 @@ def application(gateway: Gateway) -> FastAPI:
             limit=15_000,
         )
 
-    @made.get(base + "/context")
+    @made.get(BASE + "/context")
     async def _context(thread: str) -> Context:
         return Context(
             turn=2,
@@ -308,34 +321,39 @@ def application(gateway: Gateway) -> FastAPI:
             window=16_000,
         )
 
-    @made.post(base + "/compact")
+    @made.post(BASE + "/compact")
     async def _compact(thread: str) -> Done:
         del thread
         return Done(turn=3, about=2, tokens=1_000, limit=15_000)
 
-    @made.post(base + "/runs/stream")
+
+def _runs(made: FastAPI, gateway: Gateway) -> None:
+    @made.post(BASE + "/runs/stream")
     async def _stream(thread: str, new: NewRun) -> StreamingResponse:
         run = gateway.start(thread, new)
         return StreamingResponse(gateway.follow(run.id, 0), media_type="text/event-stream")
 
-    @made.get(base + "/runs/{run}/stream")
+    @made.get(BASE + "/runs/{run}/stream")
     async def _join(thread: str, run: str, request: Request) -> StreamingResponse:
         del thread
         after = int(request.headers.get("last-event-id", "0"))
         return StreamingResponse(gateway.follow(run, after), media_type="text/event-stream")
 
-    @made.post(base + "/runs/{run}/cancel")
+    @made.post(BASE + "/runs/{run}/cancel")
     async def _cancel(thread: str, run: str) -> Run:
         gateway.cancelled.add(run)
         return gateway.run(thread, run)
-
-    return made
 
 
 def main() -> None:
     """Serve until killed."""
     port = int(sys.argv[1])
-    uvicorn.run(application(Gateway()), host="127.0.0.1", port=port, log_level="warning")
+    uvicorn.run(
+        application(Gateway(pace_s=float(sys.argv[2]) if len(sys.argv) > 2 else 0.02)),
+        host="127.0.0.1",
+        port=port,
+        log_level="warning",
+    )
 
 
 if __name__ == "__main__":

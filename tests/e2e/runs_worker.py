@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from langchain_core.messages import (
     HumanMessage,
     ToolMessage,
 )
+from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -56,20 +57,21 @@ class SlowModel(ScriptedModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,  # noqa: ANN401 (LangChain's signature)
     ) -> AsyncIterator[ChatGenerationChunk]:
-        answer = self._generate(messages, stop, None, **kwargs).generations[0].message
+        del run_manager
+        answer = self._generate(messages, stop, **kwargs).generations[0].message
         assert isinstance(answer, AIMessage)
         for word in str(answer.content).split(" "):
             await asyncio.sleep(self.pause_s)
-            yield ChatGenerationChunk(message=AIMessageChunk(word + " "))
+            yield ChatGenerationChunk(message=AIMessageChunk(content=word + " "))
         calls = [
-            {"name": c["name"], "args": json.dumps(c["args"]), "id": c["id"], "index": n}
+            tool_call_chunk(name=c["name"], args=json.dumps(c["args"]), id=c["id"], index=n)
             for n, c in enumerate(answer.tool_calls)
         ]
-        last = AIMessageChunk("", tool_call_chunks=calls, chunk_position="last")
+        last = AIMessageChunk(content="", tool_call_chunks=calls, chunk_position="last")
         yield ChatGenerationChunk(message=last)
 
 
-def say(messages: "list[BaseMessage]") -> AIMessage:
+def say(messages: Sequence[BaseMessage]) -> AIMessage:
     """Note something three times, then answer at length."""
     asked = max(n for n, m in enumerate(messages) if isinstance(m, HumanMessage))
     run, words = json.loads(str(messages[asked].content))
@@ -138,11 +140,12 @@ class Performer:
             chunk, _ = part
             if not isinstance(chunk, AIMessageChunk):
                 continue
-            if chunk.id not in begun:
-                begun.add(chunk.id)
-                await emit(Draft("message.started", json.dumps({"message": chunk.id})))
-            data = json.dumps({"message": chunk.id, "text": chunk.text})
-            await emit(Draft("message.delta", data, joins=chunk.id))
+            message = str(chunk.id)
+            if message not in begun:
+                begun.add(message)
+                await emit(Draft("message.started", json.dumps({"message": message})))
+            data = json.dumps({"message": message, "text": chunk.text})
+            await emit(Draft("message.delta", data, joins=message))
 
 
 def _completed(message: AIMessage) -> Draft:
@@ -243,7 +246,8 @@ async def main(address: str, told: Path, pause_s: float) -> None:
             commands = Commands(runs)
             reader = asyncio.StreamReader(limit=2**24)
             await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-            print(json.dumps({"what": "ready", "name": engine.name}), flush=True)
+            sys.stdout.write(json.dumps({"what": "ready", "name": engine.name}) + "\n")
+            sys.stdout.flush()
             reading = asyncio.create_task(read(reader, commands))
             await stopped.wait()
             reading.cancel()

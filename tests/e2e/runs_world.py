@@ -27,7 +27,9 @@ Key = tuple[str, str, str]
 class Worker:
     """A process that performs runs."""
 
-    def __init__(self, address: str, told: Path, pause_s: float, answers: "queue.Queue[Any]"):
+    def __init__(
+        self, address: str, told: Path, pause_s: float, answers: "queue.Queue[Any]"
+    ) -> None:
         command = [sys.executable, "-m", "tests.e2e.runs_worker", address, str(told)]
         self.is_ready = False
         self.process = subprocess.Popen(
@@ -81,7 +83,7 @@ class Stream:
 class World:
     """Some processes over one database, and one who looks on."""
 
-    def __init__(self, address: str, told: Path, *, pause_s: float = 0.02, words: int = 40):
+    def __init__(self, address: str, told: Path, *, pause_s: float = 0.02, words: int = 40) -> None:
         self.address, self.told, self.pause_s, self.words = address, told, pause_s, words
         self.answers: queue.Queue[Any] = queue.Queue()
         self.workers: list[Worker] = []
@@ -111,7 +113,9 @@ class World:
         while True:
             self._ask()
             try:
-                worker, answer = self.answers.get(timeout=max(0.0, min(0.05, end - time.monotonic())))
+                worker, answer = self.answers.get(
+                    timeout=max(0.0, min(0.05, end - time.monotonic()))
+                )
                 self._take(worker, answer)
                 while True:
                     self._take(*self.answers.get_nowait())
@@ -176,7 +180,8 @@ class World:
         if what == "ready":
             worker.is_ready = True
             return
-        key: Key = tuple(answer["key"])  # type: ignore[assignment]  # three of them
+        owner, thread, run = answer["key"]
+        key: Key = (owner, thread, run)
         stream = self.streams[key]
         if what == "error":
             self.errors.append(f"{key}: {answer['told']}")
@@ -218,9 +223,7 @@ class Findings:
     attempts: Counter[int] = field(default_factory=Counter)
 
 
-def checked(
-    streams: dict[Key, Stream], histories: dict[Key, list[Any]], told: Path
-) -> Findings:
+def checked(streams: dict[Key, Stream], histories: dict[Key, list[Any]], told: Path) -> Findings:
     """Look at every run.
 
     Args:
@@ -250,6 +253,22 @@ def _check_stream(key: Key, stream: Stream, history: list[Any], found: Findings)
     ends = [event.type for event in events if event.type in END_TYPES]
     if ends != ["run.completed"] or events[-1].type != "run.completed":
         found.problems.append(f"{key}: ends {ends}, {[e.data for e in events[-1:]]}")
+    texts, completed = _told(events)
+    found.withdrawn += sum(event.type == "message.withdrawn" for event in events)
+    said = {m.id: m.text for m in history if m.type == "ai"}
+    if list(completed.items()) != list(said.items()):
+        found.problems.append(f"{key}: told {list(completed)} is not history {list(said)}")
+    for message, text in texts.items():
+        # Who was killed behind a checkpoint left the rest of its message to be completed whole.
+        if not said.get(message, "").startswith(text):
+            found.problems.append(f"{key}: deltas of {message} are not its text")
+    final = [json.loads(event.data)["text"] for event in events if event.type == "run.completed"]
+    if final != [message.text for message in history[-1:]]:
+        found.problems.append(f"{key}: the final text is not the last message")
+
+
+def _told(events: list[Event]) -> tuple[dict[str, str], dict[str, str]]:
+    """Give what deltas said, and what was told complete, of messages not taken back."""
     texts: dict[str, str] = {}
     completed: dict[str, str] = {}
     for event in events:
@@ -262,19 +281,9 @@ def _check_stream(key: Key, stream: Stream, history: list[Any], found: Findings)
             case "message.withdrawn":
                 texts.pop(data["message"], None)
                 completed.pop(data["message"], None)
-                found.withdrawn += 1
             case "message.completed":
                 completed[data["message"]] = data["text"]
-    said = {m.id: m.text for m in history if m.type == "ai"}
-    if list(completed.items()) != list(said.items()):
-        found.problems.append(f"{key}: told {list(completed)} is not history {list(said)}")
-    for message, text in texts.items():
-        # Who was killed behind a checkpoint left the rest of its message to be completed whole.
-        if not said.get(message, "").startswith(text):
-            found.problems.append(f"{key}: deltas of {message} are not its text")
-    if events and events[-1].type == "run.completed":
-        if json.loads(events[-1].data)["text"] != history[-1].text:
-            found.problems.append(f"{key}: the final text is not the last message")
+    return texts, completed
 
 
 def _check_effects(
@@ -288,5 +297,3 @@ def _check_effects(
         found.repeated_effects += len(tokens) - 1
         if tokens[-1] != token:
             found.problems.append(f"{key}: step {step} was done again behind its checkpoint")
-
-

@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import tool
 
@@ -49,6 +52,11 @@ def _use(requests: Sequence[str]) -> AIMessage:
     return calls(f"I use {name}.", ("u1", name, {"words": " ".join(words)}))
 
 
+def _dictate(requests: Sequence[str]) -> AIMessage | str:
+    """Speak for a long time, but for a process that is told not to."""
+    return f"{' word' * 3} stop {' word' * 30} about {len(requests)} requests"
+
+
 def _fail(requests: Sequence[str]) -> AIMessage:
     message = f"the key sk-verysecret123 is wrong: {requests[-1]}"
     raise RuntimeError(message)
@@ -58,6 +66,7 @@ _SAYS: dict[str, Callable[[Sequence[str]], AIMessage | str]] = {
     "write": _write,
     "delegate": _delegate,
     "use": _use,
+    "dictate": _dictate,
     "fail": _fail,
 }
 
@@ -68,6 +77,20 @@ class Talker(ScriptedModel):
     script: Callable[[Sequence[BaseMessage]], AIMessage | str] = echo
 
 
+def lister(messages: Sequence[BaseMessage]) -> AIMessage | str:
+    """List files with a command where that is asked for; else as `echo`."""
+    last = messages[-1]
+    if last.type == "human" and str(last.text) == "list":
+        return calls("I list.", ("l1", "execute", {"command": "ls"}))
+    return echo(messages)
+
+
+class Lister(Talker):
+    """Answers by `lister`."""
+
+    script: Callable[[Sequence[BaseMessage]], AIMessage | str] = lister
+
+
 class Streamer(Talker):
     """The same, word by word."""
 
@@ -76,23 +99,24 @@ class Streamer(Talker):
         messages: list[BaseMessage],
         stop: list[str] | None = None,
         run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        **kwargs: Any,  # noqa: ANN401 (LangChain's signature)
     ) -> Iterator[ChatGenerationChunk]:
+        del run_manager, kwargs
         said = self._generate(messages, stop).generations[0].message
         assert isinstance(said, AIMessage)
         for word in str(said.text).split(" "):
-            yield ChatGenerationChunk(message=AIMessageChunk(f"{word} "))
+            if word == "stop" and "THALWEG_TEST_FAST" not in os.environ:
+                time.sleep(60)
+            yield ChatGenerationChunk(message=AIMessageChunk(content=f"{word} "))
         pieces = [
-            {
-                "type": "tool_call_chunk",
-                "index": number,
-                "id": call["id"],
-                "name": call["name"],
-                "args": json.dumps(call["args"]),
-            }
+            tool_call_chunk(
+                index=number, id=call["id"], name=call["name"], args=json.dumps(call["args"])
+            )
             for number, call in enumerate(said.tool_calls)
         ]
-        last = AIMessageChunk("", tool_call_chunks=pieces, usage_metadata=said.usage_metadata)
+        last = AIMessageChunk(
+            content="", tool_call_chunks=pieces, usage_metadata=said.usage_metadata
+        )
         yield ChatGenerationChunk(message=last)
 
 
@@ -102,7 +126,7 @@ def shout(words: str) -> str:
     return words.upper()
 
 
-def settings(**others: Any) -> Settings:
+def settings(**others: Any) -> Settings:  # noqa: ANN401 (as a file has them)
     """Make settings with two models: one that streams, one that does not."""
     models = [
         {"name": "streamer", "use": "tests.e2e.talkers:Streamer", "window": 32_000},
@@ -111,6 +135,14 @@ def settings(**others: Any) -> Settings:
     tools = [{"name": "shout", "use": "tests.e2e.talkers:shout"}]
     given = {"models": models, "tools": tools, "memory": {"enabled": False}}
     return Settings.model_validate({**given, **others})
+
+
+@tool
+async def once_slow(words: str) -> str:
+    """Take a long time, but for a process that is told not to."""
+    if "THALWEG_TEST_FAST" not in os.environ:
+        await asyncio.sleep(60)
+    return words.upper()
 
 
 @tool

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from tests.e2e.talkers import settings
 from thalweg.api.events import (
@@ -41,12 +42,12 @@ def anyio_backend() -> str:
 
 
 @asynccontextmanager
-async def opened(home: Path, **others: Any) -> AsyncIterator[App]:
+async def opened(home: Path, **others: Any) -> AsyncIterator[App]:  # noqa: ANN401 (as a file has them)
     async with open_app(settings(**others), home=home) as app:
         yield app
 
 
-async def say(tenant: Tenant, thread: str, message: str, **more: Any) -> list[Event]:
+async def say(tenant: Tenant, thread: str, message: str, **more: Any) -> list[Event]:  # noqa: ANN401
     """Ask, and give all events."""
     run = await tenant.runs.start(thread, NewRun(message=message, **more))
     return await told(tenant, run)
@@ -167,6 +168,18 @@ async def test_a_run_goes_on_from_a_thread_that_was_rewound(tmp_path: Path) -> N
         ]
 
 
+async def test_a_history_is_read_in_stretches_from_its_end(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        for word in ("one", "two", "three"):
+            await say(ada, "t1", word)
+        last = await ada.threads.history("t1", limit=4)
+        first = await ada.threads.history("t1", limit=4, before=last.before)
+        positions = [item.position for item in (*first.items, *last.items)]
+        assert positions == [0, 1, 2, 3, 4, 5]
+        assert (last.before, first.before) == (2, None)
+
+
 async def test_a_branch_has_the_beginning_and_goes_its_own_way(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         ada = app.tenant("ada")
@@ -210,7 +223,7 @@ async def test_threads_are_listed_from_the_one_used_last_in_stretches(tmp_path: 
         await say(ada, "a", "the zebra crossing")
         first = await ada.threads.list(limit=2)
         rest = await ada.threads.list(limit=2, before=first.before)
-        assert [one.id for one in (*first.items, *rest.items)][0] == "a"
+        assert first.items[0].id == "a"
         assert {one.id for one in (*first.items, *rest.items)} == {"a", "b", "c"}
         assert rest.before is None
         assert [one.id for one in (await ada.threads.list(q="zebra")).items] == ["a"]
@@ -248,7 +261,7 @@ async def test_a_run_asks_a_person_and_goes_on_with_the_answer(tmp_path: Path) -
         assert not any(isinstance(event, ToolStarted) for event in asked)
         (question,) = (await ada.threads.state("t1")).questions
         assert isinstance(question.value, dict)
-        resume = {"decisions": [{"type": "approve"}]}
+        resume: JsonValue = {"decisions": [{"type": "approve"}]}
         run = await ada.runs.start("t1", NewRun(resume=resume))
         events = await told(ada, run)
         check_laws(events)

@@ -72,10 +72,14 @@ def fill_the_rest(admin: psycopg.Connection) -> None:
             "INSERT INTO run_events VALUES (%(owner)s, 't1', 'r', 1, 'run.started', '{}')",
             "INSERT INTO app_thread VALUES (%(owner)s::bytea, 't1', 'title', 1, 1)",
             "INSERT INTO app_spent VALUES (%(owner)s::bytea, 't1', 'm', 1, 1, 1, 1, 1)",
-            "INSERT INTO thread_file (owner, thread, hash, path, size)"
-            " VALUES (%(owner)s, 't1', 'h', '/f', 1)",
-            "INSERT INTO thread_file_chunk"
-            " SELECT id, 0, 'x' FROM thread_file WHERE owner = %(owner)s",
+            (
+                "INSERT INTO thread_file (owner, thread, hash, path, size)"
+                " VALUES (%(owner)s, 't1', 'h', '/f', 1)"
+            ),
+            (
+                "INSERT INTO thread_file_chunk"
+                " SELECT id, 0, 'x' FROM thread_file WHERE owner = %(owner)s"
+            ),
         ):
             admin.execute(statement.encode(), {"owner": owner})
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -31,7 +32,7 @@ schema = schemathesis.openapi.from_dict(DOCUMENT)
 @schema.parametrize()
 @settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @pytest.mark.filterwarnings("ignore:Do not use the `random`")  # the server does, beside it
-def test_every_operation_answers_as_the_document_says(case: Case, served: Served) -> None:
+def test_every_operation_answers_as_the_document_says(case: Case[Any], served: Served) -> None:
     excluded = _EXCLUDED | (_OF_HEADERS if case.headers else set())
     case.call_and_validate(
         base_url=served.url, headers=worlds.ADA, excluded_checks=sorted(excluded, key=str)

@@ -124,3 +124,56 @@ def test_a_run_that_is_not_there_is_no_stream(served: Served, path: str) -> None
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["code"] == "run.not_found"
+
+
+@pytest.mark.parametrize("turn", [2**31, 2**63, -1, "9223372036854775808", 1.5])
+def test_a_number_that_no_database_has_is_refused(served: Served, turn: object) -> None:
+    start(served, "numbers", id="numbers", message="hi")
+    url = f"{served.url}/api/threads/numbers"
+    asked = [
+        httpx2.post(f"{url}/rewind", json={"turn": turn}),
+        httpx2.post(f"{url}/branch", json={"turn": turn}),
+        httpx2.post(f"{url}/pin", json={"position": turn, "quote": "x"}),
+        httpx2.get(f"{url}/context", params={"turn": str(turn)}),
+        httpx2.get(f"{url}/history", params={"before": str(turn)}),
+    ]
+
+    assert {answer.status_code for answer in asked} == {422}
+
+
+def test_metrics_count_what_runs_and_models_did(served: Served) -> None:
+    run = start(served, "counted", message="hi")
+    httpx2.get(f"{served.url}/api/threads/counted/runs/{run['id']}/wait?timeout=20", timeout=30)
+    before = metrics(served)
+    run = start(served, "counted", message="again")
+    url = f"{served.url}/api/threads/counted/runs/{run['id']}"
+    with httpx2.stream("GET", f"{url}/stream", timeout=30) as response:
+        heard = events(response)
+    now = metrics(served)
+
+    def more(name: str) -> float:
+        return now[name] - before.get(name, 0.0)
+
+    assert more('thalweg_runs_total{status="completed"}') == 1
+    assert more("thalweg_run_seconds_count") == 1
+    assert more('thalweg_tokens_total{kind="output",model="tickingmodel:ticking"}') == 3
+    assert more('thalweg_tokens_total{kind="input",model="tickingmodel:ticking"}') == 10
+    assert more('thalweg_requests_total{operation="start_run",status="202"}') == 1
+    assert more('thalweg_events_sent_total{type="run.completed"}') == 1
+    sent = sum(more(name) for name in now if name.startswith("thalweg_events_sent_total"))
+    assert sent == len(heard)
+    assert now["thalweg_streams_open"] == 0
+
+
+def test_metrics_name_no_owner_and_no_thread(served: Served) -> None:
+    text = httpx2.get(f"{served.url}/metrics").text
+
+    assert "local" not in text
+    assert "counted" not in text
+
+
+def metrics(served: Served) -> dict[str, float]:
+    """Read what Prometheus would."""
+    text = httpx2.get(f"{served.url}/metrics").text
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}

@@ -19,6 +19,7 @@ def settings(home: Path, *, rate: float = 1_000.0, ticks: int = 3, **gateway: An
         {
             "models": [{**model, "rate": rate, "ticks": ticks}, slow],
             "gateway": gateway,
+            "memory": {"debounce_seconds": 300},  # it does not learn while it is looked at
             "storage": {"home": str(home)},
         }
     )

@@ -20,3 +20,5 @@ Moment = datetime
 """With its offset from UTC."""
 Limit = Annotated[int, Field(ge=1, le=1000)]
 """How many at most."""
+Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
+"""Of a turn, a message or an event; databases fail over larger ones."""

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
-from thalweg.api.shape import Identifier, Moment, Shape
+from thalweg.api.shape import Identifier, Moment, Number, Shape
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -182,14 +182,14 @@ class Done(Shape):
 class Rewind(Shape):
     """Where to go back to."""
 
-    turn: int = Field(ge=0)
+    turn: Number
 
 
 class Branch(Shape):
     """A thread to be made of the beginning of another."""
 
     id: Identifier | None = None
-    turn: int | None = Field(default=None, ge=0)
+    turn: Number | None = None
     """The last turn it has in common; the newest where it is not given."""
     title: str = Field(default="", max_length=200)
 
@@ -197,5 +197,5 @@ class Branch(Shape):
 class Pinned(Shape):
     """Words of the user to be kept verbatim, or let go of."""
 
-    position: int = Field(ge=0)
+    position: Number
     quote: str = Field(min_length=1, max_length=4000)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.app.registry import Registry
 from thalweg.app.spending import Prices
+from thalweg.app.watching import JobEnded, ModelCalled, Tell
 from thalweg.jobs.worker import Worker
 from thalweg.memory import MemoryStore
 from thalweg.memory.base import Job
@@ -30,14 +31,20 @@ class Learning:
         settings: As they are now.
         memories: Where the jobs are.
         registry: Where costs are noted.
+        tell: Is told of each job.
     """
 
     def __init__(
-        self, settings: Callable[[], Settings], memories: MemoryStore, registry: Registry
+        self,
+        settings: Callable[[], Settings],
+        memories: MemoryStore,
+        registry: Registry,
+        tell: Tell,
     ) -> None:
         self._settings = settings
         self._memories = memories
         self._registry = registry
+        self._tell = tell
         self._made: tuple[Settings, Learner] | None = None
         self._lock = Lock()
 
@@ -46,6 +53,9 @@ class Learning:
         report = self._learner().learn(job, until)
         if report.spent.calls:
             self._registry.spend(job.scope.owner, job.thread, report.spent)
+            priced = Prices(self._settings().summarization).usage(report.spent)
+            self._tell(ModelCalled(report.spent.model, priced))
+        self._tell(JobEnded("failed" if report.failed else "done"))
         return report
 
     def _learner(self) -> "Learner":
@@ -70,10 +80,10 @@ class Learning:
 
 @asynccontextmanager
 async def learning(
-    settings: Callable[[], Settings], memories: MemoryStore, registry: Registry
+    settings: Callable[[], Settings], memories: MemoryStore, registry: Registry, tell: Tell
 ) -> AsyncIterator[Worker]:
     """Learn in the background until the end."""
-    worker = Worker(memories, Learning(settings, memories, registry), threads=THREADS)
+    worker = Worker(memories, Learning(settings, memories, registry, tell), threads=THREADS)
     worker.start()
     try:
         yield worker

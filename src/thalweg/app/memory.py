@@ -43,7 +43,9 @@ class TenantMemory:
 
     async def document(self) -> MemoryDocument:
         """Give what is remembered, in DeerFlow's shape."""
-        return MemoryDocument.model_validate(await self.export())
+        return await self._known(
+            "document", lambda memory: MemoryDocument.model_validate_json(memory.export())
+        )
 
     async def reload(self) -> MemoryDocument:
         """Take in what was edited in the document by hand (`storage: json`).
@@ -88,8 +90,12 @@ class TenantMemory:
 
     async def facts(self, status: Status | None = None) -> Facts:
         """List facts of a status, newest first; those that hold where none is given."""
-        found = await self._ask(lambda memory: memory.facts(*([status] if status else [])))
-        return Facts(items=tuple(map(fact_view, reversed(found))))
+
+        def listed(memory: Memory) -> Facts:
+            found = memory.facts(*([status] if status else []))
+            return Facts(items=tuple(map(fact_view, reversed(found))))
+
+        return await self._known(f"facts {status}", listed)
 
     async def add(self, new: NewFact) -> FactView:
         """Remember a statement on the user's own word.
@@ -198,6 +204,16 @@ class TenantMemory:
         """Say what memory does with a thread: `on`, `read_only`, `incognito` or `off`."""
         await self._ask(lambda memory: memory.set_mode(thread, mode))
         return mode
+
+    async def _known(self, name: str, make: Callable[[Memory], T]) -> T:
+        """Give an answer that holds until the memory changes, whoever changes it."""
+        parts, scope = self._parts, Scope(self._owner)
+
+        def find(memory: Memory) -> T:
+            version = parts.memories.version(scope)
+            return parts.kept.get((self._owner, name), version, lambda: make(memory))
+
+        return await self._ask(find)
 
     async def _ask(self, do: Callable[[Memory], T]) -> T:
         settings = self._parts.settings().memory

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from thalweg.api.catalogue import Check, Health
 from thalweg.app.files import Files
+from thalweg.app.kept import Kept
 from thalweg.app.memory import TenantMemory
 from thalweg.app.models import TenantModels
 from thalweg.app.parts import Parts
@@ -21,6 +22,7 @@ from thalweg.app.skills import TenantSkills
 from thalweg.app.tenant import Tenant
 from thalweg.app.threads import TenantThreads
 from thalweg.app.usage import TenantUsage
+from thalweg.app.watching import Tell, Watchers
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.archive.home import home as usual_home
 from thalweg.durable.engine import Engine, presence_at
@@ -90,6 +92,7 @@ class App:
         self._addresses = Addresses.of(self.settings.storage, home)
         self._stack = AsyncExitStack()
         self._parts: Parts | None = None
+        self._watchers = Watchers()
 
     @property
     def settings(self) -> Settings:
@@ -105,6 +108,10 @@ class App:
         if self._parts is None:
             raise ConfigError("app", "it is not open", "open it with `async with`")
         return self._parts
+
+    def watch(self, tell: Tell) -> None:
+        """Be told of runs that end in this process, of calls of models and of jobs of memory."""
+        self._watchers.add(tell)
 
     def tenant(self, owner: str) -> Tenant:
         """Give what one owner can reach.
@@ -192,8 +199,12 @@ class App:
         stack.callback(places.close)
         checkpoints = await stack.enter_async_context(open_checkpoints(at.at("checkpoints.db")))
         journal = await stack.enter_async_context(open_journal(at.place("runs.db")))
-        await stack.enter_async_context(learning(self._current, memories, registry))
-        performing = _Performing(self._current, archive, memories, places, checkpoints, journal)
+        await stack.enter_async_context(
+            learning(self._current, memories, registry, self._watchers.tell)
+        )
+        performing = _Performing(
+            self._current, archive, memories, places, checkpoints, journal, self._watchers.tell
+        )
         stack.push_async_callback(performing.close)
         engine = Engine(at.place("jobs.db"), presence_at(at.place("jobs.db")))
         runs = Runs(journal, engine, performing)
@@ -203,6 +214,7 @@ class App:
             settings=self._current,
             archive=archive,
             memories=memories,
+            kept=Kept(),
             checkpoints=checkpoints,
             registry=registry,
             journal=journal,
@@ -227,6 +239,7 @@ class _Performing:
         places: Places,
         checkpoints: "Checkpoints",
         journal: Journal,
+        tell: Tell,
     ) -> None:
         self._settings = settings
         self._archive = archive
@@ -234,6 +247,7 @@ class _Performing:
         self._places = places
         self._checkpoints = checkpoints
         self._journal = journal
+        self._tell = tell
         self._made: Agents | None = None
         self._making = asyncio.Lock()
 
@@ -251,7 +265,7 @@ class _Performing:
         from thalweg.app.performing import Performer  # noqa: PLC0415 (LangChain: seconds)
 
         performer = Performer(
-            self._settings, agents, self._archive, self._checkpoints, self._journal
+            self._settings, agents, self._archive, self._checkpoints, self._journal, self._tell
         )
         return await performer(run, emit)
 

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from thalweg.app.kept import Kept
 from thalweg.app.registry import Registry
 from thalweg.archive import Archive
 from thalweg.memory import MemoryStore
@@ -26,6 +27,8 @@ class Parts:
     """As they are now."""
     archive: Archive
     memories: MemoryStore
+    kept: Kept
+    """Answers about memories that have not changed since."""
     checkpoints: "Checkpoints"
     """Those of all owners."""
     registry: Registry

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -25,6 +26,7 @@ from thalweg.api.events import (
 )
 from thalweg.api.runs import NewRun
 from thalweg.api.threads import Question
+from thalweg.api.usage import Usage
 from thalweg.app.agents import Agent, Agents
 from thalweg.app.checkpoints import Checkpoints
 from thalweg.app.naming import named_model
@@ -32,6 +34,7 @@ from thalweg.app.problems import problem_of
 from thalweg.app.run_files import OWNER
 from thalweg.app.spending import Prices
 from thalweg.app.streaming import MODES, Told, Translator, plain
+from thalweg.app.watching import ModelCalled, RunEnded, RunStatus, Tell
 from thalweg.archive import Archive, ThreadKey
 from thalweg.errors import ArchiveError, ClaimLostError, StorageError, ThalwegError
 from thalweg.runs.base import Draft, Journal, Run
@@ -40,6 +43,7 @@ from thalweg.runs.emitting import Emit
 from thalweg.runs.running import Outcome
 from thalweg.settings.whole import Settings
 from thalweg.threads.contexts import page_at
+from thalweg.threads.journal import Spent
 
 RUN = "thalweg_run"
 """Where in a checkpoint's metadata the run is that made it."""
@@ -58,6 +62,7 @@ class Performer:
     archive: Archive
     checkpoints: Checkpoints
     journal: Journal
+    tell: Tell
 
     async def __call__(self, run: Run, emit: Emit) -> Outcome:
         """Perform a run to its end, or on from where another process left it.
@@ -66,11 +71,30 @@ class Performer:
             ClaimLostError: Another process performs it now.
             StorageError: The medium failed; it is begun again.
         """
+        began = time.monotonic()
+        status: RunStatus = "left"
+        try:
+            outcome = await self._perform(run, emit)
+            status = outcome.status
+        except asyncio.CancelledError:
+            status = "cancelled" if await self._is_cancelled(run) else "left"
+            raise
+        finally:
+            self.tell(RunEnded(status, time.monotonic() - began))
+        return outcome
+
+    async def _perform(self, run: Run, emit: Emit) -> Outcome:
         settings = self.settings()
         new = NewRun.model_validate_json(run.request)
         prices = Prices(settings.summarization)
         lines = await self._lines(run)
-        translator = Translator(prices.usage, Told.of(lines, prices.usage))
+
+        def priced(spent: Spent) -> Usage:
+            usage = prices.usage(spent)
+            self.tell(ModelCalled(spent.model, usage))
+            return usage
+
+        translator = Translator(priced, Told.of(lines, prices.usage))
         telling = _Telling(emit, run, translator, self.archive)
         try:
             name = named_model(settings, new.model)
@@ -216,8 +240,11 @@ _RESUME = "__resume__"
 
 
 def _rests(state: StateSnapshot) -> bool:
-    """Tell whether nothing is left to do: the run ended, or waits for a person."""
-    return not state.next or bool(state.interrupts)
+    """Tell whether nothing is left to do: the run ended, or waits for a person.
+
+    `state.next` leaves out a step that was done and whose checkpoint was lost.
+    """
+    return not state.tasks or bool(state.interrupts)
 
 
 def questions_of(state: StateSnapshot) -> tuple[Question, ...]:

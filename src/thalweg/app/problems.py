@@ -7,10 +7,10 @@ from thalweg.errors import ThalwegError
 
 MOST_CHARS = 1_000
 _SECRETS = re.compile(
-    r"(?i)(?P<name>(?:api[-_ ]?key|authorization|bearer|token|password|secret)['\"]?\s*[:=]?\s*"
-    r"(?:bearer\s+)?['\"]?)(?P<value>[\w.\-+/=*]{6,})"
-    r"|(?P<key>\b(?:sk|pk|xai|gsk|hf|ghp|AIza)[-_][\w\-*]{6,})"
-    r"|(?P<address>(?<=://)[^/\s:@]+:[^/\s@]+(?=@))"
+    r"(?i)(?P<name>\b(?:api[-_ ]?key|authorization|token|password|secret)['\"]?\s*[:=]\s*"
+    r"(?:bearer\s+)?['\"]?|\bbearer\s+)(?P<value>[\w.\-+/=*]{6,})"
+    r"|\b(?:sk|pk|xai|gsk|hf|ghp|AIza)[-_][\w\-*]{6,}"
+    r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
 )
 _REFUSED, _BUSY, _BAD = (401, 403), (408, 409, 429), (400, 404, 413, 422)
 _SERVER = 500
@@ -74,7 +74,7 @@ def without_secrets(text: str) -> str:
         >>> without_secrets(
         ...     "Incorrect API key provided: sk-abc123def456. Authorization: Bearer x1y2z3"
         ... )
-        'Incorrect API key provided: ***. Authorization: ***'
+        'Incorrect API key provided: ***. Authorization: Bearer ***'
     """
 
     def masked(found: re.Match[str]) -> str:

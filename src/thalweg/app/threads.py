@@ -40,6 +40,7 @@ from thalweg.errors import BusyError, ConfigError, NoSuchThreadError
 from thalweg.runs.base import ENDED
 from thalweg.threads import Done as Entered
 from thalweg.threads import context_at, export, history, pin, rewind, turns, undo, unpin
+from thalweg.threads.history import newest_said
 
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
@@ -182,13 +183,12 @@ class TenantThreads:
             NoSuchThreadError: There is none.
         """
         key = await self._key(thread)
-        said = await self._ask(lambda: history(self._parts.archive, key, abandoned=abandoned))
-        there = [one for one in said if before is None or one.position < before]
-        shown = there[-limit:]
-        is_all = len(shown) == len(there)
+        said, has_more = await self._ask(
+            lambda: newest_said(self._parts.archive, key, limit, before=before, abandoned=abandoned)
+        )
         return History(
-            items=tuple(map(item_view, shown)),
-            before=None if is_all or not shown else shown[0].position,
+            items=tuple(map(item_view, said)),
+            before=said[0].position if has_more and said else None,
         )
 
     async def turns(self, thread: str, *, edits_only: bool = False) -> Turns:

@@ -123,12 +123,14 @@ def _callers(gateway: GatewaySettings) -> str:
 
 
 def _models(settings: "Settings") -> str:
-    names = [model.name for model in settings.models]
-    if not names:
+    default = settings.default_model
+    names = [model.name for model in settings.models if model.name != default]
+    if default is None:
         return (
-            "none in config.yaml; a run may name one (`ollama:NAME`, `local:PATH.gguf`),\n"
-            "and one without says how to get to an answer"
+            "none: everything works but answers; name one in config.yaml, such as\n"
+            "agent: {model: ollama:NAME}, local:PATH.gguf or openai:NAME@http://host/v1"
         )
+    names.insert(0, default)
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return ", ".join(names[:_MOST_NAMES]) + more
 

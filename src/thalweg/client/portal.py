@@ -66,12 +66,17 @@ class Portal:
 
 
 _open: "WeakSet[Portal]" = WeakSet()
+_is_watched = False
 
 
 def _close_at_exit(portal: Portal) -> None:
     """Close what a program forgot to, while threads can still be started to do it."""
-    if not _open:
-        # `atexit` comes too late: executors take nothing any more, and files close in them.
+    global _is_watched  # noqa: PLW0603 (once a process)
+    if not _is_watched:
+        _is_watched = True
+        # `atexit` comes too late: executors take nothing any more, and files close in them. What
+        # ends executors is registered when they are imported, and what comes later goes first.
+
         at_exit = getattr(threading, "_register_atexit", lambda _: None)
         at_exit(_close_all)
     _open.add(portal)

@@ -7,7 +7,9 @@ must bear to be begun again; and this file alone knows dbos, on which the work s
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,7 +20,7 @@ from thalweg.errors import ConfigError, StorageError
 if TYPE_CHECKING:
     from dbos import DBOS
 
-Work = Callable[..., Awaitable[None]]
+Work = Callable[..., Coroutine[Any, Any, None]]
 """What is performed; its arguments are strings and numbers."""
 T = TypeVar("T")
 VERSION = "1"
@@ -30,13 +32,15 @@ SCHEMA = "thalweg_jobs"
 _CONNECTIONS = 5
 _THREADS = 64
 _PATIENCE_S = 5.0
+_MOMENT_S = 0.005
+_WHAT = "durable work"
 _log = logging.getLogger(__name__)
 
 
 class Engine:
     """Durable work over one database, for any number of processes.
 
-    There is one in a process at a time.
+    There is one open in a process at a time. It belongs to the event loop it is made in.
     """
 
     def __init__(self, address: str | Path, presence: Presence) -> None:
@@ -49,7 +53,7 @@ class Engine:
         self._name = ""
         self._dbos: DBOS | None = None
         self._looker: asyncio.Task[None] | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = asyncio.get_running_loop()
 
     @property
     def name(self) -> str:
@@ -67,7 +71,6 @@ class Engine:
             ConfigError: The extra `server` is missing, or this process has an engine already.
             StorageError: The database cannot be opened.
         """
-        self._loop = asyncio.get_running_loop()
         self._name = await self._presence.enter()
         try:
             self._dbos = await asyncio.to_thread(self._launch)
@@ -145,11 +148,10 @@ class Engine:
         await self._presence.leave()
 
     async def _perform(self, name: str, args: tuple[Any, ...]) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+        task = asyncio.ensure_future(self._works[name](*args))
         self._tasks.add(task)
         try:
-            await self._works[name](*args)
+            await task
         finally:
             self._tasks.discard(task)
 
@@ -163,9 +165,9 @@ class Engine:
         """Run something in the loop of dbos, which keeps clear of this one."""
         import sqlalchemy as sa  # noqa: PLC0415 (a part of the extra)
 
-        assert self._dbos is not None, "the engine is not open"
-        loop = self._dbos._background_event_loop.target_loop()  # noqa: SLF001 (dbos has no other door)
-        assert loop is not None
+        loop = self._opened()._background_event_loop.target_loop()  # noqa: SLF001 (dbos has no other door)
+        if loop is None:
+            raise self._storage_error(RuntimeError("the engine is closing"))
         try:
             return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
         except sa.exc.SQLAlchemyError as error:
@@ -182,18 +184,26 @@ class Engine:
     def _storage_error(self, error: Exception) -> StorageError:
         return StorageError(self._place, str(error).partition("\n")[0], "try again later")
 
+    def _opened(self) -> "DBOS":
+        if self._dbos is None:
+            problem, mend = "the engine is not open", "call its `open` first"
+            raise ConfigError(_WHAT, problem, mend)
+        return self._dbos
+
     def _launch(self) -> "DBOS":
         try:
             import sqlalchemy as sa  # noqa: PLC0415 (a part of the extra)
             from dbos import DBOS  # noqa: PLC0415 (2 s of import)
         except ImportError as error:
             mend = "pip install 'thalweg[server]'"
-            raise ConfigError("durable work", "dbos is not installed", mend) from error
+            problem = "dbos is not installed"
+            raise ConfigError(_WHAT, problem, mend) from error
         _take_logs()
         if _Held.by is not None:
-            mend = "close it first, or share it"
-            raise ConfigError("durable work", "this process has an engine already", mend)
+            problem, mend = "this process has an engine already", "close it first, or share it"
+            raise ConfigError(_WHAT, problem, mend)
         _Held.by = self._name
+        is_open = False
         try:
             dbos = DBOS(
                 config={
@@ -202,7 +212,7 @@ class Engine:
                     "dbos_system_schema": SCHEMA,
                     "application_version": VERSION,
                     "executor_id": self._name,
-                    "log_level": "WARNING",
+                    "log_level": "ERROR",
                     "enable_otlp": False,
                     "sys_db_pool_size": _CONNECTIONS,
                     "max_executor_threads": _THREADS,
@@ -214,17 +224,22 @@ class Engine:
                 self._hops[name] = self._hop(name)
             DBOS.launch()
         except sa.exc.SQLAlchemyError as error:
-            _destroy()
             raise self._storage_error(error) from error
-        return dbos
+        else:
+            is_open = True
+            return dbos
+        finally:
+            if not is_open:
+                _destroy()
 
     def _hop(self, name: str) -> Callable[..., Coroutine[Any, Any, None]]:
         """Register work with dbos: it hops from the loop of dbos into the one of `open`."""
         from dbos import DBOS  # noqa: PLC0415 (2 s of import)
 
+        loop = self._loop
+
         async def hop(*args: Any) -> None:  # noqa: ANN401 (what `start` was given)
-            assert self._loop is not None
-            performed = asyncio.run_coroutine_threadsafe(self._perform(name, args), self._loop)
+            performed = asyncio.run_coroutine_threadsafe(self._perform(name, args), loop)
             await asyncio.wrap_future(performed)
 
         return DBOS.workflow(name=name, max_recovery_attempts=None)(hop)
@@ -233,26 +248,23 @@ class Engine:
         """Give the processes that have work under way."""
         import sqlalchemy as sa  # noqa: PLC0415 (a part of the extra)
 
-        assert self._dbos is not None
-        database = self._dbos._sys_db  # noqa: SLF001 (its lists would read every row, arguments and all)
+        database = self._opened()._sys_db  # noqa: SLF001 (its lists would read every row, arguments and all)
         status = database.tables.workflow_status
         asked = sa.select(status.c.executor_id).where(status.c.status == "PENDING").distinct()
         with database.engine.connect() as connection:
             return [name for (name,) in connection.execute(asked) if name]
 
     def _hand_over(self, names: list[str]) -> None:
-        assert self._dbos is not None
-        self._dbos._recover_pending_workflows(names)  # noqa: SLF001 (what its own server calls)
+        self._opened()._recover_pending_workflows(names)  # noqa: SLF001 (what its own server calls)
 
     def _stop_taking(self) -> None:
         """End the threads that take work from the queues."""
-        import threading  # noqa: PLC0415 (used here alone)
-
-        assert self._dbos is not None
-        for event in self._dbos.background_thread_stop_events:
+        for event in self._opened().background_thread_stop_events:
             event.set()
         for thread in threading.enumerate():
             if thread.name.startswith("queue-worker-"):
+                while thread.ident is None:  # it is being started: nobody can wait for it yet
+                    time.sleep(_MOMENT_S)
                 thread.join(_PATIENCE_S)
 
     async def _look_on(self) -> None:
@@ -273,8 +285,10 @@ class _Held:
 def _destroy() -> None:
     from dbos import DBOS  # noqa: PLC0415 (2 s of import)
 
-    DBOS.destroy(destroy_registry=True)
-    _Held.by = None
+    try:
+        DBOS.destroy(destroy_registry=True)
+    finally:
+        _Held.by = None
 
 
 class _Ours(logging.Handler):
@@ -305,9 +319,7 @@ def migrate(url: str) -> None:
 
 
 @asynccontextmanager
-async def open_engine(
-    address: str | Path, *, folder: Path | None = None
-) -> AsyncIterator[Engine]:
+async def open_engine(address: str | Path, *, folder: Path | None = None) -> AsyncIterator[Engine]:
     """Make an engine, which performs nothing before `Engine.open`, and close it in the end.
 
     Args:

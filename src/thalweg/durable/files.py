@@ -45,7 +45,11 @@ class FilePresence:
         return self._name
 
     def _dead(self, names: Collection[str]) -> Collection[str]:
-        return [name for name in names if name != self._name and not self._lives(name)]
+        dead = [name for name in names if name != self._name and not self._lives(name)]
+        for name in dead:  # without its file it is as dead
+            with suppress(OSError):
+                self._path(name).unlink()
+        return dead
 
     def _lives(self, name: str) -> bool:
         try:
@@ -57,11 +61,6 @@ class FilePresence:
             return not _lock(probe, is_shared=True)
         finally:
             os.close(probe)
-
-    def forget(self, name: str) -> None:
-        """Delete the file of a process that is dead and has left nothing behind."""
-        with suppress(OSError):
-            self._path(name).unlink()
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}.lock"

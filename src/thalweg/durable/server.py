@@ -12,13 +12,16 @@ from typing import Any
 
 import psycopg
 
-from thalweg.archive.postgres_schema import as_storage_error, place_of
+from thalweg.errors import StorageError
 
 GRACE_S = 5.0
 """After its own connection broke a process takes nobody for dead: theirs may have broken too."""
 _TIMEOUT_S = 5
+_MEND = "check that the server runs and lets this user in"
 _ALIVE = (
-    "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3"
+    "SET tcp_keepalives_idle = 5",
+    "SET tcp_keepalives_interval = 2",
+    "SET tcp_keepalives_count = 3",
 )
 
 
@@ -26,7 +29,7 @@ class ServerPresence:
     """Processes that share a database."""
 
     def __init__(self, url: str, *, grace_s: float = GRACE_S) -> None:
-        self.place = place_of(url)
+        self.place = url.rpartition("@")[2].partition("?")[0]
         self._url = url
         self._grace_s = grace_s
         self._name = ""
@@ -37,9 +40,9 @@ class ServerPresence:
         """See `Presence.enter`."""
         self._name = f"{secrets.randbits(63):016x}"
         try:
-            await self._connect()
+            self._connection = await self._connected()
         except psycopg.Error as error:
-            raise as_storage_error(self.place, error) from error
+            raise StorageError(self.place, str(error), _MEND) from error
         return self._name
 
     async def dead(self, names: Collection[str]) -> Collection[str]:
@@ -51,16 +54,16 @@ class ServerPresence:
         now = asyncio.get_running_loop().time
         try:
             if self._connection is None:
-                await self._connect()
+                self._connection = await self._connected()
                 self._blind_until = now() + self._grace_s
             async with asyncio.timeout(_TIMEOUT_S):
-                living = await self._living()
+                living = await _living(self._connection)
         except (psycopg.Error, TimeoutError) as error:
             await self._disconnect()
             self._blind_until = now() + self._grace_s
             if isinstance(error, TimeoutError):
                 error = psycopg.OperationalError(f"no answer within {_TIMEOUT_S} s")
-            raise as_storage_error(self.place, error) from error
+            raise StorageError(self.place, str(error), _MEND) from error
         if now() < self._blind_until:
             return []
         return [name for name in names if name not in living and name != self._name]
@@ -69,12 +72,14 @@ class ServerPresence:
         """See `Presence.leave`."""
         await self._disconnect()
 
-    async def _connect(self) -> None:
-        self._connection = await psycopg.AsyncConnection.connect(
+    async def _connected(self) -> psycopg.AsyncConnection[Any]:
+        connection = await psycopg.AsyncConnection.connect(
             self._url, autocommit=True, connect_timeout=_TIMEOUT_S
         )
-        await self._connection.execute(_ALIVE)
-        await self._connection.execute("SELECT pg_advisory_lock(%s)", (int(self._name, 16),))
+        for setting in _ALIVE:
+            await connection.execute(setting)
+        await connection.execute("SELECT pg_advisory_lock(%s)", (int(self._name, 16),))
+        return connection
 
     async def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
@@ -82,11 +87,11 @@ class ServerPresence:
             with suppress(psycopg.Error):
                 await connection.close()
 
-    async def _living(self) -> set[str]:
-        assert self._connection is not None
-        found = await self._connection.execute(
-            "SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks"
-            " WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND database ="
-            " (SELECT oid FROM pg_database WHERE datname = current_database())"
-        )
-        return {f"{number:016x}" for (number,) in await found.fetchall()}
+
+async def _living(connection: psycopg.AsyncConnection[Any]) -> set[str]:
+    found = await connection.execute(
+        "SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks"
+        " WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND database ="
+        " (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
+    return {f"{number:016x}" for (number,) in await found.fetchall()}

@@ -44,6 +44,7 @@ def create_app(
     inside = open_app(app) if not isinstance(app, App) else app
     rules = RuleBook(lambda: inside.settings.gateway, owner)
     metrics = Metrics()
+    inside.watch(metrics.happened)
     streams = Streams(lambda: inside.settings.gateway.max_streams)
 
     def is_locked() -> bool:

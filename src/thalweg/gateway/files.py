@@ -1,14 +1,16 @@
 """`…/uploads` and `…/artifacts`: files that go to an agent, and what it made of them."""
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Header, Path, Query, Response, UploadFile
 from fastapi.responses import StreamingResponse
 
 from thalweg.api.files import Artifacts, Uploads
+from thalweg.api.threads import NewThread
 from thalweg.app import Tenant
-from thalweg.errors import ThalwegError
+from thalweg.errors import ThalwegError, ThreadExistsError
 from thalweg.gateway.access import Mine, Name, ThreadId, problems
 from thalweg.gateway.problems import Refusal
 from thalweg.uploads.serving import ByteRange, answer_for
@@ -34,7 +36,8 @@ async def upload_file(
 ) -> Uploads:
     """Send files to a thread: all of them, or where one is refused none.
 
-    Of a document the text is taken, and lies beside it for the agent to read.
+    A thread that is not there is made. Of a document the text is taken, and lies beside it for
+    the agent to read.
     """
     made = []
     try:
@@ -44,12 +47,15 @@ async def upload_file(
         for upload in made:
             await mine.files.delete_upload(thread, upload.name)
         raise
+    with suppress(ThreadExistsError):
+        await mine.threads.create(NewThread(id=thread))
     return Uploads(items=tuple(made))
 
 
 @files.get("/uploads", operation_id="list_uploads", responses=problems(404))
 async def list_uploads(mine: Mine, thread: ThreadId) -> Uploads:
     """List files that were sent to a thread."""
+    await mine.threads.get(thread)
     return Uploads(items=await mine.files.uploads(thread))
 
 
@@ -66,6 +72,7 @@ async def delete_upload(
 @files.get("/artifacts", operation_id="list_artifacts", responses=problems(404))
 async def list_artifacts(mine: Mine, thread: ThreadId) -> Artifacts:
     """List files that the agent of a thread made."""
+    await mine.threads.get(thread)
     return await mine.files.artifacts(thread)
 
 

@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from thalweg.api.usage import Usage
+from thalweg.app.watching import Happened, JobEnded, ModelCalled, RunEnded
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
@@ -74,23 +75,26 @@ class Metrics:
         """Count an event that went out."""
         self._events.labels(type_).inc()
 
-    def run_ended(self, status: str, seconds: float) -> None:
-        """Count a run that this process performed to its end."""
-        self._runs.labels(status).inc()
-        self._run_seconds.observe(seconds)
+    def happened(self, what: Happened) -> None:
+        """Count what the application tells of; see `App.watch`."""
+        match what:
+            case RunEnded(status, seconds):
+                self._runs.labels(status).inc()
+                self._run_seconds.observe(seconds)
+            case ModelCalled(model, usage):
+                self._spent(model or "unknown", usage)
+            case JobEnded(result):
+                self._jobs.labels(result).inc()
 
-    def spent(self, model: str, usage: Usage) -> None:
-        """Count the tokens of a model."""
+    def _spent(self, model: str, usage: Usage) -> None:
+        uncached = usage.input_tokens - usage.cached_tokens - usage.written_tokens
         kinds = {
-            "input": usage.input_tokens - usage.cached_tokens,
+            "input": uncached,
             "cached": usage.cached_tokens,
+            "written": usage.written_tokens,
             "output": usage.output_tokens,
         }
         for kind, tokens in kinds.items():
             self._tokens.labels(model, kind).inc(max(tokens, 0))
         if usage.cost is not None:
             self._cost.labels(model, usage.currency).inc(max(usage.cost, 0.0))
-
-    def job_ended(self, result: str) -> None:
-        """Count a job of memory."""
-        self._jobs.labels(result).inc()

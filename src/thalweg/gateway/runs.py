@@ -1,5 +1,6 @@
 """`…/runs`: asking an agent, following what comes of it, and ending it."""
 
+import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Header, Query, Request, Response
@@ -134,14 +135,25 @@ async def join_run(
 @runs.get("/{run}/wait", operation_id="wait_run", responses=problems(404))
 async def wait_run(
     mine: Mine,
+    shared: Shared,
     thread: ThreadId,
     run: RunId,
     timeout: Annotated[  # noqa: ASYNC109 (a query, and not this function's own)
         float, Query(ge=0, le=300, description="Seconds to wait at most.")
     ] = 60.0,
 ) -> Run:
-    """Wait for a run to end; one that has not is given as it is when the time is over."""
-    return await mine.runs.wait(thread, run, timeout)
+    """Wait for a run to end; one that has not is given as it is when the time is over.
+
+    It is over earlier where the gateway closes.
+    """
+    ended = asyncio.ensure_future(mine.runs.wait(thread, run, timeout))
+    closing = asyncio.ensure_future(shared.streams.closing.wait())
+    try:
+        await asyncio.wait([ended, closing], return_when=asyncio.FIRST_COMPLETED)
+        return await (ended if ended.done() else mine.runs.get(thread, run))
+    finally:
+        ended.cancel()
+        closing.cancel()
 
 
 @runs.post("/{run}/cancel", operation_id="cancel_run", responses=problems(404))

@@ -6,6 +6,7 @@ leaves its runs to whoever lives.
 """
 
 import logging
+import os
 import signal
 import socket
 import threading
@@ -45,13 +46,20 @@ def bound(host: str, port: int) -> socket.socket:
         mend = "give an address of this machine: 127.0.0.1, or 0.0.0.0 for all"
         problem = f"{host!r} is no address ({error.strerror})"
         raise ConfigError("--host", problem, mend) from None
-    family, _, _, _, address = found[0]
+    family, kind, protocol, _, address = found[0]
+    # The protocol is named: asyncio sends small answers at once (TCP_NODELAY) on these alone.
+    taken = socket.socket(family, kind, protocol or socket.IPPROTO_TCP)
     try:
-        taken = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+        if os.name == "posix":
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(address)
+        taken.listen(_BACKLOG)
     except PermissionError:
+        taken.close()
         mend = "choose one above 1023: --port 8001"
         raise ConfigError("--port", f"port {port} is for the system alone", mend) from None
     except OSError as error:
+        taken.close()
         problem = f"{host}:{port} cannot be taken ({(error.strerror or '').lower()})"
         mend = f"end what listens there, or choose another: --port {port + 1}"
         raise ConfigError("--port", problem, mend) from None

@@ -7,7 +7,7 @@ takes a tenth of that, and leaves the rest to the conversation.
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.context.settings import ContextPolicy
 from thalweg.facts.settings import MemorySettings
@@ -15,7 +15,7 @@ from thalweg.facts.settings import MemorySettings
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import SystemMessage
-    from langchain_core.tools import BaseTool, StructuredTool
+    from langchain_core.tools import BaseTool
     from langgraph.graph.state import CompiledStateGraph
     from langgraph.store.base import BaseStore
     from langgraph.types import Checkpointer
@@ -25,18 +25,13 @@ if TYPE_CHECKING:
     from thalweg.memory import Memory, MemoryStore
     from thalweg.middleware.approval import Approvals
     from thalweg.middleware.arguments import Owner
-    from thalweg.tools.kit import FsToolName
     from thalweg.tools.rights import FilesystemPermission
 
 SMALL_WINDOW: Final = 16_000
 """Tokens of a window below which the small agent is the better one: of these, the tools and the
 prompt of the other take a fifth."""
-SMALL_TOOLS: "Final[tuple[FsToolName, ...]]" = ("ls", "read_file", "write_file")
-"""The file tools that a small model is offered."""
 MEMORY_SHARE: Final = 10
 """A tenth of the window may be told of what is remembered."""
-RECALLED_SHARE: Final = 8
-"""An eighth of it is shown of what left the context, at once."""
 
 
 def wants_small(model: "BaseChatModel") -> bool:
@@ -134,91 +129,24 @@ def create_small_agent(
         'Hi.'
     """
     # LangChain takes seconds to import: not before an agent is made.
-    from langchain.agents import create_agent  # noqa: PLC0415
-
-    from thalweg.backends.state import StateBackend  # noqa: PLC0415
-    from thalweg.graph.layers import Middleware, arrange  # noqa: PLC0415
-    from thalweg.graph.state import DeepAgentState  # noqa: PLC0415
-    from thalweg.middleware.answers import AnswerMiddleware  # noqa: PLC0415
-    from thalweg.middleware.approval import merge_approvals, with_approvals  # noqa: PLC0415
+    from thalweg.graph.small_stack import Parts, build_small  # noqa: PLC0415
     from thalweg.middleware.arguments import as_policy  # noqa: PLC0415
-    from thalweg.middleware.filesystem import FilesystemMiddleware  # noqa: PLC0415
     from thalweg.middleware.limits import limits_of  # noqa: PLC0415
-    from thalweg.middleware.loops import LoopMiddleware  # noqa: PLC0415
-    from thalweg.middleware.memory import MemoryMiddleware  # noqa: PLC0415
-    from thalweg.middleware.patch_tool_calls import PatchToolCallsMiddleware  # noqa: PLC0415
-    from thalweg.middleware.permissions import interrupts  # noqa: PLC0415
-    from thalweg.prompts import prompt  # noqa: PLC0415
     from thalweg.tools.rights import rights  # noqa: PLC0415
 
     window = limits_of(model).window
-    files = backend if backend is not None else StateBackend()
-    rules = rights(permissions)
-    policy = small_policy(None if context is None else as_policy(context))
-    ours: list[Middleware] = [
-        FilesystemMiddleware(
-            backend=files,
-            permissions=rules,
-            tools=SMALL_TOOLS,
-            system_prompt="",
-            custom_tool_descriptions={one: prompt(f"small_{one}").text for one in SMALL_TOOLS},
-            tool_token_limit_before_evict=None,  # the engine's ingestion loses nothing
-            human_message_token_limit_before_evict=None,
-        ),
-        PatchToolCallsMiddleware(),
-        LoopMiddleware(),
-        AnswerMiddleware(),
-        _context(policy, window, archive, owner),
-    ]
-    if memory is not None:
-        told = small_memory(window, memory_settings)
-        ours.append(MemoryMiddleware(memory, owner=owner, settings=told, learns=learns))
-    asked = merge_approvals(interrupt_on or {}, interrupts(rules, files))
-    graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
-        model,
-        tools,
-        system_prompt=system_prompt or prompt("small_agent").text,
-        middleware=arrange(ours, with_approvals((), asked)),
-        state_schema=DeepAgentState,
-        checkpointer=checkpointer,
-        store=store,
-        name=name,
+    parts = Parts(
+        window=window,
+        policy=small_policy(None if context is None else as_policy(context)),
+        archive=archive,
+        owner=owner,
+        memory=memory,
+        memory_settings=small_memory(window, memory_settings),
+        learns=learns,
+        backend=backend,
+        permissions=rights(permissions),
+        interrupt_on=interrupt_on or {},
     )
-    return graph.with_config({"recursion_limit": _STEPS})
-
-
-_STEPS = 200
-"""Steps of one run: a small model that goes round in circles is stopped."""
-
-
-def _context(
-    policy: ContextPolicy,
-    window: int,
-    archive: "Archive | str | PathLike[str] | None",
-    owner: "Owner",
-) -> Any:  # noqa: ANN401 (a `ContextMiddleware`, imported when it is made)
-    """Make the context engine, with its tool `recall` in few words and no other."""
-    from langchain.tools import ToolRuntime  # noqa: PLC0415 (LangChain takes seconds)
-
-    from thalweg.context.plan import RECALL  # noqa: PLC0415
-    from thalweg.middleware.context import ContextMiddleware  # noqa: PLC0415
-    from thalweg.middleware.tools import Lenient  # noqa: PLC0415
-    from thalweg.prompts import prompt  # noqa: PLC0415
-
-    middleware = ContextMiddleware(policy, archive=archive, owner=owner)
-    (whole,) = (tool for tool in middleware.tools if tool.name == RECALL)
-    read_back = cast("Callable[..., str]", cast("StructuredTool", whole).func)
-
-    def recall(runtime: ToolRuntime[Any, Any], **asked: Any) -> str:  # noqa: ANN401 (a model's)
-        return read_back(runtime=runtime, **asked, max_tokens=window // RECALLED_SHARE)
-
-    texts = {"query": {"type": "string"}, "handle": {"type": "string"}}
-    middleware.tools = [
-        Lenient(
-            func=recall,
-            name=RECALL,
-            description=prompt("small_recall").text,
-            args_schema={"type": "object", "properties": texts},
-        )
-    ]
-    return middleware
+    return build_small(
+        parts, model, tools, system_prompt, checkpointer=checkpointer, store=store, name=name
+    )

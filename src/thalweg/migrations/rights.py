@@ -14,7 +14,7 @@ from thalweg.errors import ConfigError
 
 _WALLED = """
 SELECT relname, relrowsecurity AND relforcerowsecurity AND EXISTS (
-    SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid AND polname = 'of_owner'
+    SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid AND polname <> 'across'
 )
 FROM pg_class
 WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid)
@@ -22,6 +22,7 @@ WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid)
 ORDER BY relname
 """
 _OURS = ("archive_", "memory_", "run", "app_", "thread_file", "checkpoint", "thalweg_")
+"""How the names of tables begin that are looked at."""
 OPEN = {
     "archive_meta": "SELECT, INSERT",
     "memory_meta": "SELECT, INSERT",

@@ -153,8 +153,10 @@ def ask_for_key(where: str, one: Provider) -> None:
     Raises:
         ConfigError: None of the variables is set.
     """
-    if one.keys and not key_of(one):
-        problem = f"{one.title} wants a key, and {' and '.join(one.keys)} are not set"
-        problem = problem if len(one.keys) > 1 else problem.replace(" are ", " is ")
-        mend = f"export {one.keys[0]}=…, or write api_key: ${one.keys[0]} beside the model"
-        raise ConfigError(where, problem, mend)
+    if not one.keys or key_of(one):
+        return
+    first, *others = one.keys
+    names = f"{' and '.join(one.keys)} are" if others else f"{first} is"
+    problem = f"{one.title} wants a key, and {names} not set"
+    mend = f"export {first}=…, or write api_key: ${first} beside the model"
+    raise ConfigError(where, problem, mend)

@@ -70,6 +70,8 @@ class Run:
     """How many of its claims were given back in good order, by a process that stopped."""
     last_seq: int = 0
     cancel_asked: bool = False
+    work: str = ""
+    """The durable work that performs it. Work that a run does not name performs nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,13 @@ class Journal(Protocol):
         StorageError: The medium failed.
     """
 
-    async def create(self, key: RunKey, request: str) -> Run:
+    async def create(self, key: RunKey, request: str, *, work: str = "") -> Run:
         """Note a new run.
+
+        Args:
+            key: Its id is the caller's to choose.
+            request: What was asked, a JSON object.
+            work: See `Run.work`.
 
         Raises:
             BusyError: Another run of the thread has not ended.

@@ -46,6 +46,9 @@ class GroupCommit:
         self._written = written
         self._linger_s = linger_s
         self._parts: dict[Claim, _Part] = {}
+        self._in_flight: dict[Claim, _Part] = {}
+        mend = "open it again; the log has the reason"
+        self._broken = StorageError("the journal of runs", "its writer ended", mend)
         self._last: dict[Claim, int] = {}
         self._stirred = asyncio.Event()
         self._is_closing = False
@@ -71,6 +74,9 @@ class GroupCommit:
         """
         if self._task is None:
             self._task = asyncio.create_task(self._work(), name="thalweg-journal-writer")
+            self._task.add_done_callback(self._give_up)
+        if self._task.done():
+            raise self._broken
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         part = self._parts.setdefault(claim, _Part())
         part.waiting.append(_Waiting(drafts, end, done))
@@ -90,9 +96,15 @@ class GroupCommit:
             if self._linger_s and not self._is_closing:
                 await asyncio.sleep(self._linger_s)
             self._stirred.clear()
-            parts, self._parts = self._parts, {}
-            if parts:
-                await self._flush(parts)
+            self._in_flight, self._parts = self._parts, {}
+            if self._in_flight:
+                await self._flush(self._in_flight)
+
+    def _give_up(self, _: asyncio.Task[None]) -> None:
+        """Let nobody wait for a writer that is no more."""
+        for part in [*self._in_flight.values(), *self._parts.values()]:
+            for waiting in part.waiting:
+                _fail(waiting.done, self._broken)
 
     async def _flush(self, parts: dict[Claim, _Part]) -> None:
         try:

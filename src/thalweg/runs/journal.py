@@ -49,9 +49,9 @@ class TableJournal:
         self._looker = asyncio.create_task(self._look_on(), name="thalweg-journal-reader")
         return self
 
-    async def create(self, key: RunKey, request: str) -> Run:
+    async def create(self, key: RunKey, request: str, *, work: str = "") -> Run:
         """See `Journal.create`."""
-        return await self._tables.create(key, sound(request))
+        return await self._tables.create(key, sound(request), work)
 
     async def get(self, key: RunKey) -> Run | None:
         """See `Journal.get`."""

@@ -21,7 +21,7 @@ _IS_ACTIVE = "status IN ('queued', 'running')"
 _KEY = "owner = %s AND thread = %s AND run = %s"
 # Put together of constants alone, once, here.
 _CREATE = f"""
-    INSERT INTO runs (owner, thread, run, request) VALUES (%s, %s, %s, %s)
+    INSERT INTO runs (owner, thread, run, request, work) VALUES (%s, %s, %s, %s, %s)
     ON CONFLICT DO NOTHING RETURNING {COLUMNS}
 """  # noqa: S608
 _ACTIVE = f"SELECT run FROM runs WHERE owner = %s AND thread = %s AND {_IS_ACTIVE}"  # noqa: S608
@@ -69,12 +69,12 @@ class PostgresTables:
         del is_awaited  # a notice costs nothing to hear
         await self._connections.open(heard)
 
-    async def create(self, key: RunKey, request: str) -> Run:
+    async def create(self, key: RunKey, request: str, work: str) -> Run:
         """See `Tables.create`."""
         exists = "SELECT 1 FROM runs WHERE owner = %s AND run = %s"
         while True:
             async with self._connections.transaction([key.owner]) as connection:
-                if rows := await _rows(connection, _CREATE, (*_columns(key), request)):
+                if rows := await _rows(connection, _CREATE, (*_columns(key), request, work)):
                     return _run(rows[0])
                 if await _rows(connection, exists, (key.owner, key.run)):
                     raise RunExistsError(key.run)
@@ -214,7 +214,7 @@ async def _rows(connection: Connection, statement: str, values: Sequence[Any]) -
 
 def _run(row: Sequence[Any]) -> Run:
     status, request, created, started, ended, error, *rest = row[3:]
-    attempt, handed, last_seq, cancel_asked = rest
+    attempt, handed, last_seq, cancel_asked, work = rest
     return Run(
         key=RunKey(*row[:3]),
         status=status,
@@ -227,4 +227,5 @@ def _run(row: Sequence[Any]) -> Run:
         handed=handed,
         last_seq=last_seq,
         cancel_asked=cancel_asked,
+        work=work,
     )

@@ -198,4 +198,4 @@ class Connections:
 
 def trusted(statement: str) -> LiteralString:
     """Mark a statement that is put together here, of nothing but constants."""
-    return cast("LiteralString", statement)
+    return cast("LiteralString", statement)  # type: ignore[redundant-cast]  # mypy: it is a str

@@ -12,7 +12,7 @@ CHANNEL = "thalweg_runs"
 """Where changes are told: `ORIGIN MARK MARK …`."""
 COLUMNS = (
     "owner, thread, run, status, request, created, started, ended, error,"
-    " attempt, handed, last_seq, cancel_asked"
+    " attempt, handed, last_seq, cancel_asked, work"
 )
 """What a run is read from, in this order."""
 WRITE = """
@@ -45,10 +45,10 @@ WRITE = """
 
 
 def named(owners: Iterable[str]) -> str:
-    """Give the value of `thalweg.owner` for a transaction on rows of some owners.
+    r"""Give the value of `thalweg.owner` for a transaction on rows of some owners.
 
     Example:
         >>> named(["ann", "bob", "ann"])
-        'ann\\x1fbob'
+        'ann\x1fbob'
     """
     return BETWEEN.join(sorted(set(owners)))

@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal
+from uuid import uuid4
 
 from thalweg.api.events import RunCancelled, RunFailed
 from thalweg.api.problems import Problem
@@ -82,9 +82,8 @@ class Runs:
         self._engine = engine
         self._perform = perform
         self._most_attempts = most_attempts
-        self._creating: dict[str, asyncio.Future[bool]] = {}
-        """Whether a run was made, by the token of its work."""
-        self._working: dict[RunKey, asyncio.Task[None]] = {}
+        self._creating: dict[str, asyncio.Future[None]] = {}
+        self._working: dict[RunKey, asyncio.Task[Any] | None] = {}
         engine.register(WORK, self._work)
 
     async def start(
@@ -147,46 +146,49 @@ class Runs:
         return run
 
     async def _start(self, key: RunKey, request: str) -> Run:
-        """Note the work first: a run without work would never end, work without a run does."""
-        token = secrets.token_hex(16)  # work that was for nothing is no reason to start none later
-        created = self._creating[token] = asyncio.get_running_loop().create_future()
-        is_created = False
+        """Note the work first: a run without work would never end, work without a run does.
+
+        Every start is work of its own, and the run names the one that performs it: so it does
+        not matter how often, where and how far the same start was tried before.
+        """
+        work = f"{WORK}-{uuid4().hex}"
+        created = self._creating[work] = asyncio.get_running_loop().create_future()
         try:
-            work_id = f"{WORK}:{token}"
-            await self._engine.start(WORK, work_id, key.owner, key.thread, key.run, token)
-            run = await self._journal.create(key, request)
-            is_created = True
+            await self._engine.start(WORK, work, key.owner, key.thread, key.run, work)
+            return await self._journal.create(key, request, work=work)
         except RunExistsError:
             there = await self._journal.get(key)
             if there is None:
                 raise
             return _same(there, request)
-        else:
-            return run
         finally:
-            del self._creating[token]
-            created.set_result(is_created)
+            del self._creating[work]
+            created.set_result(None)
 
-    async def _work(self, owner: str, thread: str, run: str, token: str = "") -> None:
-        key = RunKey(owner, thread, run)
-        created = self._creating.get(token)
-        if created is not None and not await created:
-            return
+    async def _work(self, owner: str, thread: str, name: str, work: str) -> None:
+        key = RunKey(owner, thread, name)
+        if (created := self._creating.get(work)) is not None:
+            await created
+        while True:
+            try:
+                run = await self._journal.get(key)
+                if run is not None and run.work == work:
+                    await self._alone(key)
+            except StorageError as error:
+                _log.warning("run %s is begun again: %s", key.run, error)
+                await asyncio.sleep(_PAUSE_S)
+            else:
+                return
+
+    async def _alone(self, key: RunKey) -> None:
+        """Perform a run when this process performs it no longer under another claim."""
         me = asyncio.current_task()
-        assert me is not None
         before, self._working[key] = self._working.get(key), me
         try:
             if before is not None:  # its claim was taken for lost, and came back here
                 before.cancel()
                 await asyncio.wait([before])
-            while True:
-                try:
-                    await self._attempt(key)
-                except StorageError as error:
-                    _log.warning("run %s is begun again: %s", key.run, error)
-                    await asyncio.sleep(_PAUSE_S)
-                else:
-                    return
+            await self._attempt(key)
         finally:
             if self._working.get(key) is me:
                 del self._working[key]

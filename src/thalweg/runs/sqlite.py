@@ -18,6 +18,7 @@ T = TypeVar("T")
 POLL_S = 0.1
 """How often this process looks whether another one wrote, while somebody waits for that."""
 _PATIENCE_S = 30.0
+_GET = f"SELECT {COLUMNS} FROM runs WHERE owner = ? AND thread = ? AND run = ?"  # noqa: S608 (a constant)
 
 
 class SqliteTables:
@@ -37,9 +38,9 @@ class SqliteTables:
         await self._writer.run(_make)
         self._poller = asyncio.create_task(self._poll(heard, is_awaited), name="thalweg-runs-poll")
 
-    async def create(self, key: RunKey, request: str) -> Run:
+    async def create(self, key: RunKey, request: str, work: str) -> Run:
         """See `Tables.create`."""
-        return await self._writer.run(lambda database: _create(database, key, request))
+        return await self._writer.run(lambda database: _create(database, key, request, work))
 
     async def get(self, key: RunKey) -> Run | None:
         """See `Tables.get`."""
@@ -199,7 +200,7 @@ def _version(database: sqlite3.Connection) -> int:
     return int(database.execute("PRAGMA data_version").fetchone()[0])
 
 
-def _create(database: sqlite3.Connection, key: RunKey, request: str) -> Run:
+def _create(database: sqlite3.Connection, key: RunKey, request: str, work: str) -> Run:
     database.execute("BEGIN IMMEDIATE")
     if database.execute(
         "SELECT 1 FROM runs WHERE owner = ? AND run = ?", (key.owner, key.run)
@@ -208,18 +209,15 @@ def _create(database: sqlite3.Connection, key: RunKey, request: str) -> Run:
     busy = "SELECT run FROM runs WHERE owner = ? AND thread = ? AND status IN ('queued', 'running')"
     if (row := database.execute(busy, (key.owner, key.thread)).fetchone()) is not None:
         raise BusyError(key.thread, row[0])
-    database.execute(
-        "INSERT INTO runs (owner, thread, run, request, created) VALUES (?, ?, ?, ?, ?)",
-        (*_columns(key), request, _now()),
+    insert = (
+        "INSERT INTO runs (owner, thread, run, request, work, created) VALUES (?, ?, ?, ?, ?, ?)"
     )
-    found = _get(database, key)
-    assert found is not None
-    return found
+    database.execute(insert, (*_columns(key), request, work, _now()))
+    return _run(database.execute(_GET, _columns(key)).fetchone())
 
 
 def _get(database: sqlite3.Connection, key: RunKey) -> Run | None:
-    statement = f"SELECT {COLUMNS} FROM runs WHERE owner = ? AND thread = ? AND run = ?"  # noqa: S608 (a constant)
-    row = database.execute(statement, _columns(key)).fetchone()
+    row = database.execute(_GET, _columns(key)).fetchone()
     return None if row is None else _run(row)
 
 
@@ -297,7 +295,7 @@ def _now() -> str:
 
 def _run(row: Sequence[Any]) -> Run:
     owner, thread, run, status, request, created, started, ended, error, *rest = row
-    attempt, handed, last_seq, cancel_asked = rest
+    attempt, handed, last_seq, cancel_asked, work = rest
     return Run(
         key=RunKey(owner, thread, run),
         status=status,
@@ -310,4 +308,5 @@ def _run(row: Sequence[Any]) -> Run:
         handed=handed,
         last_seq=last_seq,
         cancel_asked=bool(cancel_asked),
+        work=work,
     )

@@ -9,6 +9,7 @@ SCHEMA = (
         run TEXT NOT NULL,
         status TEXT NOT NULL DEFAULT 'queued',
         request TEXT NOT NULL,
+        work TEXT NOT NULL DEFAULT '',
         created TEXT NOT NULL,
         started TEXT,
         ended TEXT,
@@ -39,6 +40,6 @@ SCHEMA = (
 )
 COLUMNS = (
     "owner, thread, run, status, request, created, started, ended, error,"
-    " attempt, handed, last_seq, cancel_asked"
+    " attempt, handed, last_seq, cancel_asked, work"
 )
 """What a run is read from, in this order."""

@@ -70,7 +70,7 @@ class Tables(Protocol):
         """
         ...
 
-    async def create(self, key: RunKey, request: str) -> Run:
+    async def create(self, key: RunKey, request: str, work: str) -> Run:
         """See `Journal.create`."""
         ...
 

@@ -42,6 +42,37 @@ def history(
     ]
 
 
+def newest_said(
+    archive: Archive,
+    key: ThreadKey,
+    limit: int,
+    *,
+    before: int | None = None,
+    abandoned: bool = False,
+) -> tuple[list[Said], bool]:
+    """Read the newest messages of a thread as it is now, in order, and no others.
+
+    Args:
+        archive: Where the thread is.
+        key: The thread.
+        limit: How many at most.
+        before: Stay before this position.
+        abandoned: Whether messages that were left behind are told, too.
+
+    Returns:
+        The messages, and whether there are older ones.
+    """
+    line = line_at(archive, key)
+    there = _whole(archive, key) if abandoned else line
+    there = there if before is None else there.before(before)
+    positions = [*there]
+    said = [
+        Said(position, message, position not in line)
+        for position, message in read_line(archive, key, Line.of(positions[-limit:]))
+    ]
+    return said, len(positions) > limit
+
+
 def line_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> Line:
     """Tell which positions of the log are the thread; all, where nobody kept a journal.
 

@@ -105,8 +105,8 @@ def test_a_variable_is_missed_where_it_is_used_and_warned_of_where_it_may_be() -
     assert ended.stdout.splitlines()[:2] == [
         "config.yaml:2: error: models[0].api_key: the variable MY_KEY is not set; set it",
         (
-            "config.yaml:3: warning: models[1].api_key: the variable NO_KEY is not set; set it before "
-            "you use it"
+            "config.yaml:3: warning: models[1].api_key: the variable NO_KEY is not set; "
+            "set it before you use it"
         ),
     ]
 

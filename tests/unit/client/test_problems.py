@@ -90,3 +90,11 @@ def test_faults_are_told_with_their_places() -> None:
     faults = (Fault(where="body.title", problem="too long"),)
     problem = Problem(title="Unprocessable", status=422, code="request", faults=faults)
     assert str(error_of(problem)) == "Unprocessable: body.title: too long"
+
+
+def test_an_error_that_would_say_something_else_is_told_as_it_was_said() -> None:
+    """A gateway of another version means something else by the same code."""
+    said = {"title": "T", "status": 409, "code": "run.busy", "detail": "the run is asleep"}
+    told = error_of(Problem.model_validate({**said, "arguments": ["t1", "r1"]}))
+    assert isinstance(told, ClientError)
+    assert (str(told), told.problem_code) == ("the run is asleep", "run.busy")

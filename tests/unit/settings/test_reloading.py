@@ -1,6 +1,7 @@
 """A file that changes: new settings, or the old ones and why."""
 
 import os
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -78,6 +79,48 @@ def test_a_file_that_is_gone_changes_nothing_and_says_so(path: Path) -> None:
 
     path.write_text("memory: {max_facts: 5}", encoding="utf-8")
     assert file.reload_if_changed() is not None
+
+
+def test_a_usual_file_that_is_gone_does_not_bring_the_defaults_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may let in whom the file did not."""
+    monkeypatch.chdir(tmp_path)
+    Path("config.yaml").write_text("memory: {max_facts: 5}", encoding="utf-8")
+    file = SettingsFile(environ={})
+    Path("config.yaml").unlink()
+    assert file.reload_if_changed() is None
+    assert file.current.memory.max_facts == 5
+    assert "the file is not there" in str(file.problem)
+
+
+def test_two_changes_within_one_tick_of_the_clock_are_both_seen(path: Path) -> None:
+    file = SettingsFile(path, environ={})
+    at = path.stat().st_mtime_ns
+    path.write_text("memory: {max_facts: 2}", encoding="utf-8")
+    os.utime(path, ns=(at, at))
+    assert file.reload_if_changed() is not None
+
+
+class Slow(dict[str, str]):
+    """Variables that take a while."""
+
+    def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
+        """See `dict.get`."""
+        time.sleep(0.02)
+        return super().get(name, default)
+
+
+def test_whoever_asks_while_another_reads_is_not_answered_with_the_old(path: Path) -> None:
+    file = SettingsFile(path, environ=Slow(LIMIT="7"))
+    path.write_text("memory: {max_facts: $LIMIT}", encoding="utf-8")
+
+    def ask(_: int) -> int:
+        file.reload_if_changed()
+        return file.current.memory.max_facts
+
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(ask, range(4))] == [7] * 4
 
 
 def test_a_file_that_comes_later_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

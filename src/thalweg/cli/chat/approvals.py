@@ -8,7 +8,10 @@ from pydantic import JsonValue
 
 from thalweg.api.threads import Question
 
-ALLOWED = ("approve", "edit", "reject")
+ALLOWED = ("approve", "edit", "reject", "respond")
+_ONE = "tool_approval"
+"""Type of a question about one call, which one decision answers, and no list of them."""
+_USUAL = ("approve", "edit", "reject")
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +19,14 @@ class Action:
     """Something the agent wants to do.
 
     Attributes:
-        allowed: What a person may say to it, of `approve`, `edit` and `reject`.
+        allowed: What a person may say to it, of `approve`, `edit`, `reject` and `respond` (say the
+            tool's result oneself).
     """
 
     name: str
     arguments: Mapping[str, JsonValue] = field(default_factory=dict)
     description: str = ""
-    allowed: tuple[str, ...] = ALLOWED
+    allowed: tuple[str, ...] = _USUAL
 
 
 Decide = Callable[[Action], dict[str, JsonValue]]
@@ -50,14 +54,19 @@ def actions_of(question: Question) -> tuple[Action, ...]:
         )
         for config in _objects(value.get("review_configs"))
     }
-    return tuple(
-        Action(
-            name=str(request.get("name", "")),
-            arguments=_arguments(request),
-            description=str(request.get("description") or ""),
-            allowed=allowed.get(str(request.get("name", ""))) or ALLOWED,
-        )
-        for request in _objects(value.get("action_requests"))
+    if value.get("type") == _ONE:
+        return (_action(value, {}),)
+    requests = _objects(value.get("action_requests"))
+    return tuple(_action(request, allowed) for request in requests)
+
+
+def _action(request: Mapping[str, JsonValue], allowed: Mapping[str, tuple[str, ...]]) -> Action:
+    name = str(request.get("name", ""))
+    return Action(
+        name=name,
+        arguments=_arguments(request),
+        description=str(request.get("description") or ""),
+        allowed=allowed.get(name) or _USUAL,
     )
 
 
@@ -71,10 +80,13 @@ def answer_to(questions: Sequence[Question], decide: Decide, ask: Ask) -> JsonVa
     """
     answers: dict[str, JsonValue] = {}
     for question in questions:
-        if actions := actions_of(question):
-            answers[question.id] = {"decisions": [decide(action) for action in actions]}
+        said = question.value
+        decisions: list[JsonValue] = [decide(action) for action in actions_of(question)]
+        if isinstance(said, dict) and said.get("type") == _ONE:
+            answers[question.id] = decisions[0]
+        elif decisions:
+            answers[question.id] = {"decisions": decisions}
         else:
-            said = question.value
             answers[question.id] = ask(said if isinstance(said, str) else json.dumps(said))
     return next(iter(answers.values())) if len(answers) == 1 else answers
 
@@ -87,6 +99,11 @@ def approval() -> dict[str, JsonValue]:
 def rejection(reason: str) -> dict[str, JsonValue]:
     """Say that it may not, and why."""
     return {"type": "reject", "message": reason} if reason else {"type": "reject"}
+
+
+def response(text: str) -> dict[str, JsonValue]:
+    """Say what the tool would have: it is not called."""
+    return {"type": "respond", "message": text}
 
 
 def edit(action: Action, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -104,4 +121,4 @@ def _objects(value: JsonValue) -> list[dict[str, JsonValue]]:
 
 
 def _listed(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else list(ALLOWED)
+    return value if isinstance(value, list) else list(_USUAL)

@@ -1,7 +1,10 @@
 """`thalweg chat`: its options, and what it needs to begin."""
 
+import logging
 import os
 import sys
+from dataclasses import dataclass
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +16,7 @@ from thalweg.errors import ConfigError
 if TYPE_CHECKING:
     from thalweg.client import ThalwegClient
 
+_LOG_BYTES = 1_000_000
 _WORDS = "What to ask first. Without a terminal, or with what is piped in, it is all that is asked."
 
 
@@ -47,22 +51,35 @@ def chat(
 
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     asked = message if sys.stdin.isatty() else _piped(message)
-    with _client(url, key, config) as client:
-        where = thread or (newest_thread(client) if latest else "")
-        default = next((one.name for one in client.list_models().items if one.is_default), "")
-        if is_terminal:
-            wanted = model if model or default else _chosen(url)
-            if wanted or default:
-                _on_a_terminal(client, where, default, wanted, asked)
-            return
-        from thalweg.cli.chat.plain import final_answer  # noqa: PLC0415
+    if is_terminal:
+        _on_a_terminal(_Wanted(model, thread, latest, url, key, config), asked)
+        return
+    from thalweg.cli.chat.plain import final_answer  # noqa: PLC0415 (see above)
 
-        if not asked.strip():
-            raise ConfigError("MESSAGE", "there is nothing to ask", "thalweg chat 'How many?'")
-        if not (model or default):
+    if not asked.strip():
+        raise ConfigError("MESSAGE", "there is nothing to ask", "thalweg chat 'How many?'")
+    with _client(url, key, config) as client:
+        where = thread or (newest_thread(client) if latest else new_thread())
+        if not (model or _default(client)):
             raise ConfigError("--model", "no model is configured", "`thalweg chat` says what to do")
-        stream = client.stream(asked, where or new_thread(), model=model or None)
+        stream = client.stream(asked, where, model=model or None)
         sys.stdout.write(final_answer(stream).rstrip("\n") + "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What was typed behind `thalweg chat`."""
+
+    model: str
+    thread: str
+    latest: bool
+    url: str
+    key: str
+    config: Path | None
+
+
+def _default(client: "ThalwegClient") -> str:
+    return next((one.name for one in client.list_models().items if one.is_default), "")
 
 
 def _chosen(url: str) -> str:
@@ -93,9 +110,7 @@ def _client(url: str, key: str, config: Path | None) -> "ThalwegClient":
     return ThalwegClient(url or config, key=key or None)
 
 
-def _on_a_terminal(
-    client: "ThalwegClient", thread: str, default: str, wanted: str, first: str
-) -> None:
+def _on_a_terminal(wanted: _Wanted, first: str) -> None:
     try:
         from thalweg.cli.chat.prompt import Prompt  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError as error:
@@ -103,12 +118,40 @@ def _on_a_terminal(
             raise
         missing, mend = "prompt_toolkit is not installed", "pip install 'thalweg[chat]'"
         raise ConfigError(error.name, missing, mend) from None
-    from thalweg.cli.chat.rendering import Renderer  # noqa: PLC0415 (see above)
+    from thalweg.cli.chat.lines import Line  # noqa: PLC0415 (see above)
+    from thalweg.cli.chat.rendering import Renderer  # noqa: PLC0415
     from thalweg.cli.chat.screen import Screen, has_colours, terminal_size  # noqa: PLC0415
     from thalweg.cli.chat.session import Session  # noqa: PLC0415
     from thalweg.cli.chat.status import Status  # noqa: PLC0415
+    from thalweg.cli.chat.threads import newest_thread  # noqa: PLC0415
 
+    folder = Path(os.environ.get("THALWEG_HOME") or home_folder() / ".thalweg")
+    _log_into(folder / "chat.log")
     screen = Screen(sys.stdout, Renderer(colour=has_colours()), terminal_size)
-    session = Session(client, screen, Status(model=wanted or default, wanted=wanted, thread=thread))
-    history = Path(os.environ.get("THALWEG_HOME") or home_folder() / ".thalweg") / "chat_history"
-    session.run(Prompt(history, session.status_line, session.names), first)
+    with _client(wanted.url, wanted.key, wanted.config) as client:
+        screen.show([], [Line("note", "starting…")])
+        try:
+            default = _default(client)
+            thread = wanted.thread or (newest_thread(client) if wanted.latest else "")
+        finally:
+            screen.show([])
+        model = wanted.model or ("" if default else _chosen(wanted.url))
+        if model or default:
+            status = Status(model=model or default, wanted=model, thread=thread)
+            session = Session(client, screen, status)
+            session.run(Prompt(folder / "chat_history", session.status_line, session.names), first)
+
+
+def _log_into(path: Path) -> None:
+    """Keep what parts of this process log away from the screen."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handler: logging.Handler = RotatingFileHandler(
+            path, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
+        )
+    except OSError:
+        handler = logging.NullHandler()  # a home that cannot be written to
+    logging.basicConfig(
+        handlers=[handler], format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    logging.captureWarnings(capture=True)

@@ -40,6 +40,7 @@ class Prompt:
             history=_history(history),
             completer=Commands(names),
             complete_while_typing=Condition(self._is_command),
+            complete_in_thread=True,
             multiline=True,
             key_bindings=self._keys(),
             bottom_toolbar=self._below,

@@ -57,7 +57,8 @@ class Renderer:
 
     def tail(self, text: str, width: int, height: int) -> list[str]:
         """Write the end of a block that is not finished, in so many rows at most."""
-        answer = _Markdown(printable(text), hyperlinks=False, code_theme="ansi_dark")
+        seen = printable(_end_of(text, width, height))
+        answer = _Markdown(seen, hyperlinks=False, code_theme="ansi_dark")
         rows = _trimmed(list(self._rendered(answer, width)))
         return rows[-height:] if height > 0 else []
 
@@ -69,6 +70,15 @@ class Renderer:
                 for text, style, _ in segments
             )
             yield row.rstrip()
+
+
+def _end_of(text: str, width: int, height: int) -> str:
+    """Give what the last rows of a block are made of: a long one is drawn many times a second."""
+    lines = text.split("\n")
+    first = lines[0][:width]
+    opening = [first] if first.lstrip().startswith(("```", "~~~")) else []
+    last = [line[-2 * width * height :] for line in lines[-2 * height :]]
+    return text if len(lines) <= len(last) and last == lines else "\n".join([*opening, *last])
 
 
 def _trimmed(rows: list[str]) -> list[str]:

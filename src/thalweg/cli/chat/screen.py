@@ -18,7 +18,7 @@ from thalweg.cli.chat.lines import Line
 from thalweg.cli.chat.rendering import Renderer
 
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
-_CLEAR = "\x1b[J"
+_REST, _CLEAR = "\x1b[K", "\x1b[J"
 _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
 _LEAST_ROWS = 3
 Size = Callable[[], tuple[int, int]]
@@ -103,13 +103,16 @@ class Screen:
             return ""
         # The last row is always written again: the cursor has to stand behind it.
         same = 0 if kept or not below else min(_same_start(old, below), len(below) - 1)
-        text = "".join(f"{row}\n" for row in kept) + "\n".join(below[same:])
         if not old and not below:
-            return text
+            return "".join(f"{row}\n" for row in kept)
+        # Rows are written over and their rests cleared: a terminal without synchronized updates
+        # never shows an empty one, and tmux does not take it for a screen to keep.
+        text = "".join(f"{row}{_REST}\n" for row in kept)
+        text += "\n".join(f"{row}{_REST}" for row in below[same:])
         up = self._rows_taken(old[same:])
-        over = (f"\x1b[{up - 1}A" if up > 1 else "") + f"\r{_CLEAR}"
-        back = "\n" if old and not up else over
-        return f"{_BEGIN}{_HIDE if below else _SHOW}{back}{text}{_END}"
+        back = "\n" if old and not up else (f"\x1b[{up - 1}A" if up > 1 else "") + "\r"
+        end = _CLEAR if text or up > 1 else _REST
+        return f"{_BEGIN}{_HIDE if below else _SHOW}{back}{text}{end}{_END}"
 
     def _rows_taken(self, rows: Sequence[str]) -> int:
         """Count the rows that a terminal shows of them, which may have become narrower."""

@@ -12,7 +12,7 @@ from thalweg.api.threads import Question
 from thalweg.api.usage import Usage
 from thalweg.cli.chat import text
 from thalweg.cli.chat.answering import show_answer
-from thalweg.cli.chat.approvals import Action, answer_to, approval, edit, rejection
+from thalweg.cli.chat.approvals import Action, answer_to, approval, edit, rejection, response
 from thalweg.cli.chat.commands import MODES, perform
 from thalweg.cli.chat.lines import Line
 from thalweg.cli.chat.screen import Screen
@@ -25,6 +25,13 @@ from thalweg.errors import BusyError, NoSuchThreadError, ThalwegError
 if TYPE_CHECKING:  # prompt_toolkit is of an extra
     from thalweg.cli.chat.prompt import Prompt
 
+_OFFERS = {
+    "approve": "[a]pprove",
+    "edit": "[e]dit",
+    "reject": "[r]eject",
+    "respond": "[s]ay the result",
+}
+_WORDS = {"approve": "approve", "edit": "edit", "reject": "reject", "respond": "say"}
 _LAST = 12
 """Messages looked through for the newest question and its answer."""
 
@@ -207,16 +214,20 @@ class Session:
 
     def _decide(self, action: Action) -> dict[str, JsonValue]:
         self._screen.show(text.question(action))
-        offer = ", ".join(f"[{each[0]}]{each[1:]}" for each in action.allowed)
+        offer = ", ".join(_OFFERS[each] for each in action.allowed)
         while True:
             said = self._ask_line(f"{offer}? ").strip().lower()
-            if said and "approve".startswith(said) and "approve" in action.allowed:
-                return approval()
-            if said and "reject".startswith(said) and "reject" in action.allowed:
-                return rejection(self._ask_line("why? (the agent is told) ").strip())
-            if said and "edit".startswith(said) and "edit" in action.allowed:
-                edited = self._edited(action)
-                if edited is not None:
+            chosen = [each for each in action.allowed if said and _WORDS[each].startswith(said)]
+            if not chosen:
+                continue
+            match chosen[0]:
+                case "approve":
+                    return approval()
+                case "reject":
+                    return rejection(self._ask_line("why? (the agent is told) ").strip())
+                case "respond":
+                    return response(self._ask_line("what is the result? "))
+                case "edit" if (edited := self._edited(action)) is not None:
                     return edited
 
     def _edited(self, action: Action) -> dict[str, JsonValue] | None:

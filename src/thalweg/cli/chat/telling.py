@@ -63,6 +63,7 @@ class Telling:
         self.is_failed = False
         self._message = ""
         self._said = ""
+        self._is_broken_off = False
         self._thinking = ""
         self._blocks = Blocks()
         self._tools: dict[str, _Tool] = {}
@@ -107,8 +108,9 @@ class Telling:
             case MessageStarted():
                 if event.caller:
                     return []
-                lines = self._flushed([])
-                self._message, self._said = event.message, ""
+                again = [Line("note", "that answer broke off; it is begun again")]
+                lines = self._flushed(again if self._is_broken_off else [])
+                self._message, self._said, self._is_broken_off = event.message, "", False
                 return lines
             case _ if event.message != self._message:
                 return []
@@ -122,10 +124,10 @@ class Telling:
                 self._message, self._thinking = "", ""
                 return [*lines, *self._flushed([])]
             case MessageWithdrawn():
-                is_shown = bool(self._said.strip())
+                # Said when another begins: none does where the run ends here.
+                self._is_broken_off = bool(self._said.strip())
                 self._message, self._thinking = "", ""
-                again = [Line("note", "that answer broke off; it is begun again")]
-                return self._flushed(again if is_shown else [])
+                return self._flushed([])
 
     def _flushed(self, lines: list[Line]) -> list[Line]:
         """End the block that is being written, so that what follows stands behind it."""

@@ -16,6 +16,7 @@ from thalweg.cli.chat.status import money
 _LEFT_CHARS = 60
 _TEXT_CHARS = 2_000
 _BAR = 24
+_USUAL_WORDS = "Tool execution requires approval"
 
 
 def told(*rows: str, kind: Kind = "note") -> list[Line]:
@@ -254,7 +255,9 @@ def artifacts(made: Artifacts) -> list[Line]:
 def question(action: Action) -> list[Line]:
     """Tell what the agent wants to do, whole: a person has to judge it."""
     given = [f"  {name}: {_value(value)}" for name, value in action.arguments.items()]
-    about = [f"  {action.description.strip()}"] if action.description.strip() else []
+    said = action.description.strip()
+    # LangChain's own words repeat the call; only those of whoever set the tool up tell more.
+    about = [f"  {said}"] if said and not said.startswith(_USUAL_WORDS) else []
     return told(f"The agent asks to call {action.name}", *given, *about, kind="failure")
 
 

@@ -18,6 +18,7 @@ CREATE TABLE IF NOT EXISTS runs (
     run text COLLATE "C" NOT NULL,
     status text NOT NULL DEFAULT 'queued',
     request text NOT NULL,
+    work text NOT NULL DEFAULT '',
     created timestamptz NOT NULL DEFAULT now(),
     started timestamptz,
     ended timestamptz,

@@ -24,6 +24,9 @@ TEMPERATURE = 0.2
 _log = logging.getLogger("thalweg.models")
 _NOWHERE = "http://127.0.0.1:9/v1"
 """Where the client points until the model is loaded."""
+_DIRECT: Mapping[str, Any] = {"trust_env": False, "headers": {"Connection": "close"}}
+"""Not through a proxy; and no connection is kept for an event loop that may be over, or for a
+process that may be another."""
 _UNREADABLE = "does not match the expected"
 """How llama.cpp says that an answer is not of the form its template has: mostly a tool that is
 not there."""
@@ -55,11 +58,8 @@ class LocalChat(CompatibleChat):
             "temperature": TEMPERATURE,
             "timeout": None,  # reading a full window takes minutes on a CPU
             "max_retries": 0,  # nobody limits the rate, and a failure would only be repeated
-            # Not through a proxy; and no connection is kept for an event loop that may be over.
-            "http_client": openai.DefaultHttpxClient(trust_env=False),
-            "http_async_client": openai.DefaultAsyncHttpxClient(
-                trust_env=False, headers={"Connection": "close"}
-            ),
+            "http_client": openai.DefaultHttpxClient(**_DIRECT),
+            "http_async_client": openai.DefaultAsyncHttpxClient(**_DIRECT),
             **options,
             "max_tokens": max_output,
             "base_url": _NOWHERE,
@@ -74,6 +74,11 @@ class LocalChat(CompatibleChat):
         }
         model._host = host_of(load)
         return model
+
+    @property
+    def host(self) -> Host:
+        """The process that runs it; shared by all who load the file alike."""
+        return self._host
 
     @property
     def window(self) -> int:

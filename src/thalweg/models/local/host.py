@@ -11,6 +11,7 @@ input, which comes when the parent closes it or dies, however it dies.
 import json
 import os
 import sys
+from importlib import import_module
 from typing import Any
 
 
@@ -19,7 +20,7 @@ def main() -> None:
     said = json.loads(sys.stdin.readline())
     # Read by OpenMP when it is loaded: waiting threads would otherwise keep their cores busy.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    import xllamacpp  # noqa: PLC0415 (after the line above)
+    xllamacpp: Any = import_module("xllamacpp")
 
     try:
         server = xllamacpp.Server(_params(xllamacpp, said))

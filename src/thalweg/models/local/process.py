@@ -57,8 +57,15 @@ class Host:
         """
         with self._lock:
             if self._server is None or self._process is None or self._process.poll() is not None:
+                if self._process is not None:
+                    _end(self._process)
                 self._server = self._start()
             return self._server
+
+    @property
+    def pid(self) -> int | None:
+        """The process; `None` while none was started."""
+        return None if self._process is None else self._process.pid
 
     def stop(self) -> None:
         """End the process, if it runs. The next request starts another."""

@@ -220,12 +220,16 @@ def _keep(part: _Part, shelf: Shelf, name: str, wanted: str, source: str) -> Pul
     if wanted and found != wanted:
         part.drop()
         problem = f"its SHA-256 is {found}, not {wanted}"
-        raise ConfigError(source, problem, "what was fetched is removed; check where it is from, and the hash")
+        raise ConfigError(
+            source, problem, "what was fetched is removed; check where it is from, and the hash"
+        )
     try:
         gguf = read_gguf(part.path)
     except ConfigError as error:
         part.drop()
-        raise ConfigError(source, error.problem, "what was fetched is removed; check what is there") from None
+        raise ConfigError(
+            source, error.problem, "what was fetched is removed; check what is there"
+        ) from None
     origin = Origin(
         source=source,
         sha256=found,

@@ -21,8 +21,6 @@ SILENCE_S: Final = 60
 _ARCHIVES: Final = frozenset({".whl", ".zip"})
 _PART: Final = re.compile(r"\.(?:gguf|bin|dat|chunk|part)[-_.]?\d*$", re.IGNORECASE)
 """How the members of an archive are called that are parts of a model."""
-_LEAST_PART: Final = 100_000
-"""Bytes of the smallest: what is shorter is a text beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +170,7 @@ def _pieces(path: Path) -> list[Piece]:
         return [Piece(path.name, path.stat().st_size, lambda: path.open("rb"))]
     try:
         with ZipFile(path) as archive:
-            members = [
-                info
-                for info in archive.infolist()
-                if info.file_size >= _LEAST_PART and _PART.search(info.filename)
-            ]
+            members = [info for info in archive.infolist() if _PART.search(info.filename)]
     except BadZipFile as error:
         raise ConfigError(str(path), f"it is no archive: {error}", "fetch it again") from None
     return [

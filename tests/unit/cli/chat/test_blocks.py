@@ -1,5 +1,7 @@
 """A text that is still written is cut into blocks, however it comes."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +16,7 @@ texts = st.lists(pieces | st.text(max_size=6), max_size=30).map("".join)
 
 def cut(text: str, at: list[int]) -> list[str]:
     places = sorted({0, len(text), *(place % (len(text) + 1) for place in at)})
-    return [text[a:b] for a, b in zip(places, places[1:], strict=False)]
+    return [text[a:b] for a, b in pairwise(places)]
 
 
 def blocks_of(parts: list[str]) -> list[str]:
@@ -57,3 +59,8 @@ def test_lists_and_code_stay_whole() -> None:
 def test_a_fence_within_a_fence_is_code() -> None:
     text = "````md\n```py\n\n```\n````\nx"
     assert blocks_of([text]) == ["````md\n```py\n\n```\n````", "x"]
+
+
+def test_code_within_a_list_belongs_to_it() -> None:
+    text = "1. one\n\n   ```sh\n   ls\n\n   ```\n2. two\n\nAfter."
+    assert blocks_of([text]) == ["1. one\n\n   ```sh\n   ls\n\n   ```\n2. two", "After."]

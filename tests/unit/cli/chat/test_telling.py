@@ -1,10 +1,12 @@
 """What a chat shows of a run is a function of its events."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from tests.e2e.chat_gateway import RIVERS, spoken
 from thalweg.api.events import (
@@ -77,7 +79,7 @@ def test_a_tool_that_failed_says_so() -> None:
 
 def test_a_subagent_is_one_line_and_its_tools_are_none() -> None:
     telling = Telling(Status())
-    figures = {"turn": 2, "tokens": 1_200, "seconds": 3.0, "tool": "grep"}
+    figures: dict[str, JsonValue] = {"turn": 2, "tokens": 1_200, "seconds": 3.0, "tool": "grep"}
     for event in (
         ToolStarted(call="c", name="task", arguments="{}"),
         SubagentEvent(kind="task_started", task="c", subagent="scout"),
@@ -152,6 +154,9 @@ def test_an_answer_that_was_taken_back_is_said_to_be() -> None:
     assert told(MessageStarted(message="m"), MessageWithdrawn(message="m"), *again) == [
         Line("answer", "Forty.")
     ]
+    stopped = told(*begun, MessageWithdrawn(message="m"), RunCancelled())
+    assert [line.kind for line in stopped] == ["answer", "note"]
+    assert "stopped" in stopped[-1].text
 
 
 def test_how_a_run_ends_is_told() -> None:
@@ -182,7 +187,7 @@ def parted(events: list[Event], at: list[int]) -> Iterator[Event]:
             yield event
             continue
         places = sorted({0, len(event.text), *(place % (len(event.text) + 1) for place in at)})
-        for a, b in zip(places, places[1:], strict=False):
+        for a, b in pairwise(places):
             yield event.model_copy(update={"text": event.text[a:b]})
 
 

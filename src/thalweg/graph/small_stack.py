@@ -1,0 +1,130 @@
+"""The middleware of the agent for small models."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Final, cast
+
+from langchain.agents import create_agent
+from langchain.tools import ToolRuntime
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import SystemMessage
+from langchain_core.tools import BaseTool, StructuredTool
+from langgraph.graph.state import CompiledStateGraph
+
+from thalweg.archive import Archive
+from thalweg.backends.protocol import BackendProtocol
+from thalweg.backends.state import StateBackend
+from thalweg.context.plan import RECALL
+from thalweg.context.settings import ContextPolicy
+from thalweg.facts.settings import MemorySettings
+from thalweg.graph.layers import Middleware, arrange
+from thalweg.graph.state import DeepAgentState
+from thalweg.memory import Memory, MemoryStore
+from thalweg.middleware.answers import AnswerMiddleware
+from thalweg.middleware.approval import Approvals, merge_approvals, with_approvals
+from thalweg.middleware.arguments import Owner
+from thalweg.middleware.context import ContextMiddleware
+from thalweg.middleware.filesystem import FilesystemMiddleware
+from thalweg.middleware.loops import LoopMiddleware
+from thalweg.middleware.memory import MemoryMiddleware
+from thalweg.middleware.patch_tool_calls import PatchToolCallsMiddleware
+from thalweg.middleware.permissions import interrupts
+from thalweg.middleware.tools import Lenient
+from thalweg.prompts import prompt
+from thalweg.tools.kit import FsToolName
+from thalweg.tools.rights import Rights
+
+SMALL_TOOLS: tuple[FsToolName, ...] = ("ls", "read_file", "write_file")
+"""The file tools that a small model is offered."""
+RECALLED_SHARE: Final = 8
+"""An eighth of the window is shown of what left the context, at once."""
+_STEPS = 200
+"""Steps of one run: a small model that goes round in circles is stopped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What the agent is made of; see `create_small_agent` for what each is."""
+
+    window: int
+    policy: ContextPolicy
+    archive: Archive | str | PathLike[str] | None
+    owner: Owner
+    memory: MemoryStore | Memory | None
+    memory_settings: MemorySettings
+    learns: bool
+    backend: BackendProtocol | None
+    permissions: Rights
+    interrupt_on: Approvals
+
+
+def build_small(
+    parts: Parts,
+    model: BaseChatModel,
+    tools: Sequence[BaseTool | Callable[..., Any] | dict[str, Any]],
+    system_prompt: str | SystemMessage | None,
+    **others: Any,  # noqa: ANN401 (create_agent's own)
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Make the graph; `others` are for `create_agent`."""
+    graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
+        model,
+        tools,
+        system_prompt=system_prompt or prompt("small_agent").text,
+        middleware=_stack(parts),
+        state_schema=DeepAgentState,
+        **others,
+    )
+    return graph.with_config({"recursion_limit": _STEPS})
+
+
+def _stack(parts: Parts) -> list[Middleware]:
+    backend = parts.backend if parts.backend is not None else StateBackend()
+    ours: list[Middleware] = [
+        FilesystemMiddleware(
+            backend=backend,
+            permissions=parts.permissions,
+            tools=SMALL_TOOLS,
+            system_prompt="",
+            custom_tool_descriptions={one: prompt(f"small_{one}").text for one in SMALL_TOOLS},
+            tool_token_limit_before_evict=None,  # the engine's ingestion loses nothing
+            human_message_token_limit_before_evict=None,
+        ),
+        PatchToolCallsMiddleware(),
+        LoopMiddleware(),
+        AnswerMiddleware(),
+        _context(parts),
+    ]
+    if parts.memory is not None:
+        ours.append(
+            MemoryMiddleware(
+                parts.memory,
+                owner=parts.owner,
+                settings=parts.memory_settings,
+                learns=parts.learns,
+            )
+        )
+    asked = merge_approvals(parts.interrupt_on, interrupts(parts.permissions, backend))
+    return arrange(ours, with_approvals((), asked))
+
+
+def _context(parts: Parts) -> ContextMiddleware:
+    """Make the context engine, with its tool `recall` in few words and no other."""
+    middleware = ContextMiddleware(parts.policy, archive=parts.archive, owner=parts.owner)
+    (whole,) = (tool for tool in middleware.tools if tool.name == RECALL)
+    read_back = cast("Callable[..., str]", cast("StructuredTool", whole).func)
+    most = parts.window // RECALLED_SHARE
+
+    def recall(runtime: ToolRuntime[Any, Any], **asked: Any) -> str:  # noqa: ANN401 (a model's)
+        return read_back(runtime=runtime, **asked, max_tokens=most)
+
+    texts = {"query": {"type": "string"}, "handle": {"type": "string"}}
+    middleware.tools = [
+        Lenient(
+            func=recall,
+            name=RECALL,
+            description=prompt("small_recall").text,
+            args_schema={"type": "object", "properties": texts},
+        )
+    ]
+    return middleware

@@ -1,0 +1,27 @@
+"""Both journals keep every promise of a journal."""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from thalweg.runs.opening import open_journal
+from thalweg.testing.runs import JournalContract, Journals
+
+
+class TestSqliteJournal(JournalContract):
+    """In a file."""
+
+    @pytest.fixture
+    def journals(self, tmp_path: Path) -> Journals:
+        """Open journals on a fresh file."""
+        return partial(open_journal, tmp_path / "runs.db")
+
+
+class TestPostgresJournal(JournalContract):
+    """On a server."""
+
+    @pytest.fixture
+    def journals(self, postgres_url: str) -> Journals:
+        """Open journals on a fresh database."""
+        return partial(open_journal, postgres_url)

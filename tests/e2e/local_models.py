@@ -1,0 +1,15 @@
+"""Local models as tests make them."""
+
+from typing import Any, cast
+
+from thalweg.models import chat_model
+from thalweg.models.local.chat import LocalChat
+from thalweg.settings import ModelSettings
+
+
+def local(path: object, **said: Any) -> LocalChat:  # noqa: ANN401 (what a file may say)
+    """Make a model of a file, with a small window and answers that come to an end."""
+    given = {"window": 2_048, "max_output": 32, "temperature": 0, **said}
+    return cast(
+        "LocalChat", chat_model(ModelSettings(name="m", provider="local", model=str(path), **given))
+    )

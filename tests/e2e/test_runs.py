@@ -1,0 +1,208 @@
+"""Runs in one process, on a real engine and a real journal."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from thalweg.durable.engine import open_engine
+from thalweg.errors import BusyError, ClaimLostError, ConfigError, RunExistsError
+from thalweg.runs.base import Draft, Run, RunKey
+from thalweg.runs.emitting import Emit
+from thalweg.runs.journal import TableJournal
+from thalweg.runs.opening import open_journal
+from thalweg.runs.running import Outcome, Perform, Runs, fence
+
+KEY = RunKey("ada", "t1", "r1")
+DONE = Outcome("completed", "{}")
+
+
+@asynccontextmanager
+async def running(home: Path, perform: Perform) -> AsyncIterator[tuple[Runs, TableJournal]]:
+    """Open all that performs runs."""
+    async with open_journal(home / "runs.db") as journal, open_engine(home / "jobs.db") as engine:
+        runs = Runs(journal, engine, perform, most_attempts=2)
+        await engine.open()
+        yield runs, journal
+
+
+async def types(runs: Runs, key: RunKey = KEY) -> list[str]:
+    """Follow a run to its end."""
+    async with asyncio.timeout(20):
+        return [event.type async for event in runs.follow(key)]
+
+
+async def first_of(journal: TableJournal) -> None:
+    """Wait for the first event of a run."""
+    async with asyncio.timeout(20):
+        async for _ in journal.follow(KEY):
+            return
+
+
+async def greet(run: Run, emit: Emit) -> Outcome:
+    """Say three words."""
+    for word in ("a", "b", "c"):
+        data = json.dumps({"message": run.key.run, "text": word})
+        await emit(Draft("message.delta", data, joins="m"))
+    return DONE
+
+
+async def linger(_run: Run, emit: Emit) -> Outcome:
+    """Do nothing, for long."""
+    await emit(Draft("notice", "{}"))
+    await asyncio.sleep(60)
+    return DONE
+
+
+@pytest.mark.anyio
+class TestRuns:
+    """What `Runs` promises."""
+
+    @pytest.fixture
+    def anyio_backend(self) -> str:
+        """Run on asyncio."""
+        return "asyncio"
+
+    async def test_a_run_is_performed_and_told(self, tmp_path: Path) -> None:
+        """Its events come in order, its end last."""
+        async with running(tmp_path, greet) as (runs, _):
+            await runs.start(KEY, "{}")
+            told = await types(runs)
+            run = await runs.join(KEY)
+
+            assert told[-1] == "run.completed"
+            assert set(told[:-1]) == {"message.delta"}
+            assert (run.status, run.attempt) == ("completed", 1)
+
+    async def test_the_same_start_again_is_the_same_run(self, tmp_path: Path) -> None:
+        """So a request can be sent again safely; another one needs another id."""
+        async with running(tmp_path, greet) as (runs, _):
+            await asyncio.gather(*(runs.start(KEY, "{}") for _ in range(5)))
+            await runs.join(KEY)
+            again = await runs.start(KEY, "{}")
+            with pytest.raises(RunExistsError):
+                await runs.start(KEY, '{"other": 1}')
+
+            assert (again.status, again.attempt) == ("completed", 1)
+
+    async def test_a_busy_thread_refuses_or_cancels(self, tmp_path: Path) -> None:
+        """As the caller wishes."""
+        second = RunKey("ada", "t1", "r2")
+        async with running(tmp_path, linger) as (runs, _):
+            await runs.start(KEY, "{}")
+            with pytest.raises(BusyError):
+                await runs.start(second, "{}")
+            await runs.start(second, "{}", if_busy="cancel")
+            first = await runs.get(KEY)
+            await runs.cancel(second)
+
+            assert first is not None
+            assert first.status == "cancelled"
+            assert await types(runs, second) in (["run.cancelled"], ["notice", "run.cancelled"])
+
+    async def test_an_error_ends_the_run_with_a_problem(self, tmp_path: Path) -> None:
+        """And leaves the thread free."""
+
+        async def fail(_run: Run, emit: Emit) -> Outcome:
+            await emit(Draft("notice", "{}"))
+            raise ConfigError("model", "the key is wrong", "set another")
+
+        async with running(tmp_path, fail) as (runs, _):
+            await runs.start(KEY, "{}")
+            told = await types(runs)
+            run = await runs.join(KEY)
+
+            assert told == ["notice", "run.failed"]
+            assert json.loads(run.error or "")["code"] == "config"
+            assert "the key is wrong" in json.loads(run.error or "")["detail"]
+
+    async def test_a_run_that_kills_its_processes_is_given_up(self, tmp_path: Path) -> None:
+        """It fails, and says why."""
+        async with running(tmp_path, greet) as (runs, journal):
+            await journal.create(KEY, "{}")
+            for _ in range(2):
+                await journal.claim(KEY)
+            await runs._attempt(KEY)  # noqa: SLF001 (what the engine calls at last)
+            run = await runs.join(KEY)
+
+            assert run.status == "failed"
+            assert json.loads(run.error or "")["code"] == "run.poison"
+
+    async def test_who_lost_the_claim_stops_and_says_nothing(self, tmp_path: Path) -> None:
+        """Neither an event nor an end; nor does it pass the fence."""
+        fenced: list[bool] = []
+        was_fenced = asyncio.Event()
+
+        async def late(_run: Run, emit: Emit) -> Outcome:
+            await emit(Draft("notice", "{}"))
+            try:
+                await asyncio.sleep(60)
+            finally:
+                try:
+                    async with fence():
+                        fenced.append(False)
+                except ClaimLostError:
+                    fenced.append(True)
+                was_fenced.set()
+            return DONE
+
+        async with running(tmp_path, late) as (runs, journal):
+            await runs.start(KEY, "{}")
+            await first_of(journal)
+            claim = await journal.claim(KEY)
+            assert claim is not None
+            async with asyncio.timeout(20):
+                await was_fenced.wait()
+            await journal.finish(claim, "completed", [Draft("run.completed", "{}")])
+
+            assert fenced == [True]
+            assert await types(runs) == ["notice", "run.completed"]
+
+    async def test_a_process_that_closes_gives_its_runs_back(self, tmp_path: Path) -> None:
+        """Another goes on with them, and no attempt is counted as a death."""
+        async with running(tmp_path, linger) as (runs, journal):
+            await runs.start(KEY, "{}")
+            await first_of(journal)
+        async with running(tmp_path, greet) as (runs, _):
+            told = await types(runs)
+            run = await runs.join(KEY)
+
+            assert told[0] == "notice"
+            assert told[-1] == "run.completed"
+            assert (run.attempt, run.handed) == (2, 1)
+
+    async def test_a_run_that_was_never_created_comes_to_nothing(self, tmp_path: Path) -> None:
+        """Its process died between noting the work and creating the run."""
+        async with running(tmp_path, greet) as (runs, journal):
+            await runs._work("ada", "t1", "r1", "w")  # noqa: SLF001 (what the engine calls)
+
+            assert await journal.get(KEY) is None
+
+    async def test_a_start_that_was_refused_may_be_tried_again(self, tmp_path: Path) -> None:
+        """Under the same id: the work of the first try does not stand in its way."""
+        second = RunKey("ada", "t1", "r2")
+        async with running(tmp_path, linger) as (runs, _):
+            await runs.start(KEY, "{}")
+            for _ in range(2):
+                with pytest.raises(BusyError):
+                    await runs.start(second, "{}")
+            await asyncio.sleep(0.2)
+            await runs.cancel(KEY)
+            await runs.join(KEY)
+            await runs.start(second, "{}")
+            await runs.cancel(second)
+
+            assert (await types(runs, second))[-1] == "run.cancelled"
+
+    async def test_a_process_has_one_engine(self, tmp_path: Path) -> None:
+        """A second is refused with words; after the first was closed it may open."""
+        async with running(tmp_path, greet):
+            with pytest.raises(ConfigError, match="an engine already"):
+                async with running(tmp_path, greet):
+                    pass
+        async with running(tmp_path, greet) as (runs, _):
+            await runs.start(KEY, "{}")
+            assert (await runs.join(KEY)).status == "completed"
