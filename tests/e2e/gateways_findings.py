@@ -75,9 +75,7 @@ def _lines(path: Path) -> dict[tuple[Any, ...], list[str]]:
     return found
 
 
-async def _facts(
-    client: AsyncThalwegClient, owner: str, runs: list[Told], found: Findings
-) -> None:
+async def _facts(client: AsyncThalwegClient, owner: str, runs: list[Told], found: Findings) -> None:
     """Wait until memory has learned what every run said, and see that it has it once."""
     wanted = Counter(told.fact for told in runs)
     end = time.monotonic() + _MEMORY_S
@@ -143,7 +141,7 @@ def _stream(told: Told, messages: list[Message], found: Findings) -> int:
     tools = [e for e in events if e["type"] == "tool.completed"]
     if [e["text"] for e in tools] != [m.text for m in messages if m.role == "tool"]:
         found.problems.append(f"{told.run}: tools told {tools}")
-    attempts = 1 + sum(event["type"] == "run.resumed" for event in events)
+    attempts = 1 + [event["type"] for event in events].count("run.resumed")
     found.attempts[attempts] += 1
     return attempts
 

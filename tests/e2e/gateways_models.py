@@ -15,6 +15,7 @@ from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import tool
 
@@ -67,12 +68,12 @@ class Noting(ScriptedModel):
         appended("calls", run, step, token)
         for word in range(self.words):
             await asyncio.sleep(self.pause_s)
-            yield ChatGenerationChunk(message=AIMessageChunk(f"{token}.{word} "))
+            yield ChatGenerationChunk(message=AIMessageChunk(content=f"{token}.{word} "))
         calls = []
         if not step:
             args = json.dumps({"run": run})
-            calls = [{"name": "note", "args": args, "id": f"{run}-note", "index": 0}]
-        last = AIMessageChunk("", tool_call_chunks=calls, chunk_position="last")
+            calls = [tool_call_chunk(name="note", args=args, id=f"{run}-note", index=0)]
+        last = AIMessageChunk(content="", tool_call_chunks=calls, chunk_position="last")
         yield ChatGenerationChunk(message=last)
 
 

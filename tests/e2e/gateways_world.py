@@ -30,7 +30,7 @@ from thalweg.gateway.serving import address_of, bound
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 120.0
-THINGS = "amphora brush compass dynamo easel flute globe heron inkwell jacket kettle lantern".split()
+THINGS = ("amphora", "brush", "compass", "dynamo", "easel", "flute", "globe", "heron", "inkwell")
 
 
 @dataclass
@@ -182,7 +182,7 @@ class World:
     def until_streaming(self, count: int) -> None:
         """Wait until some runs are in the midst of it, and a little longer."""
         patience = time.monotonic() + PATIENCE_S
-        while sum(len(told.events) > 3 and not told.is_ended for told in self.runs.values()) < count:
+        while self.streaming < count:
             assert time.monotonic() < patience, f"no run gets going: {self.errors[-3:]}"
             self.tend(0.05)
         self.tend(self.random.uniform(0.0, 1.5))
@@ -202,6 +202,11 @@ class World:
         waiting.start()
         while waiting.is_alive():
             self.tend(0.1)
+
+    @property
+    def streaming(self) -> int:
+        """How many runs are in the midst of it."""
+        return sum(len(told.events) > 3 and not told.is_ended for told in self.runs.values())
 
     @property
     def under_way(self) -> int:

@@ -36,9 +36,7 @@ def test_two_gateways_share_a_server_and_either_may_be_killed(
 @pytest.mark.timeout(600)
 def test_the_only_gateway_is_killed_and_started_again(tmp_path: Path) -> None:
     """SQLite: nobody is there between the kill and the new start."""
-    with world(
-        tmp_path, None, gateways=1, owners=2, followers=1, pause_s=0.05, words=40
-    ) as made:
+    with world(tmp_path, None, gateways=1, owners=2, followers=1, pause_s=0.05, words=40) as made:
         for _ in range(3):
             for _ in range(2):
                 made.converse()
