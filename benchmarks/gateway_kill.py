@@ -1,8 +1,11 @@
-"""Kills processes at random while they perform runs, and looks at every stream.
+"""Kills gateways at random while they stream runs, and looks at what came of every run.
 
     python -m benchmarks.gateway_kill --runs 200 --kills 10
+    python -m benchmarks.gateway_kill --sqlite --runs 24 --kills 3
 
-What is looked at is told in `tests/e2e/runs_world.py`. The exit code is 1 where anything is wrong.
+Two gateways over one PostgreSQL server, as a role that row-level security holds, or one over a
+SQLite file. What is looked at is told in `tests/e2e/gateways_findings.py`. The exit code is 1
+where anything is wrong.
 """
 
 import argparse
@@ -11,8 +14,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.e2e.runs_world import world
+from tests.e2e.gateways_findings import Findings
+from tests.e2e.gateways_world import World, found, roles, world
 from tests.postgres import fresh_database, running_server
+
+RUNS_A_THREAD = 2
 
 
 def main() -> int:
@@ -20,50 +26,61 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--processes", type=int, default=3)
-    parser.add_argument("--words", type=int, default=60, help="of every final answer")
-    parser.add_argument("--sqlite", action="store_true", help="one file, in the place of a server")
+    parser.add_argument("--words", type=int, default=40, help="of every answer, two in a run")
+    parser.add_argument("--pause", type=float, default=0.1, help="seconds between words")
+    parser.add_argument("--sqlite", action="store_true", help="one gateway over one file")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        if given.sqlite:
-            home = Path(folder) / "home"
-            home.mkdir()
-            return rounds(str(home), Path(folder), given)
-        with running_server() as server, fresh_database(server) as address:
-            return rounds(address, Path(folder), given)
+    model = {"words": given.words, "pause_s": given.pause}
+    folder = Path(tempfile.mkdtemp(prefix="thalweg-kill-"))
+    if given.sqlite:
+        with world(folder, None, gateways=1, **model) as made:
+            return told(made, *killed(made, given.runs, given.kills))
+    with (
+        running_server() as server,
+        fresh_database(server) as admin,
+        roles(admin) as url,
+        world(folder, url, **model) as made,
+    ):
+        return told(made, *killed(made, given.runs, given.kills))
 
 
-def rounds(address: str, told: Path, given: argparse.Namespace) -> int:
-    """Start the runs over the time of the kills; then wait for all of them."""
-    with world(address, told, words=given.words) as made:
-        for _ in range(given.processes):
-            made.add_worker()
-        made.wait_ready(given.processes)
-        began = time.monotonic()
-        per_kill = max(1, given.runs // (given.kills + 1))
-        for number in range(given.runs):
-            made.start((f"owner {number % 17}", f"thread {number}", f"run-{number}"))
-            if number % per_kill == per_kill - 1 and number // per_kill < given.kills:
-                made.tend(made.random.uniform(0.2, 3.0))
-                ready = [worker for worker in made.workers if worker.is_ready]
-                made.kill(made.random.choice(ready))
-                made.add_worker()
-                made.wait_ready(max(1, given.processes - 1))
-                print(f"kill {number // per_kill + 1}: {made.under_way} runs under way", flush=True)
-        made.finish(600.0)
-        took_s = time.monotonic() - began
-        found = made.found()
-    resumed = sum(stream.resumed for stream in made.streams.values())
-    print(f"runs                      {given.runs}, each ended once, in {took_s:.0f} s")
-    print(f"kills                     {given.kills} of {given.processes} processes")
-    print(f"attempts of a run         {dict(sorted(found.attempts.items()))}")
-    print(f"events                    {found.events}, without gap or repeat")
-    print(f"streams taken up again    {resumed}, through another process")
-    print(f"messages taken back       {found.withdrawn}")
-    print(f"tool calls made again     {found.repeated_effects}, none behind its checkpoint")
-    for problem in [*made.errors, *found.problems]:
-        print(f"WRONG {problem}")
-    return 1 if made.errors or found.problems else 0
+def killed(made: World, runs: int, kills: int) -> tuple[Findings, float]:
+    """Begin conversations over the time of the kills; then wait for all of them."""
+    began = time.monotonic()
+    conversations = runs // RUNS_A_THREAD
+    for kill in range(kills):
+        due = conversations * (kill + 1) // kills
+        while len(made.runs) < due * RUNS_A_THREAD:
+            made.converse(RUNS_A_THREAD)
+            made.tend(0.1)
+        made.until_streaming(min(4, runs // kills))
+        gateway = made.random.choice(made.gateways)
+        made.kill(gateway)
+        print(f"kill {kill + 1}: {gateway.name}, {made.under_way} runs under way", flush=True)
+    made.finish(600.0)
+    took_s = time.monotonic() - began
+    return found(made), took_s
+
+
+def told(made: World, seen: Findings, took_s: float) -> int:
+    """Print the figures."""
+    again = f"{seen.asked_again}, none whose answer had been kept"
+    rows = {
+        "runs": f"{seen.runs}, in {took_s:.0f} s",
+        "kills": ", ".join(f"{one.kills} of {one.name}" for one in made.gateways),
+        "attempts of a run": f"{dict(sorted(seen.attempts.items()))}",
+        "events": f"{seen.events}, without gap or repeat",
+        "readers that changed gateways": f"{seen.hops}, in the midst of a stream",
+        "messages taken back": f"{seen.withdrawn}",
+        "model calls made again": again,
+        "tool calls made again": f"{seen.repeated_effects}, none whose result had been kept",
+        "facts in memory": f"{seen.facts}, {seen.memory_s:.0f} s after the last run",
+    }
+    for name, value in rows.items():
+        print(f"{name:<30} {value}")
+    for problem in seen.problems:
+        print(f"WRONG {problem[:1_000]}")
+    return 1 if seen.problems else 0
 
 
 if __name__ == "__main__":

@@ -242,8 +242,8 @@ class TableJournal:
     def _call_off(self, states: Mapping[RunKey, State]) -> None:
         for claim, done in self._awaited.items():
             state = states.get(claim.key)
-            if state is None or done.done():
-                continue
+            if state is None or done.done() or state.attempt < claim.attempt:
+                continue  # it was looked at before the run was claimed
             if state.voids(claim):
                 done.set_result(False)
             elif state.cancel_asked:

@@ -205,6 +205,10 @@ class Runs:
             else:
                 await self._go_on(claim, run)
         except ClaimLostError:
+            now = await self._journal.get(key)
+            if now is not None and now.status == "running" and now.attempt == claim.attempt:
+                problem = "a claim that is good was taken for lost"
+                raise StorageError(key.run, problem, "it is begun again") from None
             _log.info("run %s is performed elsewhere now", key.run)
 
     async def _go_on(self, claim: Claim, run: Run) -> None:
