@@ -15,7 +15,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 from thalweg.app.naming import named_model
-from thalweg.app.run_files import RunFiles, RunShell, owner_of_run
+from thalweg.app.run_files import RunFiles, RunShell, owner_of_run, thread_of_run
 from thalweg.app.skills import skills_below
 from thalweg.app.tools import McpTools, imported
 from thalweg.archive import Archive
@@ -199,7 +199,7 @@ class TaskGate(AgentMiddleware[Any, Any, Any]):
         if request.tool_call["name"] != TASK:
             return await handler(request)
         config = request.runtime.config
-        key = owner_of_run(config), str(config["configurable"]["thread_id"])
+        key = owner_of_run(config), thread_of_run(config)
         gate = self._gates.get(key)
         if gate is None:
             gate = self._gates[key] = asyncio.Semaphore(self._most)
@@ -268,7 +268,7 @@ def _subagents(
             {
                 "name": given.name,
                 "description": given.description,
-                "system_prompt": GENERAL_PURPOSE_SUBAGENT["system_prompt"],
+                "system_prompt": GENERAL_PURPOSE_SUBAGENT.get("system_prompt", ""),
             },
             settings,
         )

@@ -92,7 +92,7 @@ class TenantMemory:
         """List facts of a status, newest first; those that hold where none is given."""
 
         def listed(memory: Memory) -> Facts:
-            found = memory.facts(*([status] if status else []))
+            found = memory.facts(*((status,) if status else ()))
             return Facts(items=tuple(map(fact_view, reversed(found))))
 
         return await self._known(f"facts {status}", listed)

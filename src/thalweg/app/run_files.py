@@ -30,8 +30,13 @@ OWNER = "owner"
 
 def owner_of_run(config: RunnableConfig) -> str:
     """Tell whose run it is, as whoever performs it has said."""
-    owner: str = config["configurable"][OWNER]
+    owner: str = config.get("configurable", {})[OWNER]
     return owner
+
+
+def thread_of_run(config: RunnableConfig) -> str:
+    """Tell of which thread it is."""
+    return str(config.get("configurable", {})["thread_id"])
 
 
 class RunFiles(BackendProtocol):
@@ -46,7 +51,7 @@ class RunFiles(BackendProtocol):
 
     def _here(self) -> ThreadBackend:
         config = get_config()
-        return self._places.backend(owner_of_run(config), str(config["configurable"]["thread_id"]))
+        return self._places.backend(owner_of_run(config), thread_of_run(config))
 
     def ls(self, path: str) -> LsResult:
         """See `BackendProtocol.ls`."""

@@ -105,7 +105,8 @@ def set_up_checkpoints(url: str) -> bool:
     Raises:
         psycopg.Error: The server failed, or the role may not.
     """
-    with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
+    connecting = psycopg.Connection[DictRow].connect(url, autocommit=True, row_factory=dict_row)
+    with connecting as connection:
         if _is_walled(connection) and not _is_older(connection):
             return True
         _lock(connection)

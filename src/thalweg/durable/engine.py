@@ -163,22 +163,22 @@ class Engine:
 
     async def _there(self, work: Coroutine[Any, Any, T]) -> T:
         """Run something in the loop of dbos, which keeps clear of this one."""
-        import sqlalchemy as sa  # noqa: PLC0415 (a part of the extra)
+        from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 (a part of the extra)
 
         loop = self._opened()._background_event_loop.target_loop()  # noqa: SLF001 (dbos has no other door)
         if loop is None:
             raise self._storage_error(RuntimeError("the engine is closing"))
         try:
             return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
-        except sa.exc.SQLAlchemyError as error:
+        except SQLAlchemyError as error:
             raise self._storage_error(error) from error
 
     def _guarded(self, ask: Callable[[], T]) -> T:
-        import sqlalchemy as sa  # noqa: PLC0415 (a part of the extra)
+        from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 (a part of the extra)
 
         try:
             return ask()
-        except sa.exc.SQLAlchemyError as error:
+        except SQLAlchemyError as error:
             raise self._storage_error(error) from error
 
     def _storage_error(self, error: Exception) -> StorageError:
@@ -192,8 +192,8 @@ class Engine:
 
     def _launch(self) -> "DBOS":
         try:
-            import sqlalchemy as sa  # noqa: PLC0415 (a part of the extra)
             from dbos import DBOS  # noqa: PLC0415 (2 s of import)
+            from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 (a part of the extra)
         except ImportError as error:
             mend = "pip install 'thalweg[server]'"
             problem = "dbos is not installed"
@@ -223,7 +223,7 @@ class Engine:
             for name in self._works:
                 self._hops[name] = self._hop(name)
             DBOS.launch()
-        except sa.exc.SQLAlchemyError as error:
+        except SQLAlchemyError as error:
             raise self._storage_error(error) from error
         else:
             is_open = True

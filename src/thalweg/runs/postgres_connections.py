@@ -135,12 +135,14 @@ class Connections:
     ) -> Sequence[Any]:
         async with connection.pipeline(), connection.transaction():
             await connection.execute(_OWNER, (named(owners),))
-            for statement in statements:
-                if statement is not None:
-                    asked = await connection.execute(trusted(statement[0]), statement[1])
+            asked = [
+                await connection.execute(trusted(statement[0]), statement[1])
+                for statement in statements
+                if statement is not None
+            ]
             for payload in self._payloads(told):
                 await connection.execute(_NOTIFY, (CHANNEL, payload))
-        return await asked.fetchall()
+        return await asked[-1].fetchall()
 
     def _payloads(self, told: Sequence[RunKey]) -> list[str]:
         marks = [mark(key) for key in told]

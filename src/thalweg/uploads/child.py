@@ -49,7 +49,9 @@ def main() -> int:
     _limit(float(seconds), int(memory))
     # No cache: it would leave documents of one owner in a folder of all.
     config = ExtractionConfig(  # type: ignore[call-arg]  # its stub knows no `disable_ocr`
-        use_cache=False, output_format="markdown", disable_ocr=True
+        use_cache=False,
+        output_format="markdown",
+        disable_ocr=True,  # pyright: ignore[reportCallIssue]  # the same
     )
     try:
         text = extract_bytes_sync(document, media_type, config=config).content

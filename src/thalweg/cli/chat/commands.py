@@ -26,9 +26,11 @@ class Desk(Protocol):
 
     def confirm(self, question: str) -> bool:
         """Ask whether something that cannot be undone is to be done."""
+        ...
 
     def turn_to(self, thread: str) -> list[Line]:
         """Go to another thread; an empty name begins a new one."""
+        ...
 
 
 Work = Callable[[Desk, str], list[Line]]
