@@ -64,7 +64,7 @@ class Follower:
                 await asyncio.sleep(_PAUSE_S)
             await stream.aclose()
             if is_ended:
-                tell(run, ended=True, cuts=cuts, hops=turn)
+                tell(run, ended=True, cuts=cuts, hops=turn - cuts)
                 return
             turn += 1
 

@@ -120,7 +120,8 @@ class Follower:
             text=True,
         )
         self._answers = answers
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def ask(self, **asked: object) -> None:
         """Have a conversation followed."""
@@ -131,8 +132,11 @@ class Follower:
     def stop(self) -> None:
         """End it."""
         assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.stdin.close()
         self.process.wait(60)
+        self._reader.join(60)
+        self.process.stdout.close()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
