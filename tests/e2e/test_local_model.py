@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -215,23 +216,32 @@ def test_thirty_turns_fit_a_small_window(smol: Path) -> None:
 
 
 @pytest.mark.timeout(900)
-def test_a_model_that_can_calls_a_tool_and_remembers_in_a_new_thread(qwen: Path) -> None:
-    model = local(qwen, window=4_096, max_output=128)
-    task = "Write the text 'buy milk' into the file /todo.txt"
-    writer = create_small_agent(model, archive=":memory:")
-    written = writer.invoke({"messages": [("user", task)]})
+def test_it_remembers_in_a_new_thread_and_says_what_it_cannot(qwen: Path) -> None:
+    """This one was not taught to call tools, so it is offered none."""
+    model = local(qwen, window=4_096, max_output=96)
     with open_memory(":memory:") as memory:
         saver = InMemorySaver()
         agent = create_small_agent(model, archive=":memory:", memory=memory, checkpointer=saver)
         agent.invoke({"messages": [("user", "My dog is called Biscuit.")]}, _thread("a"))
         asked = agent.invoke({"messages": [("user", "What is my dog called?")]}, _thread("b"))
-    unknown = model.bind_tools([ls]).invoke("Delete the file /a.txt by calling delete_file.")
+        file = agent.invoke({"messages": [("user", "Delete the file /a.txt")]}, _thread("c"))
+
+    assert "Biscuit" in asked["messages"][-1].text
+    assert re.search(r"can(no|')t|unable|sorry|not able", file["messages"][-1].text)
+
+
+@pytest.mark.timeout(900)
+def test_whoever_wants_tools_all_the_same_can_have_them(qwen: Path) -> None:
+    model = local(qwen, window=4_096, max_output=96, tool_calling=True)
+    agent = create_small_agent(model, archive=":memory:")
+    task = "Write the text 'buy milk' into the file /todo.txt"
+    written = agent.invoke({"messages": [("user", task)]})
+    invented = model.bind_tools([ls]).invoke("Delete the file /a.txt by calling delete_file.")
     model.host.stop()
 
     assert "buy milk" in str(written["files"]["/todo.txt"])
-    assert "Biscuit" in asked["messages"][-1].text
-    assert isinstance(unknown, AIMessage)
-    assert unknown.tool_calls or unknown.text
+    assert isinstance(invented, AIMessage)
+    assert [call["name"] for call in invented.tool_calls] == ["delete_file"]
 
 
 def _thread(name: str) -> RunnableConfig:

@@ -48,6 +48,18 @@ def wants_small(model: "BaseChatModel") -> bool:
     return limits_of(model).window < SMALL_WINDOW
 
 
+def calls_tools(model: "BaseChatModel") -> bool:
+    """Tell whether a model can be offered tools: unless its profile says otherwise.
+
+    Example:
+        >>> from thalweg.testing.model import ScriptedModel
+        >>> model = ScriptedModel(script=lambda _: "Hello.", profile={"tool_calling": False})
+        >>> calls_tools(model), calls_tools(ScriptedModel(script=lambda _: "Hello."))
+        (False, True)
+    """
+    return (model.profile or {}).get("tool_calling") is not False
+
+
 def small_policy(given: ContextPolicy | None = None) -> ContextPolicy:
     """Say how a small window is kept: no model summarises, unless somebody asked for it.
 
@@ -91,14 +103,15 @@ def create_small_agent(
     archive: "Archive | str | PathLike[str] | None" = None,
     owner: "Owner" = "local",
 ) -> "CompiledStateGraph[Any, Any, Any, Any]":
-    """Make an agent for a small model: a chat that never ends, files, and a memory.
+    """Make an agent for a small model: a chat that never ends, a memory, and files.
 
     It has the tools `ls, read_file, write_file` and `recall`, in few words, and no subagents,
-    skills or lists of things to do. The parameters are those of `create_deep_agent`.
+    skills or lists of things to do. Where the model's profile says that it does not call tools,
+    it has none of them, and tells the user so. The parameters are those of `create_deep_agent`.
 
     Args:
         model: A chat model; its window is read from it.
-        tools: The agent's own tools.
+        tools: The agent's own tools; the model is offered them whatever its profile says.
         system_prompt: In place of ours.
         memory: What is known of the user; the agent is told what concerns a message.
         memory_settings: How much of it, at most; never more than a tenth of the window. Those of
@@ -137,6 +150,7 @@ def create_small_agent(
     window = limits_of(model).window
     parts = Parts(
         window=window,
+        calls=calls_tools(model),
         policy=small_policy(None if context is None else as_policy(context)),
         archive=archive,
         owner=owner,

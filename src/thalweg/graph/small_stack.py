@@ -48,6 +48,8 @@ class Parts:
     """What the agent is made of; see `create_small_agent` for what each is."""
 
     window: int
+    calls: bool
+    """Whether the model is offered tools of ours."""
     policy: ContextPolicy
     archive: Archive | str | PathLike[str] | None
     owner: Owner
@@ -70,7 +72,7 @@ def build_small(
     graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
         model,
         tools,
-        system_prompt=system_prompt or prompt("small_agent").text,
+        system_prompt=system_prompt or _words(parts),
         middleware=_stack(parts),
         state_schema=DeepAgentState,
         **others,
@@ -78,23 +80,20 @@ def build_small(
     return graph.with_config({"recursion_limit": _STEPS})
 
 
+def _words(parts: Parts) -> str:
+    return prompt("small_agent" if parts.calls else "small_agent_plain").text
+
+
 def _stack(parts: Parts) -> list[Middleware]:
     backend = parts.backend if parts.backend is not None else StateBackend()
     ours: list[Middleware] = [
-        FilesystemMiddleware(
-            backend=backend,
-            permissions=parts.permissions,
-            tools=SMALL_TOOLS,
-            system_prompt="",
-            custom_tool_descriptions={one: prompt(f"small_{one}").text for one in SMALL_TOOLS},
-            tool_token_limit_before_evict=None,  # the engine's ingestion loses nothing
-            human_message_token_limit_before_evict=None,
-        ),
         PatchToolCallsMiddleware(),
         LoopMiddleware(),
         AnswerMiddleware(),
         _context(parts),
     ]
+    if parts.calls:
+        ours.append(_files(parts, backend))
     if parts.memory is not None:
         ours.append(
             MemoryMiddleware(
@@ -108,9 +107,24 @@ def _stack(parts: Parts) -> list[Middleware]:
     return arrange(ours, with_approvals((), asked))
 
 
+def _files(parts: Parts, backend: BackendProtocol) -> FilesystemMiddleware:
+    return FilesystemMiddleware(
+        backend=backend,
+        permissions=parts.permissions,
+        tools=SMALL_TOOLS,
+        system_prompt="",
+        custom_tool_descriptions={one: prompt(f"small_{one}").text for one in SMALL_TOOLS},
+        tool_token_limit_before_evict=None,  # the engine's ingestion loses nothing
+        human_message_token_limit_before_evict=None,
+    )
+
+
 def _context(parts: Parts) -> ContextMiddleware:
     """Make the context engine, with its tool `recall` in few words and no other."""
     middleware = ContextMiddleware(parts.policy, archive=parts.archive, owner=parts.owner)
+    if not parts.calls:
+        middleware.tools = []
+        return middleware
     (whole,) = (tool for tool in middleware.tools if tool.name == RECALL)
     read_back = cast("Callable[..., str]", cast("StructuredTool", whole).func)
     most = parts.window // RECALLED_SHARE

@@ -46,17 +46,17 @@ def test_any_bytes_behind_the_magic_are_read_or_refused(
 
 
 @pytest.mark.parametrize(
-    ("name", "template", "words"),
+    ("name", "template", "words", "is_ours"),
     [
-        ("Any", "", "none: a base model, it cannot chat"),
-        ("Any", "<|im_start|>", "tools by ours"),
-        ("Qwen2.5 Coder 1.5B Instruct GGUF", "<|im_start|> if tools", "tools by ours"),
-        ("Qwen3 4B", "<|im_start|> if tools", "tools"),
-        ("Llama 2", "[INST]", "no tools of its own"),
+        ("Any", "", "none: a base model, it cannot chat", False),
+        ("Any", "<|im_start|>", "does not call tools well", True),
+        ("Qwen2.5 Coder 1.5B Instruct", "<|im_start|> tools", "does not call tools well", True),
+        ("Qwen3 4B", "<|im_start|> if tools", "calls tools", False),
+        ("Llama 2", "[INST]", "does not call tools well", False),
     ],
 )
 def test_our_template_is_for_models_that_tools_cannot_be_offered_otherwise(
-    tmp_path: Path, name: str, template: str, words: str
+    tmp_path: Path, name: str, template: str, words: str, *, is_ours: bool
 ) -> None:
     path = tmp_path / "m.gguf"
     path.write_bytes(
@@ -71,4 +71,4 @@ def test_our_template_is_for_models_that_tools_cannot_be_offered_otherwise(
     model = read_gguf(path)
 
     assert in_words(model) == words
-    assert bool(own_template(model)) == (words == "tools by ours")
+    assert bool(own_template(model)) == is_ours

@@ -45,7 +45,9 @@ class LocalChat(CompatibleChat):
     _host: Host = PrivateAttr()
 
     @classmethod
-    def of(cls, load: Load, name: str, max_output: int, options: Mapping[str, Any]) -> Self:
+    def of(
+        cls, load: Load, name: str, max_output: int, options: Mapping[str, Any], *, calls: bool
+    ) -> Self:
         """Make one; nothing is loaded yet.
 
         Args:
@@ -53,6 +55,7 @@ class LocalChat(CompatibleChat):
             name: What to call the model.
             max_output: Tokens of the longest answer.
             options: Other arguments of `ChatOpenAI`.
+            calls: Whether agents should offer it tools.
         """
         given: dict[str, Any] = {
             "temperature": TEMPERATURE,
@@ -70,7 +73,7 @@ class LocalChat(CompatibleChat):
         model.profile = {
             "max_input_tokens": load.window,
             "max_output_tokens": max_output,
-            "tool_calling": True,
+            "tool_calling": calls,
         }
         model._host = host_of(load)
         return model

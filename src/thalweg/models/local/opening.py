@@ -9,7 +9,7 @@ from thalweg.errors import ConfigError
 from thalweg.models.local.gguf import Gguf, read_gguf
 from thalweg.models.local.process import Load
 from thalweg.models.local.shelf import Shelf
-from thalweg.models.local.template import own_template
+from thalweg.models.local.template import calls_tools, own_template
 from thalweg.models.wanted import Wanted
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ def local_model(wanted: Wanted, home: Path) -> "BaseChatModel":
         threads=int(options.pop("threads", 0) or _cores()),
         template=own_template(gguf),
     )
-    return LocalChat.of(load, path.stem, wanted.max_output or longest_answer(window), options)
+    calls = bool(options.pop("tool_calling", calls_tools(gguf)))
+    answer = wanted.max_output or longest_answer(window)
+    return LocalChat.of(load, path.stem, answer, options, calls=calls)
 
 
 def longest_answer(window: int) -> int:

@@ -20,15 +20,22 @@ def own_template(model: Gguf) -> str:
         >>> own_template(coder)[:3], own_template(Gguf("Other", "llama", "Q8_0", 8_192, "tools"))
         ('{#-', '')
     """
-    if _CHATML not in model.template:
-        return ""
-    if "tools" in model.template and not _UNTAUGHT.search(model.name):
+    if _CHATML not in model.template or calls_tools(model):
         return ""
     return (files(__package__ or "") / "plain_tools.jinja").read_text(encoding="utf-8")
 
 
+def calls_tools(model: Gguf) -> bool:
+    """Tell whether a model was taught to call tools, as far as its template says.
+
+    A model that was not may still call one when it is shown how. But it calls them where nobody
+    asked as well, and wordings do not change that.
+    """
+    return "tools" in model.template and not _UNTAUGHT.search(model.name)
+
+
 def in_words(model: Gguf) -> str:
-    """Say in a word or two how tools are offered to a model.
+    """Say in a word or two whether a model calls tools.
 
     Example:
         >>> in_words(Gguf("Base", "llama", "Q8_0", 8_192, ""))
@@ -36,6 +43,4 @@ def in_words(model: Gguf) -> str:
     """
     if not model.template:
         return "none: a base model, it cannot chat"
-    if own_template(model):
-        return "tools by ours"
-    return "tools" if "tools" in model.template else "no tools of its own"
+    return "calls tools" if calls_tools(model) else "does not call tools well"
