@@ -15,6 +15,7 @@ from thalweg.testing.strict import Answer, Request, Seen, StrictProvider
 
 WINDOW = 12_000
 GOAL = "Never name a heron after a mill."
+NOWHERE = "openai:m@http://127.0.0.1:1/v1"
 PAGE = "\n".join(f"{number}: a heron at mile {number * 7 % 101}" for number in range(150))
 QUESTIONS = [f"Write page {number} of the log. {GOAL if not number else ''}" for number in range(8)]
 
@@ -100,3 +101,44 @@ def test_the_chat_of_the_same_file_answers_in_process_and_at_the_gateway(
     assert refused(provider) == []
     bodies = [str(seen.body) for seen in provider.requests]
     assert any("And now?" in body and "Write page 0" in body for body in bodies)
+
+
+def test_who_sits_at_the_process_names_any_model_and_who_comes_over_http_does_not(
+    home: Path, provider: StrictProvider
+) -> None:
+    """A gateway is not to connect to wherever its callers say."""
+    model = f"openai:strict-1@{provider.openai_url}"
+    bare = home / "bare"
+    bare.mkdir()
+    here = thalweg("chat", "--model", model, "Hello.", cwd=bare, HOME=str(bare))
+    asked = len(provider.requests)
+    with serving(home) as url:
+        there = thalweg("chat", "--url", url, "--model", model, "Hello.", cwd=bare)
+    unknown = thalweg("chat", "--model", "huose", "Hello.", cwd=home)
+
+    assert (here.stdout[:17], here.stderr) == ("That was request ", "")
+    assert (there.returncode, f"there is no model '{model}'" in there.stderr) == (2, True)
+    assert "no model is called 'huose'; name one of house, or provider:model" in unknown.stderr
+    assert len(provider.requests) == asked > 0
+    assert refused(provider) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--url", "nonsense"], "--url: 'nonsense' is no address; write http://HOST:PORT"),
+        (["--thread", "a/b c"], "--thread: 'a/b c' is no id of a thread; use letters"),
+        (["--key", "k"], "--key: it is for a gateway elsewhere; name it with --url"),
+        (
+            ["--model", NOWHERE],
+            f"the provider of model {NOWHERE!r} cannot be reached at 127.0.0.1:1 ",
+        ),
+    ],
+)
+def test_what_cannot_be_reached_or_used_is_said_in_one_line(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    done = thalweg("chat", *arguments, "Hello.", cwd=tmp_path, HOME=str(tmp_path))
+
+    assert done.stderr.startswith(f"thalweg: {said}")
+    assert (done.stdout, done.stderr.count("\n"), done.returncode) == ("", 1, 2)

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sys
 from dataclasses import dataclass, replace
 from logging.handlers import RotatingFileHandler
@@ -19,15 +20,22 @@ if TYPE_CHECKING:
     from thalweg.settings import Settings
 
 _OWNER = "local"
+_IDENTIFIER = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
 _LOG_BYTES = 1_000_000
 _WORDS = "What to ask first. Without a terminal, or with what is piped in, it is all that is asked."
 
 
 def chat(
     *,
-    message: Annotated[str, typer.Argument(metavar="[MESSAGE]", help=_WORDS)] = "",
+    message: Annotated[str, typer.Argument(metavar="MESSAGE", help=_WORDS)] = "",
     model: Annotated[
-        str, typer.Option("--model", "-m", help="Who answers: a name of the settings' models.")
+        str,
+        typer.Option(
+            "--model",
+            "-m",
+            help="Who answers: a name in the settings' models; in process also local:PATH.gguf, "
+            "ollama:NAME, provider:model or openai:NAME@http://host/v1.",
+        ),
     ] = "",
     thread: Annotated[
         str, typer.Option("--thread", "-t", help="Where: a thread's id; a new thread if not given.")
@@ -60,6 +68,7 @@ def chat(
         return
     from thalweg.cli.chat.plain import final_answer  # noqa: PLC0415 (see above)
 
+    _log_into(_folder() / "chat.log")
     if not asked.strip():
         raise ConfigError("MESSAGE", "there is nothing to ask", "thalweg chat 'How many?'")
     with _client(wanted) as client:
@@ -106,13 +115,18 @@ def _piped(message: str) -> str:
 
 
 def _look_up(client: "ThalwegClient", model: str) -> None:
-    """Say that there is no such model before anything is typed; `provider:model` is asked for it.
+    """Look for a model before anything is typed; `provider:model` shows when it is made.
 
     Raises:
-        NoSuchModelError: There is none.
+        ConfigError: There is none of that name.
     """
-    if model and ":" not in model:
-        client.get_model(model)
+    if not model or ":" in model:
+        return
+    names = [one.name for one in client.list_models().items]
+    if model not in names:
+        mend = f"name one of {', '.join(names)}, or" if names else "add it to models:, or name"
+        problem = f"no model is called {model!r}"
+        raise ConfigError("--model", problem, f"{mend} provider:model, local:PATH.gguf")
 
 
 def _client(wanted: _Wanted) -> "ThalwegClient":
@@ -121,8 +135,15 @@ def _client(wanted: _Wanted) -> "ThalwegClient":
     url, key = wanted.url, wanted.key or None
     if url and wanted.config is not None:
         raise ConfigError("--config", f"the settings are those of {url}", "leave one of them out")
-    if url or key:
-        return ThalwegClient(url, key=key) if url else ThalwegClient(wanted.config, key=key)
+    if url and not url.startswith(("http://", "https://")):
+        raise ConfigError("--url", f"{url!r} is no address", "write http://HOST:PORT")
+    if wanted.thread and not re.fullmatch(_IDENTIFIER, wanted.thread):
+        problem = f"{wanted.thread!r} is no id of a thread"
+        raise ConfigError("--thread", problem, "use letters, digits, '.', '_' and '-'")
+    if key and not url:
+        raise ConfigError("--key", "it is for a gateway elsewhere", "name it with --url")
+    if url:
+        return ThalwegClient(url, key=key)
     return ThalwegClient(_in_process(wanted))
 
 
@@ -134,7 +155,7 @@ def _in_process(wanted: _Wanted) -> "Application":
 
     source: Settings | Path | None = wanted.config
     settings = load_settings(wanted.config)
-    if wanted.model and settings.model_named(wanted.model) is None:
+    if ":" in wanted.model and settings.model_named(wanted.model) is None:
         # What learns, titles and compacts is then the model that was asked for, too.
         agent = settings.agent.model_copy(update={"model": wanted.model})
         source = settings.model_copy(update={"agent": agent})
@@ -156,7 +177,7 @@ def _on_a_terminal(wanted: _Wanted, first: str) -> None:
     from thalweg.cli.chat.status import Status  # noqa: PLC0415
     from thalweg.cli.chat.threads import newest_thread  # noqa: PLC0415
 
-    folder = Path(os.environ.get("THALWEG_HOME") or home_folder() / ".thalweg")
+    folder = _folder()
     _log_into(folder / "chat.log")
     screen = Screen(sys.stdout, Renderer(colour=has_colours()), terminal_size)
     if not (wanted.url or wanted.key or wanted.model or _configured(wanted.config)):
@@ -184,6 +205,11 @@ def _configured(config: Path | None) -> bool:
     from thalweg.settings.loading import load_settings  # noqa: PLC0415 (see above)
 
     return load_settings(config).default_model is not None
+
+
+def _folder() -> Path:
+    """Name the folder of what chats keep for themselves."""
+    return Path(os.environ.get("THALWEG_HOME") or home_folder() / ".thalweg")
 
 
 def _log_into(path: Path) -> None:
