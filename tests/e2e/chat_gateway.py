@@ -71,6 +71,10 @@ def meet(rivers: list[str]) -> str:
 | Elbe | 1094 |
 | Havel | 334 |
 """
+MODELS = tuple(
+    Model(name=name, window=window, is_default=window == 16_000)
+    for name, window in (("small", 16_000), ("large", 200_000))
+)
 SPENT = Usage(calls=2, input_tokens=12_400, cached_tokens=9_000, output_tokens=310, cost=0.0123)
 
 
@@ -263,11 +267,17 @@ BASE = "/api/threads/{thread}"
 def _lists(made: FastAPI, gateway: Gateway) -> None:
     @made.get("/api/models")
     async def _models() -> Models:
-        rows = (("small", 16_000), ("large", 200_000))
-        items = (
-            Model(name=name, window=window, is_default=window == 16_000) for name, window in rows
-        )
-        return Models(items=tuple(items))
+        return Models(items=MODELS)
+
+    @made.get("/api/models/{name}", response_model=None)
+    async def _model(name: str) -> Model | Response:
+        for model in MODELS:
+            if model.name == name:
+                return model
+        told = {"title": "Not found", "status": 404, "code": "model.not_found"}
+        known = ", ".join(model.name for model in MODELS)
+        told |= {"detail": f"there is no model {name!r}; there are: {known}"}
+        return JSONResponse(told, 404)
 
     @made.get("/api/threads")
     async def _threads() -> Threads:

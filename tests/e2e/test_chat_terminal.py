@@ -123,6 +123,7 @@ def test_commands_are_done_and_a_slip_is_answered_with_the_nearest(tmp_path: Pat
         for typed, seen in (
             ("/compact", "compacted: 1,000 of 15,000 tokens now"),
             ("/help", "Alt-Enter begins a new line"),
+            ("/model lagre", "there is no model 'lagre'; there are: small, large"),
             ("/model large", "large answers from now on"),
             ("/model", "*  large"),
             ("/context", "history      3,200"),

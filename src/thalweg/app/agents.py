@@ -80,13 +80,12 @@ class Agents:
 
         Args:
             settings: As they are now.
-            model: The model's name in them; theirs where it is not given.
+            model: The model's name, which the run may use; theirs where it is not given.
 
         Raises:
             ConfigError: It cannot be made of these settings.
-            NoSuchModelError: They name no such model.
         """
-        name = named_model(settings, model)
+        name = model or named_model(settings)
         async with self._lock:
             if self._settings is not settings:
                 self._settings, self._made = settings, {}

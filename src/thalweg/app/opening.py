@@ -1,6 +1,7 @@
 """Opening the application: every part, in order, and closing them in the other."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 NOBODY = "thalweg-health"
 """An owner that no caller is, and a thread that there is not."""
 
+_log = logging.getLogger("thalweg.app")
+
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
@@ -87,8 +90,17 @@ class App:
         ```
     """
 
-    def __init__(self, source: Settings | SettingsFile, home: str | PathLike[str] | None) -> None:
+    def __init__(
+        self,
+        source: Settings | SettingsFile,
+        home: str | PathLike[str] | None,
+        *,
+        any_model: bool = False,
+        is_eager: bool = False,
+    ) -> None:
         self._source = source
+        self._any_model = any_model
+        self._is_eager = is_eager
         self._addresses = Addresses.of(self.settings.storage, home)
         self._stack = AsyncExitStack()
         self._parts: Parts | None = None
@@ -101,6 +113,11 @@ class App:
             return self._source
         self._source.reload_if_changed()
         return self._source.current
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its parts are open."""
+        return self._parts is not None
 
     @property
     def parts(self) -> Parts:
@@ -176,7 +193,10 @@ class App:
         traceback: TracebackType | None,
     ) -> None:
         """Close every part; runs under way are left to be taken up by another process."""
-        await self._stack.aclose()
+        try:
+            await self._stack.aclose()
+        finally:
+            self._parts = None
 
     async def _open(self) -> Parts:
         """Open every part: what others stand on first, and who performs runs last."""
@@ -203,13 +223,22 @@ class App:
             learning(self._current, memories, registry, self._watchers.tell)
         )
         performing = _Performing(
-            self._current, archive, memories, places, checkpoints, journal, self._watchers.tell
+            self._current,
+            archive,
+            memories,
+            places,
+            checkpoints,
+            journal,
+            self._watchers.tell,
+            any_model=self._any_model,
         )
         stack.push_async_callback(performing.close)
         engine = Engine(at.place("jobs.db"), presence_at(at.place("jobs.db")))
         runs = Runs(journal, engine, performing)
         await engine.open()
         stack.push_async_callback(engine.close)
+        if self._is_eager:
+            performing.get_ready()
         return Parts(
             settings=self._current,
             archive=archive,
@@ -222,6 +251,7 @@ class App:
             places=places,
             converter=Converter(_upload_policy(settings)),
             agents=performing.agents,
+            any_model=self._any_model,
         )
 
     def _current(self) -> Settings:
@@ -240,7 +270,10 @@ class _Performing:
         checkpoints: "Checkpoints",
         journal: Journal,
         tell: Tell,
+        *,
+        any_model: bool,
     ) -> None:
+        self._any_model = any_model
         self._settings = settings
         self._archive = archive
         self._memories = memories
@@ -250,6 +283,21 @@ class _Performing:
         self._tell = tell
         self._made: Agents | None = None
         self._making = asyncio.Lock()
+        self._readying: asyncio.Task[None] | None = None
+
+    def get_ready(self) -> None:
+        """Begin to make the agent that answers where a run names no model."""
+        self._readying = asyncio.create_task(self._ready())
+
+    async def _ready(self) -> None:
+        settings = self._settings()
+        if settings.default_model is None:
+            return
+        try:
+            agents = await self.agents()
+            await agents.of(settings)
+        except Exception:  # noqa: BLE001 (a model may raise anything; who asks for an answer is told)
+            _log.debug("no agent could be made ahead of the first run", exc_info=True)
 
     async def agents(self) -> "Agents":
         """Give who makes agents."""
@@ -265,12 +313,21 @@ class _Performing:
         from thalweg.app.performing import Performer  # noqa: PLC0415 (LangChain: seconds)
 
         performer = Performer(
-            self._settings, agents, self._archive, self._checkpoints, self._journal, self._tell
+            self._settings,
+            agents,
+            self._archive,
+            self._checkpoints,
+            self._journal,
+            self._tell,
+            any_model=self._any_model,
         )
         return await performer(run, emit)
 
     async def close(self) -> None:
         """End connections to servers of tools."""
+        if self._readying is not None:
+            self._readying.cancel()
+            await asyncio.wait([self._readying])
         if self._made is not None:
             await self._made.close()
 
@@ -310,6 +367,8 @@ def open_app(
     settings: Settings | str | PathLike[str] | None = None,
     *,
     home: str | PathLike[str] | None = None,
+    any_model: bool = False,
+    is_eager: bool = False,
 ) -> App:
     """Prepare an application; its parts open with `async with`.
 
@@ -317,8 +376,13 @@ def open_app(
         settings: Settings, or the path of a `config.yaml`; the usual places where it is not
             given. A file is read again when it changes.
         home: Folder of the files that are kept; the settings' where it is not given.
+        any_model: Whether a run may name a model that the settings do not: for an application
+            that only those can reach who could start any model themselves.
+        is_eager: Whether the agent is made as soon as everything is open, in the background.
+            Its libraries take seconds to import, which the first run would wait for.
 
     Raises:
         SettingsError: The file cannot be used.
     """
-    return App(settings if isinstance(settings, Settings) else SettingsFile(settings), home)
+    source = settings if isinstance(settings, Settings) else SettingsFile(settings)
+    return App(source, home, any_model=any_model, is_eager=is_eager)

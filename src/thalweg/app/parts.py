@@ -38,3 +38,5 @@ class Parts:
     converter: Converter
     agents: "Callable[[], Awaitable[Agents]]"
     """Who makes agents; imported when first asked."""
+    any_model: bool = False
+    """Whether a run may name a model that the settings do not."""

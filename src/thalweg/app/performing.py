@@ -63,6 +63,8 @@ class Performer:
     checkpoints: Checkpoints
     journal: Journal
     tell: Tell
+    any_model: bool = False
+    """See `named_model`."""
 
     async def __call__(self, run: Run, emit: Emit) -> Outcome:
         """Perform a run to its end, or on from where another process left it.
@@ -97,7 +99,7 @@ class Performer:
         translator = Translator(priced, Told.of(lines, prices.usage))
         telling = _Telling(emit, run, translator, self.archive)
         try:
-            name = named_model(settings, new.model)
+            name = named_model(settings, new.model, any_model=self.any_model)
             if lines:
                 await telling.tell(RunResumed(attempt=run.attempt))
             else:

@@ -14,6 +14,7 @@ _SECRETS = re.compile(
 )
 _REFUSED, _BUSY, _BAD = (401, 403), (408, 409, 429), (400, 404, 413, 422)
 _SERVER = 500
+_UNREACHED = {"APIConnectionError", "APITimeoutError", "ConnectError", "ConnectTimeout"}
 
 
 def problem_of(error: BaseException, model: str = "") -> Problem:
@@ -32,10 +33,17 @@ def problem_of(error: BaseException, model: str = "") -> Problem:
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and _is_of_provider(error):
         return _of_provider(status, model, said)
-    if kind in {"APIConnectionError", "APITimeoutError", "ConnectError", "ConnectTimeout"}:
-        detail = f"the provider of model {model!r} cannot be reached ({said}): try again, or check"
-        return _problem("model.unavailable", f"{detail} base_url", status=502)
+    if not _UNREACHED.isdisjoint(each.__name__ for each in type(error).__mro__):
+        detail = f"the provider of model {model!r} cannot be reached{_address(error)} ({said})"
+        return _problem("model.unavailable", f"{detail}: try again, or check base_url", status=502)
     return _problem("run.failed", f"{kind}: {said}")
+
+
+def _address(error: BaseException) -> str:
+    """Say where it was looked for, if that is known; a user and a password are not told."""
+    url = getattr(getattr(error, "request", None), "url", None)
+    host, port = getattr(url, "host", ""), getattr(url, "port", None)
+    return f" at {host}{f':{port}' if port else ''}" if host else ""
 
 
 def _is_of_provider(error: BaseException) -> bool:

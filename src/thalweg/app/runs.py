@@ -44,7 +44,8 @@ class TenantRuns:
             ConfigError: No model is configured, or the thread's id does not do.
         """
         check_identifier("thread", thread)
-        named_model(self._parts.settings(), new.model)
+        parts = self._parts
+        named_model(parts.settings(), new.model, any_model=parts.any_model)
         registry, now = self._parts.registry, now_ms()
         title = title_of(new)
         await asyncio.to_thread(lambda: registry.touch(self._owner, thread, now, title=title))

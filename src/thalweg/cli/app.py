@@ -53,6 +53,6 @@ def _thalweg(
 ) -> None:
     """Conversations and tasks of any length inside a model's window, with nothing lost.
 
-    Start with `thalweg replay`: it needs no model, no key and no network.
+    Start with `thalweg chat`; `thalweg replay` needs no model, no key and no network.
     """
     del version

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Place = Annotated[
     Path | None,
     typer.Argument(
-        metavar="[PATH]",
+        metavar="PATH",
         help="The file. Default: the one that THALWEG_CONFIG names, or config.yaml here.",
         show_default=False,
     ),
@@ -92,7 +92,7 @@ def show(
 
 @config.command(short_help="Write a configuration to start with.")
 def init(
-    path: Annotated[Path, typer.Argument(metavar="[PATH]", help="The file.")] = Path("config.yaml"),
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The file.")] = Path("config.yaml"),
     *,
     force: Annotated[bool, typer.Option("--force", help="Write over one that is there.")] = False,
 ) -> None:

@@ -19,7 +19,7 @@ IMAGE = (1_024, 1_024)
 
 def prices(
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="A model or a tariff; all when not given.")
+        str, typer.Argument(metavar="NAME", help="A model or a tariff; all when not given.")
     ] = "",
 ) -> None:
     """Show what tokens cost by the table that policies and replays use.

@@ -53,12 +53,18 @@ def problem_in(status: int, reason: str, body: bytes) -> Problem:
 
     Example:
         >>> problem_in(502, "Bad Gateway", b"<html>nginx</html>").detail
-        'the gateway answered 502 Bad Gateway: <html>nginx</html>'
+        'no Thalweg answered, but a page of something else (502 Bad Gateway): look at the address'
     """
     try:
         return Problem.model_validate_json(body)
     except ValidationError:
         said = " ".join(body.decode("utf-8", "replace").split())[:_SHOWN]
+        if said.startswith("<"):
+            what = f"{status} {reason}".rstrip()
+            told = (
+                f"no Thalweg answered, but a page of something else ({what}): look at the address"
+            )
+            return Problem(title=reason, status=status, detail=told)
         told = f"the gateway answered {status} {reason}".rstrip()
         return Problem(title=reason, status=status, detail=f"{told}: {said}" if said else told)
 

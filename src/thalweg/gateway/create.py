@@ -34,13 +34,12 @@ def create_app(
     """Make the HTTP application over an `App`.
 
     Args:
-        app: One that is open, and stays so when this ends; or settings, or the path of a
-            `config.yaml` (the usual places where nothing is given), of which one is opened and
-            closed with this application's lifespan.
+        app: One that is open, and stays so when this ends; or one that is not, or settings, or
+            the path of a `config.yaml` (the usual places where nothing is given), which is opened
+            and closed with this application's lifespan.
         owner: Whose everything is, for an application that only its own process can reach: then
             nobody is asked who they are. Where it is not given, keys and tokens say it.
     """
-    is_ours = not isinstance(app, App)
     inside = open_app(app) if not isinstance(app, App) else app
     rules = RuleBook(lambda: inside.settings.gateway, owner)
     metrics = Metrics()
@@ -52,7 +51,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        if not is_ours:
+        if inside.is_open:
             yield
             return
         async with inside:

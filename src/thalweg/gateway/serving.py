@@ -96,7 +96,7 @@ async def serve(
     Raises:
         ThalwegError: The application cannot be opened.
     """
-    async with open_app(settings) as app:
+    async with open_app(settings, is_eager=True) as app:
         await Server(create_app(app), lambda: ready(app)).serve([taken])
 
 

@@ -15,6 +15,7 @@ from thalweg.errors import ConfigError
 from thalweg.middleware.limits import limits_of
 from thalweg.models import chat_model, model_by_name
 from thalweg.models.compatible import CompatibleChat
+from thalweg.models.local.chat import LocalChat
 from thalweg.models.making import make
 from thalweg.models.providers import PROVIDERS
 from thalweg.models.wanted import Wanted
@@ -174,3 +175,13 @@ def test_a_window_beyond_what_the_model_was_trained_for_is_refused(tmp_path: Pat
     path.write_bytes(TINY)
     with pytest.raises(ConfigError, match="4096 tokens is more than the 2048 it was trained for"):
         chat_model(settings(provider="local", model=str(path), window=4_096))
+
+
+def test_nobody_gives_up_on_a_model_in_a_file_that_reads_for_minutes(tmp_path: Path) -> None:
+    """After a fold a CPU reads the whole request anew, and says nothing meanwhile."""
+    path = tmp_path / "tiny.gguf"
+    path.write_bytes(TINY)
+    model = chat_model(settings(provider="local", model=str(path)))
+
+    assert isinstance(model, LocalChat)
+    assert (model.request_timeout, model.stream_chunk_timeout) == (None, None)

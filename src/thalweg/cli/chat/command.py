@@ -2,8 +2,9 @@
 
 import logging
 import os
+import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,16 +16,26 @@ from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:
     from thalweg.client import ThalwegClient
+    from thalweg.client.in_process import Application
+    from thalweg.settings import Settings
 
+_OWNER = "local"
+_IDENTIFIER = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
 _LOG_BYTES = 1_000_000
 _WORDS = "What to ask first. Without a terminal, or with what is piped in, it is all that is asked."
 
 
 def chat(
     *,
-    message: Annotated[str, typer.Argument(metavar="[MESSAGE]", help=_WORDS)] = "",
+    message: Annotated[str, typer.Argument(metavar="MESSAGE", help=_WORDS)] = "",
     model: Annotated[
-        str, typer.Option("--model", "-m", help="Who answers: a name of the settings' models.")
+        str,
+        typer.Option(
+            "--model",
+            "-m",
+            help="Who answers: a name in the settings' models; in process also local:PATH.gguf, "
+            "ollama:NAME, provider:model or openai:NAME@http://host/v1.",
+        ),
     ] = "",
     thread: Annotated[
         str, typer.Option("--thread", "-t", help="Where: a thread's id; a new thread if not given.")
@@ -51,17 +62,20 @@ def chat(
 
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     asked = message if sys.stdin.isatty() else _piped(message)
+    wanted = _Wanted(model, thread, latest, url, key, config)
     if is_terminal:
-        _on_a_terminal(_Wanted(model, thread, latest, url, key, config), asked)
+        _on_a_terminal(wanted, asked)
         return
     from thalweg.cli.chat.plain import final_answer  # noqa: PLC0415 (see above)
 
+    _log_into(_folder() / "chat.log")
     if not asked.strip():
         raise ConfigError("MESSAGE", "there is nothing to ask", "thalweg chat 'How many?'")
-    with _client(url, key, config) as client:
-        where = thread or (newest_thread(client) if latest else new_thread())
+    with _client(wanted) as client:
         if not (model or _default(client)):
             raise ConfigError("--model", "no model is configured", "`thalweg chat` says what to do")
+        _look_up(client, model)
+        where = thread or (newest_thread(client) if latest else new_thread())
         stream = client.stream(asked, where, model=model or None)
         sys.stdout.write(final_answer(stream).rstrip("\n") + "\n")
 
@@ -82,14 +96,12 @@ def _default(client: "ThalwegClient") -> str:
     return next((one.name for one in client.list_models().items if one.is_default), "")
 
 
-def _chosen(url: str) -> str:
-    """Let a person choose a model where none is configured."""
+def _chosen() -> str:
+    """Let a person choose a model where none is configured; empty where there is none."""
     from thalweg.archive import home  # noqa: PLC0415 (see above)
     from thalweg.cli.chat.setup import choose  # noqa: PLC0415
     from thalweg.models import find_models  # noqa: PLC0415
 
-    if url:
-        raise ConfigError("--model", f"{url} has no model of its own", "name one it can reach")
     try:
         return choose(find_models(home=home()), typer.echo, input)
     except (EOFError, KeyboardInterrupt):
@@ -102,12 +114,52 @@ def _piped(message: str) -> str:
     return f"{message}\n\n{piped}" if message and piped.strip() else message or piped
 
 
-def _client(url: str, key: str, config: Path | None) -> "ThalwegClient":
+def _look_up(client: "ThalwegClient", model: str) -> None:
+    """Look for a model before anything is typed; `provider:model` shows when it is made.
+
+    Raises:
+        ConfigError: There is none of that name.
+    """
+    if not model or ":" in model:
+        return
+    names = [one.name for one in client.list_models().items]
+    if model not in names:
+        mend = f"name one of {', '.join(names)}, or" if names else "add it to models:, or name"
+        problem = f"no model is called {model!r}"
+        raise ConfigError("--model", problem, f"{mend} provider:model, local:PATH.gguf")
+
+
+def _client(wanted: _Wanted) -> "ThalwegClient":
     from thalweg.client import ThalwegClient  # noqa: PLC0415 (see above)
 
-    if url and config is not None:
+    url, key = wanted.url, wanted.key or None
+    if url and wanted.config is not None:
         raise ConfigError("--config", f"the settings are those of {url}", "leave one of them out")
-    return ThalwegClient(url or config, key=key or None)
+    if url and not url.startswith(("http://", "https://")):
+        raise ConfigError("--url", f"{url!r} is no address", "write http://HOST:PORT")
+    if wanted.thread and not re.fullmatch(_IDENTIFIER, wanted.thread):
+        problem = f"{wanted.thread!r} is no id of a thread"
+        raise ConfigError("--thread", problem, "use letters, digits, '.', '_' and '-'")
+    if key and not url:
+        raise ConfigError("--key", "it is for a gateway elsewhere", "name it with --url")
+    if url:
+        return ThalwegClient(url, key=key)
+    return ThalwegClient(_in_process(wanted))
+
+
+def _in_process(wanted: _Wanted) -> "Application":
+    """Make the gateway of this process; who sits here may have any model answer."""
+    from thalweg.app import open_app  # noqa: PLC0415 (see above)
+    from thalweg.gateway import create_app  # noqa: PLC0415
+    from thalweg.settings.loading import load_settings  # noqa: PLC0415
+
+    source: Settings | Path | None = wanted.config
+    settings = load_settings(wanted.config)
+    if ":" in wanted.model and settings.model_named(wanted.model) is None:
+        # What learns, titles and compacts is then the model that was asked for, too.
+        agent = settings.agent.model_copy(update={"model": wanted.model})
+        source = settings.model_copy(update={"agent": agent})
+    return create_app(open_app(source, any_model=True, is_eager=True), owner=_OWNER)
 
 
 def _on_a_terminal(wanted: _Wanted, first: str) -> None:
@@ -125,21 +177,39 @@ def _on_a_terminal(wanted: _Wanted, first: str) -> None:
     from thalweg.cli.chat.status import Status  # noqa: PLC0415
     from thalweg.cli.chat.threads import newest_thread  # noqa: PLC0415
 
-    folder = Path(os.environ.get("THALWEG_HOME") or home_folder() / ".thalweg")
+    folder = _folder()
     _log_into(folder / "chat.log")
     screen = Screen(sys.stdout, Renderer(colour=has_colours()), terminal_size)
-    with _client(wanted.url, wanted.key, wanted.config) as client:
-        screen.show([], [Line("note", "starting…")])
-        try:
+    if not (wanted.url or wanted.key or wanted.model or _configured(wanted.config)):
+        wanted = replace(wanted, model=_chosen())
+        if not wanted.model:
+            return
+    screen.show([], [Line("note", "starting…")])
+    try:
+        with _client(wanted) as client:
             default = _default(client)
+            if not (wanted.model or default):
+                problem = f"{wanted.url} has no model of its own"
+                raise ConfigError("--model", problem, "name one it can reach")
+            _look_up(client, wanted.model)
             thread = wanted.thread or (newest_thread(client) if wanted.latest else "")
-        finally:
             screen.show([])
-        model = wanted.model or ("" if default else _chosen(wanted.url))
-        if model or default:
-            status = Status(model=model or default, wanted=model, thread=thread)
+            status = Status(model=wanted.model or default, wanted=wanted.model, thread=thread)
             session = Session(client, screen, status)
             session.run(Prompt(folder / "chat_history", session.status_line, session.names), first)
+    finally:
+        screen.show([])
+
+
+def _configured(config: Path | None) -> bool:
+    from thalweg.settings.loading import load_settings  # noqa: PLC0415 (see above)
+
+    return load_settings(config).default_model is not None
+
+
+def _folder() -> Path:
+    """Name the folder of what chats keep for themselves."""
+    return Path(os.environ.get("THALWEG_HOME") or home_folder() / ".thalweg")
 
 
 def _log_into(path: Path) -> None:

@@ -134,6 +134,8 @@ def _rewind(desk: Desk, rest: str) -> list[Line]:
 def _model(desk: Desk, rest: str) -> list[Line]:
     if not rest:
         return text.models(desk.client.list_models(), desk.status.model)
+    if ":" not in rest:  # else it may be one that no settings name
+        desk.client.get_model(rest)
     desk.status = replace(desk.status, model=rest, wanted=rest)
     return text.told(f"{rest} answers from now on")
 

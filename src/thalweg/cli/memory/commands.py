@@ -70,7 +70,7 @@ memory = typer.Typer(
 @memory.command(short_help="Show what is remembered, or one fact with its evidence.")
 def show(
     name: Annotated[
-        str, typer.Argument(metavar="[ID]", help="Of a fact. Default: all.", show_default=False)
+        str, typer.Argument(metavar="ID", help="Of a fact. Default: all.", show_default=False)
     ] = "",
     *,
     everything: Annotated[
@@ -168,7 +168,7 @@ def edit(
     name: Id,
     content: Annotated[
         str | None,
-        typer.Argument(metavar="[CONTENT]", help="What it is to say.", show_default=False),
+        typer.Argument(metavar="CONTENT", help="What it is to say.", show_default=False),
     ] = None,
     *,
     category: Kind = None,
@@ -197,7 +197,7 @@ def edit(
 
 @memory.command(short_help="Take facts out; undo brings them back.")
 def delete(
-    names: Annotated[list[str], typer.Argument(metavar="ID...", help="Of facts, as listed.")],
+    names: Annotated[list[str], typer.Argument(metavar="ID", help="Of facts, as listed.")],
     *,
     dry_run: Dry = False,
     db: Place = None,
@@ -217,7 +217,7 @@ def delete(
 @memory.command(short_help="Delete for good, everywhere.")
 def forget(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID...]", help="Of facts, as listed.")
+        list[str] | None, typer.Argument(metavar="ID", help="Of facts, as listed.")
     ] = None,
     *,
     threads: Annotated[
@@ -347,7 +347,7 @@ def clear(
 @memory.command(short_help="List what was changed.")
 def history(
     name: Annotated[
-        str, typer.Argument(metavar="[ID]", help="Of a fact. Default: all.", show_default=False)
+        str, typer.Argument(metavar="ID", help="Of a fact. Default: all.", show_default=False)
     ] = "",
     *,
     limit: Annotated[
@@ -401,7 +401,7 @@ def undo(
     operation: Annotated[
         int | None,
         typer.Argument(
-            metavar="[N]",
+            metavar="N",
             help="Number of a change in the history. Default: the newest.",
             show_default=False,
             callback=bounded,
@@ -483,7 +483,7 @@ def mode(
     wanted: Annotated[
         str,
         typer.Argument(
-            metavar="[MODE]",
+            metavar="MODE",
             help="on; read_only: nothing is learned from it; incognito: nothing is kept or "
             "recalled; off. Default: tell it.",
             show_default=False,

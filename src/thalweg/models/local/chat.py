@@ -60,6 +60,7 @@ class LocalChat(CompatibleChat):
         given: dict[str, Any] = {
             "temperature": TEMPERATURE,
             "timeout": None,  # reading a full window takes minutes on a CPU
+            "stream_chunk_timeout": None,  # and nothing is said meanwhile
             "max_retries": 0,  # nobody limits the rate, and a failure would only be repeated
             "http_client": openai.DefaultHttpxClient(**_DIRECT),
             "http_async_client": openai.DefaultAsyncHttpxClient(**_DIRECT),

@@ -1,0 +1,56 @@
+"""`thalweg chat` with a model in a file: the command itself, and real weights."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.test_cli import environment
+
+pytestmark = [pytest.mark.local_model, pytest.mark.timeout(1_800)]
+WINDOW = 4_096
+
+
+def said(home: Path, model: Path, thread: str, text: str) -> str:
+    """Ask one question, and give the answer."""
+    command = [sys.executable, "-m", "thalweg", "chat", "--model", f"local:{model}"]
+    done = subprocess.run(
+        [*command, "--thread", thread],
+        input=text,
+        cwd=home,
+        env=environment(HOME=str(home)),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=600,
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    return done.stdout
+
+
+def test_it_answers_says_what_it_cannot_and_remembers_in_a_new_thread(
+    qwen: Path, tmp_path: Path
+) -> None:
+    """In an empty folder, with nothing set."""
+    said(tmp_path, qwen, "a", "My dog is called Biscuit. Say hello in one sentence.")
+    file = said(tmp_path, qwen, "a", "Delete the file /a.txt")
+    asked = said(tmp_path, qwen, "b", "What is my dog called? Answer in one sentence.")
+
+    assert "Biscuit" in asked
+    assert re.search(r"can(no|')t|unable|sorry|not able", file)
+
+
+def test_a_window_that_is_small_by_the_settings_is_outlived(qwen: Path, tmp_path: Path) -> None:
+    """Four messages of which three fill it."""
+    (tmp_path / "config.yaml").write_text(
+        f"models:\n"
+        f"  - {{name: 'local:{qwen}', provider: local, model: '{qwen}',\n"
+        f"     window: {WINDOW // 4}, max_output: 24}}\n"
+    )
+    for number in range(4):
+        rivers = " ".join(f"River {each} is {each * number + 7} miles long." for each in range(22))
+        answer = said(tmp_path, qwen, "t", f"{rivers} In one word: what is this about?")
+
+        assert answer.strip()

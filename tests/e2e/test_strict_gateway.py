@@ -1,0 +1,144 @@
+"""A provider that speaks OpenAI's API, by `config.yaml` alone: real processes, real sockets."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.test_cli import environment, thalweg
+from thalweg.api.events import ContextChanged, MessageDelta, RunCompleted, ToolCompleted
+from thalweg.client import ThalwegClient
+from thalweg.testing.strict import Answer, Request, Seen, StrictProvider
+
+WINDOW = 12_000
+GOAL = "Never name a heron after a mill."
+NOWHERE = "openai:m@http://127.0.0.1:1/v1"
+PAGE = "\n".join(f"{number}: a heron at mile {number * 7 % 101}" for number in range(150))
+QUESTIONS = [f"Write page {number} of the log. {GOAL if not number else ''}" for number in range(8)]
+
+
+def keeps_a_log(request: Request) -> Answer:
+    """Write a page and read it again where one is asked for; else answer."""
+    newest = request.messages[-1]
+    if newest.role == "user" and "Write page" in newest.text and request.tools:
+        path = f"/log-{request.number}.txt"
+        return Answer("I write.", (("write_file", {"file_path": path, "content": PAGE}),))
+    if newest.role == "tool" and "heron" not in newest.text:
+        path = f"/log-{request.number - 1}.txt"
+        return Answer(calls=(("read_file", {"file_path": path}),))
+    return Answer(f"That was request {request.number}.")
+
+
+@pytest.fixture
+def provider() -> Iterator[StrictProvider]:
+    with StrictProvider(window=WINDOW, answer=keeps_a_log) as provider:
+        yield provider
+
+
+@pytest.fixture
+def home(tmp_path: Path, provider: StrictProvider) -> Path:
+    """Give a folder with nothing in it but a `config.yaml`."""
+    (tmp_path / "config.yaml").write_text(
+        f"models:\n"
+        f"  - {{name: house, model: strict-1, base_url: {provider.openai_url}, window: {WINDOW}}}\n"
+        f"agent: {{profile: full}}\n"
+    )
+    return tmp_path
+
+
+@contextmanager
+def serving(home: Path) -> Iterator[str]:
+    """Run `thalweg serve` on a free port until it is not needed any more."""
+    command = [sys.executable, "-m", "thalweg", "serve", "--port", "0"]
+    told = environment(HOME=str(home))
+    with subprocess.Popen(command, cwd=home, env=told, stdout=subprocess.PIPE, text=True) as served:
+        assert served.stdout is not None
+        first = served.stdout.readline()
+        try:
+            yield first.split()[-1]
+        finally:
+            served.terminate()
+
+
+def refused(provider: StrictProvider) -> list[Seen]:
+    return [seen for seen in provider.requests if seen.status != 200]
+
+
+def test_a_long_thread_with_tools_streams_and_is_compacted_and_nothing_is_refused(
+    home: Path, provider: StrictProvider
+) -> None:
+    events = []
+    with serving(home) as url, ThalwegClient(url) as client:
+        for question in QUESTIONS:
+            events += [numbered.event for numbered in client.stream(question, "log")]
+        health = client.health().status
+        usage = client.get_thread_usage("log").total
+
+    assert refused(provider) == []
+    assert [type(event) for event in events].count(RunCompleted) == len(QUESTIONS)
+    tools = [event.name for event in events if isinstance(event, ToolCompleted)]
+    assert tools == ["write_file", "read_file"] * len(QUESTIONS)
+    assert any(isinstance(event, MessageDelta) for event in events)
+    assert any(isinstance(event, ContextChanged) for event in events)
+    assert all(seen.stream for seen in provider.requests if seen.body and seen.body.get("tools"))
+    assert max(seen.tokens for seen in provider.requests) < WINDOW
+    assert GOAL in str(provider.requests[-1].body)
+    assert (health, usage.input_tokens > WINDOW) == ("ok", True)
+
+
+def test_the_chat_of_the_same_file_answers_in_process_and_at_the_gateway(
+    home: Path, provider: StrictProvider
+) -> None:
+    here = thalweg("chat", "--thread", "t", QUESTIONS[0], cwd=home)
+    with serving(home) as url:
+        there = thalweg("chat", "--url", url, "--thread", "t", "And now?", cwd=home)
+
+    assert [each.returncode for each in (here, there)] == [0, 0], here.stderr + there.stderr
+    assert [said.stdout[:17] for said in (here, there)] == ["That was request "] * 2
+    assert refused(provider) == []
+    bodies = [str(seen.body) for seen in provider.requests]
+    assert any("And now?" in body and "Write page 0" in body for body in bodies)
+
+
+def test_who_sits_at_the_process_names_any_model_and_who_comes_over_http_does_not(
+    home: Path, provider: StrictProvider
+) -> None:
+    """A gateway is not to connect to wherever its callers say."""
+    model = f"openai:strict-1@{provider.openai_url}"
+    bare = home / "bare"
+    bare.mkdir()
+    here = thalweg("chat", "--model", model, "Hello.", cwd=bare, HOME=str(bare))
+    asked = len(provider.requests)
+    with serving(home) as url:
+        there = thalweg("chat", "--url", url, "--model", model, "Hello.", cwd=bare)
+    unknown = thalweg("chat", "--model", "huose", "Hello.", cwd=home)
+
+    assert (here.stdout[:17], here.stderr) == ("That was request ", "")
+    assert (there.returncode, f"there is no model '{model}'" in there.stderr) == (2, True)
+    assert "no model is called 'huose'; name one of house, or provider:model" in unknown.stderr
+    assert len(provider.requests) == asked > 0
+    assert refused(provider) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--url", "nonsense"], "--url: 'nonsense' is no address; write http://HOST:PORT"),
+        (["--thread", "a/b c"], "--thread: 'a/b c' is no id of a thread; use letters"),
+        (["--key", "k"], "--key: it is for a gateway elsewhere; name it with --url"),
+        (
+            ["--model", NOWHERE],
+            f"the provider of model {NOWHERE!r} cannot be reached at 127.0.0.1:1 ",
+        ),
+    ],
+)
+def test_what_cannot_be_reached_or_used_is_said_in_one_line(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    done = thalweg("chat", *arguments, "Hello.", cwd=tmp_path, HOME=str(tmp_path))
+
+    assert done.stderr.startswith(f"thalweg: {said}")
+    assert (done.stdout, done.stderr.count("\n"), done.returncode) == ("", 1, 2)
