@@ -30,7 +30,7 @@ from starlette.types import Receive, Scope, Send
 from thalweg.api.memory import NewFact
 from thalweg.app import open_app
 from thalweg.gateway import create_app
-from thalweg.gateway.serving import Server, address_of, bound
+from thalweg.gateway.serving import Server, address_of, bound, pauses_less
 from thalweg.settings import Settings
 
 FACTS = 100
@@ -90,6 +90,7 @@ async def serve(home: str, rate: float, ticks: int) -> None:
         with bound("127.0.0.1", 0) as taken:
             server = Server(gateway, lambda: print(address_of(taken), flush=True))
             server.config.app = both
+            pauses_less()
             serving = asyncio.create_task(server.serve([taken]))
             await asyncio.to_thread(sys.stdin.read)
             server.should_exit = True
