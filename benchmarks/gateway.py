@@ -19,6 +19,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -30,7 +31,7 @@ from starlette.types import Receive, Scope, Send
 from thalweg.api.memory import NewFact
 from thalweg.app import open_app
 from thalweg.gateway import create_app
-from thalweg.gateway.serving import Server, address_of, bound
+from thalweg.gateway.serving import Server, address_of, bound, pauses_less
 from thalweg.settings import Settings
 
 FACTS = 100
@@ -90,6 +91,7 @@ async def serve(home: str, rate: float, ticks: int) -> None:
         with bound("127.0.0.1", 0) as taken:
             server = Server(gateway, lambda: print(address_of(taken), flush=True))
             server.config.app = both
+            pauses_less()
             serving = asyncio.create_task(server.serve([taken]))
             await asyncio.to_thread(sys.stdin.read)
             server.should_exit = True
@@ -97,9 +99,9 @@ async def serve(home: str, rate: float, ticks: int) -> None:
 
 
 @contextmanager
-def running(rate: float, ticks: int) -> Iterator[tuple[str, int]]:
+def running(rate: float, ticks: int, folder: str | None = None) -> Iterator[tuple[str, int]]:
     """Run the server in a process of its own; gives its address and its process id."""
-    with tempfile.TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory(dir=folder) as home:
         asked = [__spec__.name, "serve", home, str(rate), str(ticks)]
         process = subprocess.Popen(  # noqa: S603 (this very file)
             [sys.executable, "-m", *asked],
@@ -173,13 +175,11 @@ class Ear(asyncio.Protocol):
         self.heard.append((time.time_ns(), data))
 
     @property
-    def is_open(self) -> bool:
-        """Whether the stream began."""
-        if not self.heard:
-            return False
-        first = self.heard[0][1]
+    def speaks(self) -> bool:
+        """Whether the first word has come."""
+        first = self.heard[0][1] if self.heard else b"HTTP/1.1 200"
         assert first.startswith(b"HTTP/1.1 200"), first
-        return True
+        return any(b"message.delta" in data for _, data in self.heard[:20])
 
     def late_ms(self, span: Span) -> Iterator[float]:
         """Give how long each word of a time was under way."""
@@ -189,10 +189,12 @@ class Ear(asyncio.Protocol):
                     yield (now - said) / 1e6
 
 
-async def streams(count: int, rate: float, starts_s: float, *, with_bare: bool) -> None:
+async def streams(
+    count: int, rate: float, starts_s: float, *, with_bare: bool, folder: str | None
+) -> None:
     """Follow many runs at once, then as many bare streams at the same rate."""
     ticks = int(rate * (count / starts_s + WINDOW_S + 60))
-    with running(rate, ticks) as (url, pid):
+    with running(rate, ticks, folder) as (url, pid):
         print(f"{count} streams of {rate:g} words/s, {starts_s:g} started a second")
         if with_bare:
             asked = [_request("/bare/stream", None) for _ in range(count)]
@@ -207,18 +209,18 @@ async def _followed(
     name: str, url: str, pid: int, asked: Sequence[bytes], *, starts_s: float
 ) -> None:
     """Tell how late words were while streams were opened, and while all were open."""
-    at, loop = urlsplit(url), asyncio.get_running_loop()
+    loop, at = asyncio.get_running_loop(), urlsplit(url)
+    host, port = str(at.hostname), int(at.port or 0)
     ears: list[Ear] = []
     began, cpu = time.time_ns(), _cpu_s(pid)
     for request in asked:
-        ear = Ear(request)
+        _, ear = await loop.create_connection(partial(Ear, request), host, port)
         ears.append(ear)
-        await loop.create_connection(lambda ear=ear: ear, at.hostname, at.port)  # type: ignore[misc]
         await asyncio.sleep(1 / starts_s)
-    while not all(ear.is_open for ear in ears):  # noqa: ASYNC110 (a tenth of a second will do)
+    while not all(ear.speaks for ear in ears):  # noqa: ASYNC110 (a tenth of a second will do)
         await asyncio.sleep(0.1)
     ramp = Span(began, time.time_ns(), _cpu_s(pid) - cpu)
-    await asyncio.sleep(3)  # what began last has begun to speak
+    await asyncio.sleep(2)  # what was late by then is done
     began, cpu = time.time_ns(), _cpu_s(pid)
     await asyncio.sleep(WINDOW_S)
     ended, cpu = time.time_ns(), _cpu_s(pid) - cpu
@@ -226,7 +228,7 @@ async def _followed(
     for ear in ears:
         ear.transport.abort()
     _told(f"{name}, while they start", ears, ramp)
-    _told(f"{name}, all open", ears, Span(began, ended, cpu))
+    _told(f"{name}, all speaking", ears, Span(began, ended, cpu))
     await asyncio.sleep(2)
 
 
@@ -272,6 +274,7 @@ def main() -> None:
     following.add_argument("--rate", type=float, default=RATE)
     following.add_argument("--starts", type=float, default=STARTS_S, help="runs begun a second")
     following.add_argument("--no-bare", action="store_true", help="leave out the bare streams")
+    following.add_argument("--folder", help="where the databases go; /dev/shm has no syncs")
     serving = ways.add_parser("serve", help="the server itself")
     serving.add_argument("home")
     serving.add_argument("rate", type=float)
@@ -281,7 +284,11 @@ def main() -> None:
         memory(given.reads)
     elif given.what == "streams":
         following_all = streams(
-            given.streams, given.rate, given.starts, with_bare=not given.no_bare
+            given.streams,
+            given.rate,
+            given.starts,
+            with_bare=not given.no_bare,
+            folder=given.folder,
         )
         asyncio.run(following_all)
     else:

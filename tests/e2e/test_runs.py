@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,40 @@ class TestRuns:
             assert first is not None
             assert first.status == "cancelled"
             assert await types(runs, second) in (["run.cancelled"], ["notice", "run.cancelled"])
+
+    async def test_a_run_that_has_hardly_begun_is_cancelled_for_another(
+        self, tmp_path: Path
+    ) -> None:
+        """However far it came until then."""
+        async with running(tmp_path, linger) as (runs, _), asyncio.timeout(120):
+            for number in range(50):
+                first = RunKey("ada", f"t{number}", f"first{number}")
+                second = RunKey("ada", f"t{number}", f"second{number}")
+                await runs.start(first, "{}")
+                await asyncio.sleep(number / 2_000)
+                await runs.start(second, "{}", if_busy="cancel")
+                run = await runs.get(first)
+                await runs.cancel(second)
+
+                assert run is not None
+                assert run.status == "cancelled"
+
+    async def test_a_start_that_nobody_waits_for_leaves_no_run_without_work(
+        self, tmp_path: Path
+    ) -> None:
+        """Such a run would never end, and nothing else could be asked in its thread."""
+        second = RunKey("ada", "t1", "r2")
+        async with running(tmp_path, greet) as (runs, _), asyncio.timeout(60):
+            with closing(sqlite3.connect(tmp_path / "runs.db", isolation_level=None)) as busy:
+                busy.execute("BEGIN IMMEDIATE")
+                starting = asyncio.create_task(runs.start(KEY, "{}"))
+                await asyncio.sleep(1)  # its work is noted, and waits for the run to be
+                starting.cancel()
+                await asyncio.wait([starting])
+                await asyncio.sleep(0.5)
+                busy.execute("COMMIT")
+            await runs.start(second, "{}", if_busy="cancel")
+            assert (await runs.join(second)).status == "completed"
 
     async def test_an_error_ends_the_run_with_a_problem(self, tmp_path: Path) -> None:
         """And leaves the thread free."""

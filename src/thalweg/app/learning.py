@@ -83,7 +83,12 @@ async def learning(
     settings: Callable[[], Settings], memories: MemoryStore, registry: Registry, tell: Tell
 ) -> AsyncIterator[Worker]:
     """Learn in the background until the end."""
-    worker = Worker(memories, Learning(settings, memories, registry, tell), threads=THREADS)
+    worker = Worker(
+        memories,
+        Learning(settings, memories, registry, tell),
+        threads=THREADS,
+        lease_s=settings().memory.lease_seconds,
+    )
     worker.start()
     try:
         yield worker

@@ -16,6 +16,7 @@ from thalweg.app.naming import named_model
 from thalweg.app.titles import title_of
 from thalweg.errors import ConfigError, NoSuchRunError, NoSuchThreadError
 from thalweg.runs.base import ENDED, RunKey
+from thalweg.runs.base import Event as Line
 from thalweg.runs.base import Run as Known
 
 if TYPE_CHECKING:
@@ -84,9 +85,12 @@ class TenantRuns:
         Raises:
             NoSuchRunError: There is none; raised with the first event.
         """
-        key = RunKey(self._owner, thread, run)
-        async for event in self._parts.runs.follow(key, after):
+        async for event in self.lines(thread, run, after):
             yield Numbered(seq=event.seq, event=EVENT.validate_json(event.data))
+
+    def lines(self, thread: str, run: str, after: int = 0) -> AsyncIterator[Line]:
+        """Give the same as `follow` in the words of the journal: JSON that nobody read again."""
+        return self._parts.runs.follow(RunKey(self._owner, thread, run), after)
 
     async def wait(self, thread: str, run: str, timeout_s: float | None = None) -> Run:
         """Wait for a run to end.

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from thalweg.facts.values import Category
 from thalweg.sections import Section
@@ -50,6 +50,10 @@ class MemorySettings(Section):
     """A thread is learned from when it has been quiet for so long."""
     max_wait_seconds: NonNegativeFloat = 300
     """...or when its oldest message has waited for so long."""
+    lease_seconds: PositiveFloat = 900
+    """What a worker took and did not give back for so long, another takes: after that time a thread
+    whose process was killed while it was learned from is learned from elsewhere. Longer than the
+    model takes for one answer."""
     model_name: str | None = None
     """Model that learns; `None` takes the agent's own."""
     learn_tokens: PositiveInt = 4_000

@@ -165,7 +165,7 @@ async def cancel_run(mine: Mine, thread: ThreadId, run: RunId) -> Run:
 def _stream(
     mine: Tenant, shared: Shared, run: Run, after: int, headers: dict[str, str] | None = None
 ) -> EventStream:
-    events = mine.runs.follow(run.thread, run.id, after)
+    events = mine.runs.lines(run.thread, run.id, after)
     return EventStream(
         events, shared.streams, mine.owner, headers=headers, sent=shared.metrics.sent
     )

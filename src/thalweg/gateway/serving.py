@@ -5,10 +5,12 @@ connect to another gateway, lets requests under way finish, and closes the appli
 leaves its runs to whoever lives.
 """
 
+import gc
 import logging
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -28,6 +30,10 @@ GRACE_S = 20
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 _BACKLOG = 2_048
 _KEPT_ALIVE_S = 30
+_SWITCH_S = 0.001
+"""How long the event loop waits for a thread that computes; 5 ms are usual."""
+_THRESHOLDS = (20_000, 50, 100)
+"""A run at work is some thousands of objects that live for as long as it does."""
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -97,7 +103,20 @@ async def serve(
         ThalwegError: The application cannot be opened.
     """
     async with open_app(settings, is_eager=True) as app:
+        pauses_less()
         await Server(create_app(app), lambda: ready(app)).serve([taken])
+
+
+def pauses_less() -> None:
+    """Have this process hold up its streams as little as it can; for one that does nothing else.
+
+    What is there by now stays, and is not looked through for garbage again. New objects are
+    looked through less often: with many runs at work, going through all of them takes long.
+    """
+    sys.setswitchinterval(_SWITCH_S)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_THRESHOLDS)
 
 
 class Server(uvicorn.Server):

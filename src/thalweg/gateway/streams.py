@@ -15,8 +15,8 @@ from contextlib import aclosing, contextmanager
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from thalweg.api.events import EVENT, Numbered
 from thalweg.gateway.problems import Refusal
+from thalweg.runs.base import Event
 
 KEEP_ALIVE_S = 15.0
 """A comment is sent where nothing else was for so long: proxies close what is silent."""
@@ -82,7 +82,7 @@ class EventStream(Response):
 
     def __init__(
         self,
-        events: AsyncIterator[Numbered],
+        events: AsyncIterator[Event],
         streams: Streams,
         owner: str,
         *,
@@ -92,7 +92,7 @@ class EventStream(Response):
         """Prepare a stream.
 
         Args:
-            events: What is sent; it is closed when the client goes.
+            events: Lines of a journal, sent as they are; closed when the client goes.
             streams: Those of the gateway.
             owner: Whose it is.
             headers: More headers.
@@ -131,9 +131,9 @@ class EventStream(Response):
 
     async def _pump(self, send: Send) -> None:
         async with aclosing(self._events) as events:  # type: ignore[type-var]  # a generator
-            async for numbered in events:
-                await self._send(send, frame(numbered))
-                self._sent(numbered.event.type)
+            async for event in events:
+                await self._send(send, frame(event))
+                self._sent(event.type)
 
     async def _keep_alive(self, send: Send) -> None:
         while True:
@@ -148,17 +148,14 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
-def frame(numbered: Numbered) -> bytes:
+def frame(event: Event) -> bytes:
     r"""Write one event as it goes over the wire.
 
     Example:
-        >>> from thalweg.api.events import RunCancelled
-        >>> frame(Numbered(seq=7, event=RunCancelled()))
+        >>> frame(Event(7, "run.cancelled", '{"type":"run.cancelled"}'))
         b'id: 7\nevent: run.cancelled\ndata: {"type":"run.cancelled"}\n\n'
     """
-    event = numbered.event
-    data = EVENT.dump_json(event)
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (numbered.seq, event.type.encode(), data)
+    return f"id: {event.seq}\nevent: {event.type}\ndata: {event.data}\n\n".encode()
 
 
 async def _gone(receive: Receive) -> None:

@@ -82,6 +82,7 @@ class Runs:
         self._engine = engine
         self._perform = perform
         self._most_attempts = most_attempts
+        self._starting: set[asyncio.Task[Run]] = set()
         self._creating: dict[str, asyncio.Future[None]] = {}
         self._working: dict[RunKey, asyncio.Task[Any] | None] = {}
         engine.register(WORK, self._work)
@@ -146,6 +147,18 @@ class Runs:
         return run
 
     async def _start(self, key: RunKey, request: str) -> Run:
+        """See a start through, be the caller cancelled or not.
+
+        A database goes on with what it was asked when nobody waits any more: the run would be
+        noted behind the back of its work, which had looked for it in vain.
+        """
+        starting = asyncio.create_task(self._started(key, request), name=f"start-{key.run}")
+        self._starting.add(starting)
+        starting.add_done_callback(self._starting.discard)
+        starting.add_done_callback(_heard)
+        return await asyncio.shield(starting)
+
+    async def _started(self, key: RunKey, request: str) -> Run:
         """Note the work first: a run without work would never end, work without a run does.
 
         Every start is work of its own, and the run names the one that performs it: so it does
@@ -259,6 +272,12 @@ class Runs:
                 await emit.drain()
         with suppress(StorageError):
             await self._journal.release(claim)
+
+
+def _heard(done: asyncio.Task[Run]) -> None:
+    """Take note of an error: whoever it is for may have gone."""
+    if not done.cancelled():
+        done.exception()
 
 
 async def _stopped(performing: "asyncio.Task[Outcome]") -> None:

@@ -5,7 +5,7 @@ import json
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,11 +19,19 @@ T = TypeVar("T")
 POLL_S = 0.1
 """How often this process looks whether another one wrote, while somebody waits for that."""
 _PATIENCE_S = 30.0
+_TIDY_S = 1.0
+"""How often what was written goes from the log of writes to its place."""
+_LOG_PAGES = 10_000
+"""So long is the log before a commit has to do that itself."""
 _GET = f"SELECT {COLUMNS} FROM runs WHERE owner = ? AND thread = ? AND run = ?"  # noqa: S608 (a constant)
 
 
 class SqliteTables:
-    """The tables in one file: one thread writes, another reads, each on its own connection."""
+    """The tables in one file: one thread writes, another reads, each on its own connection.
+
+    A third brings what was written to its place, from the log of writes: events of many runs lie
+    far apart, and a commit that did it by the way would hold up all streams.
+    """
 
     def __init__(self, path: Path, *, poll_s: float = POLL_S) -> None:
         self.place = str(path)
@@ -31,13 +39,18 @@ class SqliteTables:
         self._poll_s = poll_s
         self._writer = _Thread(path, "thalweg-runs-writer")
         self._reader = _Thread(path, "thalweg-runs-reader")
-        self._poller: asyncio.Task[None] | None = None
+        self._tidier = _Thread(path, "thalweg-runs-tidier")
+        self._is_untidy = False
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self, heard: Heard, is_awaited: Callable[[], bool]) -> None:
         """See `Tables.open`."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         await self._writer.run(_make)
-        self._poller = asyncio.create_task(self._poll(heard, is_awaited), name="thalweg-runs-poll")
+        self._tasks = [
+            asyncio.create_task(self._poll(heard, is_awaited), name="thalweg-runs-poll"),
+            asyncio.create_task(self._tidy(), name="thalweg-runs-tidy"),
+        ]
 
     async def create(self, key: RunKey, request: str, work: str) -> Run:
         """See `Tables.create`."""
@@ -94,6 +107,7 @@ class SqliteTables:
 
     async def write(self, writes: Sequence[Write]) -> Sequence[bool]:
         """See `Tables.write`."""
+        self._is_untidy = True
         return await self._writer.run(lambda database: _write(database, writes))
 
     async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, State]:
@@ -128,9 +142,11 @@ class SqliteTables:
 
     async def close(self) -> None:
         """See `Tables.close`."""
-        if self._poller is not None:
-            self._poller.cancel()
-            await asyncio.wait([self._poller])
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        await self._tidier.close()
         await self._reader.close()
         await self._writer.close()
 
@@ -148,6 +164,15 @@ class SqliteTables:
             if found != seen:
                 heard(None)
             seen = found
+
+    async def _tidy(self) -> None:
+        """Move what was written to its place; nobody waits for that, and it waits for nobody."""
+        while True:
+            await asyncio.sleep(_TIDY_S)
+            if self._is_untidy:
+                self._is_untidy = False
+                with suppress(StorageError):  # the log holds it as well
+                    await self._tidier.run(_move_log)
 
 
 class _Thread:
@@ -184,6 +209,7 @@ class _Thread:
             self._database = sqlite3.connect(self._path, timeout=_PATIENCE_S)
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = FULL")
+            self._database.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
             self._database.isolation_level = "IMMEDIATE"
         return self._database
 
@@ -195,6 +221,10 @@ class _Thread:
 def _make(database: sqlite3.Connection) -> None:
     for statement in SCHEMA:
         database.execute(statement)
+
+
+def _move_log(database: sqlite3.Connection) -> None:
+    database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
 def _version(database: sqlite3.Connection) -> int:

@@ -15,9 +15,10 @@ import pytest
 from fastapi import FastAPI
 
 from tests.serving import Served, served
-from thalweg.api.events import EVENT, MessageDelta, Numbered, RunCancelled
+from thalweg.api.events import EVENT, MessageDelta, RunCancelled
 from thalweg.gateway.problems import answers_problems
 from thalweg.gateway.streams import EventStream, Streams
+from thalweg.runs.base import Event
 
 FLOOD = 4_000
 """Events that no socket buffers hold."""
@@ -33,14 +34,16 @@ class Source:
     is_closed: threading.Event = field(default_factory=threading.Event)
     given: int = 0
 
-    async def events(self, after: int = 0) -> AsyncIterator[Numbered]:
+    async def events(self, after: int = 0) -> AsyncIterator[Event]:
         """Give events behind a number."""
         try:
             for seq in range(after + 1, self.length + 1):
                 await asyncio.sleep(self.pause_s)
                 self.given = seq
-                yield Numbered(seq=seq, event=MessageDelta(message="m", text=self.text))
-            yield Numbered(seq=self.length + 1, event=RunCancelled())
+                data = MessageDelta(message="m", text=self.text).model_dump_json()
+                yield Event(seq, "message.delta", data)
+            end = RunCancelled().model_dump_json()
+            yield Event(self.length + 1, "run.cancelled", end)
         finally:
             self.is_closed.set()
 
