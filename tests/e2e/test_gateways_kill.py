@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.gateways_world import found, roles, world
 
 
-@pytest.mark.timeout(1_500)
+@pytest.mark.timeout(600)
 def test_two_gateways_share_a_server_and_either_may_be_killed(
     postgres_url: str, tmp_path: Path
 ) -> None:
@@ -33,7 +33,7 @@ def test_two_gateways_share_a_server_and_either_may_be_killed(
     assert seen.hops > 0
 
 
-@pytest.mark.timeout(1_500)
+@pytest.mark.timeout(600)
 def test_the_only_gateway_is_killed_and_started_again(tmp_path: Path) -> None:
     """SQLite: nobody is there between the kill and the new start."""
     with world(tmp_path, None, gateways=1, owners=2, followers=1, pause_s=0.05, words=40) as made:
