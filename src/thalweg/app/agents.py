@@ -88,7 +88,7 @@ class Agents:
         """
         name = named_model(settings, model)
         async with self._lock:
-            if self._settings is not settings:
+            if self._settings is not settings or self._mcp.is_due(settings.mcp_servers):
                 self._settings, self._made = settings, {}
             if name not in self._made:
                 tools = await self._mcp.of(settings.mcp_servers)
