@@ -25,6 +25,7 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 ├── RunError
 │   ├── BusyError               another run of the thread has not ended
 │   ├── NoSuchRunError          no run of this owner has that id
+│   ├── AnswerError             a person's word does not answer what is asked
 │   ├── RunExistsError          a run of this owner has that id already
 │   └── ClaimLostError          another process performs the run now
 ├── NoSuchThreadError           no thread of this owner has that id
@@ -461,6 +462,25 @@ class BusyError(RunError):
 
     def __str__(self) -> str:
         return f"run {self.run} of thread {self.thread} has not ended; wait for it or cancel it"
+
+
+class AnswerError(RunError):
+    """A person's word does not answer what an agent waits for; nothing was done with it.
+
+    Attributes:
+        problem: What is wrong with it.
+        mend: What to do.
+    """
+
+    code = "run.answer"
+
+    def __init__(self, problem: str, mend: str) -> None:
+        super().__init__(problem, mend)
+        self.problem = problem
+        self.mend = mend
+
+    def __str__(self) -> str:
+        return f"the answer cannot be taken: {self.problem}; {self.mend}"
 
 
 class NoSuchRunError(RunError):

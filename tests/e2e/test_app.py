@@ -1,8 +1,10 @@
 """An application over SQLite: runs from beginning to end, and who sees what of them."""
 
 import asyncio
+import base64
+import sqlite3
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +25,14 @@ from thalweg.api.events import (
 )
 from thalweg.api.runs import NewRun, Run
 from thalweg.api.threads import Branch, NewThread, Pinned, Rewind, ThreadChange
-from thalweg.app import App, Tenant, open_app
+from thalweg.app import App, Tenant, checkpoints, open_app
 from thalweg.errors import (
     BusyError,
     ConfigError,
     NoSuchModelError,
     NoSuchRunError,
     NoSuchThreadError,
+    RunExistsError,
     ThreadExistsError,
 )
 
@@ -269,6 +272,91 @@ async def test_a_run_asks_a_person_and_goes_on_with_the_answer(tmp_path: Path) -
         assert (await ada.threads.state("t1")).questions == ()
 
 
+@pytest.mark.parametrize(
+    "resume",
+    [
+        "approve",
+        {"decisions": []},
+        {"decisions": [{"type": "approve"}] * 2},
+        {"decisions": [{"type": "perhaps"}]},
+        {"decisions": [{"type": "edit"}]},
+        {"decisions": ["approve"]},
+        {"another": {"decisions": [{"type": "approve"}]}},
+    ],
+)
+async def test_an_answer_that_cannot_be_read_leaves_the_question_open(
+    tmp_path: Path, resume: JsonValue
+) -> None:
+    async with opened(tmp_path, agent={"interrupt_on": ["shout"]}) as app:
+        ada = app.tenant("ada")
+        await say(ada, "t1", "use shout quietly")
+        failed = await told(ada, await ada.runs.start("t1", NewRun(resume=resume)))
+        assert isinstance(failed[-1], RunFailed)
+        assert failed[-1].problem.code == "run.answer"
+        (question,) = (await ada.threads.state("t1")).questions
+        by_id: JsonValue = {question.id: {"decisions": [{"type": "approve"}]}}
+        events = await told(ada, await ada.runs.start("t1", NewRun(resume=by_id)))
+        assert answer(events) == "The tool said: QUIETLY"
+
+
+async def test_an_answer_that_nothing_waits_for_says_so_and_changes_nothing(tmp_path: Path) -> None:
+    approve: JsonValue = {"decisions": [{"type": "approve"}]}
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        for thread in ("t1", "t2"):
+            if thread == "t2":
+                await say(ada, thread, "hello")
+            events = await told(ada, await ada.runs.start(thread, NewRun(resume=approve)))
+            assert isinstance(events[-1], RunFailed), thread
+            assert events[-1].problem.code == "run.answer"
+        assert answer(await say(ada, "t2", "on")) == "You said: on. Before it: 1 requests."
+
+
+async def test_what_is_refused_makes_no_thread(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        await say(ada, "t1", "hello", id="r1")
+        with pytest.raises(RunExistsError):
+            await ada.runs.start("t2", NewRun(id="r1", message="hello"))
+        with pytest.raises(ConfigError):
+            await ada.runs.start("t3\n", NewRun(message="hello"))
+        assert [one.id for one in (await ada.threads.list()).items] == ["t1"]
+
+
+async def test_a_run_goes_on_when_its_checkpoints_can_be_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "BUSY_S", 0.1)
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        await say(ada, "t1", "first")
+        with closing(sqlite3.connect(tmp_path / "checkpoints.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            run = await ada.runs.start("t1", NewRun(message="second"))
+            async for one in ada.runs.follow("t1", run.id):
+                if one.event.type == "run.resumed":
+                    other.execute("ROLLBACK")
+                    break
+        assert answer(await told(ada, run)) == "You said: second. Before it: 1 requests."
+
+
+@pytest.mark.parametrize("name", ["", " ", "ada\x1fbob", "a\0", "\ud800", "o" * 256])
+async def test_nobody_has_a_name_that_could_be_taken_for_several(tmp_path: Path, name: str) -> None:
+    async with opened(tmp_path) as app:
+        with pytest.raises(ConfigError, match="nobody can be called"):
+            app.tenant(name)
+
+
+@pytest.mark.parametrize("told_", [f"{10**30}:t1", f"-{10**30}:t1", "-1:t1", "t1", ":", "9" * 99])
+async def test_a_place_in_a_list_that_is_none_of_ours_is_refused(
+    tmp_path: Path, told_: str
+) -> None:
+    before = base64.urlsafe_b64encode(told_.encode()).decode().rstrip("=")
+    async with opened(tmp_path) as app:
+        with pytest.raises(ConfigError, match="none of ours"):
+            await app.tenant("ada").threads.list(before=before)
+
+
 async def test_a_run_can_be_ended_and_the_thread_goes_on(tmp_path: Path) -> None:
     tools = [{"name": "slow", "use": "tests.e2e.talkers:slow"}]
     async with opened(tmp_path, tools=tools) as app:
@@ -283,6 +371,10 @@ async def test_a_run_can_be_ended_and_the_thread_goes_on(tmp_path: Path) -> None
                     await ada.runs.start("t1", NewRun(message="more"))
                 with pytest.raises(BusyError):
                     await ada.threads.rewind("t1", Rewind(turn=0))
+                with pytest.raises(BusyError):
+                    await ada.threads.branch("t1", Branch(id="t2"))
+                with pytest.raises(BusyError):
+                    await ada.threads.compact("t1")
                 with pytest.raises(BusyError):
                     await ada.threads.delete("t1")
                 await ada.runs.cancel("t1", run.id)

@@ -1,5 +1,6 @@
 """From settings to an agent: tools, servers of tools, skills, subagents, the shell, a reload."""
 
+import asyncio
 import json
 import logging
 import sys
@@ -11,6 +12,7 @@ from tests.e2e.talkers import settings
 from tests.e2e.test_app import answer, say
 from thalweg.api.runs import NewRun
 from thalweg.app import open_app
+from thalweg.app import tools as app_tools
 from thalweg.errors import NoSuchSkillError
 
 pytestmark = pytest.mark.anyio
@@ -38,6 +40,25 @@ async def test_a_server_of_tools_is_used_and_one_that_is_gone_costs_its_tools_al
     told = " ".join(record.getMessage() for record in caplog.records)
     assert "gone" in told
     assert "dead" in told
+
+
+async def test_a_server_of_tools_that_died_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_tools, "LOOK_S", 0.05)
+    monkeypatch.setattr(app_tools, "AGAIN_S", 0.0)
+    servers = {"here": {"command": sys.executable, "args": [SERVER]}}
+    async with open_app(settings(mcp_servers=servers), home=tmp_path) as app:
+        ada = app.tenant("ada")
+        assert answer(await say(ada, "t1", "use whisper LOUD")) == "The tool said: loud"
+        await say(ada, "t2", "use leave now")
+        for number in range(100):
+            events = await say(ada, f"u{number}", "use whisper AGAIN")
+            if events[-1].type == "run.completed" and answer(events) == "The tool said: again":
+                break
+            await asyncio.sleep(0.1)
+        else:
+            pytest.fail("its tools did not come back")
 
 
 async def test_skills_are_mounted_to_be_read_and_subagents_have_their_share(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.e2e.talkers import settings
@@ -46,3 +47,20 @@ async def test_a_thread_goes_on_from_another_home_on_the_same_server(
         assert (await ada.threads.list()).items == ()
         assert len((await app.tenant("bob").threads.list()).items) == 1
     assert not list((tmp_path / "other").rglob("*.db"))
+
+
+async def test_a_run_goes_on_when_the_server_broke_every_connection(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    given = settings(storage={"url": postgres_url})
+    async with open_app(given, home=tmp_path) as app:
+        ada = app.tenant("ada")
+        await say(ada, "t1", "first")
+        with psycopg.connect(postgres_url, autocommit=True) as other:
+            other.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        events = await say(ada, "t1", "second")
+        assert answer(events) == "You said: second. Before it: 1 requests."
+        assert (await app.health()).status == "ok"

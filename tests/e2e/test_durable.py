@@ -95,26 +95,37 @@ class TestPresence:
         await presence.leave()
         await other.leave()
 
-    async def test_debounced_work_is_done_once_with_the_last_arguments(
-        self, tmp_path: Path
+    @pytest.mark.parametrize("kind", ["file", "server"])
+    async def test_what_was_finished_long_ago_is_forgotten_and_nothing_else(
+        self, kind: str, tmp_path: Path, request: pytest.FixtureRequest
     ) -> None:
-        """When it was quiet for long enough."""
-        done: list[tuple[object, ...]] = []
-        was_done = asyncio.Event()
+        """Work under way stays, however old it is."""
+        address = (
+            tmp_path / "jobs.db" if kind == "file" else request.getfixturevalue("postgres_url")
+        )
+        ended, is_free = asyncio.Event(), asyncio.Event()
 
-        async def learn(*args: object) -> None:
-            done.append(args)
-            was_done.set()
+        async def work(name: str) -> None:
+            if name == "long":
+                await is_free.wait()
+            ended.set()
 
-        async with open_engine(tmp_path / "jobs.db") as engine:
-            engine.register("learn", learn)
+        async with open_engine(address) as engine:
+            engine.register("work", work)
             await engine.open()
-            for number in range(3):
-                await engine.debounce("learn", "ada/t1", 0.5, 60.0, "ada", number)
+            await engine.start("work", "w1", "short")
+            await engine.start("work", "w2", "long")
             async with asyncio.timeout(30):
-                await was_done.wait()
-
-        assert done == [("ada", 2)]
+                await ended.wait()
+                assert await engine.forget() == 0
+            forgotten = 0
+            for _ in range(600):  # dbos notes its end when it is over
+                if forgotten := await engine.forget(-1):
+                    break
+                await asyncio.sleep(0.05)
+            assert forgotten == 1
+            assert await engine.forget(-1) == 0
+            is_free.set()
 
     async def test_work_survives_a_restart_of_the_server(self, own_postgres: Server) -> None:
         """What is started behind it is performed, by the same process."""

@@ -1,5 +1,7 @@
 """A server of the Model Context Protocol with one tool, on standard input and output."""
 
+import os
+
 from mcp.server.fastmcp import FastMCP
 
 server = FastMCP("whispering", log_level="ERROR")
@@ -9,6 +11,12 @@ server = FastMCP("whispering", log_level="ERROR")
 def whisper(words: str) -> str:
     """Say words quietly."""
     return words.lower()
+
+
+@server.tool()
+def leave(words: str) -> str:
+    """End this server without a word."""
+    os._exit(len(words))
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ class Agents:
         """
         name = model or named_model(settings)
         async with self._lock:
-            if self._settings is not settings:
+            if self._settings is not settings or self._mcp.is_due(settings.mcp_servers):
                 self._settings, self._made = settings, {}
             if name not in self._made:
                 tools = await self._mcp.of(settings.mcp_servers)

@@ -2,8 +2,9 @@
 
 import asyncio
 import hashlib
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -16,12 +17,16 @@ from langgraph.checkpoint.base import (
 )
 
 from thalweg.app.registry import SERVERS
+from thalweg.archive.sqlite_schema import as_storage_error as as_storage_error_of_file
 from thalweg.errors import ConfigError
 from thalweg.runs.running import fence
 
 BUSY_S = 30.0
 """How long a writer of a SQLite file waits for another process."""
 MOST_CONNECTIONS = 10
+PATIENCE_S = 10.0
+"""How long a server may take until it gives a connection."""
+Telling = Callable[[], AbstractContextManager[None]]
 
 
 class OwnSaver(BaseCheckpointSaver[Any]):
@@ -33,12 +38,15 @@ class OwnSaver(BaseCheckpointSaver[Any]):
     Args:
         inner: Keeps the checkpoints.
         tag: The owner's.
+        telling: Entered around what runs ask: tells a medium that failed as a `StorageError`,
+            of which a run does not end.
     """
 
-    def __init__(self, inner: BaseCheckpointSaver[Any], tag: str) -> None:
+    def __init__(self, inner: BaseCheckpointSaver[Any], tag: str, telling: Telling) -> None:
         super().__init__(serde=inner.serde)
         self._inner = inner
         self._mark = f"{tag}:"
+        self._telling = telling
 
     @property
     def config_specs(self) -> list[Any]:
@@ -55,7 +63,8 @@ class OwnSaver(BaseCheckpointSaver[Any]):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """See `BaseCheckpointSaver.aget_tuple`."""
-        return self._up(await self._inner.aget_tuple(self._down(config)))
+        with self._telling():
+            return self._up(await self._inner.aget_tuple(self._down(config)))
 
     def list(
         self,
@@ -82,8 +91,9 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         """See `list`."""
         asked = self._named(config)
         earlier = before and self._down(before)
-        async for found in self._inner.alist(asked, filter=filter, before=earlier, limit=limit):
-            yield self._raised(found)
+        with self._telling():
+            async for found in self._inner.alist(asked, filter=filter, before=earlier, limit=limit):
+                yield self._raised(found)
 
     def put(
         self,
@@ -105,7 +115,10 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         """See `BaseCheckpointSaver.aput`."""
         below = self._down(config)
         async with fence():
-            return self._raise(await self._inner.aput(below, checkpoint, metadata, new_versions))
+            with self._telling():
+                return self._raise(
+                    await self._inner.aput(below, checkpoint, metadata, new_versions)
+                )
 
     def put_writes(
         self,
@@ -126,7 +139,8 @@ class OwnSaver(BaseCheckpointSaver[Any]):
     ) -> None:
         """See `BaseCheckpointSaver.aput_writes`."""
         async with fence():
-            await self._inner.aput_writes(self._down(config), writes, task_id, task_path)
+            with self._telling():
+                await self._inner.aput_writes(self._down(config), writes, task_id, task_path)
 
     def delete_thread(self, thread_id: str) -> None:
         """See `BaseCheckpointSaver.delete_thread`."""
@@ -134,7 +148,8 @@ class OwnSaver(BaseCheckpointSaver[Any]):
 
     async def adelete_thread(self, thread_id: str) -> None:
         """See `BaseCheckpointSaver.adelete_thread`."""
-        await self._inner.adelete_thread(self._mark + thread_id)
+        with self._telling():
+            await self._inner.adelete_thread(self._mark + thread_id)
 
     def _named(self, config: RunnableConfig | None) -> RunnableConfig:
         if config is None or "thread_id" not in config.get("configurable", {}):
@@ -168,15 +183,17 @@ class Checkpoints:
 
     Args:
         behind: Gives what keeps those of a tag, which a colon separates from a thread's id.
+        telling: See `OwnSaver`.
     """
 
-    def __init__(self, behind: Callable[[str], BaseCheckpointSaver[Any]]) -> None:
+    def __init__(self, behind: Callable[[str], BaseCheckpointSaver[Any]], telling: Telling) -> None:
         self._behind = behind
+        self._telling = telling
 
     def of(self, owner: str) -> OwnSaver:
         """Give the checkpoints of one owner."""
         tag = hashlib.sha256(owner.encode()).hexdigest()[:32]
-        return OwnSaver(self._behind(tag), tag)
+        return OwnSaver(self._behind(tag), tag, self._telling)
 
 
 @asynccontextmanager
@@ -201,28 +218,53 @@ async def _in_file(path: str) -> AsyncIterator[Checkpoints]:
         from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError as error:
         raise _missing(error, "server") from None
+
+    @contextmanager
+    def telling() -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise as_storage_error_of_file(path, error) from error
+
     async with aiosqlite.connect(path, timeout=BUSY_S) as connection:
         saver = AsyncSqliteSaver(connection)
         await saver.setup()
-        yield Checkpoints(lambda _: saver)
+        yield Checkpoints(lambda _: saver, telling)
 
 
 @asynccontextmanager
 async def _on_postgres(url: str) -> AsyncIterator[Checkpoints]:
     try:
+        import psycopg  # noqa: PLC0415 (an extra)
         from psycopg.rows import dict_row  # noqa: PLC0415 (an extra)
         from psycopg_pool import AsyncConnectionPool  # noqa: PLC0415 (an extra)
 
+        from thalweg.archive.postgres_schema import as_storage_error, place_of  # noqa: PLC0415 (an extra)
         from thalweg.durable.checkpoints import OwnedCheckpoints  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError as error:
         raise _missing(error, "postgres") from None
+    place = place_of(url)
+
+    @contextmanager
+    def telling() -> Iterator[None]:
+        try:
+            yield
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            raise as_storage_error(place, error) from error
+
     settings = {"autocommit": True, "prepare_threshold": None, "row_factory": dict_row}
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
-        url, min_size=1, max_size=MOST_CONNECTIONS, kwargs=settings, open=False
+        url,
+        min_size=1,
+        max_size=MOST_CONNECTIONS,
+        kwargs=settings,
+        open=False,
+        timeout=PATIENCE_S,
+        check=AsyncConnectionPool.check_connection,
     )
     await asyncio.to_thread(_set_up, url)
     async with pool:
-        yield Checkpoints(lambda tag: OwnedCheckpoints(pool, tag))
+        yield Checkpoints(lambda tag: OwnedCheckpoints(pool, tag), telling)
 
 
 def _set_up(url: str) -> None:

@@ -34,6 +34,7 @@ from thalweg.memory.mirrored import with_document
 from thalweg.runs.base import Journal, Run
 from thalweg.runs.opening import open_journal
 from thalweg.runs.running import Outcome, Runs
+from thalweg.settings.parts import is_owner
 from thalweg.settings.reloading import SettingsFile
 from thalweg.settings.storage import StorageSettings
 from thalweg.settings.whole import Settings
@@ -135,7 +136,13 @@ class App:
 
         Args:
             owner: Who asks, from whoever authenticated the caller.
+
+        Raises:
+            ConfigError: Nobody can be called so.
         """
+        if not is_owner(owner):
+            mend = "give a name of 255 characters at most, all of them printable"
+            raise ConfigError("owner", f"nobody can be called {owner[:40]!a}", mend)
         parts = self.parts
         files = Files(
             owner, parts.places, policy=_upload_policy(self.settings), converter=parts.converter

@@ -28,6 +28,7 @@ from thalweg.api.runs import NewRun
 from thalweg.api.threads import Question
 from thalweg.api.usage import Usage
 from thalweg.app.agents import Agent, Agents
+from thalweg.app.answers import check_answer
 from thalweg.app.checkpoints import Checkpoints
 from thalweg.app.naming import named_model
 from thalweg.app.problems import problem_of
@@ -192,6 +193,8 @@ async def _performed(
         there: list[BaseMessage] = before.values.get("messages", [])
         await telling.tell(*translator.take_up(there, [str(m.id) for m in inputs]))
     is_given = before is not None and await _is_given(graph, config, before, new)
+    if not (is_given or inputs):
+        check_answer(questions_of(before or await graph.aget_state(config)), new.resume)
     if not (is_given and before is not None and _rests(before)):
         given: Any = None if is_given else _given(new, inputs)
         parts = graph.astream(given, config, stream_mode=MODES, subgraphs=True, durability="sync")

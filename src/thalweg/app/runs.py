@@ -47,12 +47,13 @@ class TenantRuns:
         check_identifier("thread", thread)
         parts = self._parts
         named_model(parts.settings(), new.model, any_model=parts.any_model)
-        registry, now = self._parts.registry, now_ms()
-        title = title_of(new)
-        await asyncio.to_thread(lambda: registry.touch(self._owner, thread, now, title=title))
         key = RunKey(self._owner, thread, new.id or uuid4().hex)
         request = new.model_dump_json(exclude={"id", "if_busy"})
-        return shown(await self._parts.runs.start(key, request, if_busy=new.if_busy))
+        run = await parts.runs.start(key, request, if_busy=new.if_busy)
+        registry, now = parts.registry, now_ms()
+        title = title_of(new)  # noted when it runs: what is refused makes no thread
+        await asyncio.to_thread(lambda: registry.touch(self._owner, thread, now, title=title))
+        return shown(run)
 
     async def list(self, thread: str, *, limit: int = 50, before: str | None = None) -> Runs:
         """List runs of a thread, newest first.
@@ -141,7 +142,7 @@ def check_identifier(what: str, given: str) -> None:
     Raises:
         ConfigError: It does not do.
     """
-    if not (_IDENTIFIER.match(given) and len(given) <= _MOST_CHARS):
+    if not (_IDENTIFIER.fullmatch(given) and len(given) <= _MOST_CHARS):
         problem = f"{given[:200]!r} is no id"
         mend = "use letters, digits, '.', '_' and '-', 128 at most, and begin with one of the first"
         raise ConfigError(what, problem, mend)

@@ -266,10 +266,11 @@ class TenantThreads:
 
         Raises:
             NoSuchThreadError: There is none to branch.
+            BusyError: A run of it has not ended: its newest words are half said.
             ThreadExistsError: There is one with the new id.
             ArchiveError: The thread has no such turn.
         """
-        key = await self._key(thread)
+        key = await self._resting(thread)
         row = await self._row(thread)
         said = await self._ask(lambda: history(self._parts.archive, key, branch.turn))
         made = NewThread(id=branch.id, title=branch.title or row.title)
@@ -370,7 +371,14 @@ def _read_cursor(given: str) -> Row:
     try:
         told = base64.urlsafe_b64decode(given + "=" * (-len(given) % 4)).decode()
         updated, _, thread = told.partition(":")
-        return Row(thread, "", 0, int(updated))
+        row = Row(thread, "", 0, int(updated))
     except (binascii.Error, UnicodeDecodeError, ValueError):
+        row = None
+    if row is None or not 0 <= row.updated < _TIMES_END:
         mend = "give what `before` of the last list was"
-        raise ConfigError("before", "it is none of ours", mend) from None
+        raise ConfigError("before", "it is none of ours", mend)
+    return row
+
+
+_TIMES_END = 2**63
+"""No time has a larger number; databases fail over larger ones."""

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -15,6 +16,10 @@ from thalweg.settings.tools import McpServer, ToolSettings
 
 PATIENCE_S = 30.0
 """How long a server of MCP may take until its tools are known."""
+LOOK_S = 15.0
+"""How often it is seen whether a server still answers."""
+AGAIN_S = 60.0
+"""How long a server that could not be reached is let be."""
 _log = logging.getLogger("thalweg.app")
 
 
@@ -61,12 +66,20 @@ def _as_tool(found: object, settings: ToolSettings) -> BaseTool:
 class McpTools:
     """The tools of servers of MCP: each is connected to once, when an agent is first made.
 
-    A server that cannot be reached costs its tools, never the run.
+    A server that cannot be reached, or is gone, costs its tools, never the run; it is tried again.
     """
 
     def __init__(self) -> None:
         self._servers: dict[str, tuple[McpServer, _Connection]] = {}
         self._lock = asyncio.Lock()
+        self._tried_at = 0.0
+
+    def is_due(self, servers: Mapping[str, McpServer]) -> bool:
+        """Tell whether tools of a server are missing that may be there by now."""
+        if time.monotonic() - self._tried_at < AGAIN_S:
+            return False
+        there = {name for name, (_, one) in self._servers.items() if not one.has_ended}
+        return any(server.enabled and name not in there for name, server in servers.items())
 
     async def of(self, servers: Mapping[str, McpServer]) -> list[BaseTool]:
         """Give the tools of the servers that can be reached; the others are told in the log.
@@ -80,6 +93,7 @@ class McpTools:
                 if wanted.get(name) != server or connection.has_ended:
                     await connection.close()
                     del self._servers[name]
+            self._tried_at = time.monotonic()
             missing = [name for name in wanted if name not in self._servers]
             opened = await asyncio.gather(*(_connect(name, wanted[name]) for name in missing))
             for name, one in zip(missing, opened, strict=True):
@@ -123,12 +137,20 @@ class _Connection:
         try:
             async with self._session() as session:
                 self._ready.set_result(await load_mcp_tools(session, server_name=self._name))
-                await self._end.wait()
+                while not await self._ends():
+                    async with asyncio.timeout(PATIENCE_S):
+                        await session.send_ping()
         except Exception as error:  # noqa: BLE001 (a foreign server may raise anything)
             if self._ready.done():
                 _log.warning("MCP server %s: the connection broke (%s)", self._name, _told(error))
             else:
                 self._ready.set_exception(error)
+
+    async def _ends(self) -> bool:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_S):
+                await self._end.wait()
+        return self._end.is_set()
 
     async def close(self) -> None:
         """End it."""

@@ -27,12 +27,19 @@ VERSION = "1"
 """Work that another release left behind is taken up all the same."""
 LOOK_S = 1.0
 """How often a process looks after the dead; others may look just then, so it varies."""
+KEPT_S = 86_400.0
+"""How long it is known that work was finished: for whoever looks into what went wrong."""
 SCHEMA = "thalweg_jobs"
 """Of the engine's own tables, on PostgreSQL."""
 _CONNECTIONS = 5
 _THREADS = 64
 _PATIENCE_S = 5.0
 _MOMENT_S = 0.005
+_FORGET_S = 600.0
+"""Between looks for what is to be deleted."""
+_MOST_DELETED = 500
+_OVER = ("SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
+"""States of dbos in which nothing is done any more."""
 _WHAT = "durable work"
 _log = logging.getLogger(__name__)
 
@@ -82,6 +89,8 @@ class Engine:
     async def start(self, name: str, work_id: str, *args: str | int) -> None:
         """Start work; it is durable when this returns. An id that was started is let be.
 
+        It is known for a day after it was finished; then its rows are deleted.
+
         Raises:
             StorageError: The database failed.
         """
@@ -90,30 +99,6 @@ class Engine:
         async def begin() -> None:
             with SetWorkflowID(work_id):
                 await DBOS.start_workflow_async(self._hops[name], *args)
-
-        await self._there(begin())
-
-    async def debounce(
-        self, name: str, key: str, seconds: float, max_wait_s: float, *args: str | int
-    ) -> None:
-        """Start work when nothing asked for it for some seconds; the last arguments count.
-
-        Args:
-            name: Which work.
-            key: What is waited for together.
-            seconds: How long all must be quiet.
-            max_wait_s: The longest that the first who asked waits.
-            args: What the work is given.
-
-        Raises:
-            StorageError: The database failed.
-        """
-        from dbos import Debouncer  # noqa: PLC0415 (2 s of import)
-
-        debouncer: Debouncer[..., None] = Debouncer(name, debounce_timeout_sec=max_wait_s)
-
-        async def begin() -> None:
-            await debouncer.debounce_async(key, seconds, *args)
 
         await self._there(begin())
 
@@ -131,6 +116,18 @@ class Engine:
         if dead:
             await asyncio.to_thread(self._guarded, lambda: self._hand_over(dead))
         return len(dead)
+
+    async def forget(self, seconds: float = KEPT_S) -> int:
+        """Delete what is kept of work that was finished before so many seconds.
+
+        Returns:
+            Of how much work; at most so much that nobody waits for it long.
+
+        Raises:
+            StorageError: The database failed.
+        """
+        before = int((time.time() - seconds) * 1_000)
+        return await asyncio.to_thread(self._guarded, lambda: self._delete(before))
 
     async def close(self) -> None:
         """Stop performing: work under way is cancelled here, and others take it up at once."""
@@ -254,6 +251,19 @@ class Engine:
         with database.engine.connect() as connection:
             return [name for (name,) in connection.execute(asked) if name]
 
+    def _delete(self, before: int) -> int:
+        import sqlalchemy as sa  # noqa: PLC0415 (a part of the extra)
+
+        database = self._opened()._sys_db  # noqa: SLF001 (no other door deletes by age)
+        status = database.tables.workflow_status
+        is_over = status.c.status.in_(_OVER) & (status.c.updated_at < before)
+        asked = sa.select(status.c.workflow_uuid).where(is_over).limit(_MOST_DELETED)
+        with database.engine.connect() as connection:
+            old = [work for (work,) in connection.execute(asked)]
+        if old:
+            database.delete_workflows(old)
+        return len(old)
+
     def _hand_over(self, names: list[str]) -> None:
         self._opened()._recover_pending_workflows(names)  # noqa: SLF001 (what its own server calls)
 
@@ -268,10 +278,13 @@ class Engine:
                 thread.join(_PATIENCE_S)
 
     async def _look_on(self) -> None:
+        forget_at = 0.0
         while True:
             await asyncio.sleep(LOOK_S * random.uniform(0.7, 1.3))  # noqa: S311 (no secret)
             try:
                 await self.recover()
+                if time.monotonic() >= forget_at and not await self.forget():
+                    forget_at = time.monotonic() + _FORGET_S
             except StorageError as error:
                 _log.warning("cannot look after other processes: %s", error)
 

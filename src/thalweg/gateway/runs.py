@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Header, Query, Request, Response
 
 from thalweg.api.runs import NewRun, Run, Runs
+from thalweg.api.shape import Identifier
 from thalweg.app import Tenant
 from thalweg.gateway.access import NUMBERS_END, Many, Mine, RunId, Shared, ThreadId, problems
 from thalweg.gateway.streams import EventStream
@@ -58,9 +59,7 @@ async def list_runs(
     mine: Mine,
     thread: ThreadId,
     limit: Many = 50,
-    before: Annotated[
-        str | None, Query(max_length=400, description="A run to go on behind.")
-    ] = None,
+    before: Annotated[Identifier | None, Query(description="A run to go on behind.")] = None,
 ) -> Runs:
     """List runs of a thread, newest first."""
     return await mine.runs.list(thread, limit=limit, before=before)

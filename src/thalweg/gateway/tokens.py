@@ -18,6 +18,7 @@ import jwt
 
 from thalweg.gateway.door import UNKNOWN, unauthorized
 from thalweg.gateway.problems import Refusal
+from thalweg.settings.parts import is_owner
 
 _FAMILIES = {
     "RS256": ("RSA", None),
@@ -38,7 +39,6 @@ LEEWAY_S = 60
 _KEPT_S = 600.0
 _PAUSE_S = 10.0
 _TIMEOUT_S = 5.0
-_LONGEST_OWNER = 255
 _MOST_BYTES = 1 << 20
 _LOG = logging.getLogger("thalweg.gateway")
 
@@ -97,7 +97,7 @@ class ProviderTokens:
     def _owner_in(self, claims: dict[str, Any]) -> str:
         claim = self._provider.owner_claim
         owner = claims.get(claim)
-        if not isinstance(owner, str) or not owner.strip() or len(owner) > _LONGEST_OWNER:
+        if not isinstance(owner, str) or not is_owner(owner):
             said = f"the token has no claim {claim} that could name an owner"
             raise _invalid(said)
         return owner

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, PositiveInt, StringConstraints, model_validator
 
 from thalweg.sections import Section, refuse
-from thalweg.settings.parts import Name, Secret
+from thalweg.settings.parts import Name, Owner, Secret
 
 Suffix = Annotated[
     str, StringConstraints(pattern=r"^\.[a-z0-9]+(\.[a-z0-9]+)?$", to_lower=True, strict=True)
@@ -23,7 +23,7 @@ class GatewayKey(Section):
 
     key: Secret
     """What a client sends as `Authorization: Bearer KEY`; best as a variable."""
-    owner: Name
+    owner: Owner
     """Whose threads, memory and files it opens."""
 
 

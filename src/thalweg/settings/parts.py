@@ -16,6 +16,33 @@ MASK = "********"
 Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
+def is_owner(name: str) -> bool:
+    r"""Tell whether somebody may be called so: at most 255 characters, all of them printable.
+
+    What cannot be printed parts names from each other below: owners of one transaction, the
+    lines of a log.
+
+    Example:
+        >>> [is_owner(name) for name in ("ada", "auth0|Zoë Ng", "", " ", "ada\x1fbob", "\ud800")]
+        [True, True, False, False, False, False]
+    """
+    return bool(name.strip()) and len(name) <= _LONGEST_OWNER and name.isprintable()
+
+
+_LONGEST_OWNER = 255
+
+
+def _can_be_printed(owner: str) -> str:
+    if not is_owner(owner):
+        mend = f"write {_LONGEST_OWNER} characters at most, all of them printable"
+        refuse(f"nobody can be called {owner[:40]!a}", mend)
+    return owner
+
+
+Owner = Annotated[Name, AfterValidator(_can_be_printed)]
+"""Whose things they are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unset:
     """A variable that a file refers to and the environment does not have."""

@@ -105,7 +105,7 @@ NOW = int(time.time())
     ("claims", "said"),
     [
         ({"exp": NOW - 120}, "over"),
-        ({"nbf": NOW + 120}, "not hold yet"),
+        ({"nbf": NOW + 1200}, "not hold yet"),
         ({"aud": "other"}, "somebody else"),
         ({"iss": "https://evil.example"}, "another issuer"),
         ({"exp": None}, "lacks"),
