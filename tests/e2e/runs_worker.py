@@ -13,7 +13,7 @@ import sys
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +35,18 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
+from tests.e2e.runs_messages import untold, withdrawals
+from thalweg.app.checkpoints import OwnSaver
 from thalweg.durable.engine import open_engine
 from thalweg.errors import NoSuchRunError, ThalwegError
-from thalweg.runs.base import Draft, Run, RunKey
+from thalweg.runs.base import Draft, Journal, Run, RunKey
 from thalweg.runs.emitting import Emit
-from thalweg.runs.fenced import FencedSaver
 from thalweg.runs.opening import open_journal
-from thalweg.runs.running import Outcome, Runs, fence
+from thalweg.runs.running import Outcome, Runs
 from thalweg.testing.model import ScriptedModel
+
+MARK = "worker"
+"""What the names of threads begin with in checkpoints."""
 
 
 class SlowModel(ScriptedModel):
@@ -104,8 +108,9 @@ def agent_of(saver: BaseCheckpointSaver[Any], told: Path, pause_s: float) -> Any
 class Performer:
     """Performs runs on an agent, and emits what its model says."""
 
-    def __init__(self, agent: Any) -> None:  # noqa: ANN401 (a graph)
+    def __init__(self, agent: Any, journal: Journal) -> None:  # noqa: ANN401 (a graph)
         self._agent = agent
+        self._journal = journal
 
     async def __call__(self, run: Run, emit: Emit) -> Outcome:
         """See `Perform`."""
@@ -116,7 +121,12 @@ class Performer:
         if run.attempt > 1:
             of_run = messages[begun[0] :] if begun else []
             kept = {str(m.id): m for m in of_run if isinstance(m, AIMessage)}
-            for message in await emit.resume(list(kept)):
+            seen = await self._journal.read(run.key, limit=1_000_000)
+            if seen:
+                await emit(Draft("run.resumed", json.dumps({"attempt": run.attempt})))
+            for draft in withdrawals(seen, kept):
+                await emit(draft)
+            for message in untold(seen, kept):
                 await emit(_completed(kept[message]))
         if not run.last_seq:
             await emit(Draft("run.started", json.dumps({"run": run.key.run})))
@@ -179,7 +189,7 @@ async def histories(address: str, keys: Iterable[tuple[str, str, str]]) -> dict[
         agent = agent_of(saver, Path(), 0.0)
         read = {}
         for owner, thread, run in keys:
-            config = {"configurable": {"thread_id": f"{owner}/{thread}"}}
+            config = {"configurable": {"thread_id": f"{MARK}:{owner}/{thread}"}}
             state = await agent.aget_state(config)
             read[owner, thread, run] = state.values.get("messages", [])
         return read
@@ -239,7 +249,7 @@ async def main(address: str, told: Path, pause_s: float) -> None:
     jobs = address if is_server else Path(address) / "jobs.db"
     rows = address if is_server else Path(address) / "runs.db"
     async with open_saver(address) as saver, open_journal(rows) as journal:
-        performer = Performer(agent_of(FencedSaver(saver, fence), told, pause_s))
+        performer = Performer(agent_of(OwnSaver(saver, MARK, nullcontext), told, pause_s), journal)
         async with open_engine(jobs) as engine:
             runs = Runs(journal, engine, performer, most_attempts=1_000)
             await engine.open()

@@ -4,15 +4,11 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 
-from thalweg.api.events import RunResumed
 from thalweg.errors import RunError, StorageError
-from thalweg.runs.base import Claim, Draft, Event, Journal
-from thalweg.runs.messages import ABOUT_MESSAGES, untold, withdrawals
+from thalweg.runs.base import Claim, Draft, Journal
 
 AHEAD = 256
 """Drafts that may wait to be durable; whoever emits more waits with them."""
-
-_PAGE = 2_000
 
 
 class Emit:
@@ -44,35 +40,6 @@ class Emit:
         self._waiting.append(draft)
         self._stirred.set()
         await self._until(self._ahead)
-
-    async def resume(self, kept: Sequence[str]) -> list[str]:
-        """Take the stream up again where another attempt left it.
-
-        It tells that this attempt goes on, and takes back the messages that were told of and
-        are not kept: their model calls are made again.
-
-        Args:
-            kept: Ids of the model's messages of this run that a checkpoint has, or an archive.
-
-        Returns:
-            Those of `kept` that were never told to be complete, be it that they were never told
-            of at all: it is for the caller to emit `message.completed` for each.
-
-        Raises:
-            ClaimLostError: Another process performs the run.
-            StorageError: The journal cannot be read or written.
-        """
-        seen: list[Event] = []
-        after = 0
-        while page := await self._journal.read(self._claim.key, after, _PAGE):
-            after = page[-1].seq
-            seen += [event for event in page if event.type.startswith(ABOUT_MESSAGES)]
-        if after:
-            told = RunResumed(attempt=self._claim.attempt).model_dump_json()
-            await self(Draft("run.resumed", told))
-        for draft in withdrawals(seen, kept):
-            await self(draft)
-        return untold(seen, kept)
 
     async def drain(self) -> None:
         """Wait until all that was emitted is durable.

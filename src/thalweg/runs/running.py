@@ -27,7 +27,7 @@ from thalweg.runs.emitting import Emit
 WORK = "run"
 """The name of the work, in every process."""
 MOST_ATTEMPTS = 5
-"""Processes that may die of a run; then it fails."""
+"""Attempts that may break off, with their process or a database; then the run fails."""
 _STOP_S = 10.0
 """How long a run that is to stop may take over it."""
 _LEAVE_S = 2.0
@@ -53,8 +53,7 @@ class Outcome:
 
 
 Perform = Callable[[Run, Emit], Awaitable[Outcome]]
-"""Performs a run. An attempt above the first goes on from the last checkpoint, and begins with
-`Emit.resume`."""
+"""Performs a run. An attempt above the first goes on from the last checkpoint."""
 
 
 def fence() -> AbstractAsyncContextManager[None]:
@@ -306,8 +305,8 @@ def _failed(error: BaseException) -> Outcome:
 def _poison(died: int) -> Outcome:
     return _problem(
         "run.poison",
-        f"{died} processes that performed this run died; it is not begun again. "
-        "Look into their logs, or ask again in other words",
+        f"{died} attempts at this run broke off, be it that a process died or that a database "
+        "failed; it is not begun again. Look into the logs, or ask again in other words",
     )
 
 

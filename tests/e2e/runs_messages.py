@@ -10,19 +10,6 @@ ABOUT_MESSAGES = ("message.", "thinking.")
 """How the types of events about messages begin."""
 
 
-def open_messages(events: Iterable[Event]) -> list[str]:
-    """Give the messages that were begun and neither completed nor withdrawn, in order.
-
-    Example:
-        >>> events = [Event(1, "message.started", '{"message": "a"}')]
-        >>> open_messages(events)
-        ['a']
-        >>> open_messages([*events, Event(2, "message.completed", '{"message": "a"}')])
-        []
-    """
-    return [message for message, is_open in _told(events).items() if is_open]
-
-
 def withdrawals(events: Iterable[Event], kept: Collection[str]) -> list[Draft]:
     """Give the events that take back what was told and is not kept.
 
