@@ -216,6 +216,9 @@ class TenantMemory:
         return await self._ask(find)
 
     async def _ask(self, do: Callable[[Memory], T]) -> T:
-        settings = self._parts.settings().memory
-        memory = Memory(self._parts.memories, Scope(self._owner), settings=settings)
-        return await asyncio.to_thread(do, memory)
+        return await asyncio.to_thread(do, memory_of(self._owner, self._parts))
+
+
+def memory_of(owner: str, parts: "Parts") -> Memory:
+    """Give the memory of one owner, under the settings of the moment."""
+    return Memory(parts.memories, Scope(owner), settings=parts.settings().memory)

@@ -63,7 +63,6 @@ class _Open:
     """Ids that its pieces came with."""
     caller: str
     text: str = ""
-    thinking: str = ""
 
 
 @dataclass(slots=True)
@@ -207,7 +206,6 @@ class Translator:
             yield MessageStarted(message=id_, caller=writing.caller)
         writing.ids.add(id_)
         if thinking:
-            writing.thinking += thinking
             yield ThinkingDelta(message=writing.id, text=thinking)
         if text:
             writing.text += text

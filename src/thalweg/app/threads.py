@@ -5,7 +5,7 @@ import base64
 import binascii
 from collections.abc import AsyncIterator, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from thalweg.api.threads import (
@@ -24,6 +24,7 @@ from thalweg.api.threads import (
 )
 from thalweg.app.branching import copy_log, own_threads
 from thalweg.app.finding import Finder
+from thalweg.app.memory import memory_of
 from thalweg.app.registry import Row
 from thalweg.app.runs import now_ms
 from thalweg.app.views import (
@@ -133,7 +134,7 @@ class TenantThreads:
     def _delete(self, thread: str, *, forget: bool) -> None:
         parts = self._parts
         if forget:
-            self._memory().forget(threads=[thread])
+            memory_of(self._owner, parts).forget(threads=[thread])
         parts.places.forget(self._owner, thread)
         for one in own_threads(parts.archive, self._owner, thread):
             parts.archive.delete(ThreadKey(self._owner, one))
@@ -355,12 +356,6 @@ class TenantThreads:
         agent = await agents.of(self._parts.settings())
         graph = agent.graph.copy({"checkpointer": saver})
         return await graph.aget_state({"configurable": {"thread_id": thread, "owner": self._owner}})
-
-    def _memory(self) -> Any:  # noqa: ANN401 (used for one call)
-        from thalweg.memory import Memory, Scope  # noqa: PLC0415 (used here alone)
-
-        settings = self._parts.settings().memory
-        return Memory(self._parts.memories, Scope(self._owner), settings=settings)
 
 
 def _cursor(row: Row) -> str:

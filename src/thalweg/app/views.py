@@ -1,9 +1,8 @@
 """Threads as the API shows them: messages, turns, contexts."""
 
-import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import assert_never, cast
+from typing import assert_never
 
 from thalweg.api.threads import (
     Context,
@@ -24,6 +23,7 @@ from thalweg.entries import Message as Logged
 from thalweg.threads import Context as Sent
 from thalweg.threads import Done as Entered
 from thalweg.threads import Said, Taken
+from thalweg.uploads.base import Kept
 
 
 def moment(milliseconds: int) -> datetime:
@@ -155,12 +155,6 @@ def todos_view(given: object) -> tuple[Todo, ...]:
     )
 
 
-def paths(files: Iterable[object]) -> tuple[str, ...]:
+def paths(files: Iterable[Kept]) -> tuple[str, ...]:
     """Name files in order."""
-    return tuple(sorted(cast("str", getattr(file, "path", "")) for file in files))
-
-
-def as_document(text: str) -> dict[str, object]:
-    """Read a document that was written as JSON."""
-    document: dict[str, object] = json.loads(text)
-    return document
+    return tuple(sorted(file.path for file in files))

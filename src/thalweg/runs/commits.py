@@ -109,36 +109,35 @@ class GroupCommit:
     async def _flush(self, parts: dict[Claim, _Part]) -> None:
         try:
             await self._learn(claim for claim in parts if claim not in self._last)
-            writes = [self._write_of(claim, part) for claim, part in parts.items()]
-            good = await self._written_through(writes)
+            batch = [self._write_of(claim, part) for claim, part in parts.items()]
+            good = await self._written_through([write for write, _ in batch])
         except StorageError as error:
             for part in parts.values():
                 for waiting in part.waiting:
                     _fail(waiting.done, error)
             return
-        for write, part, is_good in zip(writes, parts.values(), good, strict=True):
-            self._settle(write, part, is_good=is_good)
+        for (write, ends), part, is_good in zip(batch, parts.values(), good, strict=True):
+            self._settle(write, ends, part, is_good=is_good)
 
-    def _write_of(self, claim: Claim, part: _Part) -> Write:
+    def _write_of(self, claim: Claim, part: _Part) -> tuple[Write, Sequence[int]]:
+        """Join what waits of a claim, and tell with which of its events each time ends."""
         waiting = _up_to_the_end(part.waiting)
-        drafts, _ = joined(one.drafts for one in waiting)
-        return Write(claim, self._last.get(claim, -1), tuple(drafts), waiting[-1].end)
+        drafts, ends = joined(one.drafts for one in waiting)
+        return Write(claim, self._last.get(claim, -1), tuple(drafts), waiting[-1].end), ends
 
-    def _settle(self, write: Write, part: _Part, *, is_good: bool) -> None:
+    def _settle(self, write: Write, ends: Sequence[int], part: _Part, *, is_good: bool) -> None:
         claim = write.claim
         if is_good:
             self._last[claim] = write.last
             self._written(write)
         if not is_good or write.end is not None:
             self.let_go(claim)
-        until_end = _up_to_the_end(part.waiting)
-        _, ends = joined(one.drafts for one in until_end)
-        for waiting, end in zip(until_end, ends, strict=True):
+        for waiting, end in zip(part.waiting[: len(ends)], ends, strict=True):
             if not is_good:
                 _fail(waiting.done, ClaimLostError(claim.key.run, claim.attempt))
             elif not waiting.done.done():
                 waiting.done.set_result(write.after + end)
-        for waiting in part.waiting[len(until_end) :]:
+        for waiting in part.waiting[len(ends) :]:
             _fail(waiting.done, ClaimLostError(claim.key.run, claim.attempt))
 
     async def _learn(self, claims: Iterable[Claim]) -> None:

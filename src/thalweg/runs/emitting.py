@@ -1,7 +1,6 @@
 """How a performed run writes its events: at once as far as it can tell, and never far ahead."""
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 
 from thalweg.errors import RunError, StorageError
@@ -54,15 +53,10 @@ class Emit:
         """Keep the claim good for a moment; see `Journal.hold`."""
         return self._journal.hold(self._claim)
 
-    async def close(self) -> Sequence[Draft]:
-        """Stop writing.
-
-        Returns:
-            What was not handed to the journal.
-        """
+    async def close(self) -> None:
+        """Stop writing; what was not handed to the journal is let go of."""
         self._pump.cancel()
         await asyncio.wait([self._pump])
-        return self._waiting
 
     async def _until(self, most: int) -> None:
         while len(self._waiting) + self._in_flight > most:

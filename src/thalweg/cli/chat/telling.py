@@ -54,13 +54,11 @@ class Telling:
     Attributes:
         status: What the status line says now.
         questions: What the agent waits for, once the run is interrupted.
-        is_failed: Whether the run failed.
     """
 
     def __init__(self, status: Status) -> None:
         self.status = status
         self.questions: tuple[Question, ...] = ()
-        self.is_failed = False
         self._message = ""
         self._said = ""
         self._is_broken_off = False
@@ -180,7 +178,6 @@ class Telling:
             case RunCancelled():
                 lines = [Line("note", "stopped; the thread stays as its last step left it")]
             case RunFailed():
-                self.is_failed = True
                 said = event.problem.detail or event.problem.title
                 lines = [Line("error", printable(said))]
         return self._ended(lines)
