@@ -13,9 +13,10 @@ from typing import Protocol
 
 from thalweg.archive.blobs import decode, encode
 from thalweg.archive.database import Rows
+from thalweg.archive.opening import driver
 from thalweg.archive.sqlite_rows import SqliteRows
 from thalweg.archive.sqlite_schema import as_storage_error, connect
-from thalweg.errors import ConfigError, StorageError, ThreadExistsError
+from thalweg.errors import StorageError, ThreadExistsError
 from thalweg.threads.journal import Spent
 
 SERVERS = ("postgresql://", "postgres://")
@@ -249,11 +250,6 @@ def open_registry(address: str) -> Registry:
     """
     if not address.startswith(SERVERS):
         return Registry(SqliteTables(address))
-    try:
+    with driver():
         from thalweg.app.registry_postgres import PostgresTables  # noqa: PLC0415 (an extra)
-    except ModuleNotFoundError as error:
-        if error.name != "psycopg":
-            raise
-        problem = "psycopg is not installed"
-        raise ConfigError("postgresql://", problem, "pip install 'thalweg[postgres]'") from None
     return Registry(PostgresTables(address))

@@ -1,5 +1,7 @@
 """Opening an archive by its address."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike, fspath
 
 from thalweg.archive.base import Archive
@@ -42,11 +44,25 @@ def open_archive(url_or_path: str | PathLike[str], *, secret: bytes | None = Non
 
 
 def _open_postgres(url: str, secret: bytes | None) -> Archive:
-    try:
+    with driver():
         from thalweg.archive.postgres import PostgresArchive  # noqa: PLC0415 (an extra)
+    return PostgresArchive(url, secret=secret)
+
+
+@contextmanager
+def driver(what: str = "postgresql://") -> Iterator[None]:
+    """Import what stands on PostgreSQL's driver, or say how to get that.
+
+    Args:
+        what: The setting that asked for PostgreSQL.
+
+    Raises:
+        ConfigError: The extra `postgres` is not installed.
+    """
+    try:
+        yield
     except ModuleNotFoundError as error:
         if error.name != "psycopg":
             raise
         problem = "psycopg is not installed"
-        raise ConfigError("postgresql://", problem, "pip install 'thalweg[postgres]'") from None
-    return PostgresArchive(url, secret=secret)
+        raise ConfigError(what, problem, "pip install 'thalweg[postgres]'") from None

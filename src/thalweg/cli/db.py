@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thalweg.archive.opening import driver
 from thalweg.cli.printing import AsJson, print_lines, tell
 from thalweg.errors import ConfigError
 
@@ -174,15 +175,10 @@ def _connected(url: str) -> "Iterator[tuple[psycopg.Connection, str]]":
     if not url:
         mend = "give --url postgresql://…, or set THALWEG_DATABASE_URL"
         raise ConfigError("--url", "no database is named", mend)
-    try:
+    with driver():
         import psycopg  # noqa: PLC0415 (an extra)
 
         from thalweg.archive.postgres_schema import as_storage_error, place_of  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        if error.name != "psycopg":
-            raise
-        problem = "psycopg is not installed"
-        raise ConfigError("postgresql://", problem, "pip install 'thalweg[postgres]'") from None
     place = place_of(url)
     try:
         with _connect(url, place) as connection:

@@ -2,6 +2,7 @@
 
 from os import PathLike, fspath
 
+from thalweg.archive.opening import driver
 from thalweg.errors import ConfigError
 from thalweg.memory.base import MemoryStore
 from thalweg.memory.embedded import Embed
@@ -44,11 +45,6 @@ def open_memory(
 
 
 def _open_postgres(url: str, secret: bytes | None, embed: Embed | None) -> MemoryStore:
-    try:
+    with driver():
         from thalweg.memory.postgres import PostgresMemory  # noqa: PLC0415 (an extra)
-    except ModuleNotFoundError as error:
-        if error.name != "psycopg":
-            raise
-        problem = "psycopg is not installed"
-        raise ConfigError("postgresql://", problem, "pip install 'thalweg[postgres]'") from None
     return PostgresMemory(url, secret=secret, embed=embed)

@@ -3,7 +3,7 @@
 from os import PathLike
 from pathlib import Path
 
-from thalweg.errors import ConfigError
+from thalweg.archive.opening import driver
 from thalweg.uploads.base import Places
 from thalweg.uploads.disk import DiskPlaces
 
@@ -37,11 +37,6 @@ def open_places(
         return DiskPlaces(files)
     if url is None:
         return DiskPlaces(Path(home) / "files")
-    try:
+    with driver("storage.url"):
         from thalweg.uploads.postgres import PostgresPlaces  # noqa: PLC0415 (an extra)
-    except ModuleNotFoundError as error:
-        if error.name != "psycopg":
-            raise
-        problem = "psycopg is not installed"
-        raise ConfigError("storage.url", problem, "pip install 'thalweg[postgres]'") from None
     return PostgresPlaces(url)
