@@ -10,6 +10,7 @@ import asyncio
 import http.client
 import json
 import os
+import random
 import re
 import statistics
 import subprocess
@@ -213,10 +214,12 @@ async def _followed(
     host, port = str(at.hostname), int(at.port or 0)
     ears: list[Ear] = []
     began, cpu = time.time_ns(), _cpu_s(pid)
+    pauses = random.Random(7)  # noqa: S311 (the same each time)
     for request in asked:
         _, ear = await loop.create_connection(partial(Ear, request), host, port)
         ears.append(ear)
-        await asyncio.sleep(1 / starts_s)
+        # As strangers come: at an even pace many streams would speak in step, for ever.
+        await asyncio.sleep(pauses.expovariate(starts_s))
     while not all(ear.speaks for ear in ears):  # noqa: ASYNC110 (a tenth of a second will do)
         await asyncio.sleep(0.1)
     ramp = Span(began, time.time_ns(), _cpu_s(pid) - cpu)

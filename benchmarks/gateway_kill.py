@@ -1,4 +1,4 @@
-"""Kills gateways at random while they stream runs, and looks at what came of every run.
+"""Kills gateways in turn while they stream runs, and looks at what came of every run.
 
     python -m benchmarks.gateway_kill --runs 200 --kills 10
     python -m benchmarks.gateway_kill --sqlite --runs 24 --kills 3
@@ -54,7 +54,7 @@ def killed(made: World, runs: int, kills: int) -> tuple[Findings, float]:
             made.converse(RUNS_A_THREAD)
             made.tend(0.1)
         made.until_streaming(min(4, runs // kills))
-        gateway = made.random.choice(made.gateways)
+        gateway = made.gateways[kill % len(made.gateways)]
         made.kill(gateway)
         print(f"kill {kill + 1}: {gateway.name}, {made.under_way} runs under way", flush=True)
     made.finish(600.0)

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from typing import Any
 
@@ -47,6 +47,7 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         self._inner = inner
         self._mark = f"{tag}:"
         self._telling = telling
+        self._under_way: set[asyncio.Future[bool]] = set()
 
     @property
     def config_specs(self) -> list[Any]:
@@ -130,17 +131,42 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         """See `BaseCheckpointSaver.put_writes`."""
         self._inner.put_writes(self._down(config), writes, task_id, task_path)
 
-    async def aput_writes(
+    def aput_writes(  # pyright: ignore[reportIncompatibleMethodOverride] (a function that gives a coroutine)
         self,
         config: RunnableConfig,
         writes: Sequence[tuple[str, Any]],
         task_id: str,
         task_path: str = "",
-    ) -> None:
-        """See `BaseCheckpointSaver.aput_writes`."""
-        async with fence():
-            with self._telling():
-                await self._inner.aput_writes(self._down(config), writes, task_id, task_path)
+    ) -> Coroutine[Any, Any, None]:
+        """See `BaseCheckpointSaver.aput_writes`.
+
+        No coroutine itself, so that `wrote` knows of it from when it is called: the graph tells
+        what a task came to right behind that.
+        """
+        kept: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._under_way.add(kept)
+        kept.add_done_callback(self._under_way.discard)
+
+        async def put() -> None:
+            is_kept = False
+            try:
+                async with fence():
+                    with self._telling():
+                        below = self._down(config)
+                        await self._inner.aput_writes(below, writes, task_id, task_path)
+                is_kept = True
+            finally:
+                kept.set_result(is_kept)
+
+        return put()
+
+    async def wrote(self) -> bool:
+        """Wait until what tasks came to by now is kept.
+
+        Returns:
+            Whether it is; otherwise the graph ends with the reason.
+        """
+        return all([await kept for kept in list(self._under_way)])
 
     def delete_thread(self, thread_id: str) -> None:
         """See `BaseCheckpointSaver.delete_thread`."""

@@ -22,6 +22,7 @@ from thalweg.api.events import (
     RunResumed,
     RunStarted,
     ThinkingDelta,
+    ToolCompleted,
     UsageReported,
 )
 from thalweg.api.runs import NewRun
@@ -29,7 +30,7 @@ from thalweg.api.threads import Question
 from thalweg.api.usage import Usage
 from thalweg.app.agents import Agent, Agents
 from thalweg.app.answers import check_answer
-from thalweg.app.checkpoints import Checkpoints
+from thalweg.app.checkpoints import Checkpoints, OwnSaver
 from thalweg.app.naming import named_model
 from thalweg.app.problems import problem_of
 from thalweg.app.run_files import OWNER
@@ -49,6 +50,8 @@ from thalweg.threads.journal import Spent
 RUN = "thalweg_run"
 """Where in a checkpoint's metadata the run is that made it."""
 _PAGE = 2_000
+_KEPT = (MessageCompleted, ToolCompleted)
+"""Events of what a checkpoint has to have before anybody is told."""
 Part = tuple[tuple[str, ...], str, Any]
 """What a graph streams of itself and its subgraphs."""
 _log = logging.getLogger("thalweg.app")
@@ -107,9 +110,8 @@ class Performer:
                 await telling.tell(RunStarted(run=run.key.run, thread=run.key.thread, model=name))
             agent = (await self.agents.of(settings, name)).graph
             saver = self.checkpoints.of(run.key.owner)
-            graph = agent.copy({"checkpointer": saver})
             config = config_of(run, new, settings)
-            return await _performed(graph, config, new, telling, is_again=bool(lines))
+            return await _performed(agent, saver, config, new, telling, is_again=bool(lines))
         except asyncio.CancelledError:
             if await self._is_cancelled(run):
                 await telling.tell(*translator.end())
@@ -184,8 +186,15 @@ def draft(event: Event) -> Draft:
 
 
 async def _performed(
-    graph: Agent, config: RunnableConfig, new: NewRun, telling: _Telling, *, is_again: bool
+    agent: Agent,
+    saver: OwnSaver,
+    config: RunnableConfig,
+    new: NewRun,
+    telling: _Telling,
+    *,
+    is_again: bool,
 ) -> Outcome:
+    graph = agent.copy({"checkpointer": saver})
     translator, run = telling.translator, telling.run
     inputs = messages_of(run.key.run, new)
     before = await graph.aget_state(config) if is_again else None
@@ -200,7 +209,11 @@ async def _performed(
         parts = graph.astream(given, config, stream_mode=MODES, subgraphs=True, durability="sync")
         async for part in parts:
             namespace, mode, payload = cast("Part", part)
-            await telling.tell(*translator.hear(namespace, mode, payload))
+            events = translator.hear(namespace, mode, payload)
+            # What was told and is not kept would be done again, and come out otherwise.
+            if any(isinstance(one, _KEPT) for one in events) and not await saver.wrote():
+                continue
+            await telling.tell(*events)
     after = await graph.aget_state(config)
     if after.interrupts:
         await telling.tell(*translator.end(waits=True))

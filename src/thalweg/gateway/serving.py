@@ -32,8 +32,12 @@ _BACKLOG = 2_048
 _KEPT_ALIVE_S = 30
 _SWITCH_S = 0.001
 """How long the event loop waits for a thread that computes; 5 ms are usual."""
-_THRESHOLDS = (20_000, 50, 100)
-"""A run at work is some thousands of objects that live for as long as it does."""
+_THRESHOLDS = (5_000, 5, 100)
+"""A look takes a microsecond for each object that is new: the two small ones take 5 and 30 ms.
+
+A run at work is a thousand objects that live as long as it does, and a dozen more with each word:
+by the interpreter's own thresholds all would be looked through again and again.
+"""
 
 
 def bound(host: str, port: int) -> socket.socket:
