@@ -1,7 +1,7 @@
 """What happened in a trial: every request, whole, and what came of it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Kind = Literal["agent", "subagent", "harness"]
@@ -115,3 +115,27 @@ class Trace:
     def answer(self) -> str:
         """What the agent said last."""
         return self.turns[-1].answer if self.turns else ""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Write it in plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Trace":
+        """Read what `to_plain` wrote."""
+        requests = [
+            Request(
+                **{
+                    **one,
+                    "messages": tuple(_said(said) for said in one["messages"]),
+                    "tools": tuple(one["tools"]),
+                    "answer": _said(one["answer"]) if one["answer"] else None,
+                }
+            )
+            for one in plain["requests"]
+        ]
+        return cls(requests, [Turn(**one) for one in plain["turns"]], plain["files"])
+
+
+def _said(plain: Mapping[str, Any]) -> Said:
+    return Said(**{**plain, "calls": tuple(Call(**call) for call in plain["calls"])})
