@@ -53,15 +53,16 @@ class Result:
     """What the agent died of, if it did."""
     trace: Trace = field(default_factory=Trace, repr=False)
 
-    def to_json(self) -> dict[str, Any]:
-        """Write it in plain values; with every request, whole."""
-        plain = {name: getattr(self, name) for name in _FIELDS}
-        return plain | {
-            "id": self.key.id,
-            "key": asdict(self.key),
-            "tokens": asdict(self.tokens),
-            "trace": self.trace.to_plain(),
-        }
+    def to_json(self, *, traced: bool = True) -> dict[str, Any]:
+        """Write it in plain values.
+
+        Args:
+            traced: Whether with every request, whole.
+        """
+        plain: dict[str, Any] = {"id": self.key.id, "key": asdict(self.key)}
+        plain |= {name: getattr(self, name) for name in _FIELDS}
+        plain["tokens"] = asdict(self.tokens)
+        return plain | {"trace": self.trace.to_plain()} if traced else plain
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "Result":
