@@ -4,10 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
-from thalweg.context.matching import Priced
+from thalweg.context.matching import Priced, tariff_for
 from thalweg.errors import ConfigError
 from thalweg.evals.base import Case
+from thalweg.evals.plan import OWN_MODEL
 from thalweg.evals.results import Tokens
 from thalweg.evals.scripted.mind import COMPETENCES, Mind
 from thalweg.middleware.limits import limits_of, model_name, provider_of
@@ -19,7 +21,7 @@ from thalweg.settings import Settings
 SCRIPTED = "scripted:"
 WINDOW = 64_000
 """Of a scripted model, in tokens."""
-_DOLLARS, _SECONDS = "USD", "seconds"
+_SECONDS = "seconds"
 _SURE = {"model", "settings"}
 """What prices must be told by to be counted."""
 
@@ -87,6 +89,24 @@ def candidate(name: str, window: int | None, settings: Settings) -> Candidate:
         make=lambda _: model,
         priced=settings.summarization.pricing.of(provider_of(model), model_name(model)),
         note=limits.note,
+    )
+
+
+def own_model(window: int | None) -> Candidate:
+    """Stand in for the model that a subject brings: nothing is known of it but what is said.
+
+    Args:
+        window: In tokens, if somebody said.
+    """
+    known = window or WINDOW
+    note = f"the window of an agent's own model is not known, {known} tokens are assumed; name it"
+    model = FakeListChatModel(responses=[])
+    return Candidate(
+        name=OWN_MODEL,
+        window=known,
+        make=lambda _: model,
+        priced=tariff_for("", OWN_MODEL),
+        note="" if window else note,
     )
 
 

@@ -1,17 +1,19 @@
 """`evaluate`: from names to results."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
 from thalweg.errors import ConfigError
 from thalweg.evals.base import Probe, Subject, Suite
-from thalweg.evals.candidates import Candidate, candidate
-from thalweg.evals.plan import Plan, pick_cases, trials
+from thalweg.evals.candidates import Candidate, candidate, own_model
+from thalweg.evals.plan import OWN_MODEL, Plan, pick_cases, trials
 from thalweg.evals.probes import PROBES
 from thalweg.evals.runner import Played, Tell, play_all
+from thalweg.evals.subjects.imported import Given, Made
 from thalweg.evals.subjects.named import subject_named
+from thalweg.evals.subjects.served import Served
 from thalweg.evals.trial import Trial
 from thalweg.settings import Settings
 
@@ -55,7 +57,6 @@ class Prepared:
     """An evaluation whose names were all found."""
 
     trials: tuple[Trial, ...]
-    candidates: tuple[Candidate, ...]
     notes: tuple[str, ...]
     """What a reader of the results should know, as sentences."""
 
@@ -118,21 +119,20 @@ def prepare(evaluation: Evaluation) -> Prepared:
     probes, names = _probes(evaluation)
     cases = pick_cases(list(probes.values()), evaluation.suite, names)
     subjects = [subject_named(s) if isinstance(s, str) else s for s in evaluation.subjects]
-    named = {one.name: one for one in subjects}
-    candidates = {
-        name: candidate(name, evaluation.window, evaluation.settings)
-        for name in dict.fromkeys(evaluation.models)
-    }
     plan = Plan(
-        models=tuple(candidates),
-        subjects=tuple(named),
+        models=tuple(dict.fromkeys(evaluation.models)),
+        subjects=tuple(one.name for one in subjects),
         unforced=frozenset(one.name for one in subjects if "trigger" not in one.offers),
+        with_own_model=frozenset(one.name for one in subjects if _has_own_model(one)),
         cases=cases,
-        triggers=tuple(dict.fromkeys(evaluation.triggers)),
+        triggers=evaluation.triggers,
         trials=evaluation.trials,
         seed=evaluation.seed,
     )
-    made = tuple(
+    keys = list(trials(plan))
+    candidates = {name: _candidate(name, evaluation) for name in {key.model: None for key in keys}}
+    named = {one.name: one for one in subjects}
+    made = (
         Trial(
             key=key,
             candidate=candidates[key.model],
@@ -140,16 +140,35 @@ def prepare(evaluation: Evaluation) -> Prepared:
             probe=probes[key.probe],
             seed=plan.seed,
         )
-        for key in trials(plan)
+        for key in keys
     )
-    unpriced = [one for one in candidates.values() if not one.has_price]
-    if unpriced and evaluation.budget is not None:
-        problem = f"the prices of {unpriced[0].name} are not known"
-        mend = "name them in the settings (summarization.pricing), or give no budget"
-        raise ConfigError("--budget", problem, mend)
-    notes = [one.note for one in candidates.values() if one.note]
-    notes += [f"the prices of {one.name} are not known: no cost is told" for one in unpriced]
-    return Prepared(made, tuple(candidates.values()), tuple(notes))
+    return Prepared(tuple(made), tuple(_notes(candidates.values(), evaluation.budget)))
+
+
+def _candidate(name: str, evaluation: Evaluation) -> Candidate:
+    if name == OWN_MODEL:
+        return own_model(evaluation.window)
+    return candidate(name, evaluation.window, evaluation.settings)
+
+
+def _has_own_model(subject: Subject) -> bool:
+    if isinstance(subject, Made):
+        return "model" not in subject.names
+    return isinstance(subject, Given | Served)
+
+
+def _notes(candidates: Iterable[Candidate], budget: float | None) -> Iterator[str]:
+    for one in candidates:
+        if one.note:
+            yield one.note
+        if one.has_price:
+            continue
+        called = "an agent's own model" if one.name == OWN_MODEL else one.name
+        if budget is not None:
+            problem = f"the prices of {called} are not known"
+            mend = "name them in the settings (summarization.pricing), or give no budget"
+            raise ConfigError("--budget", problem, mend)
+        yield f"the prices of {called} are not known: no cost is told"
 
 
 def _check(evaluation: Evaluation) -> None:

@@ -10,6 +10,8 @@ from thalweg.errors import ConfigError
 from thalweg.evals.base import Need, Probe, Suite
 from thalweg.sections import nearest
 
+OWN_MODEL = "its own"
+"""The model of a subject that brings one."""
 ID_LENGTH = 7
 """Characters of a trial's id, as people copy it."""
 
@@ -64,6 +66,8 @@ class Plan:
     subjects: tuple[str, ...]
     unforced: frozenset[str] = frozenset()
     """Subjects whose trigger cannot be forced: they are played once, at their own."""
+    with_own_model: frozenset[str] = frozenset()
+    """Subjects that bring their model: they are played once, with it."""
     cases: tuple[tuple[str, str], ...]
     """Probe and variant."""
     triggers: tuple[float | None, ...]
@@ -84,13 +88,20 @@ def trials(plan: Plan) -> Iterator[TrialKey]:
     """
     for number in range(1, plan.trials + 1):
         for probe, variant in plan.cases:
-            for at, trigger in enumerate(plan.triggers):
-                for model in plan.models:
-                    for subject in plan.subjects:
-                        if subject not in plan.unforced:
-                            yield TrialKey(model, subject, trigger, probe, variant, number)
-                        elif at == 0:
-                            yield TrialKey(model, subject, None, probe, variant, number)
+            keys = (
+                TrialKey(
+                    OWN_MODEL if subject in plan.with_own_model else model,
+                    subject,
+                    None if subject in plan.unforced else trigger,
+                    probe,
+                    variant,
+                    number,
+                )
+                for trigger in plan.triggers
+                for model in plan.models
+                for subject in plan.subjects
+            )
+            yield from dict.fromkeys(keys)
 
 
 def seed_of(seed: int, key: TrialKey) -> int:

@@ -31,7 +31,7 @@ def tables(results: Sequence[Result]) -> Iterator[Table]:
 
 def _table(model: str, results: Sequence[Result]) -> Table:
     subjects = _each(result.key.subject for result in results)
-    triggers = _each(result.key.trigger for result in results)
+    triggers = sorted(_each(one.key.trigger for one in results), key=lambda at: at or float("inf"))
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     table.add_column(Text(printable(model)))
     for subject in subjects:
