@@ -70,11 +70,8 @@ class View:
         for said in reversed(self.messages):
             if roles and said.role not in roles:
                 continue
-            found = None
-            for found in sought.finditer(written(said)):
-                pass
-            if found is not None:
-                return found
+            if places := list(sought.finditer(written(said))):
+                return places[-1]
         return None
 
     def find_all(self, pattern: str | re.Pattern[str]) -> list[re.Match[str]]:
