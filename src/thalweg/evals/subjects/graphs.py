@@ -36,7 +36,7 @@ class GraphAgent:
     loop: asyncio.Runner | None = None
     """Where it is awaited; `None` as long as it need not be."""
     _kept: dict[str, list[BaseMessage]] = field(default_factory=dict)
-    _state: Mapping[str, Any] = field(default_factory=dict)
+    _state: Any = field(default_factory=dict)
     _callbacks: list[Any] = field(default_factory=list)
 
     @property
@@ -62,20 +62,17 @@ class GraphAgent:
         last = next((one for one in reversed(answers) if isinstance(one, AIMessage)), None)
         return str(last.text) if last is not None else ""
 
-    def _run(self, messages: list[BaseMessage], config: RunnableConfig) -> Mapping[str, Any]:
+    def _run(self, messages: list[BaseMessage], config: RunnableConfig) -> Any:  # noqa: ANN401 (a graph's own state)
         given: dict[str, Any] | None = {"messages": messages}
         if self.loop is None:
             try:
-                state: Mapping[str, Any] = self.graph.invoke(given, config)
+                return self.graph.invoke(given, config)
             except (TypeError, NotImplementedError) as error:
                 if not any(said in str(error).lower() for said in NO_SYNC):
                     raise
                 self.loop = asyncio.Runner()
                 given = given if self.is_stateless else None  # it goes on where it stopped
-            else:
-                return state
-        state = self.loop.run(self.graph.ainvoke(given, config))
-        return state
+        return self.loop.run(self.graph.ainvoke(given, config))
 
     def _answers(self, before: list[BaseMessage], said: HumanMessage) -> list[BaseMessage]:
         """Read the conversation from the state: all of it, or what the graph added."""
