@@ -136,7 +136,7 @@ def _made_by(name: str, make: Callable[..., Any]) -> Made:
                 one.name, known, f"it can name {', '.join(GIVEN)}; give {one.name!r} a default"
             )
             raise ConfigError(name, problem, mend)
-    offers = {need for one, need in _AS_OFFERED.items() if one in wanted}
+    offers: set[Need] = {need for one, need in _AS_OFFERED.items() if one in wanted}
     return Made(name, make, frozenset(wanted), frozenset(offers | _said(name, make)))
 
 
