@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
 from langchain_core.runnables.config import RunnableConfig, set_config_context
@@ -36,7 +37,7 @@ class GraphAgent:
     loop: asyncio.Runner | None = None
     """Where it is awaited; `None` as long as it need not be."""
     _kept: dict[str, list[BaseMessage]] = field(default_factory=dict)
-    _state: Mapping[str, Any] = field(default_factory=dict)
+    _state: Any = field(default_factory=dict)
     _callbacks: list[Any] = field(default_factory=list)
 
     @property
@@ -54,39 +55,37 @@ class GraphAgent:
         own = (getattr(self.graph, "config", None) or {}).get("recursion_limit")
         config["recursion_limit"] = max(own or 0, STEPS)
         before = self._kept.get(thread, [])
-        said = HumanMessage(text)
-        self._state = self._run([*before, said], config)
-        answers = self._answers(before, said)
+        given = [*before, HumanMessage(text, id=uuid4().hex)]
+        self._state = self._run(given, config)
+        added = _added(self._messages(), given)
         if self.is_stateless:
-            self._kept[thread] = answers
-        last = next((one for one in reversed(answers) if isinstance(one, AIMessage)), None)
+            self._kept[thread] = [*given, *added]
+        last = next((one for one in reversed(added) if isinstance(one, AIMessage)), None)
         return str(last.text) if last is not None else ""
 
-    def _run(self, messages: list[BaseMessage], config: RunnableConfig) -> Mapping[str, Any]:
+    def _run(self, messages: list[BaseMessage], config: RunnableConfig) -> Any:  # noqa: ANN401 (a graph's own state)
         given: dict[str, Any] | None = {"messages": messages}
         if self.loop is None:
             try:
-                state: Mapping[str, Any] = self.graph.invoke(given, config)
+                return self.graph.invoke(given, config)
             except (TypeError, NotImplementedError) as error:
                 if not any(said in str(error).lower() for said in NO_SYNC):
                     raise
                 self.loop = asyncio.Runner()
                 given = given if self.is_stateless else None  # it goes on where it stopped
-            else:
-                return state
-        state = self.loop.run(self.graph.ainvoke(given, config))
-        return state
+        return self.loop.run(self.graph.ainvoke(given, config))
 
-    def _answers(self, before: list[BaseMessage], said: HumanMessage) -> list[BaseMessage]:
-        """Read the conversation from the state: all of it, or what the graph added."""
+    def _messages(self) -> list[BaseMessage]:
+        """Read the messages of the state.
+
+        Raises:
+            ConfigError: It has none.
+        """
         if not isinstance(self._state, Mapping) or "messages" not in self._state:
             held = ", ".join(self._state) if isinstance(self._state, Mapping) else self._state
             problem = f"the graph came back with {held or 'nothing'}, and no messages"
             raise ConfigError("subject", problem, "let its output have `messages`")
-        messages: list[BaseMessage] = convert_to_messages(self._state["messages"])
-        if any(one.type == "human" and one.text == said.text for one in messages):
-            return messages
-        return [*before, said, *messages]
+        return convert_to_messages(self._state["messages"])
 
     def files(self) -> Mapping[str, str]:
         """See `Agent.files`."""
@@ -105,6 +104,16 @@ class GraphAgent:
         if self.loop is not None:
             self.loop.close()
         self.closing()
+
+
+def _added(messages: Sequence[BaseMessage], given: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """List what a graph said in a run: what stands behind all that it was given.
+
+    What it puts before that, such as a summary, is for itself alone.
+    """
+    known = {one.id for one in given}
+    last = max((place for place, one in enumerate(messages) if one.id in known), default=-1)
+    return list(messages[last + 1 :])
 
 
 def files_below(folder: Path) -> dict[str, str]:

@@ -2,16 +2,10 @@
 
 import asyncio
 import inspect
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
-from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
-from types import ModuleType
-from typing import Any, NoReturn, get_args
+from typing import Any, get_args
 from uuid import uuid4
 
 from langgraph.checkpoint.memory import InMemorySaver
@@ -21,6 +15,7 @@ from langgraph.pregel.protocol import PregelProtocol
 from thalweg.errors import ConfigError
 from thalweg.evals.base import Agent, Need, Setting
 from thalweg.evals.subjects.graphs import GraphAgent, files_below
+from thalweg.evals.subjects.importing import found_at
 from thalweg.evals.subjects.sizes import fitted
 from thalweg.sections import nearest
 
@@ -91,21 +86,12 @@ async def _awaited(made: Any) -> object:  # noqa: ANN401 (an awaitable of anythi
 
 
 def imported(name: str) -> Given | Made:
-    """Import what is named as `module:attribute` or `path/to/file.py:attribute`.
-
-    The current folder is importable, and so is the folder of a file.
+    """Take what an import path names; see `found_at`.
 
     Raises:
-        ConfigError: There is no such module or attribute, or it is no graph and makes none.
+        ConfigError: There is nothing, or it is no graph and makes none.
     """
-    place, _, attribute = name.rpartition(":")
-    found: Any = _module(name, place)
-    for step in attribute.split("."):
-        if not hasattr(found, step):
-            known = [one for one in vars(found) if not one.startswith("_")]
-            mend = nearest(step, known, "name a graph, or a function that makes one")
-            raise ConfigError(name, f"{place} has no {step!r}", mend)
-        found = getattr(found, step)
+    found = found_at(name)
     if isinstance(found, PregelProtocol | StateGraph) or not callable(found):
         return Given(name, as_graph(name, found))
     return _made_by(name, found)
@@ -150,7 +136,7 @@ def _made_by(name: str, make: Callable[..., Any]) -> Made:
                 one.name, known, f"it can name {', '.join(GIVEN)}; give {one.name!r} a default"
             )
             raise ConfigError(name, problem, mend)
-    offers = {need for one, need in _AS_OFFERED.items() if one in wanted}
+    offers: set[Need] = {need for one, need in _AS_OFFERED.items() if one in wanted}
     return Made(name, make, frozenset(wanted), frozenset(offers | _said(name, make)))
 
 
@@ -161,54 +147,9 @@ def _said(name: str, make: object) -> set[Need]:
         ConfigError: There is no such need.
     """
     said, needs = getattr(make, OFFERS, ()), {str(one): one for one in get_args(Need)}
+    where = f"{name}.{OFFERS}"
     for one in said:
         if one not in needs:
-            raise ConfigError(f"{name}.{OFFERS}", f"there is no {one!r}", nearest(one, list(needs)))
+            problem = f"there is no {one!r}"
+            raise ConfigError(where, problem, nearest(one, list(needs)))
     return {needs[one] for one in said}
-
-
-def _module(name: str, place: str) -> ModuleType:
-    if place.endswith(".py"):
-        return _of_file(name, Path(place))
-    _let_import(Path.cwd())
-    try:
-        return import_module(place)
-    except ModuleNotFoundError as missing:
-        _tell_missing(name, place, missing)
-
-
-def _of_file(name: str, path: Path) -> ModuleType:
-    path = path.resolve()
-    if not path.is_file():
-        there = [one.name for one in path.parent.glob("*.py")] if path.parent.is_dir() else []
-        close = get_close_matches(path.name, there, 1)
-        mend = f"did you mean {close[0]}?" if close else "name a file, from the current folder on"
-        raise ConfigError(name, f"there is no file {path}", mend)
-    _let_import(Path.cwd())
-    _let_import(path.parent)
-    called = f"thalweg_subject_{path.stem}_{uuid4().hex[:8]}"
-    spec = spec_from_file_location(called, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules[called] = module  # where dataclasses and annotations look for their names
-    try:
-        spec.loader.exec_module(module)
-    except ModuleNotFoundError as missing:
-        _tell_missing(name, str(path), missing)
-    return module
-
-
-def _let_import(folder: Path) -> None:
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
-
-
-def _tell_missing(name: str, place: str, missing: ModuleNotFoundError) -> NoReturn:
-    lacks = missing.name or ""
-    if f"{place}.".startswith(f"{lacks}."):
-        problem = f"there is no module {lacks!r} that could be imported from {Path.cwd()}"
-        mend = f"name a file (path/to/file.py:{name.rpartition(':')[2]}), or go to its folder"
-        raise ConfigError(name, problem, mend) from missing
-    install = f"pip install {lacks.partition('.')[0].replace('_', '-')}"
-    raise ConfigError(name, f"it imports {lacks}, which is not installed", install) from missing

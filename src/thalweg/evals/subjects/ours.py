@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -67,14 +68,15 @@ class Middleware:
     def begin(self, setting: Setting) -> Agent:
         """See `Subject.begin`."""
         parts = _Parts(setting)
+        middleware: list[AgentMiddleware[Any, Any, Any]] = [
+            ContextMiddleware(policy_of(setting), archive=parts.archive),
+            parts.memory_middleware(),
+        ]
         graph = create_agent(
             parts.model,
             list(setting.tools),
             system_prompt=setting.system_prompt or None,
-            middleware=[
-                ContextMiddleware(policy_of(setting), archive=parts.archive),
-                parts.memory_middleware(),
-            ],
+            middleware=middleware,
             checkpointer=InMemorySaver(),
         )
         return parts.agent(graph)

@@ -1,7 +1,7 @@
 """Installed peers as subjects: each with its own agent, as its documentation makes it."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
@@ -90,12 +90,13 @@ def _forced(setting: Setting, model: Any, backend: Any) -> Any:  # noqa: ANN401 
         SummarizationMiddleware as Summarization,
     )
 
-    trigger, keep = ("tokens", trigger_tokens(setting)), ("tokens", kept_tokens(setting))
+    at: tuple[Literal["tokens"], int] = ("tokens", trigger_tokens(setting))
+    keep: tuple[Literal["tokens"], int] = ("tokens", kept_tokens(setting))
     return Summarization(
         model,
         backend=backend,
-        trigger=trigger,
+        trigger=at,
         keep=keep,
         trim_tokens_to_summarize=None,
-        truncate_args_settings={"trigger": trigger, "keep": keep},
+        truncate_args_settings={"trigger": at, "keep": keep},
     )

@@ -16,7 +16,7 @@ from thalweg.evals.subjects.graphs import GraphAgent
 from thalweg.models import model_by_name
 from thalweg.settings import Settings
 
-_ADDRESS = re.compile(r"(?:(?P<model>[^/]*)@)?(?P<url>https?://.+)")
+_ADDRESS = re.compile(r"(?:((?!https?://).+?)@)?(https?://.+)")
 KEY = "OPENAI_API_KEY"
 WITHIN_S = 10.0
 """How long a server may take to say which models it has."""
@@ -60,9 +60,10 @@ def served(name: str) -> Served:
         ConfigError: No model is named, and the server does not say which it has.
     """
     found = _ADDRESS.fullmatch(name)
-    assert found is not None
-    url = found["url"].rstrip("/")
-    return Served(name, found["model"] or _first_model(name, url), url)
+    if found is None:
+        raise ConfigError(name, "this is no URL", "write NAME@http://host/v1")
+    url = found[2].rstrip("/")
+    return Served(name, found[1] or _first_model(name, url), url)
 
 
 def _first_model(name: str, url: str) -> str:
