@@ -39,15 +39,15 @@ class Talk:
         for _ in range(PATIENCE * PAGES_PER_COMPACTION * compactions):
             if len(self.trace.compactions(thread)) >= wanted:
                 return
-            self._pages.tokens = self._page_tokens(thread)
+            self._pages.tokens = self.page_tokens(thread)
             self.say(self._pages.ask(has_tools=bool(self._setting.tools)), thread)
 
     def settle(self) -> None:
         """Let the agent learn what it learns in the background."""
         self._agent.settle()
 
-    def _page_tokens(self, thread: str) -> int:
-        """Size a page by the room that a conversation has until it is compacted."""
+    def page_tokens(self, thread: str = MAIN) -> int:
+        """Size a page: `PAGES_PER_COMPACTION` fill the room until a context is compacted."""
         share, window = self._setting.trigger or 0.85, self._setting.window
         fixed = 0
         if agents := self.trace.agents(thread):

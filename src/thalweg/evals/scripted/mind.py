@@ -19,7 +19,9 @@ from thalweg.evals.scripted.moves import Acts, Look, Say, Use, View, written
 from thalweg.evals.scripted.searching import MOST, attempts, literal
 from thalweg.tokens import count_json, exact_counter
 
-_SUMMARY = re.compile(r"summar", re.IGNORECASE)
+_SUMMARY = re.compile(r"\b(?:write|create|extract|give)\b[^.]*\bsummar", re.IGNORECASE)
+"""How a harness asks for a summary of what stands before. It may show one in a user's message,
+too: that asks for nothing."""
 SUMMARY_LINES = 40
 """Most lines of a scripted summary."""
 
@@ -67,6 +69,7 @@ class Mind(BaseChatModel):
     window: int
     model: str = "scripted"
     _tried: set[str] = PrivateAttr(default_factory=set[str])
+    _called: int = PrivateAttr(default=0)
 
     @property
     def _llm_type(self) -> str:
@@ -120,17 +123,22 @@ class Mind(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
     def _answer(self, view: View) -> AIMessage:
-        if not view.tools or _SUMMARY.search(view.asked[-4_000:]):
+        newest = view.messages[-1] if view.messages else None
+        is_asked = newest is not None and newest.role == "user"
+        if not view.tools or (is_asked and _SUMMARY.search(view.asked[-4_000:])):
             return AIMessage(self._summary(view))
         move = self.acts.act(view)
         if isinstance(move, Look):
             move = self._look(view, move)
+        else:
+            self._tried.clear()  # it has what it needs; what leaves the context is looked for again
         if isinstance(move, Say):
             return AIMessage(move.text)
+        self._called += 1
         call = {
             "name": move.tool,
             "args": dict(move.arguments),
-            "id": f"call_{len(self._tried)}_{len(view.messages)}",
+            "id": f"call_{self._called}",
         }
         return AIMessage(move.text, tool_calls=[{**call, "type": "tool_call"}])
 
