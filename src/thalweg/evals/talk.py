@@ -59,6 +59,10 @@ class Talk:
             left -= min(1, PAGES_PER_COMPACTION / pages)
             self.say(self._pages.ask(has_tools=has_tools), thread)
 
+    def page_tokens(self, thread: str = MAIN) -> int:
+        """See `Speaks.page_tokens`."""
+        return page_tokens(self._room(thread), self._setting.window)
+
     def settle(self) -> None:
         """Let the agent learn what it learns in the background."""
         self._agent.settle()
