@@ -4,11 +4,12 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -67,6 +68,7 @@ class Mind(BaseChatModel):
     window: int
     model: str = "scripted"
     _tried: set[str] = PrivateAttr(default_factory=set[str])
+    _numbers: Iterator[int] = PrivateAttr(default_factory=count)
 
     @property
     def _llm_type(self) -> str:
@@ -104,35 +106,38 @@ class Mind(BaseChatModel):
         del stop, run_manager
         schemas = kwargs.get("tools") or []
         said = tuple(said_in(message) for message in messages)
-        count = exact_counter()
-        read = sum(count(written(one)) for one in said) + sum(
-            count_json(schema, count) for schema in schemas
+        tokens = exact_counter()
+        read = sum(tokens(written(one)) for one in said) + sum(
+            count_json(schema, tokens) for schema in schemas
         )
         if read > self.window:
             raise TooLongError(read, self.window)
         names = frozenset(str(schema["function"]["name"]) for schema in schemas)
         answer = self._answer(View(said, names))
-        wrote = count(str(answer.text)) + sum(
-            count(json.dumps(c["args"])) for c in answer.tool_calls
+        wrote = tokens(str(answer.text)) + sum(
+            tokens(json.dumps(c["args"])) for c in answer.tool_calls
         )
         usage = {"input_tokens": read, "output_tokens": wrote, "total_tokens": read + wrote}
         answer = answer.model_copy(update={"usage_metadata": usage})
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
     def _answer(self, view: View) -> AIMessage:
-        if not view.tools or _SUMMARY.search(view.asked[-4_000:]):
+        asks = view.messages[-1].role == "user" and _SUMMARY.search(view.asked[-4_000:])
+        if not view.tools or asks:
             return AIMessage(self._summary(view))
         move = self.acts.act(view)
         if isinstance(move, Look):
             move = self._look(view, move)
         if isinstance(move, Say):
             return AIMessage(move.text)
-        call = {
-            "name": move.tool,
-            "args": dict(move.arguments),
-            "id": f"call_{len(self._tried)}_{len(view.messages)}",
-        }
-        return AIMessage(move.text, tool_calls=[{**call, "type": "tool_call"}])
+        calls = [self._call(one) for one in (move, *move.beside)]
+        return AIMessage(move.text, tool_calls=calls)
+
+    def _call(self, use: Use) -> ToolCall:
+        """Write a call; its id is its own in the whole thread, as a provider's is."""
+        number = next(self._numbers)
+        arguments = dict(use.arguments)
+        return ToolCall(name=use.tool, args=arguments, id=f"call_{number}", type="tool_call")
 
     def _look(self, view: View, look: Look) -> Say | Use:
         if self.competence.looks is None:
