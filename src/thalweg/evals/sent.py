@@ -1,10 +1,14 @@
-"""The requests of a trace as messages of a thread, for graders that know those."""
+"""The requests of a trace as messages of a thread, and what providers would say of them."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from thalweg.context.validity import check
 from thalweg.entries import Message, Text, ToolCall
 from thalweg.evals.trace import Said
+from thalweg.testing.strict import anthropic_rules, chat_rules
+from thalweg.wires.registry import WIRES
+from thalweg.wires.system import split_system
 
 
 def as_message(said: Said) -> Message:
@@ -24,6 +28,21 @@ def as_message(said: Said) -> Message:
     )
 
 
-def as_messages(said: Iterable[Said]) -> list[Message]:
-    """Make the messages that were sent; see `as_message`."""
-    return [as_message(one) for one in said]
+def refusals(messages: Iterable[Said]) -> Iterator[str]:
+    """Say why a provider would refuse a request: none does where nothing is said.
+
+    Asked are what every provider demands together, and the rules of OpenAI and of Anthropic each
+    in its own words.
+
+    Example:
+        >>> next(refusals([Said("user", "Hello"), Said("tool", "42", answers="c1")]))
+        'message 2 is a result that no call right before it waits for'
+    """
+    sent = [as_message(one) for one in messages]
+    yield from check(sent)
+    chat = {"model": "any", "messages": WIRES["openai-chat"].write(sent)}
+    yield from (f"OpenAI: {problem.message}" for problem in chat_rules.problems(chat))
+    system, others = split_system("anthropic", WIRES["anthropic"].write(sent))
+    body = {"model": "any", "max_tokens": 1, "messages": others}
+    body |= {"system": system} if system else {}
+    yield from (f"Anthropic: {problem.message}" for problem in anthropic_rules.problems(body))
