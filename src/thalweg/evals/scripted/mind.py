@@ -152,6 +152,8 @@ class Mind(BaseChatModel):
     def _message(self, move: Say | Use) -> AIMessage:
         if isinstance(move, Say):
             return AIMessage(move.text)
-        name = f"call_{next(self._calls)}"
-        call = tool_call(name=move.tool, args=dict(move.arguments), id=name)
-        return AIMessage(move.text, tool_calls=[call])
+        calls = [
+            tool_call(name=use.tool, args=dict(use.arguments), id=f"call_{next(self._calls)}")
+            for use in (move, *move.beside)
+        ]
+        return AIMessage(move.text, tool_calls=calls)
