@@ -3,20 +3,26 @@
 from thalweg.evals.base import Probe
 from thalweg.evals.probes import (
     clarification,
+    constraint,
     continuing,
+    invented_turns,
     needle,
     objective,
     premature,
+    tool_pairs,
 )
 
 PROBES: dict[str, Probe] = {
     one.PROBE.name: one.PROBE
     for one in (
         clarification,
+    constraint,
         continuing,
+    invented_turns,
         needle,
         objective,
         premature,
+    tool_pairs,
     )
 }
 """All of them, by name."""
