@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -128,7 +128,8 @@ def _sought(why: str, agents: Sequence[Request], failed: Request) -> list[list[A
     found = []
     for word in _words(why)[:SOUGHT]:
         shown = [k for k, one in enumerate(agents) if _shows(one, word)]
-        if shown and agents[shown[0]].number <= failed.number:
+        is_tool = word in failed.tools
+        if shown and not is_tool and agents[shown[0]].number <= failed.number:
             found.append([word, _stretches(shown), _shows(failed, word)])
     return found
 
@@ -147,8 +148,8 @@ def _shows(request: Request, word: str) -> bool:
     )
 
 
-def _written(name: str, arguments: object) -> str:
-    return f"{name} {json.dumps(arguments, ensure_ascii=False, indent=1, default=str)}"
+def _written(name: str, arguments: Mapping[str, Any]) -> str:
+    return f"{name} {json.dumps(dict(arguments), ensure_ascii=False, indent=1, default=str)}"
 
 
 def _stretches(numbers: Iterable[int]) -> list[tuple[int, int]]:

@@ -1,6 +1,7 @@
 """The table of an evaluation: how often each subject passed each probe, and how sure that is."""
 
 from collections.abc import Sequence
+from math import fsum, inf
 from typing import Any
 
 from thalweg.evals.base import Verdict
@@ -19,10 +20,15 @@ def rates(results: Sequence[Result]) -> list[dict[str, Any]]:
     groups: dict[tuple[str, float | None], list[Result]] = {}
     for result in results:
         groups.setdefault((result.key.model, result.key.trigger), []).append(result)
+    models = list(dict.fromkeys(model for model, _ in groups))
     return [
-        {"model": model, "trigger": trigger, **_table(group)}
-        for (model, trigger), group in groups.items()
+        {"model": model, "trigger": trigger, **_table(groups[model, trigger])}
+        for model, trigger in sorted(groups, key=lambda at: (models.index(at[0]), _size(at[1])))
     ]
+
+
+def _size(trigger: float | None) -> float:
+    return inf if trigger is None else trigger
 
 
 def _table(group: Sequence[Result]) -> dict[str, Any]:
@@ -49,6 +55,7 @@ def _cells(group: Sequence[Result], subjects: Sequence[str]) -> list[dict[str, A
 
 def _cell(trials: _Trials, first: _Trials | None) -> dict[str, Any]:
     verdicts = [one.verdict for one in trials.values()]
+    values = [one.value for one in trials.values() if one.value is not None]
     gap = None if first is None else difference(outcomes(_pairs(trials, first)))
     return {
         "passed": verdicts.count("passed"),
@@ -56,6 +63,7 @@ def _cell(trials: _Trials, first: _Trials | None) -> dict[str, Any]:
         "untested": verdicts.count("untested"),
         "absent": verdicts.count("not offered"),
         "judged": sum(one.judged for one in trials.values()),
+        "value": round(fsum(values) / len(values), 2) if values else None,
         "rate": _row(rate(verdict for verdict in map(_verdict, trials.values()) if verdict)),
         "gap": None if gap is None else _row(gap),
     }

@@ -73,6 +73,7 @@ function requestFacts(trial, request) {
     ["Compactions before it", before.length
       ? before.slice(-3).map((drop) => `${number(drop.before)} → ${number(drop.after)} at request ${number(drop.at + 1)}`).join("; ")
         + (before.length > 3 ? `; and ${number(before.length - 3)} earlier` : "") : "none"],
+    ["In the file of results", `--show ${trial.id}:${request.number}`],
     ["Tools", request.tools.length ? request.tools.join(", ") : "none"],
   ];
   return html("dl", { class: "facts" }, facts.map(([name, value]) =>

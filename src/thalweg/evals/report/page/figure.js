@@ -34,7 +34,8 @@ function chooseRuns() {
   figure.runs = figureChooser.shown().filter((trial) => trial.tokens.length);
   const most = pickBy(figure.runs, (trial) => trial.drops.length);
   const rest = figure.runs.filter((trial) => trial !== most);
-  const steepest = pickBy(rest, (trial) => largestDrop(trial).before - largestDrop(trial).after);
+  const others = rest.filter((trial) => trial.probe !== most.probe || trial.variant !== most.variant);
+  const steepest = pickBy(others.length ? others : rest, (trial) => largestDrop(trial).before - largestDrop(trial).after);
   figure.picks = [most, steepest];
   figure.latest = 0;
   redraw();
@@ -53,7 +54,7 @@ function redraw() {
   const where = trigger === null || trigger === undefined ? "" : ` Here contexts are compacted at ${percent(trigger)} of the window.`;
   byId("figure-about").textContent =
     `Each line is one trial: how large the agent's requests were, one after the other.${where} `
-    + "Two are in colour: the one that was compacted most often, and the one with the largest drop of all others.";
+    + "Two are in colour: one that was compacted most often, and of the other cases one with the largest drop.";
   drawPicks();
   drawFigure();
 }
@@ -150,7 +151,7 @@ function drawFigure(width) {
   figure.picks.forEach((run, k) => run && run.drops.forEach((drop) => {
     const [px, py] = [figure.x(stepOf(run, drop.at)), y(drop.after)];
     picture.append(svg("path", { class: `${PICKS[k].css} mark`, d: PICKS[k].shape,
-      transform: `translate(${px.toFixed(1)} ${py.toFixed(1)})` }));
+      transform: `translate(${px.toFixed(1)} ${py.toFixed(1)}) scale(${size >= LABELS_FROM ? 1 : 0.7})` }));
   }));
   figure.cursor = svg("line", { class: "cursor", y1: figure.top, y2: figure.bottom });
   picture.append(figure.cursor);
@@ -174,12 +175,18 @@ function stepName(step) {
 function told(run, step) {
   const k = requestAt(run, step);
   if (k < 0) return "has ended";
+  return `${number(run.tokens[k])} tokens`;
+}
+
+function toldOfDrop(run, step) {
+  const k = requestAt(run, step);
   const drop = run.drops.find((one) => one.at === k);
-  return `${number(run.tokens[k])} tokens${drop ? `, compacted from ${number(drop.before)}` : ""}`;
+  return drop ? `compacted from ${number(drop.before)}` : "";
 }
 
 function spoken(step) {
-  const words = figure.picks.filter(Boolean).map((run) => `${runName(run)}: ${told(run, step)}`);
+  const words = figure.picks.filter(Boolean).map((run) => 
+    [`${runName(run)}: ${told(run, step)}`, toldOfDrop(run, step)].filter(Boolean).join(", "));
   return `${stepName(step)} of ${number(figure.count)}. ${words.join(". ")}`;
 }
 
@@ -196,7 +203,9 @@ function showTip(step, near) {
 }
 
 function tipRow(sign, run, step) {
-  return html("p", { class: "tip-row" }, sign, html("span", {}, runName(run)), html("b", {}, told(run, step)));
+  const drop = toldOfDrop(run, step);
+  return [html("p", { class: "tip-row" }, sign, html("span", {}, runName(run)), html("b", {}, told(run, step))),
+    drop && html("p", { class: "quiet tip-more" }, drop)];
 }
 
 function hideFigureTip() {

@@ -31,7 +31,8 @@ function drawGlance() {
     html("table", { class: "totals glance" },
       html("caption", { class: "unseen" }, "Verdicts of all trials by subject"),
       html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "Subject"),
-        COUNTS.map((verdict) => html("th", { scope: "col" }, `${verdict[0].toUpperCase()}${verdict.slice(1)}`)),
+        COUNTS.map((verdict) => html("th", { scope: "col" },
+          html("i", { class: `dot is-${verdict.replace(" ", "-")}` }), `${verdict[0].toUpperCase()}${verdict.slice(1)}`)),
         html("th", { scope: "col" }, "Verdicts"))),
       html("tbody", {}, subjects.map((subject) => glanceRow(subject))))));
 }

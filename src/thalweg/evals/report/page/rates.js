@@ -5,6 +5,7 @@ const TERMS = [
   ["Against the first", "Percentage points above or below the first subject, on the trials that both played, with a 95 % interval (paired bootstrap). An interval that holds 0 shows no difference."],
   ["untested", "What the probe is about did not happen, such as a compaction. Such a trial counts neither way."],
   ["not offered", "The subject lacks what the probe needs, such as files or a memory, so that it was not tried."],
+  ["figure", "What some probes measure beside the verdict, on average; what it counts is told by thalweg eval --list."],
   ["judged", "A model was asked for the verdict, because no exact check could tell."],
 ];
 
@@ -63,13 +64,17 @@ function rateCell(cell, where) {
       html("span", { class: "quiet" }, ` ${number(passed)} of ${number(n)}`),
       cell.judged > 0 && html("span", { class: "tag" }, cell.judged < n ? `${number(cell.judged)} judged` : "judged")),
     n && rangeBar(value, low, high),
-    n && html("p", { class: "range" }, `${Math.round(low * 100)}–${Math.round(high * 100)} %`),
-    cell.gap && html("p", { class: "range" }, gapInWords(cell.gap)),
-    failed > 0 && html("button", { type: "button", class: "link small",
-      "aria-label": `Show ${plural(failed, "failure")} of ${where.subject}${where.probe ? ` in ${where.probe}` : ""}`,
-      on: { click: () => showFailures({ ...where, verdict: "failed" }) } }, `${number(failed)} failed`),
-    untested > 0 && html("p", { class: "state" }, n ? `${number(untested)} untested` : plural(untested, "trial untested", "trials untested")),
-    absent > 0 && html("p", { class: "state" }, n || untested ? `${number(absent)} not offered` : "not offered"),
+    html("p", { class: "range" },
+      n && html("span", {}, `${Math.round(low * 100)}–${Math.round(high * 100)} %`),
+      cell.gap && gapInWords(cell.gap),
+      where.probe && cell.value !== null && html("span", { title: "the probe's own figure, on average" }, `figure ${trimmed(cell.value, 1)}`),
+      failed > 0 && html("button", { type: "button", class: "link",
+        "aria-label": `Show ${plural(failed, "failure")} of ${where.subject}${where.probe ? ` in ${where.probe}` : ""}`,
+        on: { click: () => showFailures({ ...where, verdict: "failed" }) } }, `${number(failed)} failed`),
+      untested > 0 && html("button", { type: "button", class: "link",
+        "aria-label": `Show ${plural(untested, "untested trial")} of ${where.subject}${where.probe ? ` in ${where.probe}` : ""}`,
+        on: { click: () => showFailures({ ...where, verdict: "untested" }) } }, `${number(untested)} untested`),
+      absent > 0 && html("span", {}, n || untested ? `${number(absent)} not offered` : "not offered")),
   ];
 }
 
