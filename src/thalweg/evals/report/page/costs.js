@@ -36,7 +36,7 @@ function drawCosts() {
   const { figure: shown } = costs;
   const trials = costsChooser.shown();
   const subjects = values((trial) => trial.subject, trials);
-  byId("costs-about").textContent = `${shown.about} Means of all trials that were played, whatever came of them.`;
+  byId("costs-about").textContent = `${shown.about} Means of all trials that were played, whatever came of them: ${whose(costsChooser.chosen)}.`;
   const most = Math.max(0, ...values((trial) => trial.probe, trials).flatMap((probe) => subjects.map((subject) =>
     mean(trials.filter((one) => one.probe === probe && one.subject === subject), shown.of) || 0)));
   const caption = `${shown.name} of a trial`;
