@@ -51,7 +51,7 @@ function drawCosts() {
 }
 
 function costRow(name, subjects, trials, most) {
-  return html("tr", {}, html("th", { scope: "row" }, name), subjects.map((subject) => {
+  return html("tr", {}, html("th", { scope: "row" }, breakable(name)), subjects.map((subject) => {
     const value = mean(trials.filter((one) => one.subject === subject), costs.figure.of);
     return html("td", {}, value === null ? "–" : costs.figure.say(value),
       value !== null && most > 0 && html("span", { class: "gauge", "aria-hidden": "true" },

@@ -50,7 +50,7 @@ function groupName({ model, trigger }) {
 
 function rateRow(table, probe, cells) {
   return html("tr", {},
-    html("th", { scope: "row" }, probe || "All probes"),
+    html("th", { scope: "row" }, probe ? breakable(probe) : "All probes"),
     cells.map((cell, k) => html("td", {}, rateCell(cell, {
       model: table.model, trigger: table.trigger, subject: table.subjects[k],
       probe: probe || undefined,
