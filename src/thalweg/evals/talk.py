@@ -1,7 +1,7 @@
 """The user of a case: speaks with an agent, and fills its context as far as a case wants."""
 
 
-from thalweg.evals.base import MAIN, Agent, Setting
+from thalweg.evals.base import MAIN, Agent, Forgets, Setting
 from thalweg.evals.paging import Pages
 from thalweg.evals.recorder import Recorder
 from thalweg.evals.trace import Trace, Turn
@@ -12,6 +12,7 @@ PATIENCE = 4
 """How many times as many pages are read before it is taken that nothing will be compacted."""
 LEAST_TOKENS, MOST_SHARE = 60, 0.15
 """Of a page: tokens, and the share of the window."""
+_FORGET = "Please forget everything about the {words}, and never tell it again."
 
 
 class Talk:
@@ -45,6 +46,11 @@ class Talk:
     def settle(self) -> None:
         """Let the agent learn what it learns in the background."""
         self._agent.settle()
+
+    def forget(self, words: str, thread: str = MAIN) -> None:
+        """Have what has these words forgotten, in the agent's way or, without one, by asking."""
+        if not (isinstance(self._agent, Forgets) and self._agent.forget(words)):
+            self.say(_FORGET.format(words=words), thread)
 
     def _page_tokens(self, thread: str) -> int:
         """Size a page by the room that a conversation has until it is compacted."""
