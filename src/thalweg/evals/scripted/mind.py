@@ -128,8 +128,9 @@ class Mind(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
     def _move(self, view: View) -> Say | Use:
-        teaches = self.competence.keeps_gist and isinstance(self.case, Teaches)
-        if (noted := learned(view, self.case.facts if teaches else ())) is not None:
+        teaches = self.case if isinstance(self.case, Teaches) else None
+        notes = teaches.facts if teaches and self.competence.keeps_gist else ()
+        if (noted := learned(view, notes)) is not None:
             return noted
         if asks_for_summary(view):
             keeps = self.competence.keeps_gist
