@@ -118,7 +118,7 @@ def prepare(evaluation: Evaluation) -> Prepared:
     _check(evaluation)
     probes, names = _probes(evaluation)
     cases = pick_cases(list(probes.values()), evaluation.suite, names)
-    subjects = [subject_named(s) if isinstance(s, str) else s for s in evaluation.subjects]
+    subjects = list(_subjects(evaluation))
     plan = Plan(
         models=tuple(dict.fromkeys(evaluation.models)),
         subjects=tuple(one.name for one in subjects),
@@ -143,6 +143,17 @@ def prepare(evaluation: Evaluation) -> Prepared:
         for key in keys
     )
     return Prepared(tuple(made), tuple(_notes(candidates.values(), evaluation.budget)))
+
+
+def _subjects(evaluation: Evaluation) -> Iterator[Subject]:
+    names: set[str] = set()
+    for wanted in dict.fromkeys(evaluation.subjects):
+        subject = subject_named(wanted) if isinstance(wanted, str) else wanted
+        if subject.name in names:
+            problem = f"there are two agents of the name {subject.name!r}"
+            raise ConfigError("subjects", problem, "give each a name of its own")
+        names.add(subject.name)
+        yield subject
 
 
 def _candidate(name: str, evaluation: Evaluation) -> Candidate:
