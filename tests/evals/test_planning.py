@@ -167,7 +167,7 @@ def test_what_is_assumed_of_a_model_is_told(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_case_that_no_scripted_model_knows_is_refused() -> None:
     """A probe of one's own may be for live models alone."""
     key = TrialKey("scripted:searcher", "echo", None, "parrot", "once", 1)
-    [trial] = [one for one in prepare(Evaluation(subjects=(Echo(),), probes=(parrot(),))).trials]
+    [trial] = prepare(Evaluation(subjects=(Echo(),), probes=(parrot(),))).trials
     assert trial.key == key
 
     with pytest.raises(ConfigError, match="does not say what a scripted model does in it"):
