@@ -1,7 +1,16 @@
 """The probes, one file each: its cases, its grader, and what it shows where it fails."""
 
 from thalweg.evals.base import Probe
-from thalweg.evals.probes import needle
+from thalweg.evals.probes import (
+    needle,
+    recall_use,
+)
 
-PROBES: dict[str, Probe] = {one.PROBE.name: one.PROBE for one in (needle,)}
+PROBES: dict[str, Probe] = {
+    one.PROBE.name: one.PROBE
+    for one in (
+        needle,
+        recall_use,
+    )
+}
 """All of them, by name."""
