@@ -76,18 +76,19 @@ class Recollection:
         )
 
     def _grade_gone(self, first: Request, answer: str, looks: Sequence[str]) -> Score:
-        if mentions(first.text(), self.fact.code):
+        if self._stands(first):
             return Score(verdict="untested", why="the fact still stood in the context")
         looked = f"it looked with {_listed(looks)}" if looks else "it did not look"
         if mentions(answer, self.fact.code):
-            return Score(verdict="passed" if looks else "failed", why=f"{looked} and knew the code")
+            why = f"{looked} and told the code"
+            return Score(verdict="passed" if looks else "failed", why=why)
         said = f"and said {answer[:100]!r}"
         if not looks and not set(first.tools) - self._brought:
             looked = "it had nothing to look with"
         return Score(verdict="failed", why=f"the fact had left the context; {looked} {said}")
 
     def _grade_present(self, first: Request, answer: str, looks: Sequence[str]) -> Score:
-        if not mentions(first.text(), self.fact.code):
+        if not self._stands(first):
             why = "what the user had just said no longer stood in the context"
             return Score(verdict="failed", why=why)
         if looks:
@@ -114,6 +115,12 @@ class Recollection:
             return Score(verdict="failed", why=why)
         why = f"it did not say that it does not know: {answer[:100]!r}"
         return Score(verdict="failed", why=why)
+
+    def _stands(self, request: Request) -> bool:
+        """Tell whether a request shows the code beside the ship it belongs to."""
+        ship, code = re.escape(self.fact.ship), re.escape(self.fact.code)
+        beside = re.compile(f"{ship}.{{0,80}}{code}|{code}.{{0,80}}{ship}")
+        return beside.search(request.text()) is not None
 
     @property
     def _brought(self) -> set[str]:
@@ -147,8 +154,8 @@ def make(variant: str, dice: Random) -> Case:
     if variant == "never_said":
         where = "never_said"
     fact, *others = facts(dice, 3)
-    said = fact if where == "gone" else others[0]
-    message = chatter(dice, f"note that {said.told}")
+    said = [fact, others[0]] if where == "gone" else others
+    message = chatter(dice, "; ".join(f"note that {one.told}" for one in said))
     return Recollection(where=where, fact=fact, others=others, message=message)
 
 

@@ -140,12 +140,12 @@ class Mind(BaseChatModel):
         if self.competence.looks is None:
             return look.otherwise
         if not view.since:
-            self._looked[view.asked] = 0
+            self._looked[look.words] = 0
         for use in self.competence.looks(view, look.words):
-            if self._looked[view.asked] >= MOST:
+            if self._looked[look.words] >= MOST:
                 break
             if not was_tried(view, use):
-                self._looked[view.asked] += 1
+                self._looked[look.words] += 1
                 return use
         return look.otherwise
 

@@ -5,6 +5,7 @@ and how far was read; it never keeps details, so that what is tested is whether 
 again. It is written under the headings that the request gives.
 """
 
+import html
 import re
 from collections.abc import Iterator, Sequence
 
@@ -34,6 +35,12 @@ _SPEAKER = re.compile(
 )
 
 
+_USERS, _ASSISTANTS = frozenset({"human", "user"}), frozenset({"ai", "assistant"})
+_TAG = re.compile(r"</?\w[^>]*>")
+_REQUEST_CHARS = 400
+"""Of what the user asked for last: as many are kept."""
+
+
 def asks_for_summary(view: View) -> bool:
     """Tell whether a request asks for a summary of the conversation.
 
@@ -57,12 +64,13 @@ def summary(view: View, gist: Sequence[str]) -> str:
         gist: Patterns of what is kept.
     """
     text = _source(view)
-    users, others = _told(text, gist)
-    if (read := progress(text)) or not (users or others):
-        others.append(read or "The conversation has only begun: there is nothing to report.")
     headings = _HEADING.findall(_FENCE.sub("", view.asked))
     goals = next((one for one in headings if _OF_GOALS.search(one)), "")
     work = next((one for one in headings if _OF_WORK.search(one) and one != goals), "")
+    users, others = _told(text, gist)
+    users += [one for one in _open_request(text, goals) if one not in users]
+    if (read := progress(text)) or not (users or others):
+        others.append(read or "The conversation has only begun: there is nothing to report.")
     if not goals or not work:
         return "\n".join([*users, *others])
     return "\n".join([*_section(goals, users), *_section(work, others)])
@@ -77,7 +85,7 @@ def newest_lines(view: View) -> str:
 def _source(view: View) -> str:
     """Give the conversation that is to be summarized: fenced off, or all that stands before."""
     if fenced := _FENCE.search(view.asked):
-        return fenced[2]
+        return html.unescape(fenced[2])
     before = [one for one in view.messages if one.role != "system"]
     shown = before[:-1] if len(before) > 1 else before
     return "\n".join(f"{one.role}: {written(one)}" for one in shown)
@@ -91,9 +99,28 @@ def _told(text: str, gist: Sequence[str]) -> tuple[list[str], list[str]]:
         for place in re.finditer(pattern, text):
             by = [who for start, who in speakers if start <= place.start()]
             line = " ".join(place[0].split())
-            found.setdefault(line, (place.start(), by[-1:] in (["human"], ["user"])))
+            found.setdefault(line, (place.start(), bool(by) and by[-1] in _USERS))
     newest = sorted(found, key=lambda line: found[line][0])[-LINES:]
     return [a for a in newest if found[a][1]], [a for a in newest if not found[a][1]]
+
+
+def _open_request(text: str, goals: str) -> list[str]:
+    """Find what the user asked for last, where nothing was said to it yet.
+
+    Where a summary stands in the user's place, it is what that says under the same heading.
+    """
+    speakers = list(_SPEAKER.finditer(text))
+    users = [n for n, at in enumerate(speakers) if at[1].lower() in _USERS]
+    if not users or speakers[-1][1].lower() in _ASSISTANTS:
+        return []
+    newest = users[-1]
+    end = speakers[newest + 1].start() if newest + 1 < len(speakers) else len(text)
+    asked = _TAG.sub(" ", text[speakers[newest].end() : end]).strip(' :">\n')
+    if goals and (
+        carried := re.search(rf"^## {re.escape(goals)}\n((?:- .*\n?)+)", asked, re.MULTILINE)
+    ):
+        return [line.removeprefix("- ") for line in carried[1].splitlines()]
+    return [" ".join(asked.split())[:_REQUEST_CHARS]]
 
 
 def _section(heading: str, lines: Sequence[str]) -> Iterator[str]:
