@@ -15,7 +15,7 @@ _NAMED = re.compile(r"recall\(handle=[\"']([0-9a-z_]+)(#\d+(?:-\d+)?)?")
 """Handles in which a context says that something can be read."""
 PAGE = 200
 """Lines that are read at a time."""
-MOST = 24
+MOST = 16
 """Looks in one turn after which a model gives up."""
 _OVER = re.compile(r"exceeds file length|file not found|not_found", re.IGNORECASE)
 

@@ -7,6 +7,7 @@ again. It is written under the headings that the request gives.
 
 import html
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from thalweg.evals.paging import progress
@@ -26,6 +27,8 @@ _ASKS = re.compile(
 _OF = re.compile(r"\b(?:conversation|transcript|messages|history|session)\b", re.IGNORECASE)
 _FENCE = re.compile(r"<(transcript\w*|messages|conversation\w*|history)>\n(.*)\n</\1>", re.DOTALL)
 _NOT_THE_USER = re.compile(r"not the user speaking", re.IGNORECASE)
+_LEFT_OUT = re.compile(r"[Ww]hat stands in an? <([\w-]+)>")
+"""Names what a request says that is to be left out: it stands elsewhere."""
 _HEADING = re.compile(r"^#{1,4} (\S.*)$", re.MULTILINE)
 _OF_GOALS = re.compile(r"goal|intent|objective|request", re.IGNORECASE)
 _OF_WORK = re.compile(r"state|summary|progress|work|context", re.IGNORECASE)
@@ -33,8 +36,6 @@ _SPEAKER = re.compile(
     r'^(?:\W*#?\d*\s*|<message type=")(human|user|ai|assistant|tool|system)\b',
     re.IGNORECASE | re.MULTILINE,
 )
-
-
 _USERS, _ASSISTANTS = frozenset({"human", "user"}), frozenset({"ai", "assistant"})
 _TAG = re.compile(r"</?\w[^>]*>")
 _REQUEST_CHARS = 400
@@ -85,21 +86,26 @@ def newest_lines(view: View) -> str:
 def _source(view: View) -> str:
     """Give the conversation that is to be summarized: fenced off, or all that stands before."""
     if fenced := _FENCE.search(view.asked):
-        return html.unescape(fenced[2])
+        return fenced[2]
     before = [one for one in view.messages if one.role != "system"]
     shown = before[:-1] if len(before) > 1 else before
-    return "\n".join(f"{one.role}: {written(one)}" for one in shown)
+    text = "\n".join(f"{one.role}: {written(one)}" for one in shown)
+    for tag in dict.fromkeys(_LEFT_OUT.findall(view.asked)):
+        text = re.sub(rf"<{tag}>.*?</{tag}>", "", text, flags=re.DOTALL)
+    return text
 
 
 def _told(text: str, gist: Sequence[str]) -> tuple[list[str], list[str]]:
     """Find the gist: what the user said of it, and what others did."""
     found: dict[str, tuple[int, bool]] = {}
-    speakers = [(at.start(), at[1].lower()) for at in _SPEAKER.finditer(text)]
+    speakers = list(_SPEAKER.finditer(text))
+    starts = [at.start() for at in speakers]
     for pattern in gist:
         for place in re.finditer(pattern, text):
-            by = [who for start, who in speakers if start <= place.start()]
-            line = " ".join(place[0].split())
-            found.setdefault(line, (place.start(), bool(by) and by[-1] in _USERS))
+            before = bisect_right(starts, place.start())
+            is_users = before > 0 and speakers[before - 1][1].lower() in _USERS
+            line = html.unescape(" ".join(place[0].split()))
+            found.setdefault(line, (place.start(), is_users))
     newest = sorted(found, key=lambda line: found[line][0])[-LINES:]
     return [a for a in newest if found[a][1]], [a for a in newest if not found[a][1]]
 
@@ -115,7 +121,8 @@ def _open_request(text: str, goals: str) -> list[str]:
         return []
     newest = users[-1]
     end = speakers[newest + 1].start() if newest + 1 < len(speakers) else len(text)
-    asked = _TAG.sub(" ", text[speakers[newest].end() : end]).strip(' :">\n')
+    block = html.unescape(_TAG.sub(" ", text[speakers[newest].end() : end]))
+    asked = block.strip(' :">\n')
     if goals and (
         carried := re.search(rf"^## {re.escape(goals)}\n((?:- .*\n?)+)", asked, re.MULTILINE)
     ):
