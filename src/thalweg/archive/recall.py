@@ -116,12 +116,16 @@ def _answer(
         return asked.search(str(query), str(handle))
     if not handle:
         return prompt("recall_which").render()
-    if not is_handle(str(handle)):
-        return asked.meant(str(handle))
+    return _read(asked, str(handle), lines, chars, str(path))
+
+
+def _read(asked: "_Asked", handle: str, lines: object, chars: object, path: str) -> str:
+    if not is_handle(handle):
+        return asked.meant(handle)
     for name, given in (("lines", lines), ("chars", chars)):
         if given is not None and _pair(given) is None:
             return prompt("recall_range").render(what=name)
-    return asked.read(str(handle), _pair(lines), _pair(chars), str(path))
+    return asked.read(handle, _pair(lines), _pair(chars), path)
 
 
 def _pair(given: object) -> tuple[int, int] | None:
