@@ -18,7 +18,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr, SkipValidation
 
 from thalweg.evals.recorder import said_in, tokens_of
-from thalweg.evals.scripted.learning import asks_to_learn, learned
+from thalweg.evals.scripted.learning import Teaches, learned
 from thalweg.evals.scripted.moves import Acts, Look, Move, Say, Use, View
 from thalweg.evals.scripted.searching import MOST, attempts, literal, was_tried
 from thalweg.evals.scripted.summarizing import asks_for_summary, newest_lines, summary
@@ -128,8 +128,9 @@ class Mind(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
     def _move(self, view: View) -> Say | Use:
-        if asks_to_learn(view):
-            return learned(self.case, view)
+        teaches = self.competence.keeps_gist and isinstance(self.case, Teaches)
+        if (noted := learned(view, self.case.facts if teaches else ())) is not None:
+            return noted
         if asks_for_summary(view):
             keeps = self.competence.keeps_gist
             return Say(summary(view, self.case.gist) if keeps else newest_lines(view))
@@ -152,6 +153,8 @@ class Mind(BaseChatModel):
     def _message(self, move: Say | Use) -> AIMessage:
         if isinstance(move, Say):
             return AIMessage(move.text)
-        name = f"call_{next(self._calls)}"
-        call = tool_call(name=move.tool, args=dict(move.arguments), id=name)
-        return AIMessage(move.text, tool_calls=[call])
+        calls = [
+            tool_call(name=use.tool, args=dict(use.arguments), id=f"call_{next(self._calls)}")
+            for use in (move, *move.beside)
+        ]
+        return AIMessage(move.text, tool_calls=calls)

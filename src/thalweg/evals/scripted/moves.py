@@ -24,6 +24,8 @@ class Use:
     arguments: Mapping[str, Any]
     text: str = ""
     """Said beside the call."""
+    beside: tuple["Use", ...] = ()
+    """Calls made in the same message, behind this one."""
 
 
 @dataclass(frozen=True, slots=True)
