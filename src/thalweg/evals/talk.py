@@ -2,8 +2,8 @@
 
 from math import ceil
 
-from thalweg.evals.base import MAIN, Agent, Forgets, Setting
-from thalweg.evals.paging import Language, Pages
+from thalweg.evals.base import MAIN, Agent, Forgets, Language, Setting
+from thalweg.evals.paging import Pages
 from thalweg.evals.recorder import Recorder
 from thalweg.evals.trace import Trace, Turn
 

@@ -12,6 +12,7 @@ from thalweg.evals.probes import (
     needle,
     objective,
     premature,
+    recall_use,
     tool_pairs,
 )
 
@@ -28,6 +29,7 @@ PROBES: dict[str, Probe] = {
         needle,
         objective,
         premature,
+        recall_use,
         tool_pairs,
     )
 }
