@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from thalweg.evals.scripted.learning import Note
+from thalweg.evals.scripted.noting import Note
 from thalweg.evals.scripted.moves import Look, Move, Say, View
 
 UNKNOWN = "unknown"

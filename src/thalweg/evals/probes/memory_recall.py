@@ -8,7 +8,7 @@ from langchain_core.tools import BaseTool
 from thalweg.evals import personal
 from thalweg.evals.base import Probe, Score, Speaks
 from thalweg.evals.personal import Topic
-from thalweg.evals.scripted.learning import Note
+from thalweg.evals.scripted.noting import Note
 from thalweg.evals.scripted.moves import Move, Say, View
 from thalweg.evals.trace import Trace
 

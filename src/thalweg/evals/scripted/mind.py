@@ -15,7 +15,6 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr
 
 from thalweg.evals.recorder import said_in
-from thalweg.evals.scripted.learning import learned
 from thalweg.evals.scripted.moves import Acts, Look, Say, Use, View, written
 from thalweg.evals.scripted.searching import MOST, attempts, literal
 from thalweg.tokens import count_json, exact_counter
@@ -43,7 +42,7 @@ class Competence:
     looks: Callable[[View, str], Iterator[Use]] | None
     """How it looks for what is not there; `None`: it does not."""
     keeps_gist: bool
-    """Whether its summaries keep goals, constraints and progress, and it learns of its user."""
+    """Whether its summaries keep goals, constraints and progress."""
 
 
 COMPETENCES = {
@@ -121,11 +120,6 @@ class Mind(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
     def _answer(self, view: View) -> AIMessage:
-        notes = (
-            self.acts.facts if self.competence.keeps_gist and hasattr(self.acts, "facts") else ()
-        )
-        if (taught := learned(view, notes)) is not None:
-            return _asking(taught, "call_learned")
         if not view.tools or _SUMMARY.search(view.asked[-4_000:]):
             return AIMessage(self._summary(view))
         move = self.acts.act(view)
@@ -133,7 +127,12 @@ class Mind(BaseChatModel):
             move = self._look(view, move)
         if isinstance(move, Say):
             return AIMessage(move.text)
-        return _asking(move, f"call_{len(self._tried)}_{len(view.messages)}")
+        call = {
+            "name": move.tool,
+            "args": dict(move.arguments),
+            "id": f"call_{len(self._tried)}_{len(view.messages)}",
+        }
+        return AIMessage(move.text, tool_calls=[{**call, "type": "tool_call"}])
 
     def _look(self, view: View, look: Look) -> Say | Use:
         if self.competence.looks is None:
@@ -153,8 +152,3 @@ class Mind(BaseChatModel):
             return "\n".join(text.splitlines()[-3:])
         kept = [found[0] for pattern in self.acts.gist for found in re.finditer(pattern, text)]
         return "\n".join(list(dict.fromkeys(kept))[-SUMMARY_LINES:]) or "They talked."
-
-
-def _asking(use: Use, call_id: str) -> AIMessage:
-    call = {"name": use.tool, "args": dict(use.arguments), "id": call_id}
-    return AIMessage(use.text, tool_calls=[{**call, "type": "tool_call"}])
