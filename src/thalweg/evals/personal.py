@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from thalweg.evals.scripted.noting import Note
 from thalweg.evals.scripted.moves import Look, Move, Say, View
+from thalweg.evals.scripted.noting import Note
 
 UNKNOWN = "unknown"
 """What a user wants to hear where nothing was said."""
@@ -93,8 +93,8 @@ LOCK = Topic(
     ),
 )  # fmt: skip
 CHINESE = Topic(
-    "顺便说一下，我最喜欢的水果是{value}。",  # noqa: RUF001
-    "我最喜欢的水果是什么？",  # noqa: RUF001
+    "顺便说一下，我最喜欢的水果是{value}。",
+    "我最喜欢的水果是什么？",
     "最喜欢的水果",
     Note(
         r"我最喜欢的水果是(\w+)(?=。)", "用户最喜欢的水果是{value}。", "最喜欢的水果",

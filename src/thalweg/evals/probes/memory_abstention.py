@@ -9,8 +9,8 @@ from langchain_core.tools import BaseTool
 from thalweg.evals import personal
 from thalweg.evals.base import Probe, Score, Speaks
 from thalweg.evals.personal import UNKNOWN, Topic, is_not_known
-from thalweg.evals.scripted.noting import Note
-from thalweg.evals.scripted.moves import Move, Say, View
+from thalweg.evals.scripted.moves import Move, Say, Use, View
+from thalweg.evals.scripted.noting import Note, noted
 from thalweg.evals.trace import Trace
 
 _ASKS = f" If you do not know, say '{UNKNOWN}'."
@@ -29,7 +29,8 @@ class Abstention:
     """The name of whom it was said of, beside which it may be told."""
     told: tuple[str, ...]
     """What the user says, each in a thread of its own."""
-    facts: tuple[Note, ...]
+    notes: tuple[Note, ...]
+    """What a competent learner notes where it sees it."""
     forgotten: str = ""
     """What the user has forgotten then, by its words."""
     tools: tuple[BaseTool, ...] = ()
@@ -65,6 +66,10 @@ class Abstention:
         if view.find(_FORGET) is not None:
             return Say(f"That is {UNKNOWN} to me.")
         return self.topic.answer(view)
+
+    def learn(self, view: View) -> Say | Use:
+        """Note what is said of this."""
+        return noted(view, self.notes)
 
 
 def make(variant: str, dice: Random) -> Abstention:

@@ -5,12 +5,13 @@ be learned from, quotes the user's own words, and says which known fact a new on
 date. It never notes what does not stand there.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from thalweg.evals.scripted.moves import Use, View
+from thalweg.evals.scripted.moves import Say, Use, View
 from thalweg.facts.values import Category
 
 FACTS, SECTIONS = "facts", "sections"
@@ -40,8 +41,8 @@ class Note:
         return self.content.format(*groups[:-1], value=groups[-1])
 
 
-def learned(view: View, notes: Sequence[Note]) -> Use | None:
-    """Answer a learner's question; `None` where the request is none.
+def noted(view: View, notes: Sequence[Note]) -> Say | Use:
+    """Answer a learner's question.
 
     Args:
         view: The request.
@@ -51,7 +52,7 @@ def learned(view: View, notes: Sequence[Note]) -> Use | None:
         return Use(FACTS, {FACTS: list(_facts(view.asked, notes))})
     if SECTIONS in view.tools:
         return Use(SECTIONS, {SECTIONS: list(_sections(view.asked))})
-    return None
+    return Say(json.dumps({FACTS: [], SECTIONS: []}))
 
 
 def _facts(asked: str, notes: Sequence[Note]) -> Iterator[Mapping[str, Any]]:
