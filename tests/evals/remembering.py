@@ -94,8 +94,8 @@ def tried(
     seed: int = 1,
 ) -> tuple[Score, Trace]:
     """Try a case of a probe, with a scripted model."""
-    case = probe.make(variant, Random(seed))
-    pages, trace = Pages(Random(seed + 1)), Trace()
+    case = probe.make(variant, Random(seed))  # noqa: S311 (not a secret)
+    pages, trace = Pages(Random(seed + 1)), Trace()  # noqa: S311
     model = Mind(case=cast("Acts", case), competence=COMPETENCES[competence], window=WINDOW)
     setting = Setting(model=model, window=WINDOW, folder=folder, tools=(pages.tool(),))
     setting = replace(

@@ -55,7 +55,7 @@ def test_an_agent_that_has_to_ask_its_memory_finds_it(tmp_path: Path) -> None:
 
 
 def test_what_holds_may_follow_what_held_in_the_users_own_words() -> None:
-    case = memory_update.make("moved", Random(1))
+    case = memory_update.make("moved", Random(1))  # noqa: S311 (not a secret)
     told = [f"- User: {said}" for said in case.told]
     fact = f"- The user lives in {case.new}."
     for lines, verdict in {
@@ -189,7 +189,7 @@ def test_saying_that_one_does_not_know_is_no_invention(answer: str) -> None:
 
 
 def test_what_was_said_of_somebody_else_may_be_told_as_theirs() -> None:
-    case = memory_abstention.make("somebody_else", Random(1))
+    case = memory_abstention.make("somebody_else", Random(1))  # noqa: S311 (not a secret)
     answers = {
         f"It is {case.secret}.": "failed",
         f"Yours is unknown; {case.whose}'s is {case.secret}.": "passed",

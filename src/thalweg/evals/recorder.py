@@ -52,7 +52,7 @@ class Recorder(BaseCallbackHandler):
         run_id: UUID,
         tags: list[str] | None = None,
         metadata: dict[str, Any] | None = None,
-        **kwargs: Any,
+        **kwargs: Any,  # noqa: ANN401 (LangChain's)
     ) -> None:
         """Note a request."""
         del serialized
@@ -78,7 +78,7 @@ class Recorder(BaseCallbackHandler):
                 )
             )
 
-    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ANN401 (LangChain's)
         """Note an answer."""
         del kwargs
         made = response.generations[0][0]
@@ -93,12 +93,12 @@ class Recorder(BaseCallbackHandler):
             output_tokens=usage.get("output_tokens", 0),
         )
 
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ANN401 (LangChain's)
         """Note that the model failed."""
         del kwargs
         self._close(run_id, error=f"{type(error).__name__}: {error}")
 
-    def _close(self, run_id: UUID, **changes: Any) -> None:
+    def _close(self, run_id: UUID, **changes: Any) -> None:  # noqa: ANN401 (fields of a request)
         with self._lock:
             if run_id not in self._open:  # a model that is not of chats: its start is not told
                 return
@@ -135,7 +135,7 @@ def said_in(message: BaseMessage) -> Said:
     return Said(_ROLES.get(message.type, "user"), str(message.text), calls)
 
 
-def _name_of(schema: Any) -> str:
+def _name_of(schema: Any) -> str:  # noqa: ANN401 (a provider's form)
     if not isinstance(schema, dict):
         return str(getattr(schema, "name", schema))
     return str(schema.get("function", schema).get("name", ""))

@@ -88,7 +88,7 @@ class Mind(BaseChatModel):
     def _llm_type(self) -> str:
         return "scripted"
 
-    def model_post_init(self, context: Any) -> None:
+    def model_post_init(self, context: Any) -> None:  # noqa: ANN401 (pydantic's)
         """Say what its window is, as known models do."""
         super().model_post_init(context)
         self.profile = {"max_input_tokens": self.window, "tool_calling": True}
@@ -98,7 +98,7 @@ class Mind(BaseChatModel):
         tools: Sequence[Any],
         *,
         tool_choice: str | None = None,
-        **kwargs: Any,
+        **kwargs: Any,  # noqa: ANN401 (LangChain's signature)
     ) -> Runnable[LanguageModelInput, AIMessage]:
         """Take tools as a provider's model does."""
         schemas = [convert_to_openai_tool(tool) for tool in tools]
@@ -109,7 +109,7 @@ class Mind(BaseChatModel):
         messages: list[BaseMessage],
         stop: list[str] | None = None,
         run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        **kwargs: Any,  # noqa: ANN401 (LangChain's signature)
     ) -> ChatResult:
         del stop, run_manager
         schemas: Sequence[Mapping[str, Any]] = kwargs.get("tools") or []
@@ -140,12 +140,12 @@ class Mind(BaseChatModel):
         if self.competence.looks is None:
             return look.otherwise
         if not view.since:
-            self._looked[view.asked] = 0
+            self._looked[look.words] = 0
         for use in self.competence.looks(view, look.words):
-            if self._looked[view.asked] >= MOST:
+            if self._looked[look.words] >= MOST:
                 break
             if not was_tried(view, use):
-                self._looked[view.asked] += 1
+                self._looked[look.words] += 1
                 return use
         return look.otherwise
 

@@ -58,6 +58,6 @@ class GraphAgent:
         self.closing()
 
 
-def _text_of(data: Any) -> str:
+def _text_of(data: Any) -> str:  # noqa: ANN401 (a file of a deep agent's state)
     content = data.get("content", "") if isinstance(data, Mapping) else data
     return "\n".join(content) if isinstance(content, list) else str(content)

@@ -47,7 +47,7 @@ class DeepAgents:
 
     def begin(self, setting: Setting) -> Agent:
         """See `Subject.begin`."""
-        from deepagents import create_deep_agent
+        from deepagents import create_deep_agent  # noqa: PLC0415 (installed by who compares)
         from deepagents.backends import FilesystemBackend
         from deepagents.middleware.summarization import SummarizationMiddleware as Summarization
 
