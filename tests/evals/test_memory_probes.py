@@ -9,10 +9,10 @@ import pytest
 
 from tests.evals.remembering import AT_ONCE, Remembering, tried
 from thalweg.evals.base import Probe
-from thalweg.evals.personal import is_not_known
+from thalweg.evals.grading import denies_knowing
 from thalweg.evals.probes import memory_abstention, memory_recall, memory_update
 from thalweg.evals.probes.memory_abstention import Abstention
-from thalweg.evals.scripted.noting import Note
+from thalweg.evals.scripted.learning import Note
 from thalweg.evals.trace import Request, Trace, Turn
 from thalweg.evals.trace import Said as Shown
 from thalweg.facts.changes import Change, Put
@@ -123,7 +123,7 @@ def lets_everything_through(proposal: Proposal, turns: Sequence[Said], **_: obje
 class MadeUp(Abstention):
     """Its learner makes a code up where the user talks of tea."""
 
-    notes: tuple[Note, ...] = (
+    facts: tuple[Note, ...] = (
         Note(r"my favourite (tea)", "The code of the user's bike lock is 4711.", "code"),
     )
 
@@ -185,7 +185,7 @@ def test_what_an_owner_has_forgotten_and_is_kept_is_told(tmp_path: Path) -> None
      "That has not been mentioned.", "I'm not sure."],
 )  # fmt: skip
 def test_saying_that_one_does_not_know_is_no_invention(answer: str) -> None:
-    assert is_not_known(answer)
+    assert denies_knowing(answer)
 
 
 def test_what_was_said_of_somebody_else_may_be_told_as_theirs() -> None:

@@ -7,6 +7,7 @@ from thalweg.evals.paging import Pages
 from thalweg.evals.recorder import Recorder
 from thalweg.evals.trace import Trace, Turn
 
+_FORGET = "Please forget everything about the {words}, and never tell it again."
 PAGES_PER_COMPACTION = 5
 """Into how many pages the room of a conversation is divided."""
 PATIENCE = 4
@@ -18,7 +19,6 @@ TRIGGER = 0.85
 """The share of the window at which an agent is taken to compact whose trigger is not forced."""
 LEAST_ROOM = 1 / 3
 """Of the tokens at the trigger: the room of a conversation, however much is fixed."""
-_FORGET = "Please forget everything about the {words}, and never tell it again."
 
 
 class Talk:
@@ -59,6 +59,10 @@ class Talk:
             pages = ceil(room / self._pages.tokens)
             left -= min(1, PAGES_PER_COMPACTION / pages)
             self.say(self._pages.ask(has_tools=has_tools), thread)
+
+    def page_tokens(self, thread: str = MAIN) -> int:
+        """See `Speaks.page_tokens`."""
+        return page_tokens(self._room(thread), self._setting.window)
 
     def settle(self) -> None:
         """Let the agent learn what it learns in the background."""

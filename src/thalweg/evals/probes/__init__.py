@@ -2,21 +2,35 @@
 
 from thalweg.evals.base import Probe
 from thalweg.evals.probes import (
+    clarification,
+    constraint,
+    continuing,
+    invented_turns,
     memory_abstention,
     memory_recall,
     memory_update,
     needle,
+    objective,
+    premature,
     recall_use,
+    tool_pairs,
 )
 
 PROBES: dict[str, Probe] = {
     one.PROBE.name: one.PROBE
     for one in (
+        clarification,
+        constraint,
+        continuing,
+        invented_turns,
         memory_abstention,
         memory_recall,
         memory_update,
         needle,
+        objective,
+        premature,
         recall_use,
+        tool_pairs,
     )
 }
 """All of them, by name."""

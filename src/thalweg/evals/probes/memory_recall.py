@@ -8,8 +8,8 @@ from langchain_core.tools import BaseTool
 from thalweg.evals import personal
 from thalweg.evals.base import Probe, Score, Speaks
 from thalweg.evals.personal import Topic
-from thalweg.evals.scripted.moves import Move, Say, Use, View
-from thalweg.evals.scripted.noting import Note, noted
+from thalweg.evals.scripted.learning import Note
+from thalweg.evals.scripted.moves import Move, Say, View
 from thalweg.evals.trace import Trace
 
 _THINGS = (
@@ -28,7 +28,7 @@ class Recall:
     value: str
     told: tuple[str, ...]
     """What the user says, one message after the other."""
-    notes: tuple[Note, ...]
+    facts: tuple[Note, ...]
     """What a competent learner notes where it sees it."""
     tools: tuple[BaseTool, ...] = ()
     system_prompt: str = "You are a personal assistant. Answer in one short sentence."
@@ -56,10 +56,6 @@ class Recall:
         if self.topic.asks in view.asked:
             return self.topic.answer(view)
         return Say("Noted.")
-
-    def learn(self, view: View) -> Say | Use:
-        """Note what is said of this."""
-        return noted(view, self.notes)
 
 
 def make(variant: str, dice: Random) -> Recall:

@@ -9,8 +9,8 @@ from langchain_core.tools import BaseTool
 from thalweg.evals import personal
 from thalweg.evals.base import Probe, Score, Speaks
 from thalweg.evals.personal import Topic
-from thalweg.evals.scripted.moves import Move, Say, Use, View
-from thalweg.evals.scripted.noting import noted
+from thalweg.evals.scripted.learning import Note
+from thalweg.evals.scripted.moves import Move, Say, View
 from thalweg.evals.trace import Trace
 
 _ENDED = re.compile(r"no longer|until|before|formerly|previous|used to|was |supersed|outdated")
@@ -28,6 +28,11 @@ class Update:
     tools: tuple[BaseTool, ...] = ()
     system_prompt: str = "You are a personal assistant. Answer in one short sentence."
     gist: tuple[str, ...] = ()
+
+    @property
+    def facts(self) -> tuple[Note, ...]:
+        """What a competent learner notes."""
+        return (self.topic.note,)
 
     def run(self, talk: Speaks) -> None:
         """Tell it, tell it otherwise, and ask elsewhere."""
@@ -65,10 +70,6 @@ class Update:
         if self.topic.asks in view.asked:
             return self.topic.answer(view)
         return Say("Noted.")
-
-    def learn(self, view: View) -> Say | Use:
-        """Note what is said of this."""
-        return noted(view, [self.topic.note])
 
 
 def make(variant: str, dice: Random) -> Update:

@@ -18,7 +18,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr, SkipValidation
 
 from thalweg.evals.recorder import said_in, tokens_of
-from thalweg.evals.scripted.learning import asks_to_learn, learned
+from thalweg.evals.scripted.learning import Teaches, learned
 from thalweg.evals.scripted.moves import Acts, Look, Move, Say, Use, View
 from thalweg.evals.scripted.searching import MOST, attempts, literal, was_tried
 from thalweg.evals.scripted.summarizing import asks_for_summary, newest_lines, summary
@@ -53,7 +53,7 @@ class Competence:
     looks: Callable[[View, str], Iterator[Use]] | None
     """How it looks for what is not there; `None`: it does not."""
     keeps_gist: bool
-    """Whether its summaries keep goals, constraints and progress, and it learns of its user."""
+    """Whether its summaries keep goals, constraints and progress."""
 
 
 COMPETENCES = {
@@ -128,8 +128,10 @@ class Mind(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
     def _move(self, view: View) -> Say | Use:
-        if asks_to_learn(view):
-            return learned(self.case if self.competence.keeps_gist else None, view)
+        teaches = self.case if isinstance(self.case, Teaches) else None
+        notes = teaches.facts if teaches and self.competence.keeps_gist else ()
+        if (noted := learned(view, notes)) is not None:
+            return noted
         if asks_for_summary(view):
             keeps = self.competence.keeps_gist
             return Say(summary(view, self.case.gist) if keeps else newest_lines(view))
@@ -140,18 +142,20 @@ class Mind(BaseChatModel):
         if self.competence.looks is None:
             return look.otherwise
         if not view.since:
-            self._looked[look.words] = 0
+            self._looked[view.asked] = 0
         for use in self.competence.looks(view, look.words):
-            if self._looked[look.words] >= MOST:
+            if self._looked[view.asked] >= MOST:
                 break
             if not was_tried(view, use):
-                self._looked[look.words] += 1
+                self._looked[view.asked] += 1
                 return use
         return look.otherwise
 
     def _message(self, move: Say | Use) -> AIMessage:
         if isinstance(move, Say):
             return AIMessage(move.text)
-        name = f"call_{next(self._calls)}"
-        call = tool_call(name=move.tool, args=dict(move.arguments), id=name)
-        return AIMessage(move.text, tool_calls=[call])
+        calls = [
+            tool_call(name=use.tool, args=dict(use.arguments), id=f"call_{next(self._calls)}")
+            for use in (move, *move.beside)
+        ]
+        return AIMessage(move.text, tool_calls=calls)
