@@ -22,6 +22,8 @@ _OVER = re.compile(r"exceeds file length|file not found|not_found", re.IGNORECAS
 
 def attempts(view: View, words: str) -> Iterator[Use]:
     """Give the ways in which something can be looked for, the best first."""
+    if "recall_memory" in view.tools:
+        yield Use("recall_memory", {"query": words})
     if "recall" in view.tools:
         yield Use("recall", {"query": words})
     paths = _paths(view)
