@@ -118,6 +118,10 @@ class Speaks(Protocol):
         """Talk of other things until the context was compacted so often."""
         ...
 
+    def page_tokens(self, thread: str = MAIN) -> int:
+        """Say how long a text is of which a few fill the room until the context is compacted."""
+        ...
+
     def settle(self) -> None:
         """Let the agent learn what it learns in the background."""
         ...

@@ -17,7 +17,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 
 from thalweg.evals.trace import Call, Kind, Request, Role, Said, Trace
 from thalweg.middleware.effects import UNSEEN
-from thalweg.tokens import count_json, exact_counter
+from thalweg.tokens import Counter, count_json, exact_counter
 
 _ROLES: dict[str, Role] = {"system": "system", "human": "user", "ai": "assistant", "tool": "tool"}
 _SUMMARY = "lc_source"
@@ -33,6 +33,7 @@ class Recorder(BaseCallbackHandler):
     """
 
     raise_error = True
+    run_inline = True  # in an event loop, too, requests are noted in the order of their sending
 
     def __init__(self, trace: Trace, *, has_tools: bool) -> None:
         self.trace = trace
@@ -57,9 +58,9 @@ class Recorder(BaseCallbackHandler):
         del serialized
         schemas = (kwargs.get("invocation_params") or {}).get("tools") or []
         said = tuple(said_in(message) for message in messages[0])
-        tokens = sum(self._size(one) for one in said) + sum(
-            count_json(schema, self._count) for schema in schemas
-        )
+        told = sum(tokens_of(one, self._count) for one in said if one.role != "system")
+        fixed = sum(tokens_of(one, self._count) for one in said if one.role == "system")
+        fixed += sum(count_json(schema, self._count) for schema in schemas)
         with self._lock:
             number = len(self.trace.requests)
             self._open[run_id] = number, time.monotonic()
@@ -71,7 +72,8 @@ class Recorder(BaseCallbackHandler):
                     kind=self._kind(tags or [], metadata or {}, has_tools=bool(schemas)),
                     messages=said,
                     tools=tuple(_name_of(schema) for schema in schemas),
-                    tokens=tokens,
+                    tokens=told + fixed,
+                    fixed=fixed,
                     answer=None,
                 )
             )
@@ -98,6 +100,8 @@ class Recorder(BaseCallbackHandler):
 
     def _close(self, run_id: UUID, **changes: Any) -> None:  # noqa: ANN401 (fields of a request)
         with self._lock:
+            if run_id not in self._open:  # a model that is not of chats: its start is not told
+                return
             number, began = self._open.pop(run_id)
             old = self.trace.requests[number]
             seconds = time.monotonic() - began
@@ -110,11 +114,12 @@ class Recorder(BaseCallbackHandler):
         is_internal = UNSEEN[-1] in tags or _SUMMARY in about or (self._has_tools and not has_tools)
         return "harness" if is_internal else "agent"
 
-    def _size(self, said: Said) -> int:
-        return self._count(said.text) + sum(
-            self._count(call.name) + count_json(dict(call.arguments), self._count)
-            for call in said.calls
-        )
+
+def tokens_of(said: Said, count: Counter) -> int:
+    """Count what a message says, and asks of tools."""
+    return count(said.text) + sum(
+        count(call.name) + count_json(dict(call.arguments), count) for call in said.calls
+    )
 
 
 def said_in(message: BaseMessage) -> Said:

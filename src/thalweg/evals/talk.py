@@ -1,17 +1,23 @@
 """The user of a case: speaks with an agent, and fills its context as far as a case wants."""
 
+from math import ceil
 
 from thalweg.evals.base import MAIN, Agent, Setting
-from thalweg.evals.paging import Pages
+from thalweg.evals.paging import Language, Pages
 from thalweg.evals.recorder import Recorder
 from thalweg.evals.trace import Trace, Turn
 
 PAGES_PER_COMPACTION = 5
-"""Into how many pages the room between two compactions is divided."""
+"""Into how many pages the room of a conversation is divided."""
 PATIENCE = 4
 """How many times as many pages are read before it is taken that nothing will be compacted."""
-LEAST_TOKENS, MOST_SHARE = 60, 0.15
-"""Of a page: tokens, and the share of the window."""
+LEAST_TOKENS, MOST_TOKENS, MOST_SHARE = 60, 12_000, 0.15
+"""Of a page: tokens, and the share of the window. A longer one would be set aside as a whole, by
+harnesses that do so with large results."""
+TRIGGER = 0.85
+"""The share of the window at which an agent is taken to compact whose trigger is not forced."""
+LEAST_ROOM = 1 / 3
+"""Of the tokens at the trigger: the room of a conversation, however much is fixed."""
 
 
 class Talk:
@@ -25,35 +31,56 @@ class Talk:
         self._recorder = Recorder(trace, has_tools=bool(setting.tools))
 
     def say(self, text: str, thread: str = MAIN) -> str:
-        """Say something; gives the answer."""
+        """Say something; gives the answer.
+
+        What the agent raises is noted, and goes on to the caller.
+        """
         self._recorder.thread = thread
         self._recorder.turn = len(self.trace.turns)
-        answer = self._agent.say(text, thread, [self._recorder])
+        try:
+            answer = self._agent.say(text, thread, [self._recorder])
+        except BaseException as error:
+            self.trace.turns.append(Turn(thread, text, "", f"{type(error).__name__}: {error}"))
+            raise
         self.trace.turns.append(Turn(thread, text, answer))
         self.trace.files = self._agent.files()
         return answer
 
-    def fill(self, compactions: int, thread: str = MAIN) -> None:
+    def fill(self, compactions: int, thread: str = MAIN, language: Language = "en") -> None:
         """Have pages read until the context was compacted so often, or nothing comes of it."""
-        wanted = len(self.trace.compactions(thread)) + compactions
-        for _ in range(PATIENCE * PAGES_PER_COMPACTION * compactions):
-            if len(self.trace.compactions(thread)) >= wanted:
-                return
-            self._pages.tokens = self._page_tokens(thread)
-            self.say(self._pages.ask(has_tools=bool(self._setting.tools)), thread)
+        has_tools = bool(self._setting.tools)
+        before = len(self.trace.compactions(thread))
+        left = float(PATIENCE * PAGES_PER_COMPACTION * compactions)
+        self._pages.language = language
+        while len(self.trace.compactions(thread)) - before < compactions and left > 0:
+            room = self._room(thread)
+            self._pages.tokens = page_tokens(room, self._setting.window)
+            pages = ceil(room / self._pages.tokens)
+            left -= min(1, PAGES_PER_COMPACTION / pages)
+            self.say(self._pages.ask(has_tools=has_tools), thread)
+
+    def page_tokens(self, thread: str = MAIN) -> int:
+        """See `Speaks.page_tokens`."""
+        return page_tokens(self._room(thread), self._setting.window)
 
     def settle(self) -> None:
         """Let the agent learn what it learns in the background."""
         self._agent.settle()
 
-    def _page_tokens(self, thread: str) -> int:
-        """Size a page by the room that a conversation has until it is compacted."""
-        share, window = self._setting.trigger or 0.85, self._setting.window
-        fixed = 0
-        if agents := self.trace.agents(thread):
-            first = agents[0]
-            fixed = first.tokens - sum(
-                len(one.text) // 4 for one in first.messages if one.role != "system"
-            )
-        room = max(share * window - fixed, share * window / 3)
-        return int(max(LEAST_TOKENS, min(room / PAGES_PER_COMPACTION, MOST_SHARE * window)))
+    def _room(self, thread: str) -> float:
+        """Count the tokens that a conversation has until it is compacted."""
+        at = (self._setting.trigger or TRIGGER) * self._setting.window
+        agents = self.trace.agents(thread)
+        fixed = agents[-1].fixed if agents else 0
+        return max(at - fixed, at * LEAST_ROOM)
+
+
+def page_tokens(room: float, window: int) -> int:
+    """Size a page so that some of them fill a room, and none the window.
+
+    Args:
+        room: Tokens.
+        window: Tokens.
+    """
+    most = min(MOST_TOKENS, MOST_SHARE * window)
+    return int(max(LEAST_TOKENS, min(room / PAGES_PER_COMPACTION, most)))

@@ -1,7 +1,8 @@
 """What happened in a trial: every request, whole, and what came of it."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal
 
 Kind = Literal["agent", "subagent", "harness"]
@@ -46,6 +47,8 @@ class Request:
     tools: tuple[str, ...]
     tokens: int
     """Of the messages and the tools' schemas, o200k."""
+    fixed: int = 0
+    """Those of `tokens` that no conversation changes: instructions and the tools' schemas."""
     answer: Said | None
     """`None` where the model failed."""
     input_tokens: int = 0
@@ -115,3 +118,89 @@ class Trace:
     def answer(self) -> str:
         """What the agent said last."""
         return self.turns[-1].answer if self.turns else ""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Write it as JSON's own values; see `from_plain`.
+
+        A message stands there once, however many requests show it: a request names its messages
+        by stretches `[first, behind the last]` of that list.
+        """
+        stock = _Stock()
+        requests = [_plain_request(one, stock) for one in self.requests]
+        return {
+            "messages": stock.messages,
+            "requests": requests,
+            "turns": [_plain(one) for one in self.turns],
+            "files": dict(self.files),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Trace":
+        """Read what `to_plain` wrote, as JSON gives it back."""
+        messages = [_said(one) for one in plain["messages"]]
+        requests = [_request(one, messages) for one in plain["requests"]]
+        turns = [Turn(**one) for one in plain["turns"]]
+        return cls(requests, turns, dict(plain["files"]))
+
+
+class _Stock:
+    """Messages, each once, in the order in which they were first seen."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self._places: dict[str, int] = {}
+
+    def place(self, said: Said) -> int:
+        """Tell where a message stands; it is put there where it is new."""
+        plain = _plain(said)
+        if said.calls:
+            plain["calls"] = [_plain(call) for call in said.calls]
+        key = json.dumps(plain)
+        if key not in self._places:
+            self._places[key] = len(self.messages)
+            self.messages.append(plain)
+        return self._places[key]
+
+    def stretches(self, messages: Sequence[Said]) -> list[list[int]]:
+        """Tell where messages stand, those that stand together as one stretch."""
+        found: list[list[int]] = []
+        for place in map(self.place, messages):
+            if found and found[-1][1] == place:
+                found[-1][1] += 1
+            else:
+                found.append([place, place + 1])
+        return found
+
+
+def _plain(value: Said | Call | Turn | Request) -> dict[str, Any]:
+    """Write the fields that are not as they are by default."""
+    given = {one.name: getattr(value, one.name) for one in fields(value) if one.default is MISSING}
+    others = {
+        one.name: getattr(value, one.name)
+        for one in fields(value)
+        if one.default is not MISSING and getattr(value, one.name) != one.default
+    }
+    return {
+        name: dict(item) if isinstance(item, Mapping) else item
+        for name, item in {**given, **others}.items()
+    }
+
+
+def _plain_request(request: Request, stock: _Stock) -> dict[str, Any]:
+    return {
+        **_plain(request),
+        "messages": stock.stretches(request.messages),
+        "tools": list(request.tools),
+        "answer": None if request.answer is None else stock.place(request.answer),
+    }
+
+
+def _said(plain: Mapping[str, Any]) -> Said:
+    calls = tuple(Call(**one) for one in plain.get("calls", ()))
+    return Said(**{**plain, "calls": calls})
+
+
+def _request(plain: Mapping[str, Any], messages: Sequence[Said]) -> Request:
+    shown = tuple(one for first, end in plain["messages"] for one in messages[first:end])
+    answer = None if plain["answer"] is None else messages[plain["answer"]]
+    return Request(**{**plain, "messages": shown, "tools": tuple(plain["tools"]), "answer": answer})

@@ -1,7 +1,28 @@
 """The probes, one file each: its cases, its grader, and what it shows where it fails."""
 
 from thalweg.evals.base import Probe
-from thalweg.evals.probes import needle
+from thalweg.evals.probes import (
+    clarification,
+    constraint,
+    continuing,
+    invented_turns,
+    needle,
+    objective,
+    premature,
+    tool_pairs,
+)
 
-PROBES: dict[str, Probe] = {one.PROBE.name: one.PROBE for one in (needle,)}
+PROBES: dict[str, Probe] = {
+    one.PROBE.name: one.PROBE
+    for one in (
+        clarification,
+    constraint,
+        continuing,
+    invented_turns,
+        needle,
+        objective,
+        premature,
+    tool_pairs,
+    )
+}
 """All of them, by name."""

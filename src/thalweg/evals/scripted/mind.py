@@ -1,37 +1,47 @@
 """A chat model that does what a case says a model does that understands it."""
 
-import json
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
-from typing import Any
+from itertools import count as counting
+from typing import Annotated, Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.exceptions import ContextOverflowError
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, BaseMessage, ToolCall
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.messages.tool import tool_call
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import PrivateAttr
+from pydantic import PrivateAttr, SkipValidation
 
-from thalweg.evals.recorder import said_in
-from thalweg.evals.scripted.moves import Acts, Look, Say, Use, View, written
-from thalweg.evals.scripted.searching import MOST, attempts, literal
+from thalweg.evals.recorder import said_in, tokens_of
+from thalweg.evals.scripted.learning import asks_to_learn, learned
+from thalweg.evals.scripted.moves import Acts, Look, Move, Say, Use, View
+from thalweg.evals.scripted.searching import MOST, attempts, literal, was_tried
+from thalweg.evals.scripted.summarizing import asks_for_summary, newest_lines, summary
 from thalweg.tokens import count_json, exact_counter
 
-_SUMMARY = re.compile(r"summar", re.IGNORECASE)
-SUMMARY_LINES = 40
-"""Most lines of a scripted summary."""
 
+class TooLongError(ContextOverflowError):
+    """A request is longer than the model's window; in the words of OpenAI's API.
 
-class TooLongError(ValueError):
-    """A request is longer than the model's window; in the words of OpenAI's API."""
+    Attributes:
+        tokens: Of the request.
+        window: Tokens that the model accepts.
+    """
 
     def __init__(self, tokens: int, window: int) -> None:
-        super().__init__(
-            f"This model's maximum context length is {window} tokens. However, your messages "
-            f"resulted in {tokens} tokens. (context_length_exceeded)"
+        super().__init__(tokens, window)
+        self.tokens = tokens
+        self.window = window
+
+    def __str__(self) -> str:
+        return (
+            f"This model's maximum context length is {self.window} tokens. However, your messages "
+            f"resulted in {self.tokens} tokens. (context_length_exceeded)"
         )
 
 
@@ -60,25 +70,23 @@ of the newest lines alone."""
 
 
 class Mind(BaseChatModel):
-    """Answers as its case says, within its window."""
+    """Answers as its case says, within its window.
 
-    case: Any
-    """An `Acts`."""
+    What it answers follows from the request alone, but for one thing: it gives up a search that
+    leads nowhere, however often what it found leaves its context.
+    """
+
+    case: Annotated[Acts, SkipValidation]
     competence: Competence
     window: int
+    """Tokens that it accepts."""
     model: str = "scripted"
-    _tried: set[str] = PrivateAttr(default_factory=set[str])
-    _numbers: Iterator[int] = PrivateAttr(default_factory=count)
+    _looked: Counter[str] = PrivateAttr(default_factory=Counter[str])
+    _calls: Iterator[int] = PrivateAttr(default_factory=counting)
 
     @property
     def _llm_type(self) -> str:
         return "scripted"
-
-    @property
-    def acts(self) -> Acts:
-        """The case."""
-        acts: Acts = self.case
-        return acts
 
     def model_post_init(self, context: Any) -> None:  # noqa: ANN401 (pydantic's)
         """Say what its window is, as known models do."""
@@ -104,56 +112,48 @@ class Mind(BaseChatModel):
         **kwargs: Any,  # noqa: ANN401 (LangChain's signature)
     ) -> ChatResult:
         del stop, run_manager
-        schemas = kwargs.get("tools") or []
+        schemas: Sequence[Mapping[str, Any]] = kwargs.get("tools") or []
         said = tuple(said_in(message) for message in messages)
-        tokens = exact_counter()
-        read = sum(tokens(written(one)) for one in said) + sum(
-            count_json(schema, tokens) for schema in schemas
-        )
+        count = exact_counter()
+        read = sum(tokens_of(one, count) for one in said)
+        read += sum(count_json(schema, count) for schema in schemas)
         if read > self.window:
             raise TooLongError(read, self.window)
         names = frozenset(str(schema["function"]["name"]) for schema in schemas)
-        answer = self._answer(View(said, names))
-        wrote = tokens(str(answer.text)) + sum(
-            tokens(json.dumps(c["args"])) for c in answer.tool_calls
+        answer = self._message(self._move(View(said, names)))
+        wrote = tokens_of(said_in(answer), count)
+        answer.usage_metadata = UsageMetadata(
+            input_tokens=read, output_tokens=wrote, total_tokens=read + wrote
         )
-        usage = {"input_tokens": read, "output_tokens": wrote, "total_tokens": read + wrote}
-        answer = answer.model_copy(update={"usage_metadata": usage})
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
-    def _answer(self, view: View) -> AIMessage:
-        asks = view.messages[-1].role == "user" and _SUMMARY.search(view.asked[-4_000:])
-        if not view.tools or asks:
-            return AIMessage(self._summary(view))
-        move = self.acts.act(view)
-        if isinstance(move, Look):
-            move = self._look(view, move)
-        if isinstance(move, Say):
-            return AIMessage(move.text)
-        calls = [self._call(one) for one in (move, *move.beside)]
-        return AIMessage(move.text, tool_calls=calls)
-
-    def _call(self, use: Use) -> ToolCall:
-        """Write a call; its id is its own in the whole thread, as a provider's is."""
-        number = next(self._numbers)
-        arguments = dict(use.arguments)
-        return ToolCall(name=use.tool, args=arguments, id=f"call_{number}", type="tool_call")
+    def _move(self, view: View) -> Say | Use:
+        if asks_to_learn(view):
+            return learned(self.case, view)
+        if asks_for_summary(view):
+            keeps = self.competence.keeps_gist
+            return Say(summary(view, self.case.gist) if keeps else newest_lines(view))
+        move: Move = self.case.act(view)
+        return self._look(view, move) if isinstance(move, Look) else move
 
     def _look(self, view: View, look: Look) -> Say | Use:
         if self.competence.looks is None:
             return look.otherwise
-        for made, use in enumerate(self.competence.looks(view, look.words)):
-            key = f"{view.asked}|{use}"
-            if made >= MOST:
+        if not view.since:
+            self._looked[view.asked] = 0
+        for use in self.competence.looks(view, look.words):
+            if self._looked[view.asked] >= MOST:
                 break
-            if key not in self._tried:
-                self._tried.add(key)
+            if not was_tried(view, use):
+                self._looked[view.asked] += 1
                 return use
         return look.otherwise
 
-    def _summary(self, view: View) -> str:
-        text = "\n".join(written(one) for one in view.messages)
-        if not self.competence.keeps_gist:
-            return "\n".join(text.splitlines()[-3:])
-        kept = [found[0] for pattern in self.acts.gist for found in re.finditer(pattern, text)]
-        return "\n".join(list(dict.fromkeys(kept))[-SUMMARY_LINES:]) or "They talked."
+    def _message(self, move: Say | Use) -> AIMessage:
+        if isinstance(move, Say):
+            return AIMessage(move.text)
+        calls = [
+            tool_call(name=use.tool, args=dict(use.arguments), id=f"call_{next(self._calls)}")
+            for use in (move, *move.beside)
+        ]
+        return AIMessage(move.text, tool_calls=calls)

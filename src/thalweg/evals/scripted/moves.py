@@ -54,6 +54,11 @@ class View:
         return next((one.text for one in reversed(self.messages) if one.role == "user"), "")
 
     @cached_property
+    def system(self) -> str:
+        """The instructions that stand first."""
+        return "\n".join(one.text for one in self.messages if one.role == "system")
+
+    @cached_property
     def since(self) -> tuple[Said, ...]:
         """What came after the newest message of a user."""
         last = max((k for k, one in enumerate(self.messages) if one.role == "user"), default=-1)
@@ -72,11 +77,8 @@ class View:
         for said in reversed(self.messages):
             if roles and said.role not in roles:
                 continue
-            found = None
-            for found in sought.finditer(written(said)):
-                pass
-            if found is not None:
-                return found
+            if places := list(sought.finditer(written(said))):
+                return places[-1]
         return None
 
     def find_all(self, pattern: str | re.Pattern[str]) -> list[re.Match[str]]:

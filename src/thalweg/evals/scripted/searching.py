@@ -7,45 +7,71 @@ with the conversation searches that file with `grep`, then reads it from its beg
 import re
 from collections.abc import Iterator
 
-from thalweg.evals.scripted.moves import Use, View, written
+from thalweg.evals.scripted.moves import Use, View
 
 _KEPT = re.compile(r"/[\w./-]*(?:history|large_tool_results|evicted|offload)[\w./-]*\w")
 """Paths in which a context says that something was put."""
-_HANDLE = re.compile(r"\b[a-z]{1,4}_[0-9a-z]{8,}\b")
+_NAMED = re.compile(r"recall\(handle=[\"']([0-9a-z_]+)(#\d+(?:-\d+)?)?")
+"""Handles in which a context says that something can be read."""
 PAGE = 200
 """Lines that are read at a time."""
 MOST = 24
-"""Looks after which a model gives up."""
+"""Looks in one turn after which a model gives up."""
+_OVER = re.compile(r"exceeds file length|file not found|not_found", re.IGNORECASE)
 
 
 def attempts(view: View, words: str) -> Iterator[Use]:
     """Give the ways in which something can be looked for, the best first."""
     if "recall" in view.tools:
         yield Use("recall", {"query": words})
-    paths = list(dict.fromkeys(found[0] for found in view.find_all(_KEPT)))
+    paths = _paths(view)
     if "grep" in view.tools:
         for path in paths:
             yield Use("grep", {"pattern": words, "path": path, "output_mode": "content"})
-    if "read_file" in view.tools:
-        for path in paths:
-            for page in range(MOST):
-                yield Use("read_file", {"file_path": path, "offset": page * PAGE, "limit": PAGE})
+    yield from _reading(view, paths)
 
 
 def literal(view: View, words: str) -> Iterator[Use]:
     """Give what a model does that reads back only what the context names, and never asks."""
     del words
-    for found in view.find_all(re.compile(r"recall\(([^)]*)\)")):
-        handle = _HANDLE.search(found[1])
-        if handle is not None and "recall" in view.tools:
-            yield Use("recall", {"handle": handle[0]})
-    if "read_file" in view.tools:
-        for path in dict.fromkeys(found[0] for found in view.find_all(_KEPT)):
-            for page in range(MOST):
-                yield Use("read_file", {"file_path": path, "offset": page * PAGE, "limit": PAGE})
+    named = dict.fromkeys(found[1] + (found[2] or "") for found in view.find_all(_NAMED))
+    if "recall" in view.tools:
+        for handle in named:
+            yield Use("recall", {"handle": handle})
+    yield from _reading(view, _paths(view))
 
 
-def is_over(view: View) -> bool:
-    """Tell whether the newest look came to an end of a file: nothing follows."""
-    newest = next((one for one in reversed(view.messages) if one.role == "tool"), None)
-    return newest is not None and "exceeds file length" in written(newest)
+def was_tried(view: View, use: Use) -> bool:
+    """Tell whether a call was made since the user spoke."""
+    return any(
+        (call.name, call.arguments) == (use.tool, use.arguments)
+        for one in view.since
+        for call in one.calls
+    )
+
+
+def _paths(view: View) -> list[str]:
+    return list(dict.fromkeys(found[0] for found in view.find_all(_KEPT)))
+
+
+def _reading(view: View, paths: list[str]) -> Iterator[Use]:
+    """Read files from their beginning, each as far as it goes."""
+    if "read_file" not in view.tools:
+        return
+    for path in paths:
+        for page in range(MOST):
+            use = Use("read_file", {"file_path": path, "offset": page * PAGE, "limit": PAGE})
+            yield use
+            if _is_over(view, use):
+                break
+
+
+def _is_over(view: View, use: Use) -> bool:
+    """Tell whether a page that was read lies behind the end of its file."""
+    ids = {
+        call.id
+        for one in view.since
+        for call in one.calls
+        if (call.name, call.arguments) == (use.tool, use.arguments)
+    }
+    return any(one.answers in ids and _OVER.search(one.text[:500]) for one in view.since)
