@@ -24,8 +24,10 @@ LEAST = 5
 """Fewer tell nothing about what compaction costs."""
 PRICED = ("openai", "anthropic")
 """Tariffs: a cache that finds prefixes by itself, and one that keeps what is marked."""
-MOST = 0.9
-"""Share of the whole history's price that a talk may cost."""
+MOST = 1.0
+"""Share of the whole history's price that a talk costs less than. No lower mark is right for every
+trigger: where instructions and tools fill most of a context that is kept small, compaction that
+cost nothing would save little. How much is saved is the figure, for a baseline to compare."""
 
 
 @dataclass
@@ -53,9 +55,11 @@ class Cost:
         }
         dearest = max(shares, key=lambda name: shares[name])
         told = ", ".join(f"{share:.0%} at {name}'s prices" for name, share in shares.items())
-        why = f"{told} of what the whole history costs, at most {MOST:.0%} wanted"
-        verdict = "passed" if shares[dearest] <= MOST else "failed"
-        return Score(verdict=verdict, why=why, value=round(shares[dearest], 4))
+        return Score(
+            verdict="passed" if shares[dearest] < MOST else "failed",
+            why=f"the talk cost {told} of what the whole history costs",
+            value=round(shares[dearest], 4),
+        )
 
     def act(self, view: View) -> Move:
         """Read pages."""
