@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
@@ -72,6 +72,19 @@ class Agent(Protocol):
         ...
 
 
+@runtime_checkable
+class Forgets(Protocol):
+    """An agent whose user can have something forgotten: a command, a page of an app."""
+
+    def forget(self, words: str) -> bool:
+        """Forget for good what was said or learned that has all these words.
+
+        Returns:
+            Whether there is a way to.
+        """
+        ...
+
+
 class Subject(Protocol):
     """Whoever is evaluated: makes an agent for each trial."""
 
@@ -124,6 +137,10 @@ class Speaks(Protocol):
 
     def settle(self) -> None:
         """Let the agent learn what it learns in the background."""
+        ...
+
+    def forget(self, words: str, thread: str = MAIN) -> None:
+        """Have what has these words forgotten, in the agent's way or, without one, by asking."""
         ...
 
 

@@ -6,6 +6,9 @@ from thalweg.evals.probes import (
     constraint,
     continuing,
     invented_turns,
+    memory_abstention,
+    memory_recall,
+    memory_update,
     needle,
     objective,
     premature,
@@ -16,13 +19,16 @@ PROBES: dict[str, Probe] = {
     one.PROBE.name: one.PROBE
     for one in (
         clarification,
-    constraint,
+        constraint,
         continuing,
-    invented_turns,
+        invented_turns,
+        memory_abstention,
+        memory_recall,
+        memory_update,
         needle,
         objective,
         premature,
-    tool_pairs,
+        tool_pairs,
     )
 }
 """All of them, by name."""

@@ -18,7 +18,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr, SkipValidation
 
 from thalweg.evals.recorder import said_in, tokens_of
-from thalweg.evals.scripted.learning import asks_to_learn, learned
+from thalweg.evals.scripted.learning import Teaches, learned
 from thalweg.evals.scripted.moves import Acts, Look, Move, Say, Use, View
 from thalweg.evals.scripted.searching import MOST, attempts, literal, was_tried
 from thalweg.evals.scripted.summarizing import asks_for_summary, newest_lines, summary
@@ -128,8 +128,10 @@ class Mind(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
     def _move(self, view: View) -> Say | Use:
-        if asks_to_learn(view):
-            return learned(self.case, view)
+        teaches = self.case if isinstance(self.case, Teaches) else None
+        notes = teaches.facts if teaches and self.competence.keeps_gist else ()
+        if (noted := learned(view, notes)) is not None:
+            return noted
         if asks_for_summary(view):
             keeps = self.competence.keeps_gist
             return Say(summary(view, self.case.gist) if keeps else newest_lines(view))
