@@ -122,6 +122,11 @@ class Speaks(Protocol):
         """Let the agent learn what it learns in the background."""
         ...
 
+    @property
+    def room(self) -> int:
+        """Tokens that a conversation has until it is compacted, for cases that size things by it."""
+        ...
+
 
 class Case(Protocol):
     """One conversation, and what is right in it."""

@@ -63,6 +63,11 @@ class Talk:
         """Let the agent learn what it learns in the background."""
         self._agent.settle()
 
+    @property
+    def room(self) -> int:
+        """Tokens that a conversation has until it is compacted."""
+        return int(self._room(MAIN))
+
     def _room(self, thread: str) -> float:
         """Count the tokens that a conversation has until it is compacted."""
         at = (self._setting.trigger or TRIGGER) * self._setting.window

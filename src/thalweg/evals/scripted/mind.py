@@ -19,7 +19,7 @@ from pydantic import PrivateAttr, SkipValidation
 
 from thalweg.evals.recorder import said_in, tokens_of
 from thalweg.evals.scripted.learning import asks_to_learn, learned
-from thalweg.evals.scripted.moves import Acts, Look, Move, Say, Use, View
+from thalweg.evals.scripted.moves import Acts, Look, Move, Say, Together, Use, View
 from thalweg.evals.scripted.searching import MOST, attempts, literal, was_tried
 from thalweg.evals.scripted.summarizing import asks_for_summary, newest_lines, summary
 from thalweg.tokens import count_json, exact_counter
@@ -127,7 +127,7 @@ class Mind(BaseChatModel):
         )
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
-    def _move(self, view: View) -> Say | Use:
+    def _move(self, view: View) -> Say | Use | Together:
         if asks_to_learn(view):
             return learned(self.case, view)
         if asks_for_summary(view):
@@ -149,9 +149,12 @@ class Mind(BaseChatModel):
                 return use
         return look.otherwise
 
-    def _message(self, move: Say | Use) -> AIMessage:
+    def _message(self, move: Say | Use | Together) -> AIMessage:
         if isinstance(move, Say):
             return AIMessage(move.text)
-        name = f"call_{next(self._calls)}"
-        call = tool_call(name=move.tool, args=dict(move.arguments), id=name)
-        return AIMessage(move.text, tool_calls=[call])
+        uses = (move,) if isinstance(move, Use) else move.uses
+        calls = [
+            tool_call(name=use.tool, args=dict(use.arguments), id=f"call_{next(self._calls)}")
+            for use in uses
+        ]
+        return AIMessage("\n".join(use.text for use in uses if use.text), tool_calls=calls)

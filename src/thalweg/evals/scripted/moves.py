@@ -27,6 +27,13 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
+class Together:
+    """Call several tools at once."""
+
+    uses: tuple[Use, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Look:
     """Look for something that does not stand in the context."""
 
@@ -36,7 +43,7 @@ class Look:
     """What is done where it cannot be found."""
 
 
-Move = Say | Use | Look
+Move = Say | Use | Together | Look
 
 
 @dataclass(frozen=True)
