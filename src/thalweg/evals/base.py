@@ -124,7 +124,7 @@ class Speaks(Protocol):
 
     @property
     def room(self) -> int:
-        """Tokens that a conversation has until it is compacted, for cases that size things by it."""
+        """Tokens that a conversation has until it is compacted; cases size things by it."""
         ...
 
 

@@ -1,6 +1,6 @@
 """A ledger that is read by whom a task is handed to: long pages, each with a seal and findings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 
 from langchain_core.tools import BaseTool
@@ -41,7 +42,8 @@ class Isolation:
     variant: str
     ledger: Ledger
     system_prompt: str = "You are a harbour clerk. Answer shortly and completely."
-    gist: tuple[str, ...] = (_WORK.pattern, _NOTE.pattern)
+    gist: tuple[str, ...] = (_WORK.pattern, _NOTE.pattern, f"The {_BERTH.pattern}")
+    """What was found so far is how far the work is: nobody is asked to find it again."""
 
     def __post_init__(self) -> None:
         """Make its tool."""
@@ -168,7 +170,7 @@ def _ships(work: re.Match[str]) -> list[str]:
 
 def _shrinks(children: list[Request]) -> Iterator[bool]:
     """Tell for each request of a child whether something left its context before it."""
-    for before, after in zip(children, children[1:], strict=False):
+    for before, after in pairwise(children):
         yield after.tokens < before.tokens or len(after.messages) < len(before.messages)
 
 
