@@ -145,6 +145,11 @@ class Speaks(Protocol):
         """Have what has these words forgotten, in the agent's way or, without one, by asking."""
         ...
 
+    @property
+    def room(self) -> int:
+        """Tokens that a conversation has until it is compacted; cases size things by it."""
+        ...
+
 
 class Case(Protocol):
     """One conversation, and what is right in it."""

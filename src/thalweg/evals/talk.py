@@ -73,6 +73,11 @@ class Talk:
         if not (isinstance(self._agent, Forgets) and self._agent.forget(words)):
             self.say(_FORGET.format(words=words), thread)
 
+    @property
+    def room(self) -> int:
+        """See `Speaks.room`."""
+        return int(self._room(MAIN))
+
     def _room(self, thread: str) -> float:
         """Count the tokens that a conversation has until it is compacted."""
         at = (self._setting.trigger or TRIGGER) * self._setting.window

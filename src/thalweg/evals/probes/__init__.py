@@ -2,10 +2,13 @@
 
 from thalweg.evals.base import Probe
 from thalweg.evals.probes import (
+    artifacts,
     clarification,
     constraint,
     continuing,
+    cost,
     invented_turns,
+    isolation,
     memory_abstention,
     memory_recall,
     memory_update,
@@ -19,10 +22,13 @@ from thalweg.evals.probes import (
 PROBES: dict[str, Probe] = {
     one.PROBE.name: one.PROBE
     for one in (
+        artifacts,
         clarification,
         constraint,
         continuing,
+        cost,
         invented_turns,
+        isolation,
         memory_abstention,
         memory_recall,
         memory_update,
