@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from thalweg.errors import ConfigError
 from thalweg.evals.base import Case, Probe, Score, Setting, Subject
 from thalweg.evals.candidates import Candidate
+from thalweg.evals.judging import Judges, graded
 from thalweg.evals.paging import Pages
 from thalweg.evals.plan import TrialKey, missing, seed_of
 from thalweg.evals.results import Result, Tokens
@@ -28,6 +29,8 @@ class Trial:
     probe: Probe
     seed: int
     """Of the whole plan."""
+    judge: Judges | None = None
+    """Who has the last word where nothing exact can tell."""
 
     def play(self) -> Result:
         """Play it.
@@ -49,7 +52,7 @@ class Trial:
             last = trace.requests[-1].number if trace.requests else None
             score = Score(verdict="failed", why=f"the agent raised {error}", request=last)
         else:
-            score = case.grade(trace)
+            score = graded(case, trace, self.judge)
         return self._result(score, trace, seconds=seconds, error=error)
 
     def _converse(self, case: Case, trace: Trace, folder: Path, dice: int) -> str:
