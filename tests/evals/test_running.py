@@ -1,15 +1,17 @@
 """Trials are played: what an agent does wrong is its failure, money is counted, nothing is lost."""
 
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.evals.tiny import Echo, parrot, scripted, trials_of
+from tests.evals.tiny import Echo, Parrot, parrot, scripted, trials_of
 from thalweg.context.matching import tariff_for
 from thalweg.errors import ConfigError
-from thalweg.evals import Agent, Evaluation, Result, Setting, evaluate
+from thalweg.evals import Agent, Evaluation, Result, Setting, Trace, evaluate
+from thalweg.evals.judging import Judgement
 from thalweg.evals.results import Tokens
 from thalweg.evals.runner import play_all
 from thalweg.evals.subjects.peers import Unmanaged
@@ -194,3 +196,30 @@ def test_settings_that_cannot_be_are_nobodys_failure() -> None:
 
     with pytest.raises(ConfigError, match="key: it is missing; set it"):
         play_all(trials_of(Echo(answer=wrong), 3), parallel=2)
+
+
+def test_a_judge_that_cannot_be_reached_says_nothing_of_the_agent() -> None:
+    """The trial is untested, and the others are played."""
+
+    class Away:
+        def verdict(self, question: str, texts: Sequence[str]) -> Judgement:
+            del question, texts
+            msg = "no answer"
+            raise TimeoutError(msg)
+
+    judged = replace(parrot(), make=lambda _, dice: _Judged(dice.randrange(9)))
+
+    result = trials_of(Echo(), probe=judged, judge=Away())[0].play()
+
+    assert (result.verdict, result.judged) == ("untested", True)
+    assert "TimeoutError: no answer" in result.why
+
+
+class _Judged(Parrot):
+    """A judge has the last word."""
+
+    rubric = "Is it repeated?"
+
+    def evidence(self, trace: Trace) -> Sequence[str]:
+        """See `Rubric.evidence`."""
+        return [trace.answer]

@@ -14,7 +14,8 @@ CASES = [f"{probe.name}/{variant}" for probe in PROBES.values() for variant in p
 @pytest.mark.parametrize("trigger", [0.1, 0.25, 0.85])
 @pytest.mark.parametrize("case", CASES)
 def test_our_agent_passes(case: str, trigger: float) -> None:
-    """With a window of 64,000 tokens."""
+    """With a window of 64,000 tokens. Where a judge has the last word, it is all but said."""
     [result] = evaluate(Evaluation(probes=(case,), triggers=(trigger,))).results
 
-    assert (result.verdict, result.why) == ("passed", result.why)
+    needs_judge = result.why.endswith("only a judge can tell, and none was named")
+    assert result.verdict == ("untested" if needs_judge else "passed"), result.why

@@ -1,6 +1,7 @@
 """One trial: a conversation of a case with an agent of a subject, and what came of it."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -9,7 +10,7 @@ from tempfile import TemporaryDirectory
 from thalweg.errors import ConfigError
 from thalweg.evals.base import Case, Probe, Score, Setting, Subject
 from thalweg.evals.candidates import Candidate
-from thalweg.evals.judging import Judges, graded
+from thalweg.evals.judging import Judgement, Judges, graded
 from thalweg.evals.paging import Pages
 from thalweg.evals.plan import TrialKey, missing, seed_of
 from thalweg.evals.results import Result, Tokens
@@ -52,7 +53,7 @@ class Trial:
             last = trace.requests[-1].number if trace.requests else None
             score = Score(verdict="failed", why=f"the agent raised {error}", request=last)
         else:
-            score = graded(case, trace, self.judge)
+            score = graded(case, trace, _Careful(self.judge) if self.judge else None)
         return self._result(score, trace, seconds=seconds, error=error)
 
     def _converse(self, case: Case, trace: Trace, folder: Path, dice: int) -> str:
@@ -107,6 +108,21 @@ class Trial:
             error=error,
             trace=trace,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Careful:
+    """A judge that cannot be reached says nothing of the agent."""
+
+    judge: Judges
+
+    def verdict(self, question: str, texts: Sequence[str]) -> Judgement:
+        """See `Judges.verdict`."""
+        try:
+            return self.judge.verdict(question, texts)
+        except Exception as error:  # noqa: BLE001 (an edge, as above)
+            problem = f"{type(error).__name__}: {error}"[:_ERROR_CHARS]
+            return Judgement(passed=False, quote="", why="", problem=problem)
 
 
 def _tokens(request: Request) -> Tokens:
