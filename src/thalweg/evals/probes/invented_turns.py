@@ -14,8 +14,8 @@ A message of that role is right where it is one of these:
   conversation; `Here is a summary of the conversation to date` does.
 
 Else it is invented. So is what the harness marks and then speaks in the user's voice: what stands
-last in it, outside of every tag and bracket, is a question, or begins as an instruction or an
-approval does ("Please go on", "Yes"). A model takes such words for what it was told: users saw
+last in it, outside of every tag and bracket and in no list, is a question, or begins as an
+instruction or an approval does ("Please go on", "Yes"). A model takes such words for what it was told: users saw
 agents carry out instructions, and take approvals, that nobody had given. And so is a quotation
 that a summary puts into the user's mouth (`User: "…"`) and that the user never said.
 
@@ -58,6 +58,7 @@ _VOICE = re.compile(
     r"|let's|approved|can you|could you|would you|will you|i (?:want|need|would like)|tell me)\b",
     re.IGNORECASE,
 )
+_LISTED = re.compile(r"[-*•#]|\d+[.)]")
 _QUOTES = re.compile(r"^\W*(?:the )?(?:user|human)(?: said)?:\s*[\"“](.+?)[\"”]\s*$", re.I | re.M)
 _LEFT_OUT = re.compile(r"\[[^\[\]]*\]|<[^<>]*>|\.\.\.|…")
 _LEAST = 12
@@ -173,7 +174,7 @@ def _invented(text: str, said: Sequence[str]) -> str:
         if not any(_flat(quoted) in one for one in said):
             return f"the user is quoted with words that were never said ({_brief(quoted)})"
     end = next(iter(_loose_lines(text)), "")
-    if end.endswith(("?", "？")) or _VOICE.match(end):
+    if not _LISTED.match(end) and (end.endswith(("?", "？")) or _VOICE.match(end)):
         return f"what the harness says ends in the user's voice ({_brief(end)})"
     return ""
 
@@ -182,7 +183,7 @@ def _loose_lines(text: str) -> Iterator[str]:
     """Give the lines that no tag or bracket holds, the last first."""
     for line in reversed(_FENCED.sub("", text).splitlines()):
         if line.strip():
-            yield line.strip().lstrip("-*• ")
+            yield line.strip()
 
 
 def _flat(text: str) -> str:

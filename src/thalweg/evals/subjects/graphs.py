@@ -32,6 +32,8 @@ class GraphAgent:
     closing: Callable[[], None] = lambda: None
     reading: Callable[[], Mapping[str, str]] | None = None
     """Gives the files, where they are not in the state."""
+    forgetting: Callable[[str], bool] = lambda _words: False
+    """Has what has these words forgotten, where a user can."""
     prefix: str = ""
     """Of its threads: a graph that several trials share must not know one from another."""
     loop: asyncio.Runner | None = None
@@ -48,12 +50,12 @@ class GraphAgent:
     def say(self, text: str, thread: str, callbacks: Sequence[object]) -> str:
         """See `Agent.say`. What the graph raises goes through."""
         self._callbacks = list(callbacks)
+        own = getattr(self.graph, "config", None) or {}
         config: RunnableConfig = {
             "configurable": {"thread_id": f"{self.prefix}{thread}"},
             "callbacks": self._callbacks,
+            "recursion_limit": own.get("recursion_limit", STEPS),
         }
-        own = (getattr(self.graph, "config", None) or {}).get("recursion_limit")
-        config["recursion_limit"] = max(own or 0, STEPS)
         before = self._kept.get(thread, [])
         given = [*before, HumanMessage(text, id=uuid4().hex)]
         self._state = self._run(given, config)
@@ -94,6 +96,10 @@ class GraphAgent:
         found = self._state.get("files") or {}
         return {path: _text_of(data) for path, data in found.items()}
 
+    def forget(self, words: str) -> bool:
+        """See `Forgets.forget`."""
+        return self.forgetting(words)
+
     def settle(self) -> None:
         """See `Agent.settle`. What is asked of a model meanwhile is recorded, too."""
         with set_config_context({"callbacks": self._callbacks, "tags": list(UNSEEN)}) as context:
@@ -113,7 +119,8 @@ def _added(messages: Sequence[BaseMessage], given: Sequence[BaseMessage]) -> lis
     """
     known = {one.id for one in given}
     last = max((place for place, one in enumerate(messages) if one.id in known), default=-1)
-    return list(messages[last + 1 :])
+    added = messages[last + 1 :]
+    return [one if one.id else one.model_copy(update={"id": uuid4().hex}) for one in added]
 
 
 def files_below(folder: Path) -> dict[str, str]:
