@@ -2,9 +2,11 @@
 
 from thalweg.evals.base import Probe
 from thalweg.evals.probes import (
+    artifacts,
     clarification,
     constraint,
     continuing,
+    cost,
     invented_turns,
     memory_abstention,
     memory_recall,
@@ -18,9 +20,11 @@ from thalweg.evals.probes import (
 PROBES: dict[str, Probe] = {
     one.PROBE.name: one.PROBE
     for one in (
+        artifacts,
         clarification,
         constraint,
         continuing,
+        cost,
         invented_turns,
         memory_abstention,
         memory_recall,
