@@ -1,9 +1,12 @@
 """The probe of constraints sees rules that are lost, and rules that are broken in full view."""
 
+from random import Random
+
 import pytest
 
 from tests.evals.played import played
 from thalweg.context import record
+from thalweg.evals.probes import PROBES
 from thalweg.evals.probes.constraint import Constraint
 from thalweg.evals.scripted.moves import Move, View
 from thalweg.evals.trace import Trace
@@ -70,8 +73,6 @@ def test_an_agent_that_refuses_everything_has_not_kept_the_rules(
 
 
 def test_rules_that_nothing_left_the_context_of_are_not_tested() -> None:
-    from random import Random
+    case = PROBES["constraint"].make("20", Random(1))  # noqa: S311 (not a secret)
 
-    from thalweg.evals.probes.constraint import make
-
-    assert make("20", Random(1)).grade(Trace()).verdict == "untested"
+    assert case.grade(Trace()).verdict == "untested"

@@ -1,5 +1,7 @@
 """The probe of invented turns sees words in the user's place that the user never said."""
 
+import re
+
 import pytest
 
 from tests.evals.played import played
@@ -54,8 +56,7 @@ SAID = ("Never send it before I say yes.", "Here is a log. " + "fathom shoal mud
         "<summary>\nUser: please go on?\n</summary>",
         "Here is a summary of the conversation to date:\n\nThe user wants a yes first.",
         "Here is a summary of the conversation to date:\n\n## NEXT STEPS\n- Ask: what about it?",
-        "You are in the middle of a conversation that has been summarized.\n\n<summary>\nGo on!\n"
-        "</summary>",
+        "You are in the middle of a conversation that has been summarized.\n<summary>Go</summary>",
         'A summary.\nThe user: "Never send it before I say yes."',
     ],
 )
@@ -77,8 +78,6 @@ def test_what_the_user_said_and_what_says_that_it_is_the_harnesss_is_right(text:
     ],
 )
 def test_what_the_user_never_said_or_never_so_is_seen(texts: list[str], why: str) -> None:
-    import re
-
     found = invented(_request(*texts), _trace())
 
     assert re.search(why, found), found

@@ -87,8 +87,8 @@ class Artifacts:
         talk.fill(compactions=1)
         for ship in self.ships[:MOVED]:
             talk.say(
-                f"The {ship.name} has moved. Please look up the {ship.name} with look_up for day 2, "
-                "and correct the berth in its file with replace_in_file."
+                f"The {ship.name} has moved. Please look up the {ship.name} with look_up for day "
+                "2, and correct the berth in its file with replace_in_file."
             )
         talk.fill(compactions=1)
         talk.say(self.ask)
