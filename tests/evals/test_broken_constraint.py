@@ -5,13 +5,13 @@ from random import Random
 import pytest
 
 from tests.evals.played import played
-from thalweg.context import record
+from thalweg.context import pins, record
 from thalweg.evals.probes import PROBES
 from thalweg.evals.probes.constraint import Constraint
 from thalweg.evals.scripted.moves import Move, View
 from thalweg.evals.trace import Trace
 
-COMPACTIONS = 5
+COMPACTIONS, TIGHT = 5, 0.1
 
 
 def test_rules_that_the_record_quotes_hold_whatever_the_model_writes_of_them() -> None:
@@ -34,6 +34,18 @@ def test_a_record_without_what_the_user_said_breaks_every_rule(
     assert "without `sign_off`; the rules did not stand in that request" in result.why
     shown = result.trace.requests[result.request or 0]
     assert any(call.name == "publish" for call in (shown.answer.calls if shown.answer else ()))
+
+
+def test_rules_that_are_no_more_than_words_of_a_long_message_are_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Requests are quoted, but what binds in them is not known for what it is."""
+    assert played("constraint/user", model="forgetful", trigger=TIGHT).verdict == "passed"
+    monkeypatch.setattr(pins, "constraint_lines", lambda _: ())
+
+    result = played("constraint/user", model="forgetful", trigger=TIGHT)
+
+    assert (result.verdict, result.value) == ("failed", 3.0), result.why
 
 
 def test_rules_in_the_system_prompt_do_not_hang_on_the_record(
