@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import cast
 
 from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
@@ -12,6 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from thalweg.evals.base import Agent, Need, Probe, Score, Setting
 from thalweg.evals.paging import Pages
 from thalweg.evals.scripted.mind import COMPETENCES, Mind
+from thalweg.evals.scripted.moves import Acts
 from thalweg.evals.subjects.graphs import GraphAgent
 from thalweg.evals.talk import Talk
 from thalweg.evals.trace import Trace
@@ -94,7 +96,7 @@ def tried(
     """Try a case of a probe, with a scripted model."""
     case = probe.make(variant, Random(seed))  # noqa: S311 (not a secret)
     pages, trace = Pages(Random(seed + 1)), Trace()  # noqa: S311
-    model = Mind(case=case, competence=COMPETENCES[competence], window=WINDOW)
+    model = Mind(case=cast("Acts", case), competence=COMPETENCES[competence], window=WINDOW)
     setting = Setting(model=model, window=WINDOW, folder=folder, tools=(pages.tool(),))
     setting = replace(
         setting, tools=(*setting.tools, *case.tools), system_prompt=case.system_prompt

@@ -7,20 +7,21 @@ from random import Random
 
 import pytest
 
-from tests.evals.remembering import Remembering, tried
+from tests.evals.remembering import AT_ONCE, Remembering, tried
 from thalweg.evals.base import Probe
-from thalweg.evals.personal import is_not_known
+from thalweg.evals.grading import denies_knowing
 from thalweg.evals.probes import memory_abstention, memory_recall, memory_update
 from thalweg.evals.probes.memory_abstention import Abstention
 from thalweg.evals.scripted.learning import Note
-from thalweg.evals.trace import Trace, Turn
+from thalweg.evals.trace import Request, Trace, Turn
+from thalweg.evals.trace import Said as Shown
 from thalweg.facts.changes import Change, Put
 from thalweg.facts.gates.judging import Verdict
 from thalweg.facts.learning import lesson
 from thalweg.facts.proposals import Proposal
 from thalweg.facts.values import Evidence, Fact, Scope, Trust
 from thalweg.facts.values import Turn as Said
-from thalweg.memory import Memory, MemoryStore
+from thalweg.memory import Memory, MemoryStore, recalling
 
 RECALL, UPDATE, ABSTENTION = memory_recall.PROBE, memory_update.PROBE, memory_abstention.PROBE
 CASES = [(probe, variant) for probe in (RECALL, UPDATE, ABSTENTION) for variant in probe.variants]
@@ -46,6 +47,34 @@ def test_a_model_that_notes_nothing_is_told_what_was_said_all_the_same(
     assert not subject.facts
 
 
+def test_an_agent_that_has_to_ask_its_memory_finds_it(tmp_path: Path) -> None:
+    subject = Remembering(AT_ONCE.model_copy(update={"mode": "tool"}))
+    score, trace = tried(RECALL, "among_many", tmp_path, subject=subject)
+    assert score.verdict == "passed", score.why
+    assert [call.name for call in trace.calls()] == ["recall_memory"]
+
+
+def test_what_holds_may_follow_what_held_in_the_users_own_words() -> None:
+    case = memory_update.make("moved", Random(1))  # noqa: S311 (not a secret)
+    told = [f"- User: {said}" for said in case.told]
+    fact = f"- The user lives in {case.new}."
+    for lines, verdict in {
+        (*told, fact): "passed",
+        (fact, told[0]): "failed",
+        (fact, f"- The user lives in {case.old}. (until 3 May 2026)"): "passed",
+    }.items():
+        assert case.grade(_asked("\n".join(lines), f"In {case.new}.")).verdict == verdict
+
+
+def _asked(shown: str, answer: str) -> Trace:
+    """Write a trace of one request."""
+    request = Request(
+        number=0, turn=0, thread="b", kind="agent", messages=(Shown("user", shown),), tools=(),
+        tokens=0, answer=None,
+    )  # fmt: skip
+    return Trace(requests=[request], turns=[Turn("b", "?", answer)])
+
+
 # -- broken on purpose -------------------------------------------------------------------------
 
 
@@ -55,7 +84,7 @@ def finds_nothing(store: MemoryStore) -> None:
     find, facts, profile = store.find, store.facts, store.profile
     store.find = lambda _, *given, **named: find(nobody, *given, **named)  # type: ignore[method-assign]
     store.facts = lambda _, **named: facts(nobody, **named)  # type: ignore[method-assign]
-    store.profile = lambda scope: profile(nobody if scope else scope)  # type: ignore[method-assign]
+    store.profile = lambda scope: profile(replace(scope, owner=nobody.owner))  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize("variant", RECALL.variants)
@@ -72,11 +101,12 @@ def without_superseding(facts: Sequence[Fact], new: Sequence[Fact], **_: object)
     return [Put(fact, "is new") for fact in new]
 
 
-@pytest.mark.parametrize("variant", UPDATE.variants)
+@pytest.mark.parametrize("variant", ["moved", "corrected"])
 def test_where_nothing_is_superseded_the_old_stands_beside_the_new(
     variant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lesson, "plan_merge", without_superseding)
+    monkeypatch.setattr(recalling, "current", lambda facts, _="": (list(facts), []))
     score, _ = tried(UPDATE, variant, tmp_path)
     assert score.verdict == "failed"
     assert "as if both held" in score.why or "the newest, was told to the model" in score.why
@@ -155,7 +185,7 @@ def test_what_an_owner_has_forgotten_and_is_kept_is_told(tmp_path: Path) -> None
      "That has not been mentioned.", "I'm not sure."],
 )  # fmt: skip
 def test_saying_that_one_does_not_know_is_no_invention(answer: str) -> None:
-    assert is_not_known(answer)
+    assert denies_knowing(answer)
 
 
 def test_what_was_said_of_somebody_else_may_be_told_as_theirs() -> None:

@@ -9,7 +9,6 @@ from langchain_core.tools import tool
 from tests.evals.asking import Asked
 from thalweg.errors import ConfigError
 from thalweg.evals.base import Setting
-from thalweg.evals.scripted.mind import COMPETENCES, Mind
 from thalweg.evals.subjects import named
 from thalweg.evals.subjects.named import SUBJECTS, subject_named
 from thalweg.evals.subjects.sizes import fitted, kept_tokens, trigger_tokens
@@ -116,7 +115,7 @@ def test_a_model_is_told_the_window_of_the_trial_and_the_one_given_stays_as_it_i
 
 
 def test_a_forced_trigger_is_the_same_for_everybody(tmp_path: Path) -> None:
-    model = Mind(case=None, competence=COMPETENCES["searcher"], window=64_000)
+    model = ScriptedModel(script=lambda _: "Hi.")
     setting = Setting(model=model, window=64_000, folder=tmp_path, trigger=0.25)
 
     assert trigger_tokens(setting) == 16_000

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from thalweg.lazy import lazily
 
 if TYPE_CHECKING:
-    from thalweg.evals.base import Agent, Case, Probe, Score, Setting, Speaks, Subject
+    from thalweg.evals.base import Agent, Case, Need, Probe, Score, Setting, Speaks, Subject
     from thalweg.evals.evaluating import Evaluation, evaluate
     from thalweg.evals.paging import is_page, turn_page
     from thalweg.evals.plan import TrialKey
@@ -36,6 +36,7 @@ __all__ = [
     "Case",
     "Evaluation",
     "Look",
+    "Need",
     "Played",
     "Probe",
     "Request",
@@ -63,6 +64,7 @@ __getattr__, __dir__ = lazily(
         "Case": "thalweg.evals.base",
         "Evaluation": "thalweg.evals.evaluating",
         "Look": "thalweg.evals.scripted.moves",
+        "Need": "thalweg.evals.base",
         "Played": "thalweg.evals.runner",
         "Probe": "thalweg.evals.base",
         "Request": "thalweg.evals.trace",

@@ -20,6 +20,8 @@ Need = Literal["tools", "system_prompt", "trigger", "files", "subagents", "memor
 """What a probe asks of an agent beyond answering: tools and instructions that the probe brings,
 a trigger that can be forced, files, subagents or a memory across threads of the agent's own."""
 Suite = Literal["context", "memory", "subagents"]
+Language = Literal["en", "zh"]
+"""In which a context is filled."""
 Verdict = Literal["passed", "failed", "untested"]
 """`untested`: what the probe is about did not happen, such as a compaction."""
 MAIN = "main"
@@ -127,7 +129,7 @@ class Speaks(Protocol):
         """Say something; gives the answer."""
         ...
 
-    def fill(self, compactions: int, thread: str = MAIN) -> None:
+    def fill(self, compactions: int, thread: str = MAIN, language: Language = "en") -> None:
         """Talk of other things until the context was compacted so often."""
         ...
 
@@ -141,6 +143,11 @@ class Speaks(Protocol):
 
     def forget(self, words: str, thread: str = MAIN) -> None:
         """Have what has these words forgotten, in the agent's way or, without one, by asking."""
+        ...
+
+    @property
+    def room(self) -> int:
+        """Tokens that a conversation has until it is compacted; cases size things by it."""
         ...
 
 

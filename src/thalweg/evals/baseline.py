@@ -178,9 +178,11 @@ def read_baseline(path: Path, settings: Settings) -> Baseline:
 def _baseline(path: Path) -> Baseline:
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        problem = f"it cannot be read: {error}"
+    except OSError as error:
+        problem = f"it cannot be read: {(error.strerror or str(error)).lower()}"
         raise _unusable(path, problem) from error
+    except UnicodeDecodeError as error:
+        raise _unusable(path, "it is no text") from error
     try:
         plain = json.loads(text)
     except (ValueError, RecursionError):

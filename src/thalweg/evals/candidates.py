@@ -12,6 +12,7 @@ from thalweg.evals.base import Case
 from thalweg.evals.plan import OWN_MODEL
 from thalweg.evals.results import Tokens
 from thalweg.evals.scripted.mind import COMPETENCES, Mind
+from thalweg.evals.scripted.moves import Acts
 from thalweg.middleware.limits import limits_of, model_name, provider_of
 from thalweg.models import model_by_name
 from thalweg.models.making import limit
@@ -118,6 +119,10 @@ def _scripted(name: str, window: int) -> Candidate:
     competence = found
 
     def make(case: Case) -> BaseChatModel:
+        if not isinstance(case, Acts):
+            called = type(case).__name__
+            problem = f"{called} does not say what a scripted model does in it"
+            raise ConfigError(name, problem, f"give {called} `act` and `gist`, or name a model")
         return Mind(case=case, competence=competence, window=window)
 
     return Candidate(name=name, window=window, make=make)

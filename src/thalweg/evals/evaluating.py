@@ -8,6 +8,7 @@ from pathlib import Path
 from thalweg.errors import ConfigError
 from thalweg.evals.base import Probe, Subject, Suite
 from thalweg.evals.candidates import Candidate, candidate, own_model
+from thalweg.evals.judging import Judge, Judges
 from thalweg.evals.plan import OWN_MODEL, Plan, pick_cases, trials
 from thalweg.evals.probes import PROBES
 from thalweg.evals.runner import Played, Tell, play_all
@@ -15,6 +16,7 @@ from thalweg.evals.subjects.imported import Given, Made
 from thalweg.evals.subjects.named import subject_named
 from thalweg.evals.subjects.served import Served
 from thalweg.evals.trial import Trial
+from thalweg.models import model_by_name
 from thalweg.settings import Settings
 
 TRIGGER = 0.25
@@ -48,6 +50,9 @@ class Evaluation:
     """Dollars, after which no trial is begun."""
     out: Path | None = None
     """Keeps results, one line a trial; what is there is not played again."""
+    judge: str | Judges = ""
+    """A model, as in `models`, that is asked where nothing exact can tell; or a judge of your
+    own. Without one, what needs one is not tested."""
     settings: Settings = field(default_factory=Settings)
     """Where names of models and prices are looked up."""
 
@@ -105,8 +110,13 @@ def common(evaluation: Evaluation) -> dict[str, str | int | None]:
     return {
         "--seed": evaluation.seed,
         "--window": evaluation.window,
+        "--judge": _named(evaluation.judge),
         "thalweg": version("thalweg"),
     }
+
+
+def _named(judge: str | Judges) -> str | None:
+    return (judge if isinstance(judge, str) else type(judge).__name__) or None
 
 
 def prepare(evaluation: Evaluation) -> Prepared:
@@ -118,7 +128,7 @@ def prepare(evaluation: Evaluation) -> Prepared:
     _check(evaluation)
     probes, names = _probes(evaluation)
     cases = pick_cases(list(probes.values()), evaluation.suite, names)
-    subjects = [subject_named(s) if isinstance(s, str) else s for s in evaluation.subjects]
+    subjects = list(_subjects(evaluation))
     plan = Plan(
         models=tuple(dict.fromkeys(evaluation.models)),
         subjects=tuple(one.name for one in subjects),
@@ -132,6 +142,7 @@ def prepare(evaluation: Evaluation) -> Prepared:
     keys = list(trials(plan))
     candidates = {name: _candidate(name, evaluation) for name in {key.model: None for key in keys}}
     named = {one.name: one for one in subjects}
+    judge = _judge(evaluation)
     made = (
         Trial(
             key=key,
@@ -139,10 +150,30 @@ def prepare(evaluation: Evaluation) -> Prepared:
             subject=named[key.subject],
             probe=probes[key.probe],
             seed=plan.seed,
+            judge=judge,
         )
         for key in keys
     )
     return Prepared(tuple(made), tuple(_notes(candidates.values(), evaluation.budget)))
+
+
+def _subjects(evaluation: Evaluation) -> Iterator[Subject]:
+    names: set[str] = set()
+    for wanted in dict.fromkeys(evaluation.subjects):
+        subject = subject_named(wanted) if isinstance(wanted, str) else wanted
+        if subject.name in names:
+            problem = f"there are two agents of the name {subject.name!r}"
+            raise ConfigError("subjects", problem, "give each a name of its own")
+        names.add(subject.name)
+        yield subject
+
+
+def _judge(evaluation: Evaluation) -> Judges | None:
+    """Make the judge; nothing is sent to it yet."""
+    named = evaluation.judge
+    if not isinstance(named, str):
+        return named
+    return Judge(model_by_name(named, evaluation.settings)) if named else None
 
 
 def _candidate(name: str, evaluation: Evaluation) -> Candidate:

@@ -8,13 +8,6 @@ from thalweg.evals.scripted.moves import Look, Move, Say, View
 
 UNKNOWN = "unknown"
 """What a user wants to hear where nothing was said."""
-_NOT_KNOWN = re.compile(
-    r"\bunknown\b|\b(?:do|did|does|have|has|had|is|was|were|can|could|are)(?:n['\u2019]t| not)\b"
-    r"|\bcannot\b|\bnever\b"
-    r"|\bnot (?:sure|aware|certain|know\w*|available|mentioned|told|provided|specified)\b"
-    r"|\bno (?:record|information|memory|mention|knowledge|idea|data|details?)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +38,6 @@ class Topic:
         if value := self.told(view):
             return Say(f"It is {value}.")
         return Look(self.words, Say(f"That is {UNKNOWN} to me: I was not told."))
-
-
-def is_not_known(answer: str) -> bool:
-    """Tell whether an answer says that something is not known.
-
-    Example:
-        >>> is_not_known("I don't have that on record.")
-        True
-        >>> is_not_known("It is Bruno.")
-        False
-    """
-    return _NOT_KNOWN.search(answer) is not None
 
 
 TEA = Topic(
@@ -93,8 +74,8 @@ LOCK = Topic(
     ),
 )  # fmt: skip
 CHINESE = Topic(
-    "顺便说一下，我最喜欢的水果是{value}。",  # noqa: RUF001
-    "我最喜欢的水果是什么？",  # noqa: RUF001
+    "顺便说一下，我最喜欢的水果是{value}。",
+    "我最喜欢的水果是什么？",
     "最喜欢的水果",
     Note(
         r"我最喜欢的水果是(\w+)(?=。)", "用户最喜欢的水果是{value}。", "最喜欢的水果",

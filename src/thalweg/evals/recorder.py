@@ -108,11 +108,12 @@ class Recorder(BaseCallbackHandler):
             self.trace.requests[number] = replace(old, seconds=seconds, **changes)
 
     def _kind(self, tags: Sequence[str], about: dict[str, Any], *, has_tools: bool) -> Kind:
+        if UNSEEN[-1] in tags or _SUMMARY in about:
+            return "harness"  # in a subagent, too
         where = str(about.get("langgraph_checkpoint_ns", "")).split("|")
         if any(step.startswith("tools:") for step in where[:-1]):
             return "subagent"
-        is_internal = UNSEEN[-1] in tags or _SUMMARY in about or (self._has_tools and not has_tools)
-        return "harness" if is_internal else "agent"
+        return "harness" if self._has_tools and not has_tools else "agent"
 
 
 def tokens_of(said: Said, count: Counter) -> int:

@@ -2,8 +2,8 @@
 
 from math import ceil
 
-from thalweg.evals.base import MAIN, Agent, Forgets, Setting
-from thalweg.evals.paging import Language, Pages
+from thalweg.evals.base import MAIN, Agent, Forgets, Language, Setting
+from thalweg.evals.paging import Pages
 from thalweg.evals.recorder import Recorder
 from thalweg.evals.trace import Trace, Turn
 
@@ -72,6 +72,11 @@ class Talk:
         """Have what has these words forgotten, in the agent's way or, without one, by asking."""
         if not (isinstance(self._agent, Forgets) and self._agent.forget(words)):
             self.say(_FORGET.format(words=words), thread)
+
+    @property
+    def room(self) -> int:
+        """See `Speaks.room`."""
+        return int(self._room(MAIN))
 
     def _room(self, thread: str) -> float:
         """Count the tokens that a conversation has until it is compacted."""

@@ -1,6 +1,7 @@
 """One trial: a conversation of a case with an agent of a subject, and what came of it."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -9,6 +10,7 @@ from tempfile import TemporaryDirectory
 from thalweg.errors import ConfigError
 from thalweg.evals.base import Case, Probe, Score, Setting, Subject
 from thalweg.evals.candidates import Candidate
+from thalweg.evals.judging import Judgement, Judges, graded
 from thalweg.evals.paging import Pages
 from thalweg.evals.plan import TrialKey, missing, seed_of
 from thalweg.evals.results import Result, Tokens
@@ -28,6 +30,8 @@ class Trial:
     probe: Probe
     seed: int
     """Of the whole plan."""
+    judge: Judges | None = None
+    """Who has the last word where nothing exact can tell."""
 
     def play(self) -> Result:
         """Play it.
@@ -40,7 +44,7 @@ class Trial:
         if lacking:
             why = f"not offered: {', '.join(lacking).replace('_', ' ')}"
             return self._result(Score(verdict="untested", why=why), not_offered=True)
-        case = self.probe.make(self.key.variant, Random(dice))  # noqa: S311 (not a secret)
+        case = self.probe.make(self.key.variant, Random(dice))
         trace, began = Trace(), time.monotonic()
         with TemporaryDirectory(prefix="thalweg-eval-", ignore_cleanup_errors=True) as folder:
             error = self._converse(case, trace, Path(folder), dice)
@@ -49,12 +53,12 @@ class Trial:
             last = trace.requests[-1].number if trace.requests else None
             score = Score(verdict="failed", why=f"the agent raised {error}", request=last)
         else:
-            score = case.grade(trace)
+            score = graded(case, trace, _Careful(self.judge) if self.judge else None)
         return self._result(score, trace, seconds=seconds, error=error)
 
     def _converse(self, case: Case, trace: Trace, folder: Path, dice: int) -> str:
         """Have the conversation; gives what the agent died of, if it did."""
-        pages = Pages(Random(f"pages {dice}"))  # noqa: S311 (not a secret)
+        pages = Pages(Random(f"pages {dice}"))
         has_tools = "tools" in self.subject.offers
         setting = Setting(
             model=self.candidate.make(case),
@@ -104,6 +108,21 @@ class Trial:
             error=error,
             trace=trace,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Careful:
+    """A judge that cannot be reached says nothing of the agent."""
+
+    judge: Judges
+
+    def verdict(self, question: str, texts: Sequence[str]) -> Judgement:
+        """See `Judges.verdict`."""
+        try:
+            return self.judge.verdict(question, texts)
+        except Exception as error:  # noqa: BLE001 (an edge, as above)
+            problem = f"{type(error).__name__}: {error}"[:_ERROR_CHARS]
+            return Judgement(passed=False, quote="", why="", problem=problem)
 
 
 def _tokens(request: Request) -> Tokens:

@@ -7,13 +7,16 @@ from thalweg.evals.probes import (
     constraint,
     continuing,
     cost,
+    drift,
     invented_turns,
+    isolation,
     memory_abstention,
     memory_recall,
     memory_update,
     needle,
     objective,
     premature,
+    recall_use,
     tool_pairs,
 )
 
@@ -25,13 +28,16 @@ PROBES: dict[str, Probe] = {
         constraint,
         continuing,
         cost,
+        drift,
         invented_turns,
+        isolation,
         memory_abstention,
         memory_recall,
         memory_update,
         needle,
         objective,
         premature,
+        recall_use,
         tool_pairs,
     )
 }

@@ -82,8 +82,7 @@ class Continuing:
         if not closed:
             faults.append(f"the round not closed; the agent said {trace.answer[:80]!r}")
         if faults:
-            seen: set[str] = set()
-            again = next((n for n, name in steps if name in seen or seen.add(name)), None)
+            again = next((n for k, (n, name) in enumerate(steps) if name in made[:k]), None)
             return Score(verdict="failed", why="; ".join(faults), request=again, value=value)
         why = f"every station once and in order, across {len(trace.compactions())} compactions"
         return Score(verdict="passed", why=why, request=closed[-1][0].number, value=value)

@@ -28,15 +28,11 @@ class Recall:
     value: str
     told: tuple[str, ...]
     """What the user says, one message after the other."""
-    notes: tuple[Note, ...]
+    facts: tuple[Note, ...]
+    """What a competent learner notes where it sees it."""
     tools: tuple[BaseTool, ...] = ()
     system_prompt: str = "You are a personal assistant. Answer in one short sentence."
     gist: tuple[str, ...] = ()
-
-    @property
-    def facts(self) -> tuple[Note, ...]:
-        """What a competent learner notes."""
-        return self.notes
 
     def run(self, talk: Speaks) -> None:
         """Tell it, and ask elsewhere."""

@@ -54,7 +54,7 @@ class Objective:
     closing: str
     seed: str
     tools: tuple[BaseTool, ...] = ()
-    system_prompt: str = "You are the clerk of a coast guard. Do what you are asked, with the tools."
+    system_prompt: str = "You are the clerk of a coast guard. Do what you are asked, with tools."
     gist: tuple[str, ...] = (_END.pattern, "(?m)^.*" + _GOAL.pattern + ".*$")
     _talk: Speaks | None = None
     _last: int | None = None

@@ -23,7 +23,7 @@ _TASK = (
     "close_order. Do it in one go and do not ask me anything; tell me when it is all done."
 )
 _GOAL = re.compile(r"carry out today's work order")
-_ITEM = re.compile(r"To be repaired: the lamp of (\w+)")
+_ITEM = re.compile(r"(\d+)\. To be repaired: the lamp of (\w+)")
 _DONE = re.compile(r"Item done: the lamp of (\w+) is repaired")
 _CLOSED = "The work order is closed."
 _OVER = "The workshop is closed for today."
@@ -79,17 +79,18 @@ class Premature:
     def act(self, view: View) -> Move:
         """Do the first item of the order that is not known to be done.
 
-        A model that does not see the order any more looks for it; where it cannot be found, it
-        takes what it sees done for all there was, and says so.
+        A model that does not see the order whole any more (its items have numbers) looks for it;
+        where it cannot be found, it takes what it sees done for all there was, and says so.
         """
         if view.find(_CLOSED):
             return Say("All items are done, and the order is closed.")
         if view.find(_GOAL) is None:
             return Look("carry out today's work order", Say("Everything is done."))
-        items = list(dict.fromkeys(one[1] for one in view.find_all(_ITEM)))
+        numbered = {int(one[1]): one[2] for one in view.find_all(_ITEM)}
+        items = [numbered[number] for number in sorted(numbered)]
         if not items and not any(one.role == "assistant" for one in view.messages):
             return Use("read_order", {})
-        if not items:
+        if not items or sorted(numbered) != list(range(1, len(items) + 1)):
             return Look("To be repaired: the lamp of", Say("Everything in the order is done."))
         known = [items.index(one[1]) for one in view.find_all(_DONE) if one[1] in items]
         following = max(known, default=-1) + 1
@@ -99,7 +100,8 @@ class Premature:
 
     def _read(self) -> str:
         """Read today's work order."""
-        return "\n".join(f"- To be repaired: the lamp of {name}" for name in self.stations)
+        items = enumerate(self.stations, start=1)
+        return "\n".join(f"{k}. To be repaired: the lamp of {name}" for k, name in items)
 
     def _do(self, station: str) -> str:
         """Do one item of the work order: give the name of its station."""

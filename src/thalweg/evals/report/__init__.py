@@ -1,12 +1,9 @@
-"""The report of results: one page that needs nothing but a browser."""
+"""The report of an evaluation: one page that needs nothing but a browser.
 
-from collections.abc import Sequence
-from pathlib import Path
+Two rules: what the page computes are sums and means, every interval is computed before it; and
+of what agents were sent, only the requests that show a failure are in it whole.
+"""
 
-from thalweg.evals.results import Result
-from thalweg.pages.places import write_page
+from thalweg.evals.report.rendering import render_report, write_report
 
-
-def write_report(results: Sequence[Result], path: Path) -> None:
-    """Write the report of these results to a file, whole or not at all."""
-    write_page("\n".join(f"{one.key}: {one.verdict}" for one in results), path)
+__all__ = ["render_report", "write_report"]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from thalweg.evals.trace import Said
 
@@ -95,6 +95,7 @@ def written(said: Said) -> str:
     return "\n".join(texts)
 
 
+@runtime_checkable
 class Acts(Protocol):
     """A case that scripted models can take part in."""
 

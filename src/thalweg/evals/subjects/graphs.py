@@ -32,6 +32,8 @@ class GraphAgent:
     closing: Callable[[], None] = lambda: None
     reading: Callable[[], Mapping[str, str]] | None = None
     """Gives the files, where they are not in the state."""
+    forgetting: Callable[[str], bool] = lambda _words: False
+    """Has what has these words forgotten, where a user can."""
     prefix: str = ""
     """Of its threads: a graph that several trials share must not know one from another."""
     loop: asyncio.Runner | None = None
@@ -93,6 +95,10 @@ class GraphAgent:
             return self.reading()
         found = self._state.get("files") or {}
         return {path: _text_of(data) for path, data in found.items()}
+
+    def forget(self, words: str) -> bool:
+        """See `Forgets.forget`."""
+        return self.forgetting(words)
 
     def settle(self) -> None:
         """See `Agent.settle`. What is asked of a model meanwhile is recorded, too."""

@@ -21,11 +21,13 @@ from thalweg.graph import create_deep_agent, create_small_agent, wants_small
 from thalweg.jobs.learner import Learner
 from thalweg.jobs.structured import Respondent
 from thalweg.jobs.worker import Worker
-from thalweg.memory import MemoryStore, open_memory
+from thalweg.memory import Memory, MemoryStore, Scope, open_memory
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.memory import MemoryMiddleware
 from thalweg.tokens import exact_counter
 
+_OWNER = Scope("local")
+"""Whose memory is meant where nobody says."""
 AT_ONCE = MemorySettings(debounce_seconds=0, max_wait_seconds=0)
 """What was said can be learned from when the trial lets it, and not half a minute later."""
 
@@ -111,7 +113,13 @@ class _Parts:
             settling=partial(learn, self.memory, self.model) if learns else _nothing,
             closing=self.close,
             reading=partial(files_below, self.files),
+            forgetting=self.forget,
         )
+
+    def forget(self, words: str) -> bool:
+        """Forget as `thalweg memory forget` does, and the pages of an app."""
+        Memory(self.memory, _OWNER).forget(query=words)
+        return True
 
     def close(self) -> None:
         """Close what was opened."""

@@ -28,9 +28,9 @@ function frame(chart, { width, height, count, label, room = 152 }) {
 }
 
 // Lines for amounts from 0 to `top`; gives where an amount stands.
-function amounts(chart, picture, { top, left, right }) {
+function amounts(chart, picture, { top, left, right, most = 6 }) {
   const y = (amount) => chart.bottom - ((chart.bottom - chart.top) * amount) / top;
-  for (const amount of steps(top, 6)) {
+  for (const amount of steps(top, most)) {
     picture.append(
       svg("line", { class: "grid", x1: left, x2: right, y1: y(amount), y2: y(amount) }),
       svg("text", { x: left - 8, y: y(amount) + 4, "text-anchor": "end" }, tick(amount)));
