@@ -91,7 +91,7 @@ def difference(pairs: Iterable[tuple[float, float]], seed: int = 0) -> Interval:
 
 def _percentiles(gaps: list[float], seed: int) -> Interval:
     n = len(gaps)
-    dice = Random(seed)  # noqa: S311 (not a secret)
+    dice = Random(seed)
     means = sorted(fsum(dice.choices(gaps, k=n)) / n for _ in range(RESAMPLES))
     cut = round(RESAMPLES * (1 - LEVEL) / 2)
     return Interval(fsum(gaps) / n, means[cut], means[-1 - cut], n)

@@ -40,7 +40,7 @@ class Trial:
         if lacking:
             why = f"not offered: {', '.join(lacking).replace('_', ' ')}"
             return self._result(Score(verdict="untested", why=why), not_offered=True)
-        case = self.probe.make(self.key.variant, Random(dice))  # noqa: S311 (not a secret)
+        case = self.probe.make(self.key.variant, Random(dice))
         trace, began = Trace(), time.monotonic()
         with TemporaryDirectory(prefix="thalweg-eval-", ignore_cleanup_errors=True) as folder:
             error = self._converse(case, trace, Path(folder), dice)
@@ -54,7 +54,7 @@ class Trial:
 
     def _converse(self, case: Case, trace: Trace, folder: Path, dice: int) -> str:
         """Have the conversation; gives what the agent died of, if it did."""
-        pages = Pages(Random(f"pages {dice}"))  # noqa: S311 (not a secret)
+        pages = Pages(Random(f"pages {dice}"))
         has_tools = "tools" in self.subject.offers
         setting = Setting(
             model=self.candidate.make(case),
