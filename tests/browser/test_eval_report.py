@@ -81,6 +81,24 @@ def test_a_run_is_highlighted_by_its_name(page: Page) -> None:
     expect(page.locator(".picked").first).to_contain_text("2 compactions")
 
 
+def test_a_click_highlights_the_nearest_run(browser: Browser, tmp_path: Path) -> None:
+    """What is pointed at is named before; the run that was highlighted longer ago gives way."""
+    results = [
+        replace(a_result(number=k), trace=a_trace(sizes=(size, size, size)))
+        for k, size in enumerate((5_000, 3_000, 1_000), start=1)
+    ]
+    with opened(browser, results, tmp_path / "three.html") as page:
+        picture = page.locator("#figure-chart svg")
+        at_1000 = {"x": 300, "y": 324}
+        picture.hover(position=at_1000)
+        expect(page.locator("#tip")).to_contain_text("#31,000 tokens")
+        expect(page.locator("#tip")).to_contain_text("passed; click to highlight")
+
+        picture.click(position=at_1000)
+        expect(page.get_by_label("Highlighted run 1")).to_have_value("2")
+        expect(page.get_by_label("Highlighted run 2")).to_have_value("1")
+
+
 def test_the_keyboard_alone_reads_the_figure(page: Page) -> None:
     """Page Down goes to the next compaction, and what stands there is spoken and shown."""
     chart = page.get_by_role("slider", name="Tokens over time")

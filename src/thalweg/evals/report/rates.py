@@ -70,8 +70,12 @@ def _cell(trials: _Trials, first: _Trials | None) -> dict[str, Any]:
 
 
 def _pairs(trials: _Trials, first: _Trials) -> list[tuple[Verdict, Verdict]]:
-    both = [(_verdict(one), _verdict(first[at])) for at, one in trials.items() if at in first]
-    return [(one, other) for one, other in both if one is not None and other is not None]
+    pairs: list[tuple[Verdict, Verdict]] = []
+    for at, trial in trials.items():
+        one, other = _verdict(trial), _verdict(first[at]) if at in first else None
+        if one is not None and other is not None:
+            pairs.append((one, other))
+    return pairs
 
 
 def _verdict(result: Result) -> Verdict | None:

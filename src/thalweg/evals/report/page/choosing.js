@@ -8,6 +8,13 @@ const FIELDS = {
   verdict: { label: "Verdict", name: (value) => value },
 };
 
+// What is chosen, in words.
+function whose({ model, subject, probe, trigger }) {
+  return [subject || "all subjects", model || "all models", probe || "all probes",
+    trigger === undefined ? "all triggers" : trigger === null ? "compacted at the subject's own trigger"
+      : `compacted at ${percent(trigger)} of the window`].join(", ");
+}
+
 // Makes a chooser of some fields. Each field is either one value, or all where `all` has it.
 function makeChooser(id, fields, { all, trials, change }) {
   const chosen = {};

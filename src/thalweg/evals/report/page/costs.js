@@ -36,7 +36,7 @@ function drawCosts() {
   const { figure: shown } = costs;
   const trials = costsChooser.shown();
   const subjects = values((trial) => trial.subject, trials);
-  byId("costs-about").textContent = `${shown.about} Means of all trials that were played, whatever came of them.`;
+  byId("costs-about").textContent = `${shown.about} Means of all trials that were played, whatever came of them: ${whose(costsChooser.chosen)}.`;
   const most = Math.max(0, ...values((trial) => trial.probe, trials).flatMap((probe) => subjects.map((subject) =>
     mean(trials.filter((one) => one.probe === probe && one.subject === subject), shown.of) || 0)));
   const caption = `${shown.name} of a trial`;
@@ -51,7 +51,7 @@ function drawCosts() {
 }
 
 function costRow(name, subjects, trials, most) {
-  return html("tr", {}, html("th", { scope: "row" }, name), subjects.map((subject) => {
+  return html("tr", {}, html("th", { scope: "row" }, breakable(name)), subjects.map((subject) => {
     const value = mean(trials.filter((one) => one.subject === subject), costs.figure.of);
     return html("td", {}, value === null ? "–" : costs.figure.say(value),
       value !== null && most > 0 && html("span", { class: "gauge", "aria-hidden": "true" },

@@ -38,6 +38,11 @@ function verdictInWords(trial) {
   return `${trial.verdict}${trial.judged ? " (judged by a model)" : ""}`;
 }
 
+// A name of joined words, which may break where they join.
+function breakable(name) {
+  return name.split("_").flatMap((word, k) => (k ? [html("wbr"), `_${word}`] : [word]));
+}
+
 // Texts may say anything, so that even where they end is made sure of.
 function firstLine(text, most = 160) {
   const line = text.trimStart().split("\n", 1)[0];

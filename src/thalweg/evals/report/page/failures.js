@@ -128,10 +128,10 @@ function requestMessages(trial, request, words) {
   const answer = request.answer === null ? null : messageOf(request.answer);
   const most = Math.max(1, ...messages.map((one) => one.tokens));
   return [
-    html("h4", {}, `What was sent: ${plural(messages.length, "message")}`),
+    html("h3", { class: "small" }, `What was sent: ${plural(messages.length, "message")}`),
     requestStrip(messages, trial.window),
     html("ol", { class: "messages" }, messages.map((one, k) => messageItem(one, k + 1, most, words))),
-    html("h4", {}, answer ? "What the model answered" : "The model gave no answer"),
+    html("h3", { class: "small" }, answer ? "What the model answered" : "The model gave no answer"),
     answer && html("ol", { class: "messages" }, messageItem(answer, null, Math.max(most, answer.tokens), words)),
   ];
 }

@@ -50,10 +50,8 @@ function redraw() {
     Math.max(most, figure.byTurn ? run.turns.at(-1) + 1 : run.tokens.length), 0);
   figure.step = Math.max(0, Math.min(figure.count - 1, figure.step));
   if (figure.byTurn) for (const run of figure.runs) run.places ??= placesByTurn(run);
-  const { trigger } = figureChooser.chosen;
-  const where = trigger === null || trigger === undefined ? "" : ` Here contexts are compacted at ${percent(trigger)} of the window.`;
   byId("figure-about").textContent =
-    `Each line is one trial: how large the agent's requests were, one after the other.${where} `
+    `Each line is one trial: how large the agent's requests were, one after the other. Shown: ${whose(figureChooser.chosen)}. `
     + "Two are in colour: one that was compacted most often, and of the other cases one with the largest drop.";
   drawPicks();
   drawFigure();
@@ -275,8 +273,11 @@ function makeFigure() {
       showTip(figure.step);
     },
   } });
-  new ResizeObserver(() => { if (figure.holder.clientWidth !== figure.width) drawFigure(); })
-    .observe(figure.holder);
+  new ResizeObserver(() => {
+    if (figure.holder.clientWidth === figure.seen) return;
+    figure.seen = figure.holder.clientWidth;
+    drawFigure();
+  }).observe(figure.holder);
 }
 
 // Show one trial among those it belongs to.

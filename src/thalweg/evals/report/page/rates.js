@@ -2,12 +2,15 @@
 
 const TERMS = [
   ["Rate", "Of the trials that tested something, how many passed; the bar below it is the range in which the true rate lies with 95 % confidence (Wilson's interval). Few trials make a wide bar."],
-  ["Against the first", "Percentage points above or below the first subject, on the trials that both played, with a 95 % interval (paired bootstrap). An interval that holds 0 shows no difference."],
+  ["Against the first", "Percentage points above or below the first subject, on the trials that both played, with a 95 % interval (paired bootstrap). It is in colour where the interval leaves 0 out and there are six pairs or more."],
   ["untested", "What the probe is about did not happen, such as a compaction. Such a trial counts neither way."],
   ["not offered", "The subject lacks what the probe needs, such as files or a memory, so that it was not tried."],
   ["figure", "What some probes measure beside the verdict, on average; what it counts is told by thalweg eval --list."],
   ["judged", "A model was asked for the verdict, because no exact check could tell."],
 ];
+
+// Fewer pairs could all differ by chance, whatever their interval says (a sign test at 5 %).
+const TELLING_PAIRS = 6;
 
 function signed(share) {
   const points = Math.round(share * 100);
@@ -47,7 +50,7 @@ function groupName({ model, trigger }) {
 
 function rateRow(table, probe, cells) {
   return html("tr", {},
-    html("th", { scope: "row" }, probe || "All probes"),
+    html("th", { scope: "row" }, probe ? breakable(probe) : "All probes"),
     cells.map((cell, k) => html("td", {}, rateCell(cell, {
       model: table.model, trigger: table.trigger, subject: table.subjects[k],
       probe: probe || undefined,
@@ -79,10 +82,11 @@ function rateCell(cell, where) {
 }
 
 function gapInWords([value, low, high, n]) {
-  const range = low === high ? "" : ` (${signed(low)} to ${signed(high)})`;
-  const points = value === 0 && low === high ? "no difference" : `${signed(value)} points${range}`;
-  return html("span", { class: low > 0 ? "above" : high < 0 ? "below" : null,
-    title: `to the first subject, on ${plural(n, "pair")}` }, points);
+  const range = low === high ? "" : `${signed(low)} to ${signed(high)}, `;
+  const points = value === 0 && low === high ? "no difference" : `${signed(value)} points`;
+  const side = low > 0 ? "above" : high < 0 ? "below" : null;
+  return html("span", { class: n < TELLING_PAIRS ? null : side, title: "to the first subject" },
+    `${points} (${range}${plural(n, "pair")})`);
 }
 
 // From 0 to 100 %: what is likely, and what was seen.
