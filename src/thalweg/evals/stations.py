@@ -9,7 +9,7 @@ from thalweg.evals.trace import Call, Request, Trace
 NAMES = ("Ostravick", "Quernbeck", "Tolvadden", "Ystrifel", "Garnmoor", "Pellowick", "Hathersk", "Vindolmar", "Brackwyn", "Ludrigan", "Escombry", "Fennaroe", "Morwhistle", "Skerrith", "Undermoss", "Wexcarrow", "Zelbright", "Jorrocks", "Kittlemere", "Nantgarrow")  # fmt: skip  # noqa: E501
 """Odd enough not to be guessed, nor met by chance."""
 PEOPLE = ("Ines Vasquel", "Tobias Renner", "Amara Okonjo", "Lidia Kowal", "Henrik Solberg", "Mei Tanaka")  # fmt: skip  # noqa: E501
-_WORDS = ("gauge", "swell", "northerly", "drizzle", "lamp", "relief", "visibility", "ebb", "shingle", "fogbank", "squall", "barometer", "keeper", "lens", "gallery", "oil", "wick", "landing", "hail", "cormorant", "skiff", "drift", "sounding", "ledge")  # fmt: skip  # noqa: E501
+_WORDS = ("gauge", "swell", "northerly", "drizzle", "davit", "relief", "visibility", "ebb", "shingle", "fogbank", "squall", "barometer", "keeper", "lens", "gallery", "oil", "wick", "landing", "hail", "cormorant", "skiff", "drift", "sounding", "ledge")  # fmt: skip  # noqa: E501
 _LINE_WORDS = 12
 _LINE_TOKENS = 17
 
