@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 
 from thalweg.context.pricing import Tariff
 from thalweg.context.window import Item
+from thalweg.evals.recorder import tokens_of
 from thalweg.evals.sent import as_message
 from thalweg.evals.trace import Request, Said, Trace
 from thalweg.replay.cache import PrefixCache
-from thalweg.tokens import count_json, exact_counter, measure
+from thalweg.tokens import Counter, exact_counter, measure
 
 
 @dataclass(slots=True)
@@ -22,8 +23,9 @@ class Bill:
     """All that was sent."""
     cached: int = 0
     """Of them, found in the cache."""
-    _cache: PrefixCache = field(init=False)
-    _known: dict[int, tuple[Said, Item, int]] = field(default_factory=dict)
+    _count: Counter = field(default_factory=exact_counter, repr=False)
+    _cache: PrefixCache = field(init=False, repr=False)
+    _known: dict[int, tuple[Said, Item, int]] = field(default_factory=dict, repr=False)
     """By identity, which the tuple keeps alive: a message is measured once."""
 
     def __post_init__(self) -> None:
@@ -58,12 +60,9 @@ class Bill:
     def _measured(self, said: Said) -> tuple[Item, int]:
         """Give a message as an item, and its tokens as a request's are counted."""
         if id(said) not in self._known:
-            count, message = exact_counter(), as_message(said)
-            bare = count(said.text) + sum(
-                count(call.name) + count_json(dict(call.arguments), count) for call in said.calls
-            )
-            item = Item(message, -1, measure(message, count).tokens)
-            self._known[id(said)] = said, item, bare
+            message = as_message(said)
+            item = Item(message, -1, measure(message, self._count).tokens)
+            self._known[id(said)] = said, item, tokens_of(said, self._count)
         return self._known[id(said)][1:]
 
 

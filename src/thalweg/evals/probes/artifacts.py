@@ -26,6 +26,7 @@ FILES, MOVED = 4, 2
 _PATH = re.compile(r"/berths/\w+\.txt")
 _SAVED = r"/berths/\w+\.txt[^/]{0,40}?ship: \w+\W{1,3}n?berth: \d+"
 _CHANGED = r"/berths/\w+\.txt[^/]{0,40}?berth: \d+[^/]{0,40}?berth: \w+"
+_MOVED = r"/berths/\w+\.txt[^/]{0,40}?berth: \d+\W{1,3}n?before: \d+"
 _LOOKED_UP = re.compile(r"look up the (\w+) with look_up for day (\d)")
 _NONE = "none"
 
@@ -55,7 +56,7 @@ class Artifacts:
     """The first of them are those that move."""
     tools: tuple[BaseTool, ...] = ()
     system_prompt: str = "You keep the files of a harbour with the tools you have. Be brief."
-    gist: tuple[str, ...] = (_SAVED, _CHANGED)
+    gist: tuple[str, ...] = (_SAVED, _CHANGED, _MOVED)
     """A good summary lists the files that were made and what was changed in them."""
     _files: dict[str, str] = field(default_factory=dict)
 
@@ -86,8 +87,8 @@ class Artifacts:
         talk.fill(compactions=1)
         for ship in self.ships[:MOVED]:
             talk.say(
-                f"The {ship.name} has moved. Please look up the {ship.name} with look_up for day 2, "
-                "and correct the berth in its file with replace_in_file."
+                f"The {ship.name} has moved. Please look up the {ship.name} with look_up for day "
+                "2, and correct the berth in its file with replace_in_file."
             )
         talk.fill(compactions=1)
         talk.say(self.ask)
@@ -256,11 +257,17 @@ class Known:
                 known.files[ship] = path
                 known.berths.setdefault(path, []).append(berth)
             for found in re.findall(_CHANGED, text):
-                path, (old, new) = _PATH.findall(found)[0], re.findall(r"berth: (\w+)", found)[:2]
-                if old != new:
-                    known.replaced.add((path, old))
-                    known.berths.setdefault(path, []).append(new)
+                known.learn(_PATH.findall(found)[0], *re.findall(r"berth: (\w+)", found)[:2])
+            for found in re.findall(_MOVED, text):
+                new, old = re.findall(r": (\d+)", found)[-2:]
+                known.learn(_PATH.findall(found)[0], old, new)
         return known
+
+    def learn(self, path: str, old: str, new: str) -> None:
+        """Take in that one berth took the place of another."""
+        if old != new:
+            self.replaced.add((path, old))
+            self.berths.setdefault(path, []).append(new)
 
     @property
     def ships(self) -> list[str]:

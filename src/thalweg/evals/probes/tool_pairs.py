@@ -162,7 +162,7 @@ class ToolPairs:
         raise ToolException(msg)
 
     def _report(self, hold: int) -> str:
-        dice = Random(f"{self.seed} {hold}")  # noqa: S311 (not a secret)
+        dice = Random(f"{self.seed} {hold}")
         words = " ".join(dice.choices(_WORDS, k=self.shape.tokens))
         return f"{_REPORTED.partition('(')[0]}{hold}: {words}."
 
