@@ -13,6 +13,7 @@ from thalweg.evals.base import Setting, Subject
 from thalweg.evals.paging import Pages
 from thalweg.evals.probes.needle import make as needle
 from thalweg.evals.scripted.mind import COMPETENCES, Mind
+from thalweg.evals.subjects.imported import Given
 from thalweg.evals.subjects.named import subject_named
 from thalweg.evals.talk import Talk
 from thalweg.evals.trace import Trace
@@ -124,27 +125,57 @@ def test_a_graph_that_keeps_threads_knows_nothing_of_another_trial(tmp_path: Pat
 
 @pytest.mark.parametrize("saver", ["", ", checkpointer=InMemorySaver()"])
 def test_a_graph_that_can_only_be_awaited_is(tmp_path: Path, saver: str) -> None:
-    """Also one in which that shows late; nothing is done or said twice, no loop is changed."""
+    """On one loop for all trials: what it holds belongs to the loop that it was used in first."""
     source = f"""
 import asyncio
-from typing import Annotated, TypedDict
-from langgraph.graph.message import add_messages
 
-lock = asyncio.Lock()
+loops = set()
 
 async def waits(state):
-    async with lock:
-        await asyncio.sleep(0)
-        return codes(state)
+    loops.add(asyncio.get_running_loop())
+    assert len(loops) == 1
+    return codes(state)
 
 subject = graph_of(waits{saver})
 """
-    asked = Asked(_subject(tmp_path, source), tmp_path)
+    subject = _subject(tmp_path, source)
+    for _ in range(2):
+        asked = Asked(subject, tmp_path)
 
-    asked.say("A-1")
+        asked.say("A-1")
 
+        assert asked.say("B-2") == "A-1 B-2"
+        asked.agent.close()
+
+
+def test_a_graph_in_which_it_shows_late_that_it_must_be_awaited_goes_on_where_it_stopped(
+    tmp_path: Path,
+) -> None:
+    """A tool may be the first that cannot be called: what was done before it is not done again."""
+    source = """
+async def awaits(state):
+    return codes(state)
+
+def counts(state):
+    done.append(1)
+    return {}
+
+done = []
+builder = StateGraph(MessagesState)
+builder.add_node("counts", counts)
+builder.add_node("awaits", awaits)
+builder.add_edge(START, "counts")
+builder.add_edge("counts", "awaits")
+subject = builder.compile(checkpointer=InMemorySaver())
+subject.done = done
+"""
+    subject = _subject(tmp_path, source)
+    asked = Asked(subject, tmp_path)
+
+    assert asked.say("A-1") == "A-1"
     assert asked.say("B-2") == "A-1 B-2"
-    asked.agent.close()
+    assert isinstance(subject, Given)
+    assert len(subject.graph.done) == 2
 
 
 def test_a_function_may_be_awaited_and_its_graph_then_is_on_the_same_loop(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """A graph of LangGraph's as an agent under evaluation."""
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, conver
 from langchain_core.runnables.config import RunnableConfig, set_config_context
 
 from thalweg.errors import ConfigError
+from thalweg.evals.subjects.awaiting import awaited
 from thalweg.middleware.effects import UNSEEN
 
 STEPS = 2_000
@@ -24,7 +24,7 @@ class GraphAgent:
     """Speaks with a graph whose state has `messages`.
 
     One without a checkpointer is handed the whole conversation each time, as its callers do. One
-    that turns out to work only when it is awaited is awaited from then on, on one event loop.
+    that turns out to work only when it is awaited is awaited from then on.
     """
 
     graph: Any
@@ -36,8 +36,8 @@ class GraphAgent:
     """Has what has these words forgotten, where a user can."""
     prefix: str = ""
     """Of its threads: a graph that several trials share must not know one from another."""
-    loop: asyncio.Runner | None = None
-    """Where it is awaited; `None` as long as it need not be."""
+    is_awaited: bool = False
+    """Whether it has to be awaited."""
     _kept: dict[str, list[BaseMessage]] = field(default_factory=dict)
     _state: Any = field(default_factory=dict)
     _callbacks: list[Any] = field(default_factory=list)
@@ -67,15 +67,15 @@ class GraphAgent:
 
     def _run(self, messages: list[BaseMessage], config: RunnableConfig) -> Any:  # noqa: ANN401 (a graph's own state)
         given: dict[str, Any] | None = {"messages": messages}
-        if self.loop is None:
+        if not self.is_awaited:
             try:
                 return self.graph.invoke(given, config)
             except (TypeError, NotImplementedError) as error:
                 if not any(said in str(error).lower() for said in NO_SYNC):
                     raise
-                self.loop = asyncio.Runner()
+                self.is_awaited = True
                 given = given if self.is_stateless else None  # it goes on where it stopped
-        return self.loop.run(self.graph.ainvoke(given, config))
+        return awaited(self.graph.ainvoke(given, config))
 
     def _messages(self) -> list[BaseMessage]:
         """Read the messages of the state.
@@ -107,8 +107,6 @@ class GraphAgent:
 
     def close(self) -> None:
         """See `Agent.close`."""
-        if self.loop is not None:
-            self.loop.close()
         self.closing()
 
 

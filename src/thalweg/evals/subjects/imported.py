@@ -1,6 +1,5 @@
 """A stranger's agent as a subject, by import path: a graph, or a function that makes one."""
 
-import asyncio
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from langgraph.pregel.protocol import PregelProtocol
 
 from thalweg.errors import ConfigError
 from thalweg.evals.base import Agent, Need, Setting
+from thalweg.evals.subjects.awaiting import awaited
 from thalweg.evals.subjects.graphs import GraphAgent, files_below
 from thalweg.evals.subjects.importing import found_at
 from thalweg.evals.subjects.sizes import fitted
@@ -73,15 +73,14 @@ class Made:
             _CONFIG: {"configurable": {}},
         }
         made = self.make(**{name: values[name] for name in self.names})
-        loop = None
-        if inspect.isawaitable(made):
-            loop = asyncio.Runner()
-            made = loop.run(_awaited(made))
+        is_awaited = inspect.isawaitable(made)
+        if is_awaited:
+            made = awaited(_result(made))
         reading = partial(files_below, setting.folder) if "folder" in self.names else None
-        return GraphAgent(as_graph(self.name, made), reading=reading, loop=loop)
+        return GraphAgent(as_graph(self.name, made), reading=reading, is_awaited=is_awaited)
 
 
-async def _awaited(made: Any) -> object:  # noqa: ANN401 (an awaitable of anything)
+async def _result(made: Any) -> object:  # noqa: ANN401 (an awaitable of anything)
     return await made
 
 
