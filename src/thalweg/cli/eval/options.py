@@ -87,6 +87,14 @@ Seed = Annotated[
         callback=bounded,
     ),
 ]
+JudgeName = Annotated[
+    str,
+    typer.Option(
+        "--judge",
+        metavar="MODEL",
+        help="Asked where nothing exact can tell; without it, what needs one is not tested.",
+    ),
+]
 Budget = Annotated[
     float | None,
     typer.Option(metavar="USD", help="Begin no further trial when what was played cost as much."),
