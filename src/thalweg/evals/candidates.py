@@ -40,6 +40,8 @@ class Candidate:
     """What it costs; `None` where it costs nothing."""
     note: str = ""
     """What had to be assumed of its window."""
+    calls_tools: bool = True
+    """Whether it can, as far as its profile knows."""
 
     @property
     def is_scripted(self) -> bool:
@@ -90,6 +92,7 @@ def candidate(name: str, window: int | None, settings: Settings) -> Candidate:
         make=lambda _: model,
         priced=settings.summarization.pricing.of(provider_of(model), model_name(model)),
         note=limits.note,
+        calls_tools=(model.profile or {}).get("tool_calling") is not False,
     )
 
 

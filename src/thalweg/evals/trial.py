@@ -8,7 +8,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from thalweg.errors import ConfigError
-from thalweg.evals.base import Case, Probe, Score, Setting, Subject
+from thalweg.evals.base import Case, Need, Probe, Score, Setting, Subject
 from thalweg.evals.candidates import Candidate
 from thalweg.evals.judging import Judgement, Judges, graded
 from thalweg.evals.paging import Pages
@@ -33,6 +33,12 @@ class Trial:
     judge: Judges | None = None
     """Who has the last word where nothing exact can tell."""
 
+    @property
+    def offers(self) -> frozenset[Need]:
+        """What can be asked of the agent, with this model."""
+        offers = self.subject.offers
+        return offers if self.candidate.calls_tools else offers - {"tools"}
+
     def play(self) -> Result:
         """Play it.
 
@@ -40,11 +46,12 @@ class Trial:
         interrupts is not.
         """
         dice = seed_of(self.seed, self.key)
-        lacking = missing(self.probe.needs, self.subject.offers, self.key.trigger)
+        case = self.probe.make(self.key.variant, Random(dice))
+        brought: frozenset[Need] = frozenset({"tools"}) if case.tools else frozenset()
+        lacking = missing(self.probe.needs | brought, self.offers, self.key.trigger)
         if lacking:
             why = f"not offered: {', '.join(lacking).replace('_', ' ')}"
             return self._result(Score(verdict="untested", why=why), not_offered=True)
-        case = self.probe.make(self.key.variant, Random(dice))
         trace, began = Trace(), time.monotonic()
         with TemporaryDirectory(prefix="thalweg-eval-", ignore_cleanup_errors=True) as folder:
             error = self._converse(case, trace, Path(folder), dice)
@@ -59,7 +66,7 @@ class Trial:
     def _converse(self, case: Case, trace: Trace, folder: Path, dice: int) -> str:
         """Have the conversation; gives what the agent died of, if it did."""
         pages = Pages(Random(f"pages {dice}"))
-        has_tools = "tools" in self.subject.offers
+        has_tools = "tools" in self.offers
         setting = Setting(
             model=self.candidate.make(case),
             window=self.candidate.window,
