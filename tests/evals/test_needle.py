@@ -94,3 +94,12 @@ def test_nothing_is_said_of_a_conversation_that_was_never_compacted() -> None:
     same = [replace(one, tokens=100) for one in result.trace.requests]
 
     assert case.grade(replace(result.trace, requests=same)).verdict == "untested"
+
+
+def test_nothing_is_said_of_a_needle_that_the_agent_never_saw() -> None:
+    result = played("needle", "tool_result")
+    case = PROBE.make("tool_result", Random(result.seed))  # noqa: S311 (no secret)
+    unplayed = [replace(one, messages=one.messages[:1]) for one in result.trace.requests]
+
+    assert case.grade(result.trace).verdict == "passed"
+    assert case.grade(replace(result.trace, requests=unplayed)).verdict == "untested"

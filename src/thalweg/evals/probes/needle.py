@@ -62,6 +62,8 @@ class Needles:
             code = needle.code or _filed(trace)
             if not code:
                 return Score(verdict="untested", why="the agent filed no entry with a number")
+            if needle.code and not _was_shown(trace, code, before=first):
+                return Score(verdict="untested", why=f"the agent never saw the {needle.about}")
             turn = trace.put(needle.question)
             answer = trace.turns[turn].answer if turn is not None else ""
             if not mentions(answer, code):
@@ -108,6 +110,11 @@ def _oblige(view: View) -> Move:
         body = f"The {asked[1]} lies at berth {berth}. She leaves with the morning tide."
         return Say("It is filed.") if is_done else Use(FILE, {"title": asked[1], "body": body})
     return Say("你好。" if "你好" in view.asked else "Noted.")
+
+
+def _was_shown(trace: Trace, code: str, before: int) -> bool:
+    """Tell whether the agent was shown a code before a turn."""
+    return any(code in one.text() for one in trace.agents() if one.turn < before)
 
 
 def _filed(trace: Trace) -> str:

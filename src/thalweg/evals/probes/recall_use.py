@@ -65,6 +65,9 @@ class Recollection:
             return Score(verdict="untested", why="the question was not put")
         if not any(trace.requests[n].turn < turn for n in trace.compactions()):
             return Score(verdict="untested", why="nothing was compacted before the question")
+        shown = [one for one in trace.agents() if one.turn < turn]
+        if self.where == "gone" and not any(map(self._stands, shown)):
+            return Score(verdict="untested", why="the agent never played the message")
         looks = _looks(asked)
         score = {
             "gone": self._grade_gone,
@@ -164,6 +167,7 @@ PROBE = Probe(
     suite="context",
     asks="Does the agent look where it should, and only there?",
     shows="It answers without looking, looks for what it sees, or makes up what nobody said.",
+    needs=frozenset({"tools"}),
     variants=("gone", "present", "never_said"),
     make=make,
 )
