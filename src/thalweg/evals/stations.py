@@ -16,7 +16,7 @@ _LINE_TOKENS = 17
 
 def prose(seed: str, tokens: int) -> str:
     """Write lines of about so many tokens, the same for one seed."""
-    dice = Random(seed)  # noqa: S311 (not a secret)
+    dice = Random(seed)
     lines = max(1, tokens // _LINE_TOKENS)
     return "\n".join(" ".join(dice.choices(_WORDS, k=_LINE_WORDS)) + "." for _ in range(lines))
 
