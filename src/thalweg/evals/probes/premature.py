@@ -87,15 +87,16 @@ class Premature:
         if view.find(_GOAL) is None:
             return Look("carry out today's work order", Say("Everything is done."))
         numbered = {int(one[1]): one[2] for one in view.find_all(_ITEM)}
-        items = [numbered[number] for number in sorted(numbered)]
-        if not items and not any(one.role == "assistant" for one in view.messages):
+        if not numbered and not any(one.role == "assistant" for one in view.messages):
             return Use("read_order", {})
-        if not items or sorted(numbered) != list(range(1, len(items) + 1)):
-            return Look("To be repaired: the lamp of", Say("Everything in the order is done."))
-        known = [items.index(one[1]) for one in view.find_all(_DONE) if one[1] in items]
-        following = max(known, default=-1) + 1
-        if following < len(items) and not view.find(_OVER):
-            return Use("do_item", {"station": items[following]})
+        done = {one[1] for one in view.find_all(_DONE)}
+        known = [number for number, name in numbered.items() if name in done]
+        following = max(known, default=0) + 1
+        if following in numbered and not view.find(_OVER):
+            return Use("do_item", {"station": numbered[following]})
+        if not numbered or following <= max(numbered):
+            words = f"{following}. To be repaired: the lamp of"
+            return Look(words, Say("Everything in the order is done."))
         return Use("close_order", {})
 
     def _read(self) -> str:
