@@ -72,7 +72,7 @@ class TenantUsage:
             sections=dict(newest.tokens) if newest else {},
             window=newest.window if newest else 0,
             limit=newest.limit if newest else 0,
-            saved=_saved(archive, key, taken),
+            saved=_saved(archive, key, taken, Prices(self._parts.settings().summarization)),
         )
 
     def _all(self) -> OwnerUsage:
@@ -136,9 +136,12 @@ def _by(charges: Sequence[Charge], what: Callable[[Charge], str]) -> Mapping[str
     }
 
 
-def _saved(archive: Archive, key: ThreadKey, taken: Sequence[Taken]) -> float | None:
-    priced = next((one.page.tariff for one in reversed(taken) if one.page.tariff), "")
-    if not priced:
+def _saved(
+    archive: Archive, key: ThreadKey, taken: Sequence[Taken], prices: Prices
+) -> float | None:
+    """Tell what compaction saved, where somebody pays; see `charges_of`."""
+    newest = next((one.page for one in reversed(taken) if one.page.tariff), None)
+    if newest is None or prices.tariff(newest.model) is None:
         return None
-    tariff = Tariff.model_validate_json(archive.attachment(key, priced))
+    tariff = Tariff.model_validate_json(archive.attachment(key, newest.tariff))
     return tariff.cost_of(saved_so_far(archive, key, taken).realised)

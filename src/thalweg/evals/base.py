@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
@@ -20,6 +20,8 @@ Need = Literal["tools", "system_prompt", "trigger", "files", "subagents", "memor
 """What a probe asks of an agent beyond answering: tools and instructions that the probe brings,
 a trigger that can be forced, files, subagents or a memory across threads of the agent's own."""
 Suite = Literal["context", "memory", "subagents"]
+Language = Literal["en", "zh"]
+"""In which a context is filled."""
 Verdict = Literal["passed", "failed", "untested"]
 """`untested`: what the probe is about did not happen, such as a compaction."""
 MAIN = "main"
@@ -72,6 +74,19 @@ class Agent(Protocol):
         ...
 
 
+@runtime_checkable
+class Forgets(Protocol):
+    """An agent whose user can have something forgotten: a command, a page of an app."""
+
+    def forget(self, words: str) -> bool:
+        """Forget for good what was said or learned that has all these words.
+
+        Returns:
+            Whether there is a way to.
+        """
+        ...
+
+
 class Subject(Protocol):
     """Whoever is evaluated: makes an agent for each trial."""
 
@@ -114,8 +129,12 @@ class Speaks(Protocol):
         """Say something; gives the answer."""
         ...
 
-    def fill(self, compactions: int, thread: str = MAIN) -> None:
+    def fill(self, compactions: int, thread: str = MAIN, language: Language = "en") -> None:
         """Talk of other things until the context was compacted so often."""
+        ...
+
+    def page_tokens(self, thread: str = MAIN) -> int:
+        """Say how long a text is of which a few fill the room until the context is compacted."""
         ...
 
     def settle(self) -> None:
@@ -125,6 +144,10 @@ class Speaks(Protocol):
     @property
     def room(self) -> int:
         """Tokens that a conversation has until it is compacted; cases size things by it."""
+        ...
+
+    def forget(self, words: str, thread: str = MAIN) -> None:
+        """Have what has these words forgotten, in the agent's way or, without one, by asking."""
         ...
 
 

@@ -3,14 +3,13 @@
 import re
 from dataclasses import dataclass
 from random import Random
-from typing import Literal
 
 from langchain_core.tools import BaseTool, StructuredTool
 
+from thalweg.evals.base import Language
 from thalweg.evals.scripted.moves import Move, Say, Use, View
 
 READ = "read_page"
-Language = Literal["en", "zh"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 from math import ceil
 
-from thalweg.evals.base import MAIN, Agent, Setting
-from thalweg.evals.paging import Language, Pages
+from thalweg.evals.base import MAIN, Agent, Forgets, Language, Setting
+from thalweg.evals.paging import Pages
 from thalweg.evals.recorder import Recorder
 from thalweg.evals.trace import Trace, Turn
 
+_FORGET = "Please forget everything about the {words}, and never tell it again."
 PAGES_PER_COMPACTION = 5
 """Into how many pages the room of a conversation is divided."""
 PATIENCE = 4
@@ -59,6 +60,10 @@ class Talk:
             left -= min(1, PAGES_PER_COMPACTION / pages)
             self.say(self._pages.ask(has_tools=has_tools), thread)
 
+    def page_tokens(self, thread: str = MAIN) -> int:
+        """See `Speaks.page_tokens`."""
+        return page_tokens(self._room(thread), self._setting.window)
+
     def settle(self) -> None:
         """Let the agent learn what it learns in the background."""
         self._agent.settle()
@@ -67,6 +72,11 @@ class Talk:
     def room(self) -> int:
         """Tokens that a conversation has until it is compacted."""
         return int(self._room(MAIN))
+
+    def forget(self, words: str, thread: str = MAIN) -> None:
+        """Have what has these words forgotten, in the agent's way or, without one, by asking."""
+        if not (isinstance(self._agent, Forgets) and self._agent.forget(words)):
+            self.say(_FORGET.format(words=words), thread)
 
     def _room(self, thread: str) -> float:
         """Count the tokens that a conversation has until it is compacted."""

@@ -109,6 +109,19 @@ class Trace:
                 if name in {None, call.name}:
                     yield call
 
+    def put(self, text: str) -> int | None:
+        """Find the turn in which the user said just this; the newest, `None` where there is none.
+
+        Args:
+            text: What the user said.
+        """
+        turns = range(len(self.turns) - 1, -1, -1)
+        return next((turn for turn in turns if self.turns[turn].text == text), None)
+
+    def within(self, turn: int) -> list[Request]:
+        """List the agent's requests of a turn."""
+        return [one for one in self.agents() if one.turn == turn]
+
     @property
     def last(self) -> Request | None:
         """The agent's last request."""

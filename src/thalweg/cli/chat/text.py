@@ -223,9 +223,15 @@ def usage(spent: ThreadUsage) -> list[Line]:
     rows: list[tuple[str, ...]] = [("", "calls", "in", "cached", "out", "cost")]
     rows += [_spent(name, use) for name, use in spent.callers.items()]
     rows.append(_spent("in all", spent.total))
-    saved = spent.saved
-    more = [f"compaction has saved {money(saved, spent.total.currency)}"] if saved else []
-    return told(*table(rows), *more)
+    return told(*table(rows), *_saved(spent.saved or 0.0, spent.total.currency))
+
+
+def _saved(amount: float, currency: str) -> list[str]:
+    if not amount:
+        return []
+    if amount > 0:
+        return [f"compaction has saved {money(amount, currency)}"]
+    return [f"compaction has cost {money(-amount, currency)} more than it saved so far"]
 
 
 def _spent(name: str, use: Usage) -> tuple[str, ...]:

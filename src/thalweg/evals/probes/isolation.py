@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from random import Random
 
@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool
 
 from thalweg.evals.base import Probe, Score, Speaks
 from thalweg.evals.ledger import READ, Ledger
-from thalweg.evals.scripted.moves import Look, Move, Say, Together, Use, View, written
+from thalweg.evals.scripted.moves import Look, Move, Say, Use, View, written
 from thalweg.evals.trace import Request, Trace
 
 TASK = "task"
@@ -136,7 +136,8 @@ class Isolation:
             return Say("Goodbye.")
         if not any(call.name == TASK for said in view.since for call in said.calls):
             kind = {"subagent_type": "general-purpose"}
-            return Together(tuple(Use(TASK, {"description": one[0], **kind}) for one in parts))
+            first, *others = (Use(TASK, {"description": one[0], **kind}) for one in parts)
+            return replace(first, beside=tuple(others))
         return _tell(view, _ships(parts[0]), is_all_seen=False)
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count as counting
-from typing import Annotated, Any
+from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.exceptions import ContextOverflowError
@@ -15,11 +15,11 @@ from langchain_core.messages.tool import tool_call
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import PrivateAttr, SkipValidation
+from pydantic import PrivateAttr
 
 from thalweg.evals.recorder import said_in, tokens_of
-from thalweg.evals.scripted.learning import asks_to_learn, learned
-from thalweg.evals.scripted.moves import Acts, Look, Move, Say, Together, Use, View
+from thalweg.evals.scripted.learning import Teaches, learned
+from thalweg.evals.scripted.moves import Acts, Look, Say, Use, View
 from thalweg.evals.scripted.searching import MOST, attempts, literal, was_tried
 from thalweg.evals.scripted.summarizing import asks_for_summary, newest_lines, summary
 from thalweg.tokens import count_json, exact_counter
@@ -76,7 +76,8 @@ class Mind(BaseChatModel):
     leads nowhere, however often what it found leaves its context.
     """
 
-    case: Annotated[Acts, SkipValidation]
+    case: Any
+    """An `Acts`, which may be a `Teaches`."""
     competence: Competence
     window: int
     """Tokens that it accepts."""
@@ -87,6 +88,12 @@ class Mind(BaseChatModel):
     @property
     def _llm_type(self) -> str:
         return "scripted"
+
+    @property
+    def acts(self) -> Acts:
+        """The case."""
+        acts: Acts = self.case
+        return acts
 
     def model_post_init(self, context: Any) -> None:  # noqa: ANN401 (pydantic's)
         """Say what its window is, as known models do."""
@@ -127,34 +134,34 @@ class Mind(BaseChatModel):
         )
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
-    def _move(self, view: View) -> Say | Use | Together:
-        if asks_to_learn(view):
-            return learned(self.case, view)
+    def _move(self, view: View) -> Say | Use:
+        keeps, acts = self.competence.keeps_gist, self.acts
+        notes = acts.facts if keeps and isinstance(acts, Teaches) else ()
+        if (noted := learned(view, notes)) is not None:
+            return noted
         if asks_for_summary(view):
-            keeps = self.competence.keeps_gist
-            return Say(summary(view, self.case.gist) if keeps else newest_lines(view))
-        move: Move = self.case.act(view)
+            return Say(summary(view, acts.gist) if keeps else newest_lines(view))
+        move = acts.act(view)
         return self._look(view, move) if isinstance(move, Look) else move
 
     def _look(self, view: View, look: Look) -> Say | Use:
         if self.competence.looks is None:
             return look.otherwise
         if not view.since:
-            self._looked[view.asked] = 0
+            self._looked[look.words] = 0
         for use in self.competence.looks(view, look.words):
-            if self._looked[view.asked] >= MOST:
+            if self._looked[look.words] >= MOST:
                 break
             if not was_tried(view, use):
-                self._looked[view.asked] += 1
+                self._looked[look.words] += 1
                 return use
         return look.otherwise
 
-    def _message(self, move: Say | Use | Together) -> AIMessage:
+    def _message(self, move: Say | Use) -> AIMessage:
         if isinstance(move, Say):
             return AIMessage(move.text)
-        uses = (move,) if isinstance(move, Use) else move.uses
         calls = [
             tool_call(name=use.tool, args=dict(use.arguments), id=f"call_{next(self._calls)}")
-            for use in uses
+            for use in (move, *move.beside)
         ]
-        return AIMessage("\n".join(use.text for use in uses if use.text), tool_calls=calls)
+        return AIMessage(move.text, tool_calls=calls)

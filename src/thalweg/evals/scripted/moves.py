@@ -24,13 +24,8 @@ class Use:
     arguments: Mapping[str, Any]
     text: str = ""
     """Said beside the call."""
-
-
-@dataclass(frozen=True, slots=True)
-class Together:
-    """Call several tools at once."""
-
-    uses: tuple[Use, ...]
+    beside: tuple["Use", ...] = ()
+    """Calls made in the same message, behind this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +38,7 @@ class Look:
     """What is done where it cannot be found."""
 
 
-Move = Say | Use | Together | Look
+Move = Say | Use | Look
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ _NAMED = re.compile(r"recall\(handle=[\"']([0-9a-z_]+)(#\d+(?:-\d+)?)?")
 """Handles in which a context says that something can be read."""
 PAGE = 200
 """Lines that are read at a time."""
-MOST = 24
+MOST = 16
 """Looks in one turn after which a model gives up."""
 _OVER = re.compile(r"exceeds file length|file not found|not_found", re.IGNORECASE)
 
@@ -26,8 +26,9 @@ def attempts(view: View, words: str) -> Iterator[Use]:
         yield Use("recall", {"query": words})
     paths = _paths(view)
     if "grep" in view.tools:
-        for path in paths:
-            yield Use("grep", {"pattern": words, "path": path, "output_mode": "content"})
+        for pattern in dict.fromkeys([words, _rarest(words)]):
+            for path in paths:
+                yield Use("grep", {"pattern": pattern, "path": path, "output_mode": "content"})
     yield from _reading(view, paths)
 
 
@@ -48,6 +49,12 @@ def was_tried(view: View, use: Use) -> bool:
         for one in view.since
         for call in one.calls
     )
+
+
+def _rarest(words: str) -> str:
+    """Pick the word that a text is found by: the last name, else the longest word."""
+    each = words.split() or [words]
+    return next((one for one in reversed(each) if one[:1].isupper()), max(each, key=len))
 
 
 def _paths(view: View) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from tests.e2e.chat_gateway import Gateway, application
 from thalweg.api.memory import Found, Recall
 from thalweg.api.threads import Edit, History, HistoryItem, Message, ToolCall, Turn
-from thalweg.api.usage import Usage
+from thalweg.api.usage import ThreadUsage, Usage
 from thalweg.cli.chat import text
 from thalweg.cli.chat.approvals import Action
 from thalweg.cli.chat.commands import COMMANDS, perform
@@ -176,3 +176,28 @@ def test_where_nothing_is_ready_nothing_is_asked() -> None:
         raise AssertionError(question)
 
     assert choose([LACKING], lambda _: None, ask) == ""
+
+
+@pytest.mark.parametrize(
+    ("saved", "said"),
+    [
+        (0.5, "compaction has saved $0.50"),
+        (-0.004, "compaction has cost $0.0040 more than it saved so far"),
+        (None, ""),
+    ],
+)
+def test_what_compaction_came_to_is_told_where_somebody_pays(
+    saved: float | None, said: str
+) -> None:
+    spent = Usage(calls=1, cost=1.0)
+    usage = ThreadUsage(
+        thread="t",
+        total=spent,
+        callers={"agent": spent},
+        sections={},
+        window=1,
+        limit=1,
+        saved=saved,
+    )
+    [told] = text.usage(usage)
+    assert told.text.splitlines()[3:] == ([said] if said else [])
