@@ -4,7 +4,7 @@ The model of these tests writes summaries that say nothing, so that what it stil
 compaction was kept by the engine: the newest request, the record, the archive.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random

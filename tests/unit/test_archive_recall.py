@@ -68,7 +68,6 @@ def test_words_that_are_given_for_a_handle_are_searched_for(archive: Archive) ->
     assert "no handle 'xylophones'" in recall(archive, KEY, handle="xylophones")
 
 
-
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
