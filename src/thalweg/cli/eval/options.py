@@ -129,15 +129,6 @@ FailUnder = Annotated[
         help="Exit code 1 when fewer of an agent's tested trials pass: a share, such as 0.9.",
     ),
 ]
-JudgeName = Annotated[
-    str,
-    typer.Option(
-        "--judge",
-        metavar="NAME",
-        help="A model that is asked where nothing exact can tell; its word counts only with a "
-        "quote from what happened. Without one, such trials are untested.",
-    ),
-]
 Config = Annotated[
     Path | None, typer.Option("--config", help="The settings, if not config.yaml here.")
 ]

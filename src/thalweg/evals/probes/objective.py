@@ -93,9 +93,7 @@ class Objective:
                 given = str(call.arguments.get(name, ""))
                 if right.casefold() not in given.casefold():
                     why = f"the report's {name} is {given!r}, where {right!r} was asked for"
-                    return Score(
-                        verdict="failed", why=why, request=request.number, value=survived
-                    )
+                    return Score(verdict="failed", why=why, request=request.number, value=survived)
         why = f"the report is as the user asked for, {int(survived)} compactions later"
         return Score(verdict="passed", why=why, request=filed[-1][0].number, value=survived)
 
