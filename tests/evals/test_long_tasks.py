@@ -4,7 +4,7 @@ The model of these tests writes summaries that say nothing, so that what it stil
 compaction was kept by the engine: the newest request, the record, the archive.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +14,6 @@ from tests.evals.long_tasks import tried
 from thalweg.context import record as records
 from thalweg.context.fold import Record
 from thalweg.context.scene import Scene
-from thalweg.evals.base import Score
-from thalweg.evals.scripted.mind import COMPETENCES
-from thalweg.evals.trace import Call, Request, Said, Trace
 from thalweg.middleware import tools
 
 Break = Callable[[pytest.MonkeyPatch], None]
