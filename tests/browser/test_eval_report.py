@@ -89,12 +89,11 @@ def test_a_click_highlights_the_nearest_run(browser: Browser, tmp_path: Path) ->
     ]
     with opened(browser, results, tmp_path / "three.html") as page:
         picture = page.locator("#figure-chart svg")
-        at_1000 = {"x": 300, "y": 324}
-        picture.hover(position=at_1000)
+        picture.hover(position={"x": 300, "y": 324})
         expect(page.locator("#tip")).to_contain_text("#31,000 tokens")
         expect(page.locator("#tip")).to_contain_text("passed; click to highlight")
 
-        picture.click(position=at_1000)
+        picture.click(position={"x": 300, "y": 324})
         expect(page.get_by_label("Highlighted run 1")).to_have_value("2")
         expect(page.get_by_label("Highlighted run 2")).to_have_value("1")
 

@@ -105,6 +105,7 @@ def test_what_a_verdict_names_is_traced_through_the_requests() -> None:
         ("`publish` was called for 'the ferry'", ["publish", "the ferry"]),
         ("4711 is wrong; 12 of 3 are right", ["4711"]),
         ("nothing was compacted", []),
+        ("`read_page` was not called", []),
     ],
 )
 def test_quoted_words_codes_and_paths_are_what_a_verdict_names(why: str, words: list[str]) -> None:
