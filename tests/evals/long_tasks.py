@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from thalweg.evals.base import Score, Setting
 from thalweg.evals.paging import Pages
@@ -28,7 +29,7 @@ def tried(
     seed: int = 1,
 ) -> tuple[Score, Trace]:
     """Try a case of a probe."""
-    case = PROBES[probe].make(variant, Random(seed))  # noqa: S311 (not a secret)
+    case: Any = PROBES[probe].make(variant, Random(seed))  # noqa: S311 (not a secret)
     pages, trace = Pages(Random(seed)), Trace()  # noqa: S311 (not a secret)
     setting = Setting(
         model=Mind(case=case, competence=competence, window=WINDOW),
