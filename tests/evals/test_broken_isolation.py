@@ -11,7 +11,7 @@ from langgraph.types import Command
 
 from thalweg.evals.base import Score, Setting
 from thalweg.evals.paging import Pages
-from thalweg.evals.probes.isolation import COMPACTED, ONE, PROBE, TWO, make
+from thalweg.evals.probes.isolation import COMPACTED, ONE, PROBE, TWO, Isolation, make
 from thalweg.evals.scripted.mind import COMPETENCES, Mind
 from thalweg.evals.subjects.named import subject_named
 from thalweg.evals.talk import Talk
@@ -23,9 +23,15 @@ WINDOW = 64_000
 Ended = Callable[[Delegation, Report], Command[Any]]
 
 
-def _score(variant: str, folder: Path, subject: str = "thalweg", case: Any = None) -> Score:  # noqa: ANN401 (a case)
+def _score(
+    variant: str,
+    folder: Path,
+    subject: str = "thalweg",
+    case: Isolation | None = None,
+    trace: Trace | None = None,
+) -> Score:
     dice = Random(7)  # noqa: S311 (not a secret)
-    case, pages, trace = case or make(variant, dice), Pages(dice), Trace()
+    case, pages, trace = case or make(variant, dice), Pages(dice), trace or Trace()
     setting = Setting(
         model=Mind(case=case, competence=COMPETENCES["searcher"], window=WINDOW),
         window=WINDOW,
@@ -39,8 +45,7 @@ def _score(variant: str, folder: Path, subject: str = "thalweg", case: Any = Non
         case.run(Talk(agent, setting, pages, trace))
     finally:
         agent.close()
-    score: Score = case.grade(trace)
-    return score
+    return case.grade(trace)
 
 
 def _break(monkeypatch: pytest.MonkeyPatch, changed: Ended) -> None:
@@ -66,6 +71,16 @@ def test_what_a_subagent_read_stays_with_it_and_its_report_arrives(
 
     assert score.verdict == "passed", score.why
     assert score.value == 1
+
+
+def test_summaries_inside_a_subagent_are_no_reports_of_it(tmp_path: Path) -> None:
+    trace = Trace()
+
+    _score(COMPACTED, tmp_path, trace=trace)
+
+    summaries = [one for one in trace.requests if "not the user speaking" in one.text()]
+    assert summaries
+    assert {one.kind for one in summaries} == {"harness"}
 
 
 @pytest.mark.parametrize("variant", [ONE, TWO])

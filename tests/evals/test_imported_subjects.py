@@ -286,10 +286,22 @@ def test_a_function_that_makes_something_else_is_told_when_it_does(tmp_path: Pat
 
 def test_an_error_in_a_graph_goes_through(tmp_path: Path) -> None:
     """A `TypeError` of the graph's own is no reason to await it instead."""
-    source = "def breaks(state): raise TypeError('of its own')\nsubject = graph_of(breaks)"
+    source = """
+def breaks(state):
+    tries.append(1)
+    raise TypeError("of its own")
+
+tries = []
+subject = graph_of(breaks)
+subject.tries = tries
+"""
+    subject = _subject(tmp_path, source)
 
     with pytest.raises(TypeError, match="of its own"):
-        Asked(_subject(tmp_path, source), tmp_path).say("Hello.")
+        Asked(subject, tmp_path).say("Hello.")
+
+    assert isinstance(subject, Given)
+    assert len(subject.graph.tries) == 1
 
 
 def test_the_example_outside_the_package_is_evaluated_by_its_path(

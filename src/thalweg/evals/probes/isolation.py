@@ -93,7 +93,7 @@ class Isolation:
             return "the subagent read nothing"
         if any(trace.calls(READ)):
             return "the agent read the ledger itself"
-        if self.variant == TWO and asked != len("ab"):
+        if self.variant == TWO and asked < len("ab"):
             return f"two subagents were to be asked, and {asked} were"
         if self.variant == COMPACTED and not any(_shrinks(children)):
             return "the subagent was not compacted"
