@@ -24,7 +24,7 @@ from thalweg.evals.talk import Talk
 from thalweg.evals.trace import Trace
 from thalweg.testing.model import ScriptedModel
 
-WINDOW = 16_000
+WINDOW = 12_000
 
 
 def says(quote: str, *, passed: bool = True) -> str:
@@ -138,6 +138,12 @@ def made(variant: str) -> Drift:
     return drift.make(variant, Random(1))  # noqa: S311 (not a secret)
 
 
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask after two compactions: what is broken is broken by then."""
+    monkeypatch.setattr(drift, "COMPACTIONS", 2)
+
+
 @pytest.mark.parametrize("variant", drift.PROBE.variants)
 def test_an_agent_that_keeps_the_aim_passes(variant: str, tmp_path: Path) -> None:
     case = made(variant)
@@ -145,6 +151,7 @@ def test_an_agent_that_keeps_the_aim_passes(variant: str, tmp_path: Path) -> Non
     assert (score.verdict, score.judged) == ("passed", True), score.why
 
 
+@pytest.mark.usefixtures("few")
 def test_without_a_judge_nothing_passes_that_needs_one(tmp_path: Path) -> None:
     case = made("kept")
     score = graded(case, tried(tmp_path, case))
@@ -152,6 +159,7 @@ def test_without_a_judge_nothing_passes_that_needs_one(tmp_path: Path) -> None:
     assert "none was named" in score.why
 
 
+@pytest.mark.usefixtures("few")
 def test_where_a_record_forgets_what_the_user_asked_for_no_judge_is_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,6 +182,7 @@ class Astray(Drift):
         return move
 
 
+@pytest.mark.usefixtures("few")
 def test_an_agent_that_has_the_words_and_lost_the_purpose_fails_by_the_judge(
     tmp_path: Path,
 ) -> None:

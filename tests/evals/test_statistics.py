@@ -18,7 +18,7 @@ gaps = st.lists(
     max_size=12,
 )
 verdicts = st.sampled_from(["passed", "failed", "untested"])
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=15, deadline=None)
 
 
 def of(passed: int, n: int) -> Interval:
