@@ -75,7 +75,7 @@ def compare(baseline: Baseline, results: Iterable[Result]) -> Comparison:
         baseline: What was.
         results: What is.
     """
-    now = {result.key: result.verdict for result in results}
+    now: dict[TrialKey, Outcome] = {result.key: result.verdict for result in results}
     shared = [key for key in now if key in baseline.verdicts]
     groups: dict[tuple[str, str, float | None, str], list[TrialKey]] = defaultdict(list)
     for key in shared:
@@ -93,7 +93,9 @@ def _worse(
     lost = tuple(key for key in keys if before[key] == "passed" and now[key] != "passed")
     if not lost:
         return None
-    pairs = [(_verdict(now[key]), _verdict(before[key])) for key in keys]
+    pairs: list[tuple[Verdict, Verdict]] = [
+        (_verdict(now[key]), _verdict(before[key])) for key in keys
+    ]
     change = difference(outcomes(pairs))
     first = keys[0]
     is_sure = change.n >= LEAST_PAIRS and change.high < 0

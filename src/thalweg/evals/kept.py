@@ -45,12 +45,13 @@ def read_kept(path: Path) -> Kept:
         lines.pop()
     if not lines:
         raise _unreadable(path, _NO_FILE)
+    settings: Settings = {}
     results: list[Result] = []
     for number, line in enumerate(lines, 1):
         try:
             plain = json.loads(line)
             if number == 1:
-                settings: Settings = plain[_HEAD]
+                settings = plain[_HEAD]
             else:
                 results.append(Result.from_json(plain))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
