@@ -36,7 +36,15 @@ RECORDED = "recorded"
 
 _ONLY_OURS = ("context/policy", "context/plan", "context/squeeze", "context/sav", "context/thresh")
 """Files that change what our policies do and nothing that a peer is measured by."""
-_NEVER = ("cli/", "threads/", "replay/page/", "replay/report", "replay/table", "replay/payload")
+_NEVER = (
+    "cli/",
+    "threads/",
+    "pages/",
+    "replay/page/",
+    "replay/report",
+    "replay/table",
+    "replay/payload",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

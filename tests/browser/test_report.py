@@ -10,23 +10,9 @@ from tests.unit.replay.runs import HOSTILE, a_run
 from thalweg.replay.report import write_report
 from thalweg.replay.results import Run
 
-api = pytest.importorskip("playwright.sync_api", reason="the Python package playwright is absent")
-CHROMIUM = Path("/usr/bin/chromium")
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
+pytest.importorskip("playwright.sync_api", reason="the Python package playwright is absent")
 
-from playwright.sync_api import Browser, Page, expect  # noqa: E402 (after the skip)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Start the browser of the machine once."""
-    quiet = ["--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-sync", *quiet]
-        )
-        yield browser
-        browser.close()
+from playwright.sync_api import Browser, Page, expect
 
 
 @pytest.fixture

@@ -61,6 +61,13 @@ def test_words_are_found_in_the_thread_or_inside_a_handle(archive: Archive) -> N
     assert recall(archive, KEY, query="quokka").startswith("Nothing was found")
 
 
+def test_words_that_are_given_for_a_handle_are_searched_for(archive: Archive) -> None:
+    found = recall(archive, KEY, handle="wombats")
+    assert "is no handle" in found
+    assert recall(archive, KEY, query="wombats") in found
+    assert "no handle 'xylophones'" in recall(archive, KEY, handle="xylophones")
+
+
 @pytest.mark.parametrize(
     ("asked", "told"),
     [

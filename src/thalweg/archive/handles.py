@@ -40,3 +40,13 @@ def parse_handle(text: str) -> tuple[Handle, Span | None]:
     if first is None:
         return Handle(handle), None
     return Handle(handle), Span(int(first), int(first if last is None else last))
+
+
+def is_handle(text: str) -> bool:
+    """Tell whether a text has the shape of a handle.
+
+    Example:
+        >>> is_handle("abcdefghijklmnop#12"), is_handle("the budget")
+        (True, False)
+    """
+    return _SHAPE.fullmatch(text) is not None

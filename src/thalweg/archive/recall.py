@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from thalweg.archive.base import Archive, Reading, Span, ThreadKey, render_passages
+from thalweg.archive.handles import is_handle
 from thalweg.archive.reading import read_numbered, read_piece
 from thalweg.entries import Message
 from thalweg.errors import ArchiveError, HandleError, RangeError
@@ -115,10 +116,16 @@ def _answer(
         return asked.search(str(query), str(handle))
     if not handle:
         return prompt("recall_which").render()
+    return _read(asked, str(handle), lines, chars, str(path))
+
+
+def _read(asked: "_Asked", handle: str, lines: object, chars: object, path: str) -> str:
+    if not is_handle(handle):
+        return asked.meant(handle)
     for name, given in (("lines", lines), ("chars", chars)):
         if given is not None and _pair(given) is None:
             return prompt("recall_range").render(what=name)
-    return asked.read(str(handle), _pair(lines), _pair(chars), str(path))
+    return asked.read(handle, _pair(lines), _pair(chars), path)
 
 
 def _pair(given: object) -> tuple[int, int] | None:
@@ -149,7 +156,21 @@ class _Asked:
         self._max_tokens = max(max_tokens, 0)
         self._count = count
 
+    def meant(self, words: str) -> str:
+        """Search for words that were given for a handle, as small models do again and again.
+
+        Raises:
+            HandleError: Nothing is found.
+        """
+        found = self._found(words, "")
+        if not found:
+            raise HandleError(words)
+        return prompt("recall_meant").render(words=words, found=found)
+
     def search(self, query: str, handle: str) -> str:
+        return self._found(query, handle) or prompt("recall_nothing").render()
+
+    def _found(self, query: str, handle: str) -> str:
         within = self._parts(handle) if handle else self._within
         there = within
         if within is not None and len(within) > MANY:
@@ -159,7 +180,7 @@ class _Asked:
             found = [one for one in found if _is_within(one.position, within or ())]
         while found and not self._fits(render_passages(found)):
             found.pop()
-        return render_passages(found) or prompt("recall_nothing").render()
+        return render_passages(found)
 
     def _parts(self, handle: str) -> list[Span]:
         """Resolve a handle to what the thread still has of it."""

@@ -9,6 +9,7 @@ from thalweg.cli.chat import chat
 from thalweg.cli.config import config
 from thalweg.cli.db import db
 from thalweg.cli.doctor import doctor
+from thalweg.cli.eval import evaluate
 from thalweg.cli.memory import memory
 from thalweg.cli.model import model
 from thalweg.cli.prices import prices
@@ -25,6 +26,9 @@ app = typer.Typer(
 )
 app.command(short_help="Chat with an agent in the terminal.")(chat)
 app.command(short_help="See what a policy does to recorded threads.")(replay)
+app.command("eval", short_help="See whether an agent keeps its objective, and finds again.")(
+    evaluate
+)
 app.command(short_help="Serve the HTTP API.")(serve)
 app.command(short_help="Show what tokens cost.")(prices)
 app.command(short_help="Check this installation.")(doctor)

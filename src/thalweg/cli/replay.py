@@ -25,10 +25,11 @@ from thalweg.context.budget import Budget
 from thalweg.context.pricing import Tariff
 from thalweg.context.tariffs import TARIFFS
 from thalweg.errors import ConfigError
+from thalweg.pages import check_place
 from thalweg.recordings.sessions import coding_sessions
 from thalweg.replay.fleet import Order, Outcome, replay_all
 from thalweg.replay.policies import FIXED, POLICIES, check_policies
-from thalweg.replay.report import check_place, write_report
+from thalweg.replay.report import write_report
 from thalweg.replay.results import Run
 from thalweg.replay.sample import sample_path
 from thalweg.replay.sources import find_threads

@@ -80,6 +80,9 @@ class Fold(_Edit):
     """Positions up to `last` that stay word for word, after the record."""
     record: str
     """The text that stands for the folded messages."""
+    rooms: tuple[int, int] | None = None
+    """Tokens that the record was given, and that it may have for the user's constraints; `None`
+    where it is not known: then what the budget says."""
     summary: Summary | None = None
     """What a model wrote of the messages that this fold took; the record shows it, too."""
     summary_first: int | None = None

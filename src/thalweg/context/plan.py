@@ -83,7 +83,8 @@ def plan_fold(
         return None
     last = max(window.record.last, *(e.position for e in folded), -1)
     gone = {e.position for e in folded}
-    text = _written(scene, absorb(window.record, folded), gone, record, widest)
+    rooms = record, _widest(scene, record) if widest is None else widest
+    text = _written(scene, absorb(window.record, folded), gone, rooms)
     kept |= {p for p in tail_positions if 0 <= p <= last}
     replaced = [i for i in window.items[:cut] if i.section != "system"]
     return Fold(
@@ -94,6 +95,7 @@ def plan_fold(
         last=last,
         kept=tuple(sorted(kept)),
         record=text,
+        rooms=rooms,
     )
 
 
@@ -177,20 +179,23 @@ def join_summary(
         fold, summary=summary, summary_first=first, summary_input=read, summary_output=wrote
     )
     room = scene.budget.record(scene.fixed)
-    text = _written(scene, record, {e.position for e in folded}, room)
+    rooms = fold.rooms or (room, _widest(scene, room))
+    text = _written(scene, record, {e.position for e in folded}, rooms)
     tokens = scene.tokens(record_message(text))
     if window.tokens - fold.tokens_before + tokens > scene.budget.limit:
         return fold
     return replace(fold, record=text, tokens_after=tokens)
 
 
-def _written(
-    scene: Scene, record: Record, gone: Container[int], room: int, widest: int | None = None
-) -> str:
-    window, budget = scene.window, scene.budget
-    if widest is None:
-        full = room >= budget.record(scene.fixed)
-        widest = budget.widest_record(scene.fixed) if full else room
+def _widest(scene: Scene, room: int) -> int:
+    """Bound a record that the user's constraints need: only a full one may be wider."""
+    budget = scene.budget
+    full = room >= budget.record(scene.fixed)
+    return budget.widest_record(scene.fixed) if full else room
+
+
+def _written(scene: Scene, record: Record, gone: Container[int], rooms: tuple[int, int]) -> str:
+    window, (room, widest) = scene.window, rooms
     return render(
         record,
         handle=scene.name_span(0, scene.newest),

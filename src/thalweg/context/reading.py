@@ -26,6 +26,7 @@ _ACTIONS: dict[Action, frozenset[str]] = {
     "write": frozenset(
         {
             "write",
+            "save",
             "edit",
             "create",
             "replace",

@@ -64,6 +64,9 @@ def edit_from_plain(plain: Mapping[str, Any]) -> Edit:
         values["forecast"] = Forecast(**values["forecast"])
     if "kept" in values:
         values["kept"] = tuple(values["kept"])
+    if values.get("rooms"):
+        first, second = values["rooms"]
+        values["rooms"] = (first, second)
     return _KINDS[plain["edit"]](**values)
 
 

@@ -16,6 +16,7 @@ from thalweg.entries import Message, Text, ToolCall
         ("Read", {"file_path": "/src/a.py", "offset": 3}, "read", "/src/a.py"),
         ("Edit", {"file_path": "a.py", "old_string": "x"}, "write", "a.py"),
         ("MultiEdit", {"file_path": "a.py", "edits": []}, "write", "a.py"),
+        ("save_file", {"path": "a.py", "text": "x"}, "write", "a.py"),
         ("Write", {"file_path": "a.py", "content": "x"}, "write", "a.py"),
         ("Bash", {"command": "pytest -q", "timeout": 5}, "run", "pytest -q"),
         ("Grep", {"pattern": "def f", "path": "src"}, "search", "src"),

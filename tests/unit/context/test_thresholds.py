@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise
 
 import pytest
@@ -10,8 +11,9 @@ from tests.property.driving import Drive
 from tests.property.strategies import Scenario
 from tests.unit.context.threads import call, result, says, steps, system, user
 from thalweg.context import TARIFFS, ContextPolicy, Offload
-from thalweg.context.edits import Elide, Evict, Fold
+from thalweg.context.edits import Edit, Elide, Evict, Fold
 from thalweg.entries import Message
+from thalweg.summaries.summary import Summary
 
 CHAT = [
     m for n in range(60) for m in (user(f"Question {n}?"), says(f"Answer {n}. " + "well " * 50))
@@ -166,6 +168,33 @@ def test_a_record_leaves_room_to_the_next_fold() -> None:
     assert len(turns) > 2
     assert all(fold.tokens_after <= 3 * 1_300 // 4 for fold in folds(drive))
     assert all(b - a > 3 for a, b in pairwise(turns))
+
+
+def test_a_summary_does_not_take_the_room_to_the_next_fold() -> None:
+    """The record that shows it is written in the room its fold was planned with."""
+    work = [m for n in range(60) for m in (user(f"Question {n}? " + "why " * 30), says("Well."))]
+    policy = ContextPolicy(trigger=("tokens", 1_600), keep=("tokens", 300))
+    scenario = Scenario((), policy.budget(200_000), "anthropic")
+    drive = Drive(scenario, policy=policy.policy(TARIFFS["anthropic"]))
+    engine = drive.engine
+    joined: list[Fold] = []
+    for message in work:
+        drive.entries.append(engine.receive(message))
+        drive.log()
+        stepping = engine.steps()
+        better: list[Edit] | None = None
+        with suppress(StopIteration):
+            while True:
+                edits = stepping.send(better)
+                summary = Summary(goal=("Answer the questions.",))
+                better = [
+                    engine.joined(one, summary, (0, 0)) if isinstance(one, Fold) else one
+                    for one in edits
+                ]
+                joined += [one for one in better if isinstance(one, Fold)]
+
+    assert len(joined) > 2
+    assert all(fold.tokens_after <= 3 * 1_300 // 4 + 100 for fold in joined)
 
 
 def test_the_models_own_input_has_a_threshold_of_its_own() -> None:

@@ -291,6 +291,7 @@ def test_only_a_plain_statement_about_oneself_counts(text: str, quote: str) -> N
         ("我破产了。开玩笑的！", "我破产了。"),
         ("银行来信说我破产了，纯属胡扯。", "我破产了"),
         ("听说我破产了。", "我破产了"),
+        ("他顺便说一下，我破产了。", "我破产了"),
         ("我妹妹破产了。", "破产了"),
         ("她破产了。", ""),
         ("你破产了。", ""),
@@ -324,6 +325,13 @@ def test_statements_beside_questions_about_others_and_of_taste_count(
     content: str, text: str
 ) -> None:
     assert propose(content, text).kept
+
+
+@pytest.mark.parametrize("begins", ["顺便说一下，", "顺便提一句，", "老实说，", "总的来说，"])
+def test_a_turn_of_phrase_reports_nobody(begins: str) -> None:
+    text = f"{begins}我最喜欢的水果是荔枝。"
+    verdict = propose("用户最喜欢的水果是荔枝。", text, "我最喜欢的水果是荔枝")
+    assert verdict.decision == "keep"
 
 
 def test_a_role_taken_on_before_and_a_joke_owned_up_to_after_cast_doubt() -> None:

@@ -169,6 +169,15 @@ def test_a_turn_that_tells_what_holds_no_more_is_not_recalled_either() -> None:
     assert len(memory.rank("Where did I live before that?", stale=stale)) == 2
 
 
+def test_a_turn_most_of_which_holds_no_more_is_not_told_for_the_rest_of_it() -> None:
+    said = "I have moved: I now live in Berlin."
+    old = turn(said, 0, thread="a")
+    memory = SmallMemory.of(old, turn("I live in Lisbon now", 0, thread="b"))
+    stale = {old.uid: ["I now live in Berlin"]}
+    assert [one.item.number for one in memory.rank("Who lives where?", stale=stale)] == [2]
+    assert len(memory.rank("Where did I live before that?", stale=stale)) == 2
+
+
 def test_a_turn_that_tells_more_than_what_holds_no_more_stays() -> None:
     old = turn("I live in Berlin, and I adopted a dog called Rex from the shelter", 0)
     memory = SmallMemory.of(old)

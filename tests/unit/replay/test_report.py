@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from tests.unit.replay.runs import HOSTILE, a_run, a_slower
 from thalweg.context.edits import Fold
 from thalweg.errors import ConfigError
+from thalweg.pages import as_data_block
 from thalweg.replay.payload import TEXT_CHARS, payload
-from thalweg.replay.report import as_data_block, render_report, write_report
+from thalweg.replay.report import render_report, write_report
 from thalweg.replay.results import Line, Run
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)

@@ -134,7 +134,8 @@ OWN_SAYING = _any(
     rf"\b(?:i|we)(?:['’](?:ve|d|ll))?{_SUBJECT_GAP}\s+(?:says?|said|tell|told|think|thought"
     rf"|believe\w*"
     r"|claim\w*|mention\w*|guess\w*|wrote|write|stated?|suggest\w*|assume\w*|insist\w*)\b",
-    r"我(?:们)?(?:一直|都|也|自己|个人|刚才|之前|总是|就)?(?:说|觉得|认为|以为|告诉|表示|建议|讲)",
+    r"我(?:们)?(?:一直|都|也|自己|个人|刚才|之前|总是|就)?(?:说|觉得|认为|以为|告诉|表示|建议|讲)"
+    r"|(?<!\w)(?:(?:顺便|顺带)(?:说|讲|提)(?:一下|一句|一声|句)?|(?:老实|坦白|总的来|一般来|简单来)说)",
     r"\b(?:ich|wir) (?:sagte?|denke|glaube|meine|finde)\b|\bje (?:pense|crois|dis)\b|\b(?:creo"
     r"|pienso|digo|acho|penso|credo)\b|я (?:думаю|считаю|сказал\w*)|と思(?:う|います)",
 )

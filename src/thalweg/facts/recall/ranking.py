@@ -273,6 +273,10 @@ def rank(
     return [Ranked(circle.read[number], features) for *_, number, features in scored]
 
 
+_MOST = 0.5
+"""Share of a turn."""
+
+
 class _Circle:
     """The items that were read, and what they say of each other."""
 
@@ -322,8 +326,10 @@ class _Circle:
     def _stale_share(self, text: str, uid: str) -> float:
         if self._scale.question.asks_past or uid not in self._stale or not text:
             return 0.0
-        gone = [quote for quote in self._stale[uid] if quote and (quote in text or text in quote)]
-        return min(1.0, sum(map(len, gone)) / len(text))
+        gone = {quote for quote in self._stale[uid] if quote and (quote in text or text in quote)}
+        share = sum(map(len, gone)) / len(text)
+        # Nobody can tell from the rest that the most part of it holds no more.
+        return 1.0 if share > _MOST else share
 
     def _of_fact(self, number: int, fact: Fact) -> Features:
         scale, question = self._scale, self._scale.question

@@ -2,7 +2,6 @@
 // go to the edit before and after, and what stands there is spoken and shown.
 
 const CHARTS = [];
-const LABELS_FROM = 640;
 const NO_CALL = "No model call is recorded here.";
 
 function makeChart(id, name, draw, tell) {
@@ -85,15 +84,13 @@ function editBeside(runs, direction) {
 
 function nearest(chart, event) {
   if (!chart.x || !state.count) return null;
-  const box = chart.holder.firstElementChild.getBoundingClientRect();
-  const scale = chart.width / box.width;
-  const [x, y] = [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
+  const [x, y] = pointIn(chart, event);
   let best = null;
   for (const mark of chart.marks) {
     const far = Math.hypot(mark.x - x, mark.y - y);
     if (far < 11 && (!best || far < best.far)) best = { far, call: mark.call, run: mark.run };
   }
-  return best || { call: chart.callAt(x), run: null };
+  return best || { call: chart.stepAt(x), run: null };
 }
 
 function onPointer(chart, event) {
@@ -104,7 +101,7 @@ function onPointer(chart, event) {
 function showTip(chart, call, only) {
   if (!chart.x) return;
   const runs = only ? [only] : shownRuns();
-  const tip = fill("tip",
+  openTip(chart, call,
     html("p", { class: "tip-head" }, `Call ${number(call + 1)}`),
     runs.map((run) => [
       html("p", { class: "tip-row" }, swatch(run), html("span", {}, run.label),
@@ -113,60 +110,22 @@ function showTip(chart, call, only) {
         html("p", { class: `tip-edit ${styleOf(run)}` }, symbol(edit.kind), editInWords(edit))),
       more((run.byCall.get(call) || []).length - 4),
     ]));
-  tip.hidden = false;
-  const box = chart.holder.firstElementChild.getBoundingClientRect();
-  const x = box.left + chart.x(call) * (box.width / chart.width);
-  const wide = tip.offsetWidth;
-  const left = x + 14 + wide < document.documentElement.clientWidth ? x + 14 : x - 14 - wide;
-  const down = Math.min(box.top + 14, window.innerHeight - tip.offsetHeight - 8);
-  put(tip, { css: { left: `${Math.max(8, left)}px`, top: `${Math.max(8, down)}px` } });
 }
 
 function more(count) {
   return count > 0 && html("p", { class: "tip-edit" }, `and ${plural(count, "more edit")}`);
 }
 
-function hideTip() {
-  byId("tip").hidden = true;
-}
-
-// The frame all charts have: a scale of calls, and room for labels where the page is wide.
-function frame(chart, width, height, label) {
-  const wide = width >= LABELS_FROM;
-  const [left, right] = [wide ? 56 : 46, width - (wide ? 152 : 12)];
-  const span = Math.max(1, state.count - 1);
-  chart.top = 16;
-  chart.bottom = height - 34;
-  chart.x = (call) => left + ((right - left) * call) / span;
-  chart.callAt = (x) => clampCall(Math.round(((x - left) / (right - left)) * span));
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height,
-    "aria-hidden": "true", focusable: "false" });
-  const calls = steps(state.count, wide ? 10 : 5).map((k) => Math.max(1, Math.round(k)));
-  for (const call of new Set(calls)) {
-    if (call > state.count) continue;
-    const x = chart.x(call - 1);
-    picture.append(
-      svg("line", { class: "notch", x1: x, x2: x, y1: chart.bottom, y2: chart.bottom + 4 }),
-      svg("text", { x, y: chart.bottom + 17, "text-anchor": "middle" }, number(call)));
-  }
-  picture.append(svg("text", { x: right, y: chart.bottom + 31, "text-anchor": "end" }, label));
-  return { picture, left, right, wide };
+function callFrame(chart, width, height) {
+  return frame(chart, { width, height, count: state.count, label: "model call" });
 }
 
 function drawLines(chart, width, { value, top, ending, references }) {
   const height = width >= LABELS_FROM ? 340 : 270;
-  const { picture, left, right, wide } = frame(chart, width, height, "model call");
-  const y = (amount) => chart.bottom - ((chart.bottom - chart.top) * amount) / top;
-  for (const amount of steps(top, 6)) {
-    picture.append(
-      svg("line", { class: "grid", x1: left, x2: right, y1: y(amount), y2: y(amount) }),
-      svg("text", { x: left - 8, y: y(amount) + 4, "text-anchor": "end" }, tick(amount)));
-  }
-  const clip = `${chart.holder.id}-clip`;
-  picture.append(svg("clipPath", { id: clip }, svg("rect", { x: left - 8, y: chart.top - 8,
-    width: right - left + 16, height: chart.bottom - chart.top + 10 })));
+  const { picture, left, right, wide } = callFrame(chart, width, height);
+  const y = amounts(chart, picture, { top, left, right });
+  const lines = clipped(chart, picture, { left, right });
   const words = references(picture, { y, left, right });
-  const lines = svg("g", { "clip-path": `url(#${clip})` });
   const labels = [];
   for (const run of [...shownRuns()].reverse()) {
     const points = run.calls.tokens.map((_, call) => [chart.x(call), y(value(run, call))]);
@@ -248,7 +207,7 @@ function drawCache(chart, width) {
   const runs = shownRuns();
   const [row, gap] = [46, 30];
   const height = 68 + runs.length * (row + gap);
-  const { picture, left, right } = frame(chart, width, height, "model call");
+  const { picture, left, right } = callFrame(chart, width, height);
   chart.bottom = height - 34;
   const cold = new Set(runs.flatMap((run) => [...run.cold]));
   const step = (right - left) / Math.max(1, state.count - 1);

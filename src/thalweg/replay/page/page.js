@@ -165,32 +165,7 @@ function listen() {
   byId("edit-before").addEventListener("click", () => choose(editBeside([state.run], -1)));
   byId("edit-after").addEventListener("click", () => choose(editBeside([state.run], 1)));
   window.addEventListener("scroll", hideTip, { passive: true });
-  window.addEventListener("beforeprint", () => {
-    drawCharts(PAPER_WIDTH);
-    expand();
-  });
-  window.addEventListener("afterprint", () => {
-    fold();
-    drawCharts();
-  });
-}
-
-const PAPER_WIDTH = 760;
-let closed = [];
-
-// On paper nothing can be opened, so everything is; afterwards the page is as it was.
-function expand() {
-  const details = [...document.querySelectorAll("details:not([open])")];
-  const buttons = [...document.querySelectorAll(".opener[aria-expanded=false]")];
-  details.forEach((element) => { element.open = true; });
-  buttons.forEach((button) => button.click());
-  closed = [...details.map((element) => () => { element.open = false; }),
-    ...buttons.map((button) => () => button.click())];
-}
-
-function fold() {
-  closed.forEach((close) => close());
-  closed = [];
+  printWith(drawCharts);
 }
 
 function begin() {

@@ -49,10 +49,6 @@ function goals({ verbatim, lost }) {
   return verbatim + lost ? `${number(lost)} of ${number(verbatim + lost)}` : "–";
 }
 
-function sum(all, read) {
-  return all.reduce((total, one) => total + read(one), 0);
-}
-
 // Totals of several runs of one policy, in the form of one run's totals.
 function together(runs) {
   const all = runs.map((run) => run.totals);

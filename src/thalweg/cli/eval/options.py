@@ -1,0 +1,188 @@
+"""The options of `thalweg eval`, as they are typed."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thalweg.cli.numbers import bounded
+from thalweg.errors import ConfigError
+
+OWN_TRIGGER = "default"
+ALL = "all"
+"""Of the suites."""
+
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help="Who answers: scripted:searcher (the default), scripted:literal or "
+        "scripted:forgetful, which need no key; local:PATH.gguf, ollama:NAME, provider:model, "
+        "openai:NAME@http://host/v1, or a name in the settings' models. May be repeated.",
+    ),
+]
+Policies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        metavar="NAMES",
+        help="Whose agent: thalweg (the default), thalweg-middleware, deepagents, langchain or "
+        "none. May be repeated, or separated by commas.",
+    ),
+]
+Subjects = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--subject",
+        metavar="PATH",
+        help="An agent of yours: module:attribute or path/to/file.py:attribute of a graph of "
+        "LangGraph's or of a function that makes one; or http://host/v1, or NAME@http://host/v1, "
+        "of a server that speaks OpenAI's API. May be repeated.",
+    ),
+]
+Suites = Annotated[
+    str,
+    typer.Option(
+        "--suite", metavar="NAME", help="Which probes: context, memory, subagents or all."
+    ),
+]
+Probes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--probe",
+        metavar="NAMES",
+        help="Only these: a probe, a PROBE/VARIANT, or a pattern such as 'memory_*'. May be "
+        "repeated, or separated by commas. --list shows them.",
+    ),
+]
+Triggers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trigger",
+        metavar="SHARES",
+        help="At which share of the window a context is compacted: 0.25 when not given. "
+        f"`{OWN_TRIGGER}` leaves it to the agent. May be repeated, or separated by commas.",
+    ),
+]
+Window = Annotated[
+    int | None,
+    typer.Option(
+        metavar="TOKENS",
+        help="What the model accepts. 64,000 for a scripted model, and its own for any other, "
+        "when not given.",
+        min=1_000,
+        callback=bounded,
+    ),
+]
+Trials = Annotated[
+    int, typer.Option(metavar="N", help="How often each is played, with other names and numbers.")
+]
+Parallel = Annotated[int, typer.Option(metavar="N", help="How many trials at once.")]
+Seed = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        help="Of all names and numbers; the same for every agent, model and trigger.",
+        callback=bounded,
+    ),
+]
+JudgeName = Annotated[
+    str,
+    typer.Option(
+        "--judge",
+        metavar="MODEL",
+        help="Asked where nothing exact can tell; without it, what needs one is not tested.",
+    ),
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(metavar="USD", help="Begin no further trial when what was played cost as much."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Keep results, with every request, one line a trial (JSON Lines). What is in it is "
+        "not played again.",
+    ),
+]
+Html = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write a report to look at in a browser.")
+]
+BaselineFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--baseline",
+        metavar="FILE",
+        help="Compare with results that were good; exit code 1 when something is worse.",
+    ),
+]
+SaveBaseline = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the verdicts to a small file, to be committed."),
+]
+FailUnder = Annotated[
+    float | None,
+    typer.Option(
+        metavar="RATE",
+        help="Exit code 1 when fewer of an agent's tested trials pass: a share, such as 0.9.",
+    ),
+]
+Config = Annotated[
+    Path | None, typer.Option("--config", help="The settings, if not config.yaml here.")
+]
+List = Annotated[bool, typer.Option("--list", help="List the probes: what each asks and needs.")]
+Show = Annotated[
+    str,
+    typer.Option(
+        metavar="ID",
+        help="Print the request that shows why a trial of --out ended as it did; ID:N prints its "
+        "request number N.",
+    ),
+]
+
+
+def listed(values: list[str] | None) -> tuple[str, ...]:
+    """Read names that are repeated, or separated by commas."""
+    named = (name.strip() for value in values or () for name in value.split(","))
+    return tuple(dict.fromkeys(name for name in named if name))
+
+
+def as_triggers(values: list[str] | None) -> tuple[float | None, ...]:
+    """Read shares of the window.
+
+    Raises:
+        ConfigError: One is no number.
+
+    Example:
+        >>> as_triggers(["0.1,default"])
+        (0.1, None)
+    """
+    return tuple(map(_trigger, listed(values)))
+
+
+def _trigger(text: str) -> float | None:
+    if text == OWN_TRIGGER:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        mend = f"give a share such as 0.1, or `{OWN_TRIGGER}`"
+        raise ConfigError("--trigger", f"{text!r} is no share of the window", mend) from None
+
+
+def as_request(text: str) -> tuple[str, int | None]:
+    """Read ID or ID:N.
+
+    Raises:
+        ConfigError: N is no number.
+
+    Example:
+        >>> as_request("efa9236"), as_request("efa9236:4")
+        (('efa9236', None), ('efa9236', 4))
+    """
+    name, colon, number = text.partition(":")
+    if colon and not (number.isascii() and number.isdigit()):
+        raise ConfigError("--show", f"{number!r} is no number of a request", "write ID or ID:N")
+    return name, int(number) if colon else None

@@ -1,0 +1,131 @@
+"""The models that agents are made with: scripted ones, and whatever `thalweg.models` makes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+
+from thalweg.context.matching import Priced, tariff_for
+from thalweg.errors import ConfigError
+from thalweg.evals.base import Case
+from thalweg.evals.plan import OWN_MODEL
+from thalweg.evals.results import Tokens
+from thalweg.evals.scripted.mind import COMPETENCES, Mind
+from thalweg.evals.scripted.moves import Acts
+from thalweg.middleware.limits import limits_of, model_name, provider_of
+from thalweg.models import model_by_name
+from thalweg.models.making import limit
+from thalweg.sections import choices
+from thalweg.settings import Settings
+
+SCRIPTED = "scripted:"
+WINDOW = 64_000
+"""Of a scripted model, in tokens."""
+_SECONDS = "seconds"
+_SURE = {"model", "settings"}
+"""What prices must be told by to be counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A model under evaluation."""
+
+    name: str
+    """As the user named it."""
+    window: int
+    make: Callable[[Case], BaseChatModel]
+    """Makes the model of a trial; a live one is the same for all."""
+    priced: Priced | None = None
+    """What it costs; `None` where it costs nothing."""
+    note: str = ""
+    """What had to be assumed of its window."""
+    calls_tools: bool = True
+    """Whether it can, as far as its profile knows."""
+
+    @property
+    def is_scripted(self) -> bool:
+        """Whether the same trial always ends the same."""
+        return self.name.startswith(SCRIPTED)
+
+    @property
+    def has_price(self) -> bool:
+        """Whether it is known what its tokens cost, be it nothing."""
+        return self.cost_of(Tokens(1)) is not None
+
+    def cost_of(self, tokens: Tokens) -> float | None:
+        """Price what a trial took, in dollars; `None` where the prices are not known.
+
+        A token that a provider wrote to its cache is priced as any other: not all of them say
+        which were.
+        """
+        if self.priced is None or self.priced.tariff.unit == _SECONDS:
+            return 0.0
+        if self.priced.by not in _SURE:
+            return None
+        tariff = self.priced.tariff
+        units = tariff.charge(tokens.cached, 0, tokens.input - tokens.cached)
+        return tariff.cost_of(units + tariff.output * tokens.output)
+
+
+def candidate(name: str, window: int | None, settings: Settings) -> Candidate:
+    """Find a model by its name; nothing is sent to it yet.
+
+    Args:
+        name: `scripted:COMPETENCE`, or whatever `model_by_name` takes.
+        window: In tokens; the model's own where none is given.
+        settings: Where names are looked up, and prices.
+
+    Raises:
+        ConfigError: There is no such model, or it cannot be made here.
+    """
+    if name.startswith(SCRIPTED):
+        return _scripted(name, window or WINDOW)
+    model = model_by_name(name, settings)
+    limits = limits_of(model, window=window)
+    # Harnesses ask the model's profile: all of them are to act at the same size.
+    if window is not None or not (model.profile or {}).get("max_input_tokens"):
+        limit(model, limits.window, None)
+    return Candidate(
+        name=name,
+        window=limits.window,
+        make=lambda _: model,
+        priced=settings.summarization.pricing.of(provider_of(model), model_name(model)),
+        note=limits.note,
+        calls_tools=(model.profile or {}).get("tool_calling") is not False,
+    )
+
+
+def own_model(window: int | None) -> Candidate:
+    """Stand in for the model that a subject brings: nothing is known of it but what is said.
+
+    Args:
+        window: In tokens, if somebody said.
+    """
+    known = window or WINDOW
+    note = f"the window of an agent's own model is not known, {known} tokens are assumed; name it"
+    model = FakeListChatModel(responses=[])
+    return Candidate(
+        name=OWN_MODEL,
+        window=known,
+        make=lambda _: model,
+        priced=tariff_for("", OWN_MODEL),
+        note="" if window else note,
+    )
+
+
+def _scripted(name: str, window: int) -> Candidate:
+    found = COMPETENCES.get(name.removeprefix(SCRIPTED))
+    if found is None:
+        known = tuple(SCRIPTED + one for one in COMPETENCES)
+        raise ConfigError("--model", f"there is no {name!r}", choices(name, known))
+    competence = found
+
+    def make(case: Case) -> BaseChatModel:
+        if not isinstance(case, Acts):
+            called = type(case).__name__
+            problem = f"{called} does not say what a scripted model does in it"
+            raise ConfigError(name, problem, f"give {called} `act` and `gist`, or name a model")
+        return Mind(case=case, competence=competence, window=window)
+
+    return Candidate(name=name, window=window, make=make)

@@ -1,0 +1,34 @@
+"""How graders read what a model said: the evidence counts, not the wording."""
+
+import re
+
+_BARE = re.compile(r"[\W_]+")
+_UNKNOWING = re.compile(
+    r"\bnot\b|n['\u2019]t\b|\bno\b|\bnone\b|\bnever\b|\bunknown\b|\bunable\b|\bcannot\b|\bwithout\b"
+    r"|没有|没(?:说|提)|不知|不清楚|无法|未",
+    re.IGNORECASE,
+)
+
+
+def mentions(text: str, code: str) -> bool:
+    """Tell whether a text has a code or a name, however it is set.
+
+    Example:
+        >>> mentions("It is **ZQ 8128**.", "ZQ-8128")
+        True
+    """
+    return _bare(code) in _bare(text)
+
+
+def denies_knowing(text: str) -> bool:
+    """Tell whether an answer says that something is not known.
+
+    Example:
+        >>> denies_knowing("I don't have that code.")
+        True
+    """
+    return _UNKNOWING.search(text) is not None
+
+
+def _bare(text: str) -> str:
+    return _BARE.sub("", text).casefold()

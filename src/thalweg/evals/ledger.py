@@ -1,0 +1,59 @@
+"""A ledger that is read by whom a task is handed to: long pages, each with a seal and findings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+
+from langchain_core.tools import BaseTool, StructuredTool
+
+from thalweg.evals.paging import Pages
+
+READ = "read_ledger"
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The ledger of one trial.
+
+    Its seals are what nobody asks for: where one stands, the page was read, or handed on.
+    """
+
+    dice: Random
+    berths: Mapping[str, str]
+    """What is to be found, by ship."""
+    last: int
+    """The number of the last page."""
+    tokens: int = 300
+    """How long a page is, about."""
+    seals: Mapping[int, str] = field(init=False)
+    _places: Mapping[str, int] = field(init=False)
+    _noise: Pages = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Draw what stands where."""
+        pages = range(1, self.last + 1)
+        numbers = self.dice.sample(range(100_000, 999_999), self.last)
+        self.seals = {page: f"ZQ{number}" for page, number in zip(pages, numbers, strict=True)}
+        self._places = {ship: self.dice.choice(pages) for ship in self.berths}
+        self._noise = Pages(self.dice)
+
+    def text(self, page: int) -> str:
+        """Write a page."""
+        if page not in self.seals:
+            return f"There is no page {page}; the ledger has pages 1 to {self.last}."
+        self._noise.tokens = self.tokens
+        found = [ship for ship, place in self._places.items() if place == page]
+        lines = [f"The berth of the {ship} is {self.berths[ship]}." for ship in found]
+        body = self._noise.text(page).splitlines()[1:]
+        middle = len(body) // 2
+        head = f"Ledger, page {page}. Sealed {self.seals[page]}."
+        return "\n".join([head, *body[:middle], *lines, *body[middle:]])
+
+    def tool(self) -> BaseTool:
+        """Make the tool that reads a page."""
+
+        def read_ledger(page: int) -> str:
+            """Read a page of the ledger."""
+            return self.text(page)
+
+        return StructuredTool.from_function(read_ledger)

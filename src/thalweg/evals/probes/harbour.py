@@ -1,0 +1,73 @@
+"""What the cases of a harbour office share: ships, codes, and ways to hear of them."""
+
+from dataclasses import dataclass
+from random import Random
+
+from langchain_core.tools import BaseTool, StructuredTool
+
+PLAY = "play_message"
+SYSTEM = "You are a clerk in a harbour office. Answer in one short sentence."
+UNKNOWN = "I do not know it."
+_SHIPS = "Aurora Boreas Calypso Demeter Electra Fortuna Galatea Halcyon Iris Juno".split()
+_TALK = (
+    "the swell outside the breakwater is higher than forecast",
+    "two of the fenders on the north quay want replacing",
+    "the cook asks for fresh bread and forty kilos of potatoes",
+    "the pilot boat was seen near the outer buoy at dawn",
+    "the crane driver prefers to start with the small crates",
+    "a letter for the second mate lies in the office drawer",
+    "the ropes were dried and stowed in the left shed",
+    "the harbour cat has had its kittens behind the ledger shelf",
+    "somebody left a lantern burning on the jetty last night",
+    "the customs officer will be late because of the ferry",
+    "the blue paint for the hull has not come yet",
+    "the anchor chain was greased and counted twice",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A ship's docking code."""
+
+    ship: str
+    code: str
+
+    @property
+    def about(self) -> str:
+        """What it is about, as it is said and asked for."""
+        return f"docking code of the {self.ship}"
+
+    @property
+    def told(self) -> str:
+        """The fact, in the midst of a sentence."""
+        return f"the {self.about} is {self.code}"
+
+    @property
+    def question(self) -> str:
+        """What the user asks."""
+        return f"What is the {self.about}?"
+
+
+def facts(dice: Random, number: int) -> list[Fact]:
+    """Draw facts about different ships."""
+    return [
+        Fact(ship, f"{''.join(dice.sample('HKQVXZ', 2))}-{dice.randrange(1000, 10_000)}")
+        for ship in dice.sample(_SHIPS, number)
+    ]
+
+
+def chatter(dice: Random, sentence: str) -> str:
+    """Write a letter of small things, with a sentence in its midst."""
+    before, after = dice.sample(_TALK, 8), dice.sample(_TALK, 8)
+    return "; ".join([*before, sentence, *after]) + "."
+
+
+def answering_machine(message: str) -> BaseTool:
+    """Make a tool that plays a message once, and deletes it."""
+    left = [message]
+
+    def play_message() -> str:
+        """Play the new message of the answering machine, and delete it."""
+        return left.pop() if left else "There are no new messages."
+
+    return StructuredTool.from_function(play_message)

@@ -1,0 +1,97 @@
+"""Is the newest of what the user said the one that is told?"""
+
+import re
+from dataclasses import dataclass
+from random import Random
+
+from langchain_core.tools import BaseTool
+
+from thalweg.evals import personal
+from thalweg.evals.base import Probe, Score, Speaks
+from thalweg.evals.personal import Topic
+from thalweg.evals.scripted.learning import Note
+from thalweg.evals.scripted.moves import Move, Say, View
+from thalweg.evals.trace import Trace
+
+_ENDED = re.compile(r"no longer|until|before|formerly|previous|used to|was |supersed|outdated")
+
+
+@dataclass
+class Update:
+    """Something that the user says differently later on, in another thread."""
+
+    topic: Topic
+    old: str
+    new: str
+    told: tuple[str, ...]
+    """What the user says, each in a thread of its own."""
+    tools: tuple[BaseTool, ...] = ()
+    system_prompt: str = "You are a personal assistant. Answer in one short sentence."
+    gist: tuple[str, ...] = ()
+
+    @property
+    def facts(self) -> tuple[Note, ...]:
+        """What a competent learner notes."""
+        return (self.topic.note,)
+
+    def run(self, talk: Speaks) -> None:
+        """Tell it, tell it otherwise, and ask elsewhere."""
+        for number, text in enumerate(self.told):
+            talk.say(text, f"a{number}")
+            talk.settle()
+        talk.say(self.topic.asks, "b")
+
+    def grade(self, trace: Trace) -> Score:
+        """Look for both values, in the answer and in what the model was told."""
+        last = trace.last
+        shown = last.text() if last is not None else ""
+        if self.new not in trace.answer:
+            known = "told to the model" if self.new in shown else "not even told to the model"
+            why = f"{self.new}, the newest, was {known}: {trace.answer[:80]!r}"
+            return Score(verdict="failed", why=why)
+        if self.old in trace.answer:
+            return Score(verdict="failed", why=f"{self.old} was told, which holds no more")
+        if self._misleads(shown):
+            why = f"the model was told {self.old} beside {self.new}, as if both held"
+            return Score(verdict="failed", why=why)
+        return Score(verdict="passed", why=f"{self.new} was told, and nothing else")
+
+    def _misleads(self, shown: str) -> bool:
+        """Tell whether the old value stands where nothing says that it holds no more.
+
+        It may stand before the words with which the user changed it, and beside a note.
+        """
+        lines = shown.splitlines()
+        changed = max((at for at, line in enumerate(lines) if self.told[-1] in line), default=-1)
+        return any(self.old in line and not _ENDED.search(line) for line in lines[changed + 1 :])
+
+    def act(self, view: View) -> Move:
+        """Answer what is asked; the newest of what stands there counts."""
+        if self.topic.asks in view.asked:
+            return self.topic.answer(view)
+        return Say("Noted.")
+
+
+def make(variant: str, dice: Random) -> Update:
+    """Make a case."""
+    if variant == "corrected":
+        old, new = (str(code) for code in dice.sample(range(1000, 9999), 2))
+        anew = f"I made a mistake earlier. The code of my bike lock is {new}."
+        return Update(personal.LOCK, old, new, (personal.LOCK.says.format(value=old), anew))
+    old, new = dice.sample(personal.CITIES, 2)
+    moved = f"I have moved: I now live in {new}."
+    if variant == "moved":
+        return Update(personal.CITY, old, new, (personal.CITY.says.format(value=old), moved))
+    back = f"It did not work out, so I went back. I now live in {old} again."
+    return Update(personal.CITY, new, old, (personal.CITY.says.format(value=old), moved, back))
+
+
+PROBE = Probe(
+    name="memory_update",
+    suite="memory",
+    asks="Is the newest of what the user said the one that is told?",
+    shows="what holds no more is told beside what holds, or instead of it",
+    needs=frozenset({"memory"}),
+    variants=("moved", "corrected", "undone"),
+    make=make,
+)

@@ -1,0 +1,33 @@
+"""The page, made and written."""
+
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from thalweg.evals.report.payload import payload
+from thalweg.evals.results import Result
+from thalweg.pages import check_place, render_page, write_page
+
+SCRIPTS = ("data.js", "choosing.js", "rates.js", "figure.js", "failures.js", "costs.js", "page.js")
+"""The script of the page, in the order in which the parts stand."""
+_PAGE = files("thalweg.evals.report") / "page"
+
+
+def write_report(results: Sequence[Result], path: Path) -> None:
+    """Write the report of these results to a file, whole or not at all.
+
+    Raises:
+        ConfigError: The file cannot be written.
+    """
+    check_place(path)
+    write_page(render_report(results), path)
+
+
+def render_report(results: Sequence[Result]) -> str:
+    """Make the page: equal results give an equal page, and nothing in it points elsewhere.
+
+    Example:
+        >>> render_report([]).startswith("<!doctype html>")
+        True
+    """
+    return render_page("Thalweg evaluation", _PAGE, SCRIPTS, payload(results))

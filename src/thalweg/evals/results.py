@@ -1,0 +1,89 @@
+"""What came of a trial, and the file in which results are kept."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from thalweg.evals.base import Verdict
+from thalweg.evals.plan import TrialKey
+from thalweg.evals.trace import Trace
+
+Outcome = Verdict | Literal["not offered"]
+"""`not offered`: the subject lacks what the probe needs, so the trial was not played."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What was sent and written in a trial, by the agent and all that works for it."""
+
+    input: int = 0
+    """What was sent, what the provider had cached included."""
+    cached: int = 0
+    output: int = 0
+
+    def __add__(self, other: "Tokens") -> "Tokens":
+        return Tokens(
+            self.input + other.input, self.cached + other.cached, self.output + other.output
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What came of a trial."""
+
+    key: TrialKey
+    seed: int
+    window: int
+    verdict: Outcome
+    why: str
+    """One sentence: what was found, or what was missing."""
+    request: int | None = None
+    """The number of the request that shows it."""
+    value: float | None = None
+    """A figure beside the verdict; its unit is the probe's."""
+    judged: bool = False
+    """Whether a model was asked for the verdict."""
+    compactions: int = 0
+    tokens: Tokens = Tokens()
+    cost: float | None = 0.0
+    """In dollars; `None` where the model's prices are not known."""
+    seconds: float = 0.0
+    error: str = ""
+    """What the agent died of, if it did."""
+    trace: Trace = field(default_factory=Trace, repr=False)
+
+    def to_json(self, *, traced: bool = True) -> dict[str, Any]:
+        """Write it in plain values.
+
+        Args:
+            traced: Whether with every request, whole.
+        """
+        plain: dict[str, Any] = {"id": self.key.id, "key": asdict(self.key)}
+        plain |= {name: getattr(self, name) for name in _FIELDS}
+        plain["tokens"] = asdict(self.tokens)
+        return plain | {"trace": self.trace.to_plain()} if traced else plain
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> "Result":
+        """Read what `to_json` wrote.
+
+        Raises:
+            KeyError: It is something else; as do TypeError and ValueError.
+        """
+        return cls(
+            key=TrialKey(**plain["key"]),
+            tokens=Tokens(**plain["tokens"]),
+            trace=Trace.from_plain(plain["trace"]),
+            **{name: plain[name] for name in _FIELDS},
+        )
+
+    def to_line(self) -> str:
+        """Write it as a line of a file."""
+        return json.dumps(self.to_json(), separators=(",", ":")) + "\n"
+
+
+_FIELDS = (
+    *("seed", "window", "verdict", "why", "request", "value", "judged"),
+    *("compactions", "cost", "seconds", "error"),
+)

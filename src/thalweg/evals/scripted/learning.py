@@ -1,0 +1,114 @@
+"""How a scripted model learns of its user: what its case says that it notes, where it sees it.
+
+It is asked as every learner is (see the prompts `learn` and `profile`): it reads which turns may
+be learned from, quotes the user's own words, and says which known fact a new one brings up to
+date. It never notes what does not stand there.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from thalweg.evals.scripted.moves import Use, View
+from thalweg.facts.values import Category
+
+FACTS, SECTIONS = "facts", "sections"
+"""What a learner is asked for; the tools it answers with are named so."""
+_TURN = re.compile(r"^(§+) (\d+), [^\n]*\((learn from this|known already[^\n]*)\)$", re.MULTILINE)
+_KNOWN = re.compile(r"^(F\d+): (.*?)(?: \(since [\d-]+\))?$", re.MULTILINE)
+_NAMED = re.compile(r"^(F\d+) \([^)]*\): (.*?)(?: \(since [\d-]+\))?$", re.MULTILINE)
+_THE_CONVERSATION = "The conversation:"
+_SURE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A fact that a competent learner writes down where the user says it."""
+
+    said: str
+    """Pattern of the user's words, which are the quote. Its last group is the value; groups
+    before it stand in `content` and `attribute` as `{0}`, `{1}`."""
+    content: str
+    """The fact, with `{value}` in it."""
+    attribute: str
+    category: Category = "context"
+    language: str = "en"
+
+    def content_of(self, groups: Sequence[str]) -> str:
+        """Write the fact."""
+        return self.content.format(*groups[:-1], value=groups[-1])
+
+
+@runtime_checkable
+class Teaches(Protocol):
+    """A case that says what is noted of its user; of others nothing is."""
+
+    @property
+    def facts(self) -> Sequence[Note]:
+        """What a competent learner notes."""
+        ...
+
+
+def learned(view: View, notes: Sequence[Note]) -> Use | None:
+    """Answer a learner's question; `None` where the request is none.
+
+    Args:
+        view: The request.
+        notes: What is noted where it is seen.
+    """
+    if FACTS in view.tools:
+        return Use(FACTS, {FACTS: list(_facts(view.asked, notes))})
+    if SECTIONS in view.tools:
+        return Use(SECTIONS, {SECTIONS: list(_sections(view.asked))})
+    return None
+
+
+def _facts(asked: str, notes: Sequence[Note]) -> Iterator[Mapping[str, Any]]:
+    told, _, conversation = asked.partition(_THE_CONVERSATION)
+    known = {content: name for name, content in _KNOWN.findall(told)}
+    for number, text in _learnable(conversation):
+        for note in notes:
+            for found in re.finditer(note.said, text):
+                yield _fact(note, found, number, known)
+
+
+def _learnable(conversation: str) -> Iterator[tuple[int, str]]:
+    headings = list(_TURN.finditer(conversation))
+    ends = [heading.start() for heading in headings[1:]] + [len(conversation)]
+    for heading, end in zip(headings, ends, strict=True):
+        if heading[3] == "learn from this":
+            yield int(heading[2]), conversation[heading.end() : end].strip()
+
+
+def _fact(
+    note: Note, found: re.Match[str], number: int, known: Mapping[str, str]
+) -> Mapping[str, Any]:
+    groups = found.groups()
+    content = note.content_of(groups)
+    same = known.get(content, "")
+    other = re.compile(re.escape(note.content_of([*groups[:-1], "\0"])).replace("\0", ".+"))
+    older = next((name for told, name in known.items() if other.fullmatch(told)), "")
+    return {
+        "turn": number,
+        "quote": found[0],
+        "language": note.language,
+        "content": content,
+        "category": note.category,
+        "confidence": _SURE,
+        "subject": "user",
+        "attribute": note.attribute.format(*groups[:-1]),
+        "value": groups[-1],
+        "since": "",
+        "relation": "same" if same else "update" if older else "new",
+        "known": same or older,
+    }
+
+
+def _sections(asked: str) -> Iterator[Mapping[str, Any]]:
+    told, _, _ = asked.partition("The profile as it is:")
+    facts = _NAMED.findall(told)
+    if facts:
+        text = " ".join(content for _, content in facts)
+        names = [name for name, _ in facts]
+        yield {"section": "personalContext", "text": text, "facts": names}

@@ -1,0 +1,86 @@
+"""How a model looks for what left its context: with the tools it has, and what it was told.
+
+Nothing here knows a harness. A model that can search (`recall`) does; one that is told of a file
+with the conversation searches that file with `grep`, then reads it from its beginning.
+"""
+
+import re
+from collections.abc import Iterator
+
+from thalweg.evals.scripted.moves import Use, View
+
+_KEPT = re.compile(r"/[\w./-]*(?:history|large_tool_results|evicted|offload)[\w./-]*\w")
+"""Paths in which a context says that something was put."""
+_NAMED = re.compile(r"recall\(handle=[\"']([0-9a-z_]+)(#\d+(?:-\d+)?)?")
+"""Handles in which a context says that something can be read."""
+PAGE = 200
+"""Lines that are read at a time."""
+MOST = 16
+"""Looks in one turn after which a model gives up."""
+_OVER = re.compile(r"exceeds file length|file not found|not_found", re.IGNORECASE)
+
+
+def attempts(view: View, words: str) -> Iterator[Use]:
+    """Give the ways in which something can be looked for, the best first."""
+    if "recall_memory" in view.tools:
+        yield Use("recall_memory", {"query": words})
+    if "recall" in view.tools:
+        yield Use("recall", {"query": words})
+    paths = _paths(view)
+    if "grep" in view.tools:
+        for pattern in dict.fromkeys([words, _rarest(words)]):
+            for path in paths:
+                yield Use("grep", {"pattern": pattern, "path": path, "output_mode": "content"})
+    yield from _reading(view, paths)
+
+
+def literal(view: View, words: str) -> Iterator[Use]:
+    """Give what a model does that reads back only what the context names, and never asks."""
+    del words
+    named = dict.fromkeys(found[1] + (found[2] or "") for found in view.find_all(_NAMED))
+    if "recall" in view.tools:
+        for handle in named:
+            yield Use("recall", {"handle": handle})
+    yield from _reading(view, _paths(view))
+
+
+def was_tried(view: View, use: Use) -> bool:
+    """Tell whether a call was made since the user spoke."""
+    return any(
+        (call.name, call.arguments) == (use.tool, use.arguments)
+        for one in view.since
+        for call in one.calls
+    )
+
+
+def _rarest(words: str) -> str:
+    """Pick the word that a text is found by: the last name, else the longest word."""
+    each = words.split() or [words]
+    return next((one for one in reversed(each) if one[:1].isupper()), max(each, key=len))
+
+
+def _paths(view: View) -> list[str]:
+    return list(dict.fromkeys(found[0] for found in view.find_all(_KEPT)))
+
+
+def _reading(view: View, paths: list[str]) -> Iterator[Use]:
+    """Read files from their beginning, each as far as it goes."""
+    if "read_file" not in view.tools:
+        return
+    for path in paths:
+        for page in range(MOST):
+            use = Use("read_file", {"file_path": path, "offset": page * PAGE, "limit": PAGE})
+            yield use
+            if _is_over(view, use):
+                break
+
+
+def _is_over(view: View, use: Use) -> bool:
+    """Tell whether a page that was read lies behind the end of its file."""
+    ids = {
+        call.id
+        for one in view.since
+        for call in one.calls
+        if (call.name, call.arguments) == (use.tool, use.arguments)
+    }
+    return any(one.answers in ids and _OVER.search(one.text[:500]) for one in view.since)

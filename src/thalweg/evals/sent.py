@@ -1,0 +1,48 @@
+"""The requests of a trace as messages of a thread, and what providers would say of them."""
+
+import json
+from collections.abc import Iterable, Iterator
+
+from thalweg.context.validity import check
+from thalweg.entries import Message, Text, ToolCall
+from thalweg.evals.trace import Said
+from thalweg.testing.strict import anthropic_rules, chat_rules
+from thalweg.wires.registry import WIRES
+from thalweg.wires.system import split_system
+
+
+def as_message(said: Said) -> Message:
+    """Make the message that was sent.
+
+    Example:
+        >>> as_message(Said("user", "Hello")).text
+        'Hello'
+    """
+    calls = tuple(
+        ToolCall(call.id, call.name, json.dumps(dict(call.arguments), ensure_ascii=False))
+        for call in said.calls
+    )
+    texts = (Text(said.text),) if said.text else ()
+    return Message(
+        said.role, (*texts, *calls), answers=said.answers, name=said.name, is_error=said.is_error
+    )
+
+
+def refusals(messages: Iterable[Said]) -> Iterator[str]:
+    """Say why a provider would refuse a request: none does where nothing is said.
+
+    Asked are what every provider demands together, and the rules of OpenAI and of Anthropic each
+    in its own words.
+
+    Example:
+        >>> next(refusals([Said("user", "Hello"), Said("tool", "42", answers="c1")]))
+        'message 2 is a result that no call right before it waits for'
+    """
+    sent = [as_message(one) for one in messages]
+    yield from check(sent)
+    chat = {"model": "any", "messages": WIRES["openai-chat"].write(sent)}
+    yield from (f"OpenAI: {problem.message}" for problem in chat_rules.problems(chat))
+    system, others = split_system("anthropic", WIRES["anthropic"].write(sent))
+    body = {"model": "any", "max_tokens": 1, "messages": others}
+    body |= {"system": system} if system else {}
+    yield from (f"Anthropic: {problem.message}" for problem in anthropic_rules.problems(body))

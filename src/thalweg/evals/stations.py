@@ -1,0 +1,41 @@
+"""What the long tasks are about: stations on a coast, and texts that fill a context."""
+
+from collections.abc import Iterator
+from random import Random
+
+from thalweg.evals.base import Score
+from thalweg.evals.trace import Call, Request, Trace
+
+NAMES = ("Ostravick", "Quernbeck", "Tolvadden", "Ystrifel", "Garnmoor", "Pellowick", "Hathersk", "Vindolmar", "Brackwyn", "Ludrigan", "Escombry", "Fennaroe", "Morwhistle", "Skerrith", "Undermoss", "Wexcarrow", "Zelbright", "Jorrocks", "Kittlemere", "Nantgarrow")  # fmt: skip  # noqa: E501
+"""Odd enough not to be guessed, nor met by chance."""
+PEOPLE = ("Ines Vasquel", "Tobias Renner", "Amara Okonjo", "Lidia Kowal", "Henrik Solberg", "Mei Tanaka")  # fmt: skip  # noqa: E501
+_WORDS = ("gauge", "swell", "northerly", "drizzle", "davit", "relief", "visibility", "ebb", "shingle", "fogbank", "squall", "barometer", "keeper", "lens", "gallery", "oil", "wick", "landing", "hail", "cormorant", "skiff", "drift", "sounding", "ledge")  # fmt: skip  # noqa: E501
+_LINE_WORDS = 12
+_LINE_TOKENS = 17
+
+
+def prose(seed: str, tokens: int) -> str:
+    """Write lines of about so many tokens, the same for one seed."""
+    dice = Random(seed)
+    lines = max(1, tokens // _LINE_TOKENS)
+    return "\n".join(" ".join(dice.choices(_WORDS, k=_LINE_WORDS)) + "." for _ in range(lines))
+
+
+def asked_of(trace: Trace, *names: str) -> Iterator[tuple[Request, Call]]:
+    """Give the agent's calls of tools with the requests that they answered, in order."""
+    for request in trace.agents():
+        for call in request.answer.calls if request.answer else ():
+            if call.name in names:
+                yield request, call
+
+
+def unless_untested(score: Score, trace: Trace, wanted: int) -> Score:
+    """Take back a verdict on what was never put to the test.
+
+    What went wrong after one compaction went wrong; what went well is good for as many as were
+    wanted.
+    """
+    seen = len(trace.compactions())
+    if seen >= wanted or (seen and score.verdict == "failed"):
+        return score
+    return Score(verdict="untested", why=f"{seen} of {wanted} compactions: {score.why}")

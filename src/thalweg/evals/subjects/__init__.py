@@ -1,0 +1,1 @@
+"""Whoever can be evaluated: our agent, installed peers, any graph of LangGraph's, any server."""

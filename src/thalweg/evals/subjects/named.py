@@ -1,0 +1,46 @@
+"""Subjects by their names, as people type them."""
+
+from collections.abc import Callable
+from importlib.util import find_spec
+
+from thalweg.errors import ConfigError
+from thalweg.evals.base import Subject
+from thalweg.evals.subjects.imported import imported
+from thalweg.evals.subjects.ours import Middleware, Thalweg
+from thalweg.evals.subjects.peers import DeepAgents, LangChain, Unmanaged
+from thalweg.evals.subjects.served import is_address, served
+from thalweg.sections import nearest
+
+SUBJECTS: dict[str, Callable[[], Subject]] = {
+    "deepagents": DeepAgents,
+    "langchain": LangChain,
+    "none": Unmanaged,
+    "thalweg": Thalweg,
+    "thalweg-middleware": Middleware,
+}
+"""Those that have a name of their own."""
+_OTHERWISE = f"use {', '.join(SUBJECTS)}, module:attribute, path/to/file.py:attribute, or NAME@http://host/v1"
+
+
+def subject_named(name: str) -> Subject:
+    """Make a subject by its name.
+
+    Args:
+        name: One of `SUBJECTS`; `module:attribute` or `path/to/file.py:attribute` of a graph of
+            LangGraph's or of a function that makes one; or `http://host/v1`, also as
+            `NAME@http://host/v1`, of whoever speaks OpenAI's API.
+
+    Raises:
+        ConfigError: There is no such subject, or it cannot be had here.
+    """
+    if name in SUBJECTS:
+        if name == "deepagents" and find_spec(name) is None:
+            problem = "the package deepagents is not installed"
+            raise ConfigError("subject", problem, "pip install deepagents")
+        return SUBJECTS[name]()
+    if is_address(name):
+        return served(name)
+    place, colon, attribute = name.rpartition(":")
+    if colon and place and attribute:
+        return imported(name)
+    raise ConfigError("subject", f"there is no {name!r}", nearest(name, list(SUBJECTS), _OTHERWISE))

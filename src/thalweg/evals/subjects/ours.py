@@ -1,0 +1,150 @@
+"""Our own agents as subjects."""
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.memory import InMemorySaver
+
+from thalweg.archive import Archive, open_archive
+from thalweg.backends import FilesystemBackend
+from thalweg.context import ContextPolicy
+from thalweg.evals.base import Agent, Need, Setting
+from thalweg.evals.subjects.graphs import GraphAgent, files_below
+from thalweg.evals.subjects.sizes import fitted, kept_share
+from thalweg.facts.settings import MemorySettings
+from thalweg.graph import create_deep_agent, create_small_agent, wants_small
+from thalweg.jobs.learner import Learner
+from thalweg.jobs.structured import Respondent
+from thalweg.jobs.worker import Worker
+from thalweg.memory import Memory, MemoryStore, Scope, open_memory
+from thalweg.middleware.context import ContextMiddleware
+from thalweg.middleware.memory import MemoryMiddleware
+from thalweg.tokens import exact_counter
+
+_OWNER = Scope("local")
+"""Whose memory is meant where nobody says."""
+AT_ONCE = MemorySettings(debounce_seconds=0, max_wait_seconds=0)
+"""What was said can be learned from when the trial lets it, and not half a minute later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thalweg:
+    """Our agent as users make it: the deep one, or in a small window the small one."""
+
+    name: str = "thalweg"
+    offers: frozenset[Need] = frozenset(
+        {"tools", "system_prompt", "trigger", "files", "subagents", "memory"}
+    )
+
+    def begin(self, setting: Setting) -> Agent:
+        """See `Subject.begin`."""
+        parts = _Parts(setting)
+        common: dict[str, Any] = {
+            "system_prompt": setting.system_prompt or None,
+            "backend": FilesystemBackend(parts.files),
+            "context": policy_of(setting),
+            "archive": parts.archive,
+            "checkpointer": InMemorySaver(),
+        }
+        if wants_small(parts.model):
+            graph = create_small_agent(parts.model, setting.tools, memory=parts.memory, **common)
+            return parts.agent(graph, learns=False)
+        graph = create_deep_agent(
+            parts.model, setting.tools, middleware=[parts.memory_middleware()], **common
+        )
+        return parts.agent(graph)
+
+
+@dataclass(frozen=True, slots=True)
+class Middleware:
+    """LangChain's agent with our middleware."""
+
+    name: str = "thalweg-middleware"
+    offers: frozenset[Need] = frozenset({"tools", "system_prompt", "trigger", "memory"})
+
+    def begin(self, setting: Setting) -> Agent:
+        """See `Subject.begin`."""
+        parts = _Parts(setting)
+        middleware: list[AgentMiddleware[Any, Any, Any]] = [
+            ContextMiddleware(policy_of(setting), archive=parts.archive),
+            parts.memory_middleware(),
+        ]
+        graph = create_agent(
+            parts.model,
+            list(setting.tools),
+            system_prompt=setting.system_prompt or None,
+            middleware=middleware,
+            checkpointer=InMemorySaver(),
+        )
+        return parts.agent(graph)
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What an agent of ours keeps in the folder of its trial."""
+
+    setting: Setting
+    model: BaseChatModel = field(init=False)
+    files: Path = field(init=False)
+    archive: Archive = field(init=False)
+    memory: MemoryStore = field(init=False)
+
+    def __post_init__(self) -> None:
+        folder = self.setting.folder
+        self.model = fitted(self.setting)
+        self.files = folder / "files"
+        self.files.mkdir(parents=True, exist_ok=True)
+        self.archive = open_archive(folder / "thalweg.db")
+        self.memory = open_memory(folder / "memory.db")
+
+    def memory_middleware(self) -> MemoryMiddleware:
+        """Make what tells and keeps; the trial says when is learned, by the same model."""
+        return MemoryMiddleware(self.memory, settings=AT_ONCE, learns=False)
+
+    def agent(self, graph: Any, *, learns: bool = True) -> Agent:  # noqa: ANN401 (a compiled graph)
+        """Make the agent; what it opened is closed with it."""
+        return GraphAgent(
+            graph,
+            settling=partial(learn, self.memory, self.model) if learns else _nothing,
+            closing=self.close,
+            reading=partial(files_below, self.files),
+            forgetting=self.forget,
+        )
+
+    def forget(self, words: str) -> bool:
+        """Forget as `thalweg memory forget` does, and the pages of an app."""
+        Memory(self.memory, _OWNER).forget(query=words)
+        return True
+
+    def close(self) -> None:
+        """Close what was opened."""
+        self.archive.close()
+        self.memory.close()
+
+
+def learn(memory: MemoryStore, model: BaseChatModel) -> None:
+    """Learn from what was said, here and now, as the background does it."""
+    count = exact_counter()
+    learner = Learner(memory, Respondent(model, count), AT_ONCE, count=count)
+    Worker(memory, learner.learn).run_due()
+
+
+def _nothing() -> None:
+    """Learn nothing: the small agent keeps what was said, word for word."""
+
+
+def policy_of(setting: Setting) -> ContextPolicy:
+    """Make the policy: our own, or the trigger that is forced."""
+    if setting.trigger is None:
+        return ContextPolicy(window=setting.window)
+    kind: Literal["fraction"] = "fraction"
+    return ContextPolicy(
+        window=setting.window,
+        trigger=(kind, setting.trigger),
+        keep=(kind, kept_share(setting)),
+    )

@@ -1,0 +1,219 @@
+"""What happened in a trial: every request, whole, and what came of it."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Literal
+
+Kind = Literal["agent", "subagent", "harness"]
+"""Who sent a request: the agent, a subagent of it, or the harness for itself (a summary, what
+memory learns)."""
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call that a model asked for."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message as it stood in a request, or as a model answered it."""
+
+    role: Role
+    text: str
+    calls: tuple[Call, ...] = ()
+    answers: str = ""
+    """The id of the call that a tool's result answers."""
+    name: str = ""
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One call of a model."""
+
+    number: int
+    """From 0, in the order in which they were sent."""
+    turn: int
+    """Which time the user spoke, from 0."""
+    thread: str
+    kind: Kind
+    messages: tuple[Said, ...]
+    tools: tuple[str, ...]
+    tokens: int
+    """Of the messages and the tools' schemas, o200k."""
+    fixed: int = 0
+    """Those of `tokens` that no conversation changes: instructions and the tools' schemas."""
+    answer: Said | None
+    """`None` where the model failed."""
+    input_tokens: int = 0
+    """As the model reported, as are the others."""
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    error: str = ""
+
+    def text(self) -> str:
+        """All that the model was shown, for graders to search."""
+        return "\n".join(message.text for message in self.messages)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What the user said, and what was answered."""
+
+    thread: str
+    text: str
+    answer: str
+    error: str = ""
+
+
+@dataclass(slots=True)
+class Trace:
+    """Everything that happened in a trial."""
+
+    requests: list[Request] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def agents(self, thread: str | None = None) -> list[Request]:
+        """List the agent's own requests."""
+        return [
+            one for one in self.requests if one.kind == "agent" and thread in {None, one.thread}
+        ]
+
+    def compactions(self, thread: str | None = None) -> list[int]:
+        """List the numbers of the agent's requests that are smaller than the one before.
+
+        A context grows by what is said; where it shrinks, something left it. This holds for
+        every harness, whatever it calls what it does.
+        """
+        found: list[int] = []
+        before: dict[str, Request] = {}
+        for one in self.agents(thread):
+            last = before.get(one.thread)
+            if last is not None and one.tokens < last.tokens:
+                found.append(one.number)
+            before[one.thread] = one
+        return found
+
+    def calls(self, name: str | None = None) -> Iterator[Call]:
+        """Give what the agent asked of tools, in order."""
+        for one in self.agents():
+            for call in one.answer.calls if one.answer else ():
+                if name in {None, call.name}:
+                    yield call
+
+    def put(self, text: str) -> int | None:
+        """Find the turn in which the user said just this; the newest, `None` where there is none.
+
+        Args:
+            text: What the user said.
+        """
+        turns = range(len(self.turns) - 1, -1, -1)
+        return next((turn for turn in turns if self.turns[turn].text == text), None)
+
+    def within(self, turn: int) -> list[Request]:
+        """List the agent's requests of a turn."""
+        return [one for one in self.agents() if one.turn == turn]
+
+    @property
+    def last(self) -> Request | None:
+        """The agent's last request."""
+        return next((one for one in reversed(self.requests) if one.kind == "agent"), None)
+
+    @property
+    def answer(self) -> str:
+        """What the agent said last."""
+        return self.turns[-1].answer if self.turns else ""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Write it as JSON's own values; see `from_plain`.
+
+        A message stands there once, however many requests show it: a request names its messages
+        by stretches `[first, behind the last]` of that list.
+        """
+        stock = _Stock()
+        requests = [_plain_request(one, stock) for one in self.requests]
+        return {
+            "messages": stock.messages,
+            "requests": requests,
+            "turns": [_plain(one) for one in self.turns],
+            "files": dict(self.files),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Trace":
+        """Read what `to_plain` wrote, as JSON gives it back."""
+        messages = [_said(one) for one in plain["messages"]]
+        requests = [_request(one, messages) for one in plain["requests"]]
+        turns = [Turn(**one) for one in plain["turns"]]
+        return cls(requests, turns, dict(plain["files"]))
+
+
+class _Stock:
+    """Messages, each once, in the order in which they were first seen."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self._places: dict[str, int] = {}
+
+    def place(self, said: Said) -> int:
+        """Tell where a message stands; it is put there where it is new."""
+        plain = _plain(said)
+        if said.calls:
+            plain["calls"] = [_plain(call) for call in said.calls]
+        key = json.dumps(plain)
+        if key not in self._places:
+            self._places[key] = len(self.messages)
+            self.messages.append(plain)
+        return self._places[key]
+
+    def stretches(self, messages: Sequence[Said]) -> list[list[int]]:
+        """Tell where messages stand, those that stand together as one stretch."""
+        found: list[list[int]] = []
+        for place in map(self.place, messages):
+            if found and found[-1][1] == place:
+                found[-1][1] += 1
+            else:
+                found.append([place, place + 1])
+        return found
+
+
+def _plain(value: Said | Call | Turn | Request) -> dict[str, Any]:
+    """Write the fields that are not as they are by default."""
+    given = {one.name: getattr(value, one.name) for one in fields(value) if one.default is MISSING}
+    others = {
+        one.name: getattr(value, one.name)
+        for one in fields(value)
+        if one.default is not MISSING and getattr(value, one.name) != one.default
+    }
+    return {
+        name: dict(item) if isinstance(item, Mapping) else item
+        for name, item in {**given, **others}.items()
+    }
+
+
+def _plain_request(request: Request, stock: _Stock) -> dict[str, Any]:
+    return {
+        **_plain(request),
+        "messages": stock.stretches(request.messages),
+        "tools": list(request.tools),
+        "answer": None if request.answer is None else stock.place(request.answer),
+    }
+
+
+def _said(plain: Mapping[str, Any]) -> Said:
+    calls = tuple(Call(**one) for one in plain.get("calls", ()))
+    return Said(**{**plain, "calls": calls})
+
+
+def _request(plain: Mapping[str, Any], messages: Sequence[Said]) -> Request:
+    shown = tuple(one for first, end in plain["messages"] for one in messages[first:end])
+    answer = None if plain["answer"] is None else messages[plain["answer"]]
+    return Request(**{**plain, "messages": shown, "tools": tuple(plain["tools"]), "answer": answer})

@@ -1,0 +1,63 @@
+"""Where a page goes: checked before the long work begins, and written whole or not at all."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from thalweg.errors import ConfigError
+
+
+def check_place(
+    path: Path, taken: Iterable[Path] = (), what: str = "one of the recordings"
+) -> None:
+    """Check that a page can be written there.
+
+    Args:
+        path: Where it shall go, as the option `--html` named it.
+        taken: Files that it must not replace.
+        what: What one of these is.
+
+    Raises:
+        ConfigError: It cannot, or it would take the place of something else.
+    """
+    with _told(path):
+        place = path.resolve()
+        if place.is_dir():
+            raise IsADirectoryError(None, "it is a folder")
+        if place.exists() and not place.is_file():
+            raise OSError(None, "it is no ordinary file")
+        if place in {other.resolve() for other in taken}:
+            raise OSError(None, f"it is {what}")
+        with TemporaryFile(dir=place.parent):
+            pass
+
+
+def write_page(page: str, path: Path) -> None:
+    """Write a page to a file, whole or not at all.
+
+    Raises:
+        ConfigError: The file cannot be written.
+    """
+    with _told(path):
+        _replace(path.resolve(), page.encode())
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        what, mend = f"--html {path}", "name a file that can be written"
+        problem = f"the report cannot be written: {(error.strerror or str(error)).lower()}"
+        raise ConfigError(what, problem, mend) from error
+
+
+def _replace(path: Path, content: bytes) -> None:
+    unfinished = path.with_name(f".thalweg-report.{os.getpid()}")
+    try:
+        unfinished.write_bytes(content)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)

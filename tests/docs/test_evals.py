@@ -1,0 +1,32 @@
+"""The page on evals shows the probes that there are, and its examples run."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from thalweg.evals import PROBES
+from thalweg.evals.base import Probe
+
+PAGE = (Path(__file__).parents[2] / "docs" / "evals.md").read_text(encoding="utf-8")
+
+
+def row(probe: Probe) -> str:
+    """Write a probe as a line of the page's table."""
+    shows = probe.shows[:1].lower() + probe.shows[1:].rstrip(".")
+    cases = ", ".join(probe.variants).replace("_", " ")
+    needs = ", ".join(sorted(probe.needs)).replace("_", " ")
+    return f"| `{probe.name}` | {probe.asks} | {shows} | {cases} | {needs} |"
+
+
+def test_the_table_has_every_probe() -> None:
+    """In the order of the list; the lines below `assert` are what is to be written."""
+    assert re.findall(r"^\| `.*$", PAGE, re.MULTILINE) == [row(one) for one in PROBES.values()]
+
+
+def test_every_example_says_what_it_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    """The one for pytest prints nothing: it asserts."""
+    for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
+        exec(compile(code, "evals.md", "exec"), {"__name__": "evals"})  # noqa: S102 (our own page)
+        printed = capsys.readouterr().out.splitlines()
+        assert printed == re.findall(r"print\(.*\)  # (.+)", code)

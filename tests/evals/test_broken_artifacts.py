@@ -1,0 +1,50 @@
+"""The probe of artifacts sees a trail that is lost."""
+
+import re
+
+import pytest
+
+from tests.evals.played import played
+from thalweg.context import record
+from thalweg.middleware import tools
+
+VARIANTS = ("which", "state", "change")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_trail_holds(variant: str) -> None:
+    result = played(f"artifacts/{variant}")
+
+    assert result.verdict == "passed", result.why
+
+
+@pytest.mark.parametrize(
+    ("variant", "why"),
+    [
+        ("which", "/berths/[a-z0-9]+.txt was not told"),
+        ("state", r"berth \d+ of the \w+ was not told"),
+        ("change", r"the file of the \w+ is 'ship: "),
+    ],
+)
+def test_a_record_without_files_and_a_recall_that_finds_nothing_lose_the_trail(
+    variant: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record, "_sections", lambda *_: [])
+    monkeypatch.setattr(record, "_summaries", lambda *_: "")
+    monkeypatch.setattr(tools, "recall", lambda *_, **__: "Nothing was found.")
+
+    result = played(f"artifacts/{variant}")
+
+    assert result.verdict == "failed", result.why
+    assert re.search(why, result.why), result.why
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_recall_alone_brings_the_trail_back(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "_sections", lambda *_: [])
+    monkeypatch.setattr(record, "_summaries", lambda *_: "")
+
+    result = played(f"artifacts/{variant}")
+
+    assert result.verdict == "passed", result.why
+    assert any(call.name == "recall" for call in result.trace.calls())
