@@ -61,6 +61,18 @@ def test_words_are_found_in_the_thread_or_inside_a_handle(archive: Archive) -> N
     assert recall(archive, KEY, query="quokka").startswith("Nothing was found")
 
 
+def test_its_own_earlier_answers_are_not_found_again() -> None:
+    """They quote what is found anyway, and each other."""
+    with open_archive(":memory:") as archive:
+        said = "The docking code of the ferry is QX-4471. " + "Mist over the quay. " * 40
+        archive.append(KEY, [Logged(Message("user", (Text(said),)))])
+        for number in range(5):
+            told = recall(archive, KEY, query="docking code of the ferry", max_tokens=300)
+            assert told.startswith("#0 user"), told
+            answer = Message("tool", (Text(told),), answers=f"c{number}", name="recall")
+            archive.append(KEY, [Logged(answer)])
+
+
 def test_words_that_are_given_for_a_handle_are_searched_for(archive: Archive) -> None:
     found = recall(archive, KEY, handle="wombats")
     assert "is no handle" in found

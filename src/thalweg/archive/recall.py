@@ -6,7 +6,7 @@ Two rules: an answer is bounded whatever was asked; an error is a sentence for t
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from thalweg.archive.base import Archive, Reading, Span, ThreadKey, render_passages
+from thalweg.archive.base import Archive, Passage, Reading, Span, ThreadKey, render_passages
 from thalweg.archive.handles import is_handle
 from thalweg.archive.reading import read_numbered, read_piece
 from thalweg.entries import Message
@@ -21,6 +21,10 @@ PAGE = 32
 """Messages that are read at once."""
 MANY = 100
 """Spans above which what was found is sifted: each costs a search of its own."""
+LOOKS = 8
+"""Most searches for one answer."""
+_ECHO = "tool recall"
+"""Who speaks in an answer of this tool."""
 MOST = 10**15
 """No line or character of a text has a number beyond it."""
 
@@ -135,6 +139,26 @@ def _pair(given: object) -> tuple[int, int] | None:
     return None
 
 
+def _without(spans: Sequence[Span], positions: Sequence[int]) -> list[Span]:
+    """Leave positions out of spans.
+
+    Example:
+        >>> _without([Span(0, 9)], [4, 9])
+        [Span(first=0, last=3), Span(first=5, last=8)]
+    """
+    left: list[Span] = []
+    for span in spans:
+        first = span.first
+        for position in sorted(positions):
+            if first <= position <= span.last:
+                if position > first:
+                    left.append(Span(first, position - 1))
+                first = position + 1
+        if first <= span.last:
+            left.append(Span(first, span.last))
+    return left
+
+
 def _is_within(position: int, spans: Sequence[Span]) -> bool:
     return any(span.first <= position <= span.last for span in spans)
 
@@ -175,12 +199,29 @@ class _Asked:
         there = within
         if within is not None and len(within) > MANY:
             there = [Span(within[0].first, within[-1].last)]
-        found = self._archive.search(self._key, query, within=there, max_tokens=self._max_tokens)
+        found = self._originals(query, there)
         if within is not there:
             found = [one for one in found if _is_within(one.position, within or ())]
         while found and not self._fits(render_passages(found)):
             found.pop()
         return render_passages(found)
+
+    def _originals(self, query: str, within: Sequence[Span] | None) -> list[Passage]:
+        """Search, and look past what earlier answers of this tool say, which is said elsewhere.
+
+        Who asks the same again would else be told the last answer, which quotes the one before.
+        """
+        found: list[Passage] = []
+        there = within
+        for _ in range(LOOKS):
+            found = self._archive.search(
+                self._key, query, within=there, max_tokens=self._max_tokens
+            )
+            echoes = [one.position for one in found if one.speaker == _ECHO]
+            if not echoes:
+                break
+            there = _without(there or (Span(0, MOST),), echoes)
+        return [one for one in found if one.speaker != _ECHO] or found
 
     def _parts(self, handle: str) -> list[Span]:
         """Resolve a handle to what the thread still has of it."""
