@@ -1,6 +1,6 @@
 """The probes of memory: they pass with our memory, and fail where it is broken on purpose."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -197,3 +197,13 @@ def test_what_was_said_of_somebody_else_may_be_told_as_theirs() -> None:
     }
     for answer, verdict in answers.items():
         assert case.grade(Trace(turns=[Turn("b", "?", answer)])).verdict == verdict
+
+
+@pytest.mark.parametrize("set_as", [str.upper, str.title, "**{}**".format])
+def test_a_value_is_told_however_it_is_set(set_as: Callable[[str], str]) -> None:
+    """A small model writes a tea as a name."""
+    recall = memory_recall.make("preference", Random(1))  # noqa: S311 (no secret)
+    update = memory_update.make("moved", Random(1))  # noqa: S311 (no secret)
+    for case, value in ((recall, recall.value), (update, update.new)):
+        trace = Trace(turns=[Turn("b", "?", f"It is {set_as(value)}.")])
+        assert case.grade(trace).verdict == "passed"

@@ -7,6 +7,7 @@ from langchain_core.tools import BaseTool
 
 from thalweg.evals import personal
 from thalweg.evals.base import Probe, Score, Speaks
+from thalweg.evals.grading import mentions
 from thalweg.evals.personal import Topic
 from thalweg.evals.scripted.learning import Note
 from thalweg.evals.scripted.moves import Move, Say, View
@@ -43,7 +44,7 @@ class Recall:
 
     def grade(self, trace: Trace) -> Score:
         """Look for the value in the answer."""
-        if self.value in trace.answer:
+        if mentions(trace.answer, self.value):
             return Score(verdict="passed", why=f"{self.value} was told")
         last = trace.last
         if last is not None and self.value in last.text():

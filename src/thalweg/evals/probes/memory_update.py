@@ -8,6 +8,7 @@ from langchain_core.tools import BaseTool
 
 from thalweg.evals import personal
 from thalweg.evals.base import Probe, Score, Speaks
+from thalweg.evals.grading import mentions
 from thalweg.evals.personal import Topic
 from thalweg.evals.scripted.learning import Note
 from thalweg.evals.scripted.moves import Move, Say, View
@@ -45,11 +46,11 @@ class Update:
         """Look for both values, in the answer and in what the model was told."""
         last = trace.last
         shown = last.text() if last is not None else ""
-        if self.new not in trace.answer:
+        if not mentions(trace.answer, self.new):
             known = "told to the model" if self.new in shown else "not even told to the model"
             why = f"{self.new}, the newest, was {known}: {trace.answer[:80]!r}"
             return Score(verdict="failed", why=why)
-        if self.old in trace.answer:
+        if mentions(trace.answer, self.old):
             return Score(verdict="failed", why=f"{self.old} was told, which holds no more")
         if self._misleads(shown):
             why = f"the model was told {self.old} beside {self.new}, as if both held"
