@@ -12,9 +12,13 @@ if TYPE_CHECKING:
 CHROMIUM = Path("/usr/bin/chromium")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
-    """Start the browser of the machine once."""
+    """Start the browser of the machine.
+
+    Not for longer than a module: while it is there, its loop of events runs in this thread, and
+    no other test could begin one.
+    """
     why = "the Python package playwright is absent"
     api = pytest.importorskip("playwright.sync_api", reason=why)
     if not CHROMIUM.exists():
