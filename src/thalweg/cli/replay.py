@@ -9,18 +9,11 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
 
 from thalweg.cli.home import home_folder
 from thalweg.cli.numbers import bounded
 from thalweg.cli.printing import print_json
+from thalweg.cli.progress import progress_bar
 from thalweg.context.budget import Budget
 from thalweg.context.pricing import Tariff
 from thalweg.context.tariffs import TARIFFS
@@ -168,23 +161,8 @@ def _without_path(newest: int) -> list[Path]:
 
 
 def _run(order: Order) -> Outcome:
-    console = Console(stderr=True)
-    with Progress(
-        SpinnerColumn("line"),
-        TextColumn("replaying"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as progress:
-        task = progress.add_task("", total=len(order.paths))
-        return replay_all(
-            order,
-            tell=lambda path: progress.update(task, advance=1, description=path.name),
-        )
+    with progress_bar("replaying", len(order.paths)) as advance:
+        return replay_all(order, tell=lambda path: advance(path.name))
 
 
 def _told_apart(runs: Sequence[Run]) -> list[Run]:

@@ -16,16 +16,9 @@ Script = Callable[[Sequence[BaseMessage]], AIMessage | str]
 """What the model answers to the messages it is sent."""
 
 
-class ScriptedModel(BaseChatModel):
-    """Answers what its script says, and reports exact usage.
+class OfflineModel(BaseChatModel):
+    """What chat models without a provider have in common: they take tools as any does."""
 
-    Example:
-        >>> model = ScriptedModel(script=lambda messages: f"{len(messages)} messages")
-        >>> model.invoke("hi").content
-        '1 messages'
-    """
-
-    script: Script
     model: str = "scripted"
 
     @property
@@ -39,9 +32,21 @@ class ScriptedModel(BaseChatModel):
         tool_choice: str | None = None,
         **kwargs: Any,  # noqa: ANN401 (LangChain's signature)
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Take tools as a provider's model does; the script decides whether one is called."""
+        """Take tools as a provider's model does; the model decides whether one is called."""
         schemas = [convert_to_openai_tool(tool) for tool in tools]
         return self.bind(tools=schemas, tool_choice=tool_choice, **kwargs)
+
+
+class ScriptedModel(OfflineModel):
+    """Answers what its script says, and reports exact usage.
+
+    Example:
+        >>> model = ScriptedModel(script=lambda messages: f"{len(messages)} messages")
+        >>> model.invoke("hi").content
+        '1 messages'
+    """
+
+    script: Script
 
     def _generate(
         self,

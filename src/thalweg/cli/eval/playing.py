@@ -11,16 +11,9 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
 
 from thalweg.cli.printing import print_json, print_lines, tell
+from thalweg.cli.progress import progress_bar
 from thalweg.errors import ConfigError
 from thalweg.evals.base import Probe
 from thalweg.evals.baseline import Baseline, compare, read_baseline, save_baseline, under
@@ -141,25 +134,13 @@ def _worse(played: Played, baseline: Baseline | None, fail_under: float | None) 
 def _bar(total: int) -> Iterator[Callable[[Result, bool], None]]:
     """Show how far it is; what libraries log is left out, the results tell."""
     logging.getLogger().addHandler(logging.NullHandler())
-    console = Console(stderr=True)
-    with Progress(
-        SpinnerColumn("line"),
-        TextColumn("evaluating"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as progress:
-        task, failed = progress.add_task("", total=total), 0
+    failed = 0
+    with progress_bar("evaluating", total) as show:
 
         def advance(result: Result, _is_new: bool) -> None:  # noqa: FBT001 (see `Tell`)
             nonlocal failed
             failed += result.verdict == "failed"
-            told = f"{failed} failed, " if failed else ""
-            progress.update(task, advance=1, description=f"{told}{result.key.case}")
+            show(f"{failed} failed, {result.key.case}" if failed else result.key.case)
 
         yield advance
 

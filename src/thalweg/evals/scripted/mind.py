@@ -8,13 +8,10 @@ from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.exceptions import ContextOverflowError
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import tool_call
 from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.runnables import Runnable
-from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr
 
 from thalweg.evals.recorder import said_in, tokens_of
@@ -22,6 +19,7 @@ from thalweg.evals.scripted.learning import Teaches, learned
 from thalweg.evals.scripted.moves import Acts, Look, Say, Use, View
 from thalweg.evals.scripted.searching import MOST, attempts, literal, was_tried
 from thalweg.evals.scripted.summarizing import asks_for_summary, newest_lines, summary
+from thalweg.testing.model import OfflineModel
 from thalweg.tokens import count_json, exact_counter
 
 
@@ -69,7 +67,7 @@ COMPETENCES = {
 of the newest lines alone."""
 
 
-class Mind(BaseChatModel):
+class Mind(OfflineModel):
     """Answers as its case says, within its window.
 
     What it answers follows from the request alone, but for one thing: it gives up a search that
@@ -81,13 +79,8 @@ class Mind(BaseChatModel):
     competence: Competence
     window: int
     """Tokens that it accepts."""
-    model: str = "scripted"
     _looked: Counter[str] = PrivateAttr(default_factory=Counter[str])
     _calls: Iterator[int] = PrivateAttr(default_factory=counting)
-
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
 
     @property
     def acts(self) -> Acts:
@@ -99,17 +92,6 @@ class Mind(BaseChatModel):
         """Say what its window is, as known models do."""
         super().model_post_init(context)
         self.profile = {"max_input_tokens": self.window, "tool_calling": True}
-
-    def bind_tools(
-        self,
-        tools: Sequence[Any],
-        *,
-        tool_choice: str | None = None,
-        **kwargs: Any,  # noqa: ANN401 (LangChain's signature)
-    ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Take tools as a provider's model does."""
-        schemas = [convert_to_openai_tool(tool) for tool in tools]
-        return self.bind(tools=schemas, tool_choice=tool_choice, **kwargs)
 
     def _generate(
         self,
