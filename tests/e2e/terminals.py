@@ -23,6 +23,8 @@ KEYS = {
     "tab": "\t",
     "up": "\x1b[A",
 }
+_PROMPT = b"\x1b[?2004h"
+"""Each prompt begins by asking for pastes in brackets."""
 _PATIENCE_S = 60.0
 
 
@@ -67,6 +69,7 @@ class Terminal:
         )
         os.close(theirs)
         self.written = b""
+        self._said_at = 0
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -94,6 +97,8 @@ class Terminal:
 
     def say(self, text: str) -> None:
         """Type a line, and send it."""
+        with self._lock:
+            self._said_at = self.written.count(_PROMPT)
         self.type(text)
         self.key("enter")
 
@@ -137,11 +142,12 @@ class Terminal:
         return self.until(lambda rows: any(words in row for row in rows), words)
 
     def until_asked(self) -> list[str]:
-        """Wait for an empty prompt that stands below everything else."""
+        """Wait for an empty prompt below everything else, not the one that a line was said at."""
 
         def is_asked(rows: list[str]) -> bool:
             spoken = [row for row in rows[:-1] if row]
-            return bool(spoken) and spoken[-1] == ">"
+            is_new = self.written.count(_PROMPT) > self._said_at
+            return is_new and bool(spoken) and spoken[-1] == ">"
 
         return self.until(is_asked, "an empty prompt")
 
