@@ -43,14 +43,15 @@ def test_it_answers_says_what_it_cannot_and_remembers_in_a_new_thread(
 
 
 def test_a_window_that_is_small_by_the_settings_is_outlived(smol: Path, tmp_path: Path) -> None:
-    """Six messages of which five fill it."""
+    """Four messages of which three fill it."""
     (tmp_path / "config.yaml").write_text(
         f"models:\n"
         f"  - {{name: 'local:{smol}', provider: local, model: '{smol}',\n"
-        f"     window: {WINDOW // 4}, max_output: 24}}\n"
+        f"     window: {WINDOW // 4}, max_output: 24, threads: 1}}\n"
+        f"memory: {{enabled: false}}\n"
     )
-    for number in range(6):
-        rivers = " ".join(f"River {each} is {each * number + 7} miles long." for each in range(8))
+    for number in range(4):
+        rivers = " ".join(f"River {each} is {each * number + 7} miles long." for each in range(18))
         answer = said(tmp_path, smol, "t", f"{rivers} In one word: what is this about?")
 
         assert answer.strip()

@@ -1,4 +1,4 @@
-"""A thousand turns of one agent against a provider that refuses what the real ones refuse."""
+"""Hundreds of turns of one agent against a provider that refuses what the real ones refuse."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ from thalweg.middleware.sending import ATTEMPTS
 from thalweg.testing.strict import FaultName, Model, Seen, StrictProvider, WireName
 from thalweg.transcript import as_text
 
-TURNS = int(os.environ.get("THALWEG_SOAK_TURNS", "1000"))
+TURNS = int(os.environ.get("THALWEG_SOAK_TURNS", "400"))
 SEED = int(os.environ.get("THALWEG_SOAK_SEED", "7"))
 KEY = ThreadKey("local", "soak")
 WIRES: dict[str, WireName] = {
