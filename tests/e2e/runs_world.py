@@ -190,9 +190,7 @@ class World:
             return
         if what == "started":
             stream.is_started = True
-            # Followed anywhere, not only where it is performed.
-            stream.at = self.random.choice([w for w in self.workers if w.is_ready])
-            self._follow(key, stream)
+            stream.at = None  # to be followed anywhere, not only where it is performed
         elif what == "event":
             stream.events.append(Event(answer["seq"], answer["type"], answer["data"]))
         elif what == "ended":

@@ -51,7 +51,7 @@ def test_an_agent_that_has_to_ask_its_memory_finds_it(tmp_path: Path) -> None:
     subject = Remembering(AT_ONCE.model_copy(update={"mode": "tool"}))
     score, trace = tried(RECALL, "among_many", tmp_path, subject=subject)
     assert score.verdict == "passed", score.why
-    assert [call.name for call in trace.calls()] == ["recall_memory"]
+    assert [call.name for _, call in trace.asked()] == ["recall_memory"]
 
 
 def test_what_holds_may_follow_what_held_in_the_users_own_words() -> None:

@@ -1,10 +1,9 @@
 """What the long tasks are about: stations on a coast, and texts that fill a context."""
 
-from collections.abc import Iterator
 from random import Random
 
 from thalweg.evals.base import Score
-from thalweg.evals.trace import Call, Request, Trace
+from thalweg.evals.trace import Trace
 
 NAMES = ("Ostravick", "Quernbeck", "Tolvadden", "Ystrifel", "Garnmoor", "Pellowick", "Hathersk", "Vindolmar", "Brackwyn", "Ludrigan", "Escombry", "Fennaroe", "Morwhistle", "Skerrith", "Undermoss", "Wexcarrow", "Zelbright", "Jorrocks", "Kittlemere", "Nantgarrow")  # fmt: skip  # noqa: E501
 """Odd enough not to be guessed, nor met by chance."""
@@ -19,14 +18,6 @@ def prose(seed: str, tokens: int) -> str:
     dice = Random(seed)
     lines = max(1, tokens // _LINE_TOKENS)
     return "\n".join(" ".join(dice.choices(_WORDS, k=_LINE_WORDS)) + "." for _ in range(lines))
-
-
-def asked_of(trace: Trace, *names: str) -> Iterator[tuple[Request, Call]]:
-    """Give the agent's calls of tools with the requests that they answered, in order."""
-    for request in trace.agents():
-        for call in request.answer.calls if request.answer else ():
-            if call.name in names:
-                yield request, call
 
 
 def unless_untested(score: Score, trace: Trace, wanted: int) -> Score:

@@ -102,12 +102,16 @@ class Trace:
             before[one.thread] = one
         return found
 
-    def calls(self, name: str | None = None) -> Iterator[Call]:
-        """Give what the agent asked of tools, in order."""
-        for one in self.agents():
-            for call in one.answer.calls if one.answer else ():
-                if name in {None, call.name}:
-                    yield call
+    def asked(self, *names: str) -> Iterator[tuple[Request, Call]]:
+        """Give the agent's calls with the requests that they answered, in order.
+
+        Args:
+            names: Of which tools; any where none is named.
+        """
+        for request in self.agents():
+            for call in request.answer.calls if request.answer else ():
+                if not names or call.name in names:
+                    yield request, call
 
     def put(self, text: str) -> int | None:
         """Find the turn in which the user said just this; the newest, `None` where there is none.

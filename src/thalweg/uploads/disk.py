@@ -145,6 +145,8 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
         except OSError as problem:
             if problem.errno in {errno.EEXIST, errno.ENOTDIR, errno.ELOOP}:
                 raise PathError(path, "Path is in the way of something else") from None
+            if problem.errno == errno.ENOENT:
+                raise PathError(path, "Its folder went away meanwhile", "try again") from None
             raise _storage(self.folder, problem) from None
 
     def annotate(self, path: str, note: str) -> None:

@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from thalweg.evals.base import Probe, Score, Speaks
 from thalweg.evals.paging import is_page, turn_page
 from thalweg.evals.scripted.moves import Look, Move, Say, Use, View
-from thalweg.evals.stations import NAMES, PEOPLE, asked_of, unless_untested
+from thalweg.evals.stations import NAMES, PEOPLE, unless_untested
 from thalweg.evals.trace import Trace
 
 UNITS = ("fathoms", "cubits", "spans", "ells")
@@ -77,7 +77,7 @@ class Clarification:
 
     def _graded(self, trace: Trace) -> Score:
         turn = len(trace.turns) - 1
-        sent = [pair for pair in asked_of(trace, "send_note") if pair[0].turn == turn]
+        sent = [pair for pair in trace.asked("send_note") if pair[0].turn == turn]
         if not sent:
             how = "asked back" if "?" in trace.answer else "sent no note"
             return Score(verdict="failed", why=f"the agent {how}: {trace.answer[:120]!r}")

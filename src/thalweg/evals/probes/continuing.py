@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 from thalweg.evals.base import Probe, Score, Speaks
 from thalweg.evals.scripted.moves import Look, Move, Say, Use, View
-from thalweg.evals.stations import NAMES, asked_of, prose, unless_untested
+from thalweg.evals.stations import NAMES, prose, unless_untested
 from thalweg.evals.trace import Trace
 
 STEPS = 12
@@ -61,7 +61,7 @@ class Continuing:
     def _graded(self, trace: Trace) -> Score:
         steps = [
             (request.number, _key(call.arguments.get("station", "")))
-            for request, call in asked_of(trace, "inspect_station")
+            for request, call in trace.asked("inspect_station")
         ]
         right = [_key(name) for name in self.stations]
         made = [name for _, name in steps]
@@ -78,7 +78,7 @@ class Continuing:
         faults += [f"{name!r}, which nobody asked for, inspected" for name in others]
         if not faults and made != right:
             faults.append(f"inspected out of order: {', '.join(made)}")
-        closed = list(asked_of(trace, "close_round"))
+        closed = list(trace.asked("close_round"))
         if not closed:
             faults.append(f"the round not closed; the agent said {trace.answer[:80]!r}")
         if faults:

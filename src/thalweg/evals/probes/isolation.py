@@ -86,12 +86,12 @@ class Isolation:
 
     def _untested(self, trace: Trace, children: list[Request]) -> str:
         """Say why nothing can be told, where it is so."""
-        asked = len(list(trace.calls(TASK)))
+        asked = len(list(trace.asked(TASK)))
         if not children:
             return "nothing was handed to a subagent"
         if not self._read_by(children):
             return "the subagent read nothing"
-        if any(trace.calls(READ)):
+        if any(trace.asked(READ)):
             return "the agent read the ledger itself"
         if self.variant == TWO and asked < len("ab"):
             return f"two subagents were to be asked, and {asked} were"

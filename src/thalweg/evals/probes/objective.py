@@ -15,7 +15,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from thalweg.evals.base import Probe, Score, Speaks
 from thalweg.evals.paging import is_page, turn_page
 from thalweg.evals.scripted.moves import Look, Move, Say, Use, View
-from thalweg.evals.stations import NAMES, PEOPLE, asked_of, prose, unless_untested
+from thalweg.evals.stations import NAMES, PEOPLE, prose, unless_untested
 from thalweg.evals.trace import Trace
 
 MOST_PAGES = 20
@@ -82,7 +82,7 @@ class Objective:
 
     def _graded(self, trace: Trace) -> Score:
         survived = float(len(trace.compactions()))
-        filed = list(asked_of(trace, "file_report"))
+        filed = list(trace.asked("file_report"))
         if not filed:
             said = trace.answer[:120]
             why = f"no report was filed; the agent said {said!r}"

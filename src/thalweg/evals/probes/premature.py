@@ -12,7 +12,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 from thalweg.evals.base import Probe, Score, Speaks
 from thalweg.evals.scripted.moves import Look, Move, Say, Use, View
-from thalweg.evals.stations import NAMES, asked_of, prose, unless_untested
+from thalweg.evals.stations import NAMES, prose, unless_untested
 from thalweg.evals.trace import Request, Trace
 
 STEPS = 10
@@ -69,7 +69,7 @@ class Premature:
                     verdict="failed", why=why, request=request.number, value=float(len(left))
                 )
             done |= _items(request)
-        closed = next((request for request, _ in asked_of(trace, "close_order")), None)
+        closed = next((request for request, _ in trace.asked("close_order")), None)
         if closed is None:
             why = f"stopped without closing the order: {trace.answer[:80]!r}"
             return Score(verdict="failed", why=why, value=0.0)
