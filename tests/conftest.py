@@ -1,5 +1,8 @@
 """Settings of every test run."""
 
+import os
+import sys
+
 from hypothesis import HealthCheck, Phase, settings
 
 from tests.local_models import qwen, smol
@@ -22,6 +25,10 @@ __all__ = [
     "served",
     "smol",
 ]  # fixtures, for any test
+
+# Tests write modules over within a second, which is as fine as the clock of bytecode ticks.
+sys.dont_write_bytecode = True
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 settings.register_profile(
     "ci",
