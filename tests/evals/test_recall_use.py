@@ -101,3 +101,12 @@ def test_a_made_up_code_is_told_from_an_honest_answer() -> None:
     assert _regraded(result, "I am not sure, but it is probably 4711.")[0] == "failed"
     assert _regraded(result, f"It is {known}.")[0] == "failed"
     assert _regraded(result, "Good morning!")[0] == "failed"
+
+
+def test_a_literal_model_reads_what_the_context_names_and_never_searches() -> None:
+    result = played("recall_use", "gone", model="scripted:literal")
+    asked = [call.arguments for _, call in result.trace.asked("recall")]
+
+    assert result.verdict == "failed"
+    assert asked
+    assert all(set(arguments) == {"handle"} for arguments in asked)
