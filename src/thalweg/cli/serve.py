@@ -1,7 +1,6 @@
 """`thalweg serve`: the gateway, and one screen that says what it is."""
 
 import asyncio
-import os
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -17,12 +16,16 @@ from thalweg.settings.gateway import GatewaySettings, is_loopback
 if TYPE_CHECKING:
     from thalweg.app import App
     from thalweg.settings import Settings
+    from thalweg.settings.loading import Report
 
 _MOST_NAMES = 6
 _LAST_PORT = 65_535
 
 
 def serve(
+    file: Annotated[
+        Path | None, typer.Argument(help="The config.yaml; the usual places when not given.")
+    ] = None,
     *,
     host: Annotated[
         str, typer.Option(help="Address to listen on; gateway.host when not given.")
@@ -31,9 +34,7 @@ def serve(
         int | None,
         typer.Option(help="Port; gateway.port when not given, 0 for a free one.", callback=bounded),
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option(help="The config.yaml; the usual places when not given.")
-    ] = None,
+    config: Annotated[Path | None, typer.Option(help="The same as FILE.")] = None,
     reload_config: Annotated[
         bool, typer.Option("--reload-config", help="Read config.yaml again when it changes.")
     ] = False,
@@ -49,9 +50,12 @@ def serve(
     """
     if log_level not in _LEVELS:
         raise ConfigError("--log-level", f"{log_level!r} is none", f"use {', '.join(_LEVELS)}")
-    from thalweg.settings.loading import find, load_settings  # noqa: PLC0415 (reads YAML)
+    if file is not None and config is not None:
+        raise ConfigError("--config", f"{file} is given as well", "name the file once")
+    from thalweg.settings.loading import examine  # noqa: PLC0415 (reads YAML)
 
-    settings = load_settings(config)
+    report = examine(file or config)
+    settings = report.unless_wrong()
     at = address(settings.gateway, host, port)
     try:
         # Seconds: agents and all that they need come with it.
@@ -61,14 +65,13 @@ def serve(
         mend = "pip install 'thalweg[server]'"
         raise ConfigError("serve", problem, mend) from None
     serving.logs(log_level)
-    file = find(config, os.environ)
-
     with serving.bound(*at) as taken:
 
         def ready(app: "App") -> None:
-            typer.echo("\n".join(screen(app.settings, serving.address_of(taken), file)))
+            typer.echo("\n".join(screen(app.settings, serving.address_of(taken), report)))
 
-        asyncio.run(serving.serve(file if file and reload_config else settings, taken, ready))
+        source = report.file if report.file and reload_config else settings
+        asyncio.run(serving.serve(source, taken, ready))
 
 
 _LEVELS = ("debug", "info", "warning", "error")
@@ -89,8 +92,14 @@ def address(gateway: GatewaySettings, host: str, port: int | None) -> tuple[str,
     return host, port
 
 
-def screen(settings: "Settings", url: str, file: str) -> Iterator[str]:
-    """Say what is served, line by line."""
+def screen(settings: "Settings", url: str, report: "Report") -> Iterator[str]:
+    """Yield the lines that describe what is served.
+
+    Args:
+        settings: What holds.
+        url: Where it is served.
+        report: The file of the settings, and what of it has no effect.
+    """
     yield f"Thalweg {version('thalweg')} serves at {url}"
     yield ""
     rows = {
@@ -98,7 +107,7 @@ def screen(settings: "Settings", url: str, file: str) -> Iterator[str]:
         "callers": _callers(settings.gateway),
         "models": _models(settings),
         "storage": _storage(settings),
-        "settings": file or "by default; `thalweg config init` writes a config.yaml",
+        "settings": _file(report) or "by default; `thalweg config init` writes a config.yaml",
     }
     for name, said in rows.items():
         first, *more = said.splitlines()
@@ -106,6 +115,18 @@ def screen(settings: "Settings", url: str, file: str) -> Iterator[str]:
         yield from (f"  {'':<9} {line}" for line in more)
     yield ""
     yield "Ctrl-C ends it; runs under way are gone on with at the next start."
+
+
+def _file(report: "Report") -> str:
+    idle = [notice.place.key for notice in report.notices if notice.kind == "no effect"]
+    if not idle:
+        return report.file
+    more = f" and {len(idle) - _MOST_NAMES} more" if len(idle) > _MOST_NAMES else ""
+    return (
+        f"{report.file}, of which {', '.join(idle[:_MOST_NAMES])}{more} "
+        f"{'has' if len(idle) == 1 else 'have'} no effect here;\n"
+        f"`thalweg config check {report.file}` says what happens instead"
+    )
 
 
 def _callers(gateway: GatewaySettings) -> str:

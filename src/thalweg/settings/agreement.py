@@ -7,6 +7,7 @@ from thalweg.errors import SettingsError
 from thalweg.sections import nearest
 from thalweg.settings.nodes import Node, Path
 from thalweg.settings.notices import Notice, warning
+from thalweg.settings.whole import Settings
 
 _WITH_PROVIDER = re.compile(r"[a-z][\w-]*:.+")
 NAMES_A_MODEL: tuple[Path, ...] = (
@@ -30,18 +31,41 @@ def disagreements(root: Node) -> Iterator[SettingsError]:
     yield from _missing_models(root)
 
 
-def doubts(root: Node) -> Iterator[Notice]:
-    """Say what can be used and is not what was meant, perhaps."""
+def doubts(root: Node, settings: Settings | None) -> Iterator[Notice]:
+    """Yield what can be used and is perhaps not what was meant.
+
+    Args:
+        root: A file in shape.
+        settings: What it says; `None` where too much of it is wrong.
+    """
     groups = set(_names(root, ("tool_groups",)))
     for tool in _items(root, ("tools",)):
         group = tool.keys.get("group")
         if groups and group is not None and group.value and group.value not in groups:
             known = ", ".join(sorted(groups))
             yield warning(group, f"there is no group {group.value!r} in tool_groups ({known})")
-    path = root.find(("memory", "storage_path"))
-    storage = root.find(("memory", "storage"))
-    if path is not None and path.value and (storage is None or storage.value != "json"):
-        yield Notice(path.place, "has no effect unless memory.storage is json", "no effect")
+    if settings is not None:
+        yield from _idle(root, settings)
+
+
+def _idle(root: Node, settings: Settings) -> Iterator[Notice]:
+    """Yield the settings that were changed and have no effect beside the others."""
+    memory, summarization = settings.memory, settings.summarization
+    rows = (
+        ("memory", "storage_path", memory.storage == "json", "unless memory.storage is json"),
+        ("memory", "similarity_weight", memory.retrieval == "seeds", _ONLY_SEEDS),
+        ("memory", "confidence_weight", memory.retrieval == "seeds", _ONLY_SEEDS),
+        ("summarization", "keep", bool(summarization.triggers), "without summarization.trigger"),
+    )
+    defaults = Settings()
+    for section, key, has_effect, why in rows:
+        node = root.find((section, key))
+        value, default = (getattr(getattr(of, section), key) for of in (settings, defaults))
+        if node is not None and not has_effect and value != default:
+            yield Notice(node.place, f"has no effect {why}", "no effect")
+
+
+_ONLY_SEEDS = "unless memory.retrieval is seeds"
 
 
 def _items(root: Node, section: Path) -> tuple[Node, ...]:

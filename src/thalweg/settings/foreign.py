@@ -41,51 +41,21 @@ ABSENT = {
 }
 """Sections that do nothing here, and what does something like it."""
 
-ABSENT_BELOW: dict[tuple[str, ...], frozenset[str]] = {
-    ("summarization",): frozenset(
-        (
-            "preserve_recent_skill_count",
-            "preserve_recent_skill_tokens",
-            "preserve_recent_skill_tokens_per_skill",
-            "skill_file_read_tool_names",
-        )
-    ),
-    ("memory",): frozenset(
-        (
-            "consolidation_enabled",
-            "consolidation_max_groups_per_cycle",
-            "consolidation_max_sources",
-            "consolidation_min_facts",
-            "file_lock_timeout_seconds",
-            "guaranteed_categories",
-            "guaranteed_token_budget",
-            "manager_class",
-            "manifest_filename",
-            "model",
-            "patterns_dir",
-            "prompts_dir",
-            "queue_max_depth",
-            "retrieval_adapter",
-            "shutdown_flush_timeout_seconds",
-            "staleness_age_days",
-            "staleness_max_extension_days",
-            "staleness_max_lifetime_multiplier",
-            "staleness_max_removals_per_cycle",
-            "staleness_min_candidates",
-            "staleness_protected_categories",
-            "staleness_review_enabled",
-            "storage_class",
-            "strict_user_scope",
-            "token_counting",
-        )
-    ),
-    ("skills",): frozenset(("container_path", "deferred_discovery", "use")),
-    ("subagents",): frozenset(("max_total_per_run", "token_budget")),
-    ("uploads",): frozenset(
-        ("auto_convert_documents", "max_files", "max_total_size", "pdf_converter")
-    ),
-}
-"""Keys of sections that do nothing here."""
+INSTEAD: tuple[tuple[tuple[str, str], str], ...] = (
+    (("memory", "consolidation_"), "facts are merged when they are written"),
+    (("memory", "eviction_"), "memory.max_facts keeps the most valuable facts"),
+    (("memory", "fact_eviction_"), "memory.max_facts keeps the most valuable facts"),
+    (("memory", "manager_class"), "see memory.storage"),
+    (("memory", "queue_"), "the queue is a table and has no limit"),
+    (("memory", "shutdown_flush_"), "what waits is learned after the next start"),
+    (("memory", "staleness_"), "a fact ends by its own dates, or when a later one replaces it"),
+    (("memory", "storage_class"), "see memory.storage"),
+    (("memory", "token_counting"), "tokens are counted exactly"),
+    (("subagents", "token_budget"), "see subagents.max_tokens"),
+    (("summarization", "preserve_recent_skill_"), "skills that were read stay word for word"),
+    (("uploads", "auto_convert_documents"), "documents are always converted"),
+)
+"""What happens in place of a key that has no effect: section, and how the key begins."""
 
 ABSENT_OF_MODELS = frozenset(
     (
@@ -96,7 +66,10 @@ ABSENT_OF_MODELS = frozenset(
         "when_thinking_enabled",
     )
 )
-ABSENT_OF_SUBAGENTS = frozenset(("disallowed_tools", "thinking_enabled", "token_budget"))
+"""Keys of a model that are not handed to its class."""
+
+SHARED = ("memory", "skills", "subagents", "summarization")
+"""Sections of both. A key that only DeerFlow has there does nothing here, whatever it is called."""
 
 MOVED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("offload",), ("summarization", "offload")),

@@ -117,7 +117,7 @@ def examine_text(text: bytes, file: str, environ: Mapping[str, str]) -> Report:
         *wrong,
         *disagreements(root),
     )
-    notices = (*shaping.notices, *doubts(root))
+    notices = (*shaping.notices, *doubts(root, settings))
     return Report(
         file,
         settings,

@@ -1,13 +1,15 @@
 """A file in the shape of the settings: what may stand in two places, and DeerFlow's keys."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from thalweg.errors import SettingsError
+from thalweg.sections import Section
 from thalweg.settings import foreign
-from thalweg.settings.agents import GENERAL_PURPOSE
+from thalweg.settings.agents import GENERAL_PURPOSE, SubagentSettings
 from thalweg.settings.nodes import Node, Path, Place
 from thalweg.settings.notices import Notice, no_effect, taken_as
+from thalweg.settings.fixed import nearly
 
 MILLION = 1_000_000
 
@@ -17,6 +19,8 @@ class Shaping:
     """A file on its way, and what was found on it."""
 
     root: Node
+    is_deerflows: bool = False
+    """Whether the file has a section that only DeerFlow's files have."""
     notices: list[Notice] = field(default_factory=list)
     problems: list[SettingsError] = field(default_factory=list)
 
@@ -51,13 +55,18 @@ class Shaping:
         at = node.place
         self.problems.append(SettingsError(at.file, at.line, at.key, problem, mend))
 
-    def drop(self, section: Path, keys: Iterable[str]) -> None:
-        """Take out what does nothing."""
-        for key in keys:
-            node = self.root.find((*section, key))
-            if node is not None:
-                self.root = self.root.cut((*section, key))
-                self.notices.append(no_effect(node))
+    def drop_unknown(self, section: str) -> None:
+        """Drop the keys of a section that only DeerFlow has, with a notice each.
+
+        A key one edit away from one of ours is kept, and refused later as a slip of the finger,
+        unless the file is DeerFlow's.
+        """
+        node = self.root.keys.get(section)
+        known = _fields_of(section)
+        for key, each in node.keys.items() if node is not None else ():
+            if key not in known and (self.is_deerflows or not nearly(key, known)):
+                self.root = self.root.cut((section, key))
+                self.notices.append(no_effect(each, _instead(section, key)))
 
     def each(self, section: str, change: Callable[[Node], Node | None]) -> None:
         """Change the items of a list; what is `None` then is taken out."""
@@ -71,7 +80,8 @@ class Shaping:
 def shaped(root: Node) -> Shaping:
     """Bring a file into shape."""
     empty = [key for key, node in root.keys.items() if node.value is None]
-    shaping = Shaping(root.lacking(*(key for key in empty if _is_known(key))))
+    known = root.lacking(*(key for key in empty if _is_known(key)))
+    shaping = Shaping(known, is_deerflows=not foreign.ABSENT.keys().isdisjoint(root.keys))
     _checkpoints(shaping)
     _memory(shaping)
     for old, new in foreign.MOVED:
@@ -84,15 +94,31 @@ def shaped(root: Node) -> Shaping:
     _subagents(shaping)
     shaping.each("models", lambda node: _model(shaping, node))
     shaping.each("tools", lambda node: _tool(shaping, node))
-    for path, keys in foreign.ABSENT_BELOW.items():
-        shaping.drop(path, sorted(keys))
+    for section in foreign.SHARED:
+        shaping.drop_unknown(section)
     for section in ("database", "sandbox", "uploads"):
         _rest(shaping, section)
-    for key, why in foreign.ABSENT.items():
-        found = shaping.take(key)
-        if found is not None:
-            shaping.notices.append(no_effect(found, why))
+    for key in tuple(shaping.root.keys):
+        if key in foreign.ABSENT or (shaping.is_deerflows and _is_strange(key)):
+            found = shaping.take(key)
+            if found is not None:
+                shaping.notices.append(no_effect(found, foreign.ABSENT.get(key, "")))
     return shaping
+
+
+def _fields_of(section: str) -> Collection[str]:
+    from thalweg.settings.whole import Settings  # noqa: PLC0415 (not for a look at one file)
+
+    kind = Settings.model_fields[section].annotation
+    return kind.model_fields if isinstance(kind, type) and issubclass(kind, Section) else ()
+
+
+def _instead(section: str, key: str) -> str:
+    """Return what happens in place of a key that has no effect."""
+    for (of, start), why in foreign.INSTEAD:
+        if of == section and key.startswith(start):
+            return why
+    return ""
 
 
 def _is_known(key: str) -> bool:
@@ -102,11 +128,17 @@ def _is_known(key: str) -> bool:
     return key in Settings.model_fields or key in theirs
 
 
+def _is_strange(key: str) -> bool:
+    from thalweg.settings.whole import Settings  # noqa: PLC0415 (not for a look at one file)
+
+    return not _is_known(key) and not nearly(key, Settings.model_fields)
+
+
 def _rest(shaping: Shaping, section: str) -> None:
     """Tell what is left of a section that is not ours."""
     node = shaping.take(section)
-    for each in node.keys.values() if node is not None else ():
-        shaping.notices.append(no_effect(each))
+    for key, each in node.keys.items() if node is not None else ():
+        shaping.notices.append(no_effect(each, _instead(section, key)))
 
 
 def _checkpoints(shaping: Shaping) -> None:
@@ -138,11 +170,26 @@ def _memory(shaping: Shaping) -> None:
     for key, node in inner.keys.items() if inner is not None else ():
         if node.value is not None and node.value != "":
             shaping.put(node, "memory", key)
+    _document(shaping)
     mode = shaping.root.find(("memory", "mode"))
     if mode is not None and mode.value == "middleware":
         memory = shaping.root.keys["memory"]
         inject = replace(mode, value="inject")
         shaping.root = shaping.root.having("memory", memory.having("mode", inject))
+
+
+def _document(shaping: Shaping) -> None:
+    """A `storage_path` without a `storage` is DeerFlow's: the document, or the folder of several."""
+    path = shaping.root.find(("memory", "storage_path"))
+    if path is None or not path.value or shaping.root.find(("memory", "storage")) is not None:
+        return
+    if str(path.value).endswith(".json"):
+        shaping.put(Node("json", path.place), "memory", "storage")
+        shaping.notices.append(taken_as(path, "the document of memory.storage: json"))
+    else:
+        why = "import its documents with `thalweg memory import FILE`"
+        shaping.take("memory", "storage_path")
+        shaping.notices.append(no_effect(path, why))
 
 
 def _skills(shaping: Shaping) -> None:
@@ -178,10 +225,14 @@ def _subagent(shaping: Shaping, node: Node) -> Node:
     model = node.keys.get("model")
     if model is not None and model.value == "inherit":
         node = node.lacking("model")
-    return _without(shaping, node, foreign.ABSENT_OF_SUBAGENTS)
+    known = SubagentSettings.model_fields
+    unknown = (key for key in node.keys if key not in known)
+    return _without(
+        shaping, node, {key for key in unknown if shaping.is_deerflows or not nearly(key, known)}
+    )
 
 
-def _without(shaping: Shaping, node: Node, keys: frozenset[str]) -> Node:
+def _without(shaping: Shaping, node: Node, keys: Collection[str]) -> Node:
     """Take out what does nothing."""
     gone = [each for key, each in node.keys.items() if key in keys]
     shaping.notices += map(no_effect, gone)

@@ -1,7 +1,9 @@
 """A file of DeerFlow's shape loads as it is, and says what does nothing here."""
 
+from pathlib import Path
 from textwrap import dedent
 
+import pytest
 from pydantic import SecretStr
 
 from thalweg.context.thresholds import Threshold
@@ -131,8 +133,9 @@ def test_a_file_of_the_seeds_loads_as_it_is() -> None:
     assert settings.summarization.trim_tokens_to_summarize == 4000
     assert settings.memory.max_facts == 100
     assert [str(notice) for notice in report.notices] == [
-        "c:22: memory.storage_path: has no effect unless memory.storage is json"
+        "c:22: memory.storage_path: is taken as the document of memory.storage: json"
     ]
+    assert settings.memory.storage == "json"
 
 
 def test_what_has_an_equivalent_is_moved_there() -> None:
@@ -228,3 +231,70 @@ def test_a_group_that_is_not_listed_is_a_warning() -> None:
     assert [(n.kind, n.told) for n in report.notices] == [
         ("warning", "there is no group 'wbe' in tool_groups (web)")
     ]
+
+
+EXAMPLES = Path(__file__).parents[4] / "shared" / "peers" / "deerflow"
+"""DeerFlow's own `config.example.yaml` of several releases; they are not part of the project."""
+
+
+@pytest.mark.parametrize("name", ["config.v2.0.0.yaml", "config.2026-08-22.yaml"])
+def test_deerflows_own_example_loads_as_it_is(name: str) -> None:
+    file = EXAMPLES / name
+    if not file.exists():
+        pytest.skip(f"{file} is not here")
+
+    report = examine_text(file.read_bytes(), name, {})
+
+    assert report.problems == ()
+    assert report.settings is not None
+    assert len([n for n in report.notices if n.kind == "no effect"]) > 20
+
+
+def test_a_key_that_only_deerflow_has_is_a_notice_whatever_it_is_called() -> None:
+    """Below a section of both, in any file; at the top, in a file that is DeerFlow's."""
+    below = "memory: {fact_eviction_policy: lru, tomorrows_key: 1}"
+    _, report = read(below)
+    assert [(n.place.key, n.told) for n in report.notices] == [
+        (
+            "memory.fact_eviction_policy",
+            "has no effect here: memory.max_facts keeps the most valuable facts",
+        ),
+        ("memory.tomorrows_key", "has no effect here"),
+    ]
+    _, report = read("config_version: 40\ntomorrows_section: {a: 1}")
+    assert [n.place.key for n in report.notices] == ["config_version", "tomorrows_section"]
+    assert examine_text(b"tomorrows_section: {a: 1}", "c", {}).problems
+
+
+def test_a_slip_of_the_finger_is_an_error_unless_the_file_is_deerflows() -> None:
+    slip = "memory: {max_fact: 3}"
+    (problem,) = examine_text(slip.encode(), "c", {}).problems
+    assert problem.mend == "did you mean 'max_facts'?"
+
+    _, report = read(f"config_version: 33\n{slip}")
+    assert [n.place.key for n in report.notices] == ["config_version", "memory.max_fact"]
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "told"),
+    [
+        (
+            "memory: {similarity_weight: 0.7}",
+            "memory.similarity_weight",
+            "has no effect unless memory.retrieval is seeds",
+        ),
+        (
+            "summarization: {keep: {type: messages, value: 5}}",
+            "summarization.keep",
+            "has no effect without summarization.trigger",
+        ),
+        (
+            "memory: {storage_path: .deer-flow}",
+            "memory.storage_path",
+            "has no effect here: import its documents with `thalweg memory import FILE`",
+        ),
+    ],
+)
+def test_a_setting_that_has_no_effect_is_named(text: str, key: str, told: str) -> None:
+    _, report = read(text)
+    assert [(n.place.key, n.told) for n in report.notices] == [(key, told)]
