@@ -7,9 +7,9 @@ from thalweg.errors import SettingsError
 from thalweg.sections import Section
 from thalweg.settings import foreign
 from thalweg.settings.agents import GENERAL_PURPOSE, SubagentSettings
-from thalweg.settings.nodes import Node, Path, Place
-from thalweg.settings.notices import Notice, no_effect, taken_as
 from thalweg.settings.fixed import nearly
+from thalweg.settings.nodes import Node, Place
+from thalweg.settings.notices import Notice, no_effect, taken_as
 
 MILLION = 1_000_000
 
@@ -179,7 +179,7 @@ def _memory(shaping: Shaping) -> None:
 
 
 def _document(shaping: Shaping) -> None:
-    """A `storage_path` without a `storage` is DeerFlow's: the document, or the folder of several."""
+    """Read a `storage_path` without a `storage` as DeerFlow does: a document, or a folder."""
     path = shaping.root.find(("memory", "storage_path"))
     if path is None or not path.value or shaping.root.find(("memory", "storage")) is not None:
         return
