@@ -19,6 +19,7 @@ from langgraph.checkpoint.base import (
 from thalweg.app.registry import SERVERS
 from thalweg.archive.sqlite_schema import as_storage_error as as_storage_error_of_file
 from thalweg.errors import ConfigError
+from thalweg.private_files import make_private_file
 from thalweg.runs.running import fence
 
 BUSY_S = 30.0
@@ -252,6 +253,7 @@ async def _in_file(path: str) -> AsyncIterator[Checkpoints]:
         except sqlite3.OperationalError as error:
             raise as_storage_error_of_file(path, error) from error
 
+    make_private_file(path)
     async with aiosqlite.connect(path, timeout=BUSY_S) as connection:
         saver = AsyncSqliteSaver(connection)
         await saver.setup()

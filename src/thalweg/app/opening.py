@@ -31,6 +31,7 @@ from thalweg.errors import ConfigError, ThalwegError
 from thalweg.facts.settings import MemorySettings
 from thalweg.memory import MemoryStore, Scope, open_memory
 from thalweg.memory.mirrored import with_document
+from thalweg.private_files import make_private_folder
 from thalweg.runs.base import Journal, Run
 from thalweg.runs.opening import open_journal
 from thalweg.runs.running import Outcome, Runs
@@ -212,7 +213,7 @@ class App:
 
         stack, at = self._stack, self._addresses
         settings = self.settings
-        await asyncio.to_thread(at.home.mkdir, parents=True, exist_ok=True)
+        await asyncio.to_thread(make_private_folder, at.home)
         archive = await asyncio.to_thread(open_archive, at.at("thalweg.db"))
         stack.callback(archive.close)
         store = await asyncio.to_thread(open_memory, at.at("thalweg.db"))

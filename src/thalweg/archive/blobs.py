@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 from thalweg.entries import Message, Part, message_from_json, message_to_json
+from thalweg.errors import StorageError
 
 LARGE_CHARS = 1_000
 """Texts longer than this are stored once, by hash."""
@@ -53,8 +54,20 @@ def pack(text: str) -> Blob:
 
 
 def unpack(data: bytes, *, packed: bool) -> str:
-    """Read the text of a blob."""
-    return decode(zlib.decompress(data) if packed else data)
+    """Read the text of a blob.
+
+    Raises:
+        StorageError: Its bytes are not those that were written.
+    """
+    try:
+        return decode(zlib.decompress(data) if packed else data)
+    except (zlib.error, UnicodeDecodeError) as error:
+        raise _damaged(error) from error
+
+
+def _damaged(error: ValueError | zlib.error) -> StorageError:
+    problem = f"a stored text is damaged ({error})"
+    return StorageError("the archive", problem, "restore the file from a backup")
 
 
 def encode(text: str) -> bytes:
@@ -106,8 +119,14 @@ def put_together(body: str, holes: str, fetch: Callable[[bytes], str]) -> Messag
         body: `Stored.body`.
         holes: `Stored.holes`.
         fetch: Gives the text stored under a hash.
+
+    Raises:
+        StorageError: It is not what was written.
     """
-    message = message_from_json(body)
+    try:
+        message = message_from_json(body)
+    except ValueError as error:
+        raise _damaged(error) from error
     if not holes:
         return message
     parts = list(message.parts)

@@ -9,7 +9,9 @@ from thalweg.archive.sqlite import SqliteArchive
 from thalweg.errors import ConfigError
 
 
-def open_archive(url_or_path: str | PathLike[str], *, secret: bytes | None = None) -> Archive:
+def open_archive(
+    url_or_path: str | PathLike[str], *, secret: bytes | None = None, is_shared: bool = False
+) -> Archive:
     """Open the archive at an address; a new one is made where there is none.
 
     Args:
@@ -17,6 +19,12 @@ def open_archive(url_or_path: str | PathLike[str], *, secret: bytes | None = Non
             `postgresql://user:password@host:port/database` (extra `postgres`).
         secret: What handles are derived from. `None` takes the archive's own, made at random
             when the archive is; the same secret gives the same handles in every archive.
+        is_shared: The SQLite file may hold tables of other programs, and the archive's tables
+            are put beside them. Otherwise a file with tables of another program is refused.
+
+    Returns:
+        An archive; one whose file cannot be written can be read, and a change of it raises
+        `StorageError`.
 
     Raises:
         ConfigError: Nothing can be opened there.
@@ -35,7 +43,7 @@ def open_archive(url_or_path: str | PathLike[str], *, secret: bytes | None = Non
     address = fspath(url_or_path)
     scheme, separator, _ = address.partition("://")
     if not separator:
-        return SqliteArchive(address, secret=secret)
+        return SqliteArchive(address, secret=secret, is_shared=is_shared)
     if scheme in {"postgres", "postgresql"}:
         return _open_postgres(address, secret)
     kind = f"{scheme}://"

@@ -6,10 +6,17 @@ from contextlib import AbstractContextManager, contextmanager
 from os import PathLike, fspath
 from threading import RLock
 
+from thalweg.archive.base import Passage, Span, ThreadKey
 from thalweg.archive.database import Database
 from thalweg.archive.index import rows_between, words_of
 from thalweg.archive.sqlite_rows import SqliteRows
-from thalweg.archive.sqlite_schema import MEMORY, as_storage_error, connect, prepare
+from thalweg.archive.sqlite_schema import (
+    MEMORY,
+    as_storage_error,
+    connect,
+    is_read_only,
+    prepare,
+)
 from thalweg.archive.tables import TableArchive
 from thalweg.errors import ArchiveError
 
@@ -19,6 +26,9 @@ class SqliteArchive(TableArchive):
 
     One connection, used by one thread of the process at a time; other processes wait for
     each other's writes up to `busy_timeout_s`. See `Archive` for what the methods promise.
+
+    A file that cannot be written, such as a backup, is opened for reading: methods that change
+    something raise `StorageError`.
     """
 
     def __init__(
@@ -26,17 +36,34 @@ class SqliteArchive(TableArchive):
         path: str | PathLike[str],
         *,
         secret: bytes | None = None,
+        is_shared: bool = False,
         busy_timeout_s: float = 10.0,
     ) -> None:
         self._path = fspath(path)
         self._lock = RLock()
         self._closed = False
-        self._connection = connect(self._path, busy_timeout_s)
+        self._connection = connect(self._path, busy_timeout_s, is_shared=is_shared)
         try:
             self._secret = prepare(self._connection, self._path, secret)
+            self._is_read_only = is_read_only(self._connection)
         except BaseException:
             self._connection.close()
             raise
+
+    def search(
+        self,
+        key: ThreadKey,
+        query: str,
+        *,
+        within: Sequence[Span] | None = None,
+        max_tokens: int = 2_000,
+    ) -> list[Passage]:
+        """See `Archive.search`. Of a read-only file, a copy of the thread is indexed in memory."""
+        if not self._is_read_only:
+            return super().search(key, query, within=within, max_tokens=max_tokens)
+        with SqliteArchive(MEMORY) as copy:
+            copy.append(key, self._logged(key))
+            return copy.search(key, query, within=within, max_tokens=max_tokens)
 
     def prune(self) -> int:
         """See `Archive.prune`."""

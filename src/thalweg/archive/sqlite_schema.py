@@ -2,14 +2,17 @@
 
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 
 from thalweg.archive.meta import VERSION, first_secret, is_older, refuse_newer, secret_of
 from thalweg.errors import ConfigError, StorageError
+from thalweg.private_files import make_private_file
 
 MEMORY = ":memory:"
+_OURS = ("archive_", "memory_", "app_")
+"""How names of tables begin that share the file `thalweg.db`."""
 
 # No foreign keys: a thread's row goes first when it is deleted, which is what lets its log go.
 _TABLES = """
@@ -96,32 +99,93 @@ _FORGET_INDEX = (
 """What is indexed is indexed again when it is searched."""
 
 
-def connect(path: str, busy_timeout_s: float) -> sqlite3.Connection:
+def connect(path: str, busy_timeout_s: float, *, is_shared: bool = False) -> sqlite3.Connection:
     """Open a database for the archive, safe against a power cut.
 
+    A new file is for the user of this process alone. One that cannot be written is opened for
+    reading; `is_read_only` says so.
+
+    Args:
+        path: The file.
+        busy_timeout_s: How long to wait for other processes.
+        is_shared: The file may hold tables of other programs, and ours are put beside them.
+
     Raises:
-        ConfigError: The file cannot be opened, cannot be written, is no database, or was
-            written by a newer version; then it is left as it was.
+        ConfigError: The file cannot be opened, is no database, holds tables of another program,
+            or was written by a newer version; then it is left as it was.
         StorageError: Another process holds it for longer than `busy_timeout_s`.
     """
     if path != MEMORY and not Path(path).absolute().parent.is_dir():
         raise ConfigError(path, "the folder does not exist", "create it first")
     try:
-        connection = sqlite3.connect(
-            path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
-        )
+        return _connected(path, busy_timeout_s, is_shared=is_shared)
+    except sqlite3.Error as error:
+        if not _is_unwritable(path, error):
+            raise _unusable(path, error) from None
+    try:
+        return _connected_to_read(path, busy_timeout_s)
     except sqlite3.Error as error:
         raise _unusable(path, error) from None
+
+
+def _connected(path: str, busy_timeout_s: float, *, is_shared: bool) -> sqlite3.Connection:
+    if path != MEMORY:
+        with suppress(OSError):  # opening it says what is wrong
+            make_private_file(path)
+    connection = sqlite3.connect(
+        path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
+    )
     try:
         _check_format(connection, path)
+        if not is_shared:
+            _refuse_foreign(connection, path)
         _configure(connection, busy_timeout_s)
-    except sqlite3.Error as error:
-        connection.close()
-        raise _unusable(path, error) from None
-    except ConfigError:
+    except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _is_unwritable(path: str, error: sqlite3.Error) -> bool:
+    """Return whether a file is there that can only be read: a backup, a mounted snapshot."""
+    unwritable = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
+    return _name(error).startswith(unwritable) and Path(path).is_file()
+
+
+def _connected_to_read(path: str, busy_timeout_s: float) -> sqlite3.Connection:
+    address = f"{Path(path).absolute().as_uri()}?mode=ro"
+    log = Path(f"{path}-wal")
+    if not (log.exists() and log.stat().st_size):
+        # Without a log, SQLite would still create one beside the file.
+        address += "&immutable=1"
+    connection = sqlite3.connect(
+        address, uri=True, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        _check_format(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def is_read_only(connection: sqlite3.Connection) -> bool:
+    """Return whether `connect` opened a file for reading only."""
+    return bool(connection.execute("PRAGMA query_only").fetchone()[0])
+
+
+def _refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
+    """Refuse a file that holds tables and none of ours.
+
+    Raises:
+        ConfigError: It is the database of another program.
+    """
+    listed = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+    names = [name for (name,) in connection.execute(listed) if not name.startswith("sqlite_")]
+    if names and not any(name.startswith(_OURS) for name in names):
+        problem = f"it holds tables of another program ({', '.join(names[:3])})"
+        raise ConfigError(path, problem, "name another file")
 
 
 def _check_format(connection: sqlite3.Connection, path: str) -> int | None:
@@ -161,12 +225,14 @@ def prepare(connection: sqlite3.Connection, path: str, secret: bytes | None) -> 
     An index that an older version made is left to the next searches to make anew.
 
     Raises:
-        ConfigError: It was written by a newer version, has another secret, or cannot be
-            written.
+        ConfigError: It was written by a newer version, or has another secret; or it is read-only
+            and holds no archive.
     """
     try:
         if path == MEMORY:
             connection.deserialize(_empty())
+        if is_read_only(connection):
+            return secret_of(path, _meta(connection, path), secret)
         connection.execute("BEGIN IMMEDIATE")
         if _check_format(connection, path) != VERSION:
             _make_tables(connection)
@@ -184,6 +250,12 @@ def prepare(connection: sqlite3.Connection, path: str, secret: bytes | None) -> 
             connection.execute("ROLLBACK")
         raise _unusable(path, error) from None
     return secret_of(path, found, secret)
+
+
+def _meta(connection: sqlite3.Connection, path: str) -> dict[str, bytes]:
+    if _check_format(connection, path) is None:
+        raise ConfigError(path, "the file holds no archive, and it is read-only", "name another")
+    return dict(connection.execute("SELECT name, value FROM archive_meta"))
 
 
 @cache
@@ -227,7 +299,7 @@ def as_storage_error(path: str, error: sqlite3.Error) -> StorageError:
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return StorageError(path, "another process holds it", "try again when it is done")
     if name.startswith("SQLITE_READONLY"):
-        return StorageError(path, "it cannot be written any more", "check its permissions")
+        return StorageError(path, "it is read-only", "make the file and its folder writable")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return StorageError(path, f"the file is damaged ({error})", "restore it from a backup")
     return StorageError(path, f"the database failed ({error})", "check the disk and try again")

@@ -140,7 +140,7 @@ class TableArchive(ABC):
                 " ORDER BY turn",
                 (_thread(db, key)[0], first, upto),
             )
-            return [zlib.decompress(body).decode() for (body,) in rows]
+            return [unpack(body, packed=True) for (body,) in rows]
 
     def turn_count(self, key: ThreadKey) -> int:
         """See `Archive.turn_count`."""
@@ -286,6 +286,15 @@ class TableArchive(ABC):
     @abstractmethod
     def prune(self) -> int:
         """See `Archive.prune`. Handles that were released go, too."""
+
+    def _logged(self, key: ThreadKey) -> list[Logged]:
+        """Read a thread as it was appended."""
+        with self._read(key.owner) as db:
+            thread, length = _thread(db, key)
+            if thread is None:
+                return []
+            found = _logged(db, thread, Span(0, length - 1))
+            return [Logged(message, about) for message, about in found]
 
     def _catch_up(self, key: ThreadKey) -> None:
         """Index what was appended since the last search, in batches."""

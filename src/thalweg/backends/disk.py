@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Lock
 
 from thalweg.backends.places import CAN_WALK, Place
+from thalweg.errors import PathError
 
 Find = Callable[[str], AbstractContextManager[Place]]
 """Opens the place of a path."""
@@ -25,7 +26,7 @@ _LIST = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_FOLLOW
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY
 _OVER = os.O_WRONLY | os.O_TRUNC | _BINARY
-_MODE = 0o644
+HARD_LINK = "Path is a hard link: it names a file that is elsewhere, too"
 _UNFINISHED = ".thalweg-write-"
 _LOCKS = tuple(Lock() for _ in range(256))
 
@@ -98,6 +99,7 @@ def read_bytes(place: Place, most: int | None = None) -> bytes:
 
     Raises:
         OSError: Nothing is there, or it is no file, or larger than `most` (`EFBIG`).
+        PathError: The place is private, and the file has a second name.
     """
     with os.fdopen(os.open(place.name, _READ, dir_fd=place.folder), "rb") as file:
         status = os.fstat(file.fileno())
@@ -105,6 +107,8 @@ def read_bytes(place: Place, most: int | None = None) -> bytes:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not stat.S_ISREG(status.st_mode):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        if place.is_private and status.st_nlink > 1:
+            raise PathError(place.shown, HARD_LINK, "copy it")
         if most is not None and status.st_size > most:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
         return file.read()
@@ -119,7 +123,7 @@ def write_bytes(place: Place, content: bytes) -> None:
     mode = _mode(place)
     beside = Place(place.folder, _beside(place.name), place.shown)
     try:
-        made = os.open(beside.name, _NEW, _MODE, dir_fd=place.folder)
+        made = os.open(beside.name, _NEW, place.file_mode, dir_fd=place.folder)
     except PermissionError:
         # A file may be open to us in a folder that is not.
         if mode is None:
@@ -149,7 +153,8 @@ def create_bytes(place: Place, content: bytes) -> bool:
     beside = Place(place.folder, _beside(place.name), place.shown)
     folders = {"src_dir_fd": place.folder, "dst_dir_fd": place.folder}
     try:
-        with os.fdopen(os.open(beside.name, _NEW, _MODE, dir_fd=place.folder), "wb") as file:
+        made = os.open(beside.name, _NEW, place.file_mode, dir_fd=place.folder)
+        with os.fdopen(made, "wb") as file:
             file.write(content)
         os.link(beside.name, place.name, **folders, follow_symlinks=False)
     except FileExistsError:
@@ -268,7 +273,8 @@ def _looked_at(place: Place, folder: int | None, names: list[str]) -> Iterator[E
         inside = name if folder is not None else os.path.join(place.name, name)  # noqa: PTH118  # relative to a descriptor
         # What is gone by now was never there.
         with suppress(FileNotFoundError):
-            yield look(Place(folder, inside, f"{place.shown.rstrip('/')}/{name}"))
+            shown = f"{place.shown.rstrip('/')}/{name}"
+            yield look(Place(folder, inside, shown, place.is_private))
 
 
 def walk(

@@ -48,6 +48,7 @@ from thalweg.backends.protocol import (
 from thalweg.backends.searching import Search, said
 from thalweg.backends.text import check_empty_content, edit_text, slice_read_response
 from thalweg.errors import InvalidGlobPatternError, PathError
+from thalweg.private_files import make_private_folder
 
 _DEFAULT_GLOB_TIMEOUT: Final = 5
 """Seconds that a walk for `glob` may take; then it tells what it has found."""
@@ -73,6 +74,10 @@ class FilesystemBackend(BackendProtocol):
         virtual_mode: See above.
         max_file_size_mb: Mebibytes of a file above which `grep` passes it over.
     """
+
+    is_private: bool = False
+    """Whether files and folders that are made are for the user of this process alone, and a file
+    with a second name (a hard link) is not read; holds in virtual mode."""
 
     def __init__(
         self,
@@ -330,11 +335,17 @@ class FilesystemBackend(BackendProtocol):
     ) -> AbstractContextManager[Place]:
         """Open the place of a path as it was asked for."""
         if make:
-            self.cwd.mkdir(parents=True, exist_ok=True)
+            self._make_root()
         if not self.virtual_mode:
             refuse_unwritable(path)
             return anywhere(str(self.cwd), path, make=make, follow=follow)
         return self._beneath(validate_path(path), make=make, follow=follow)
+
+    def _make_root(self) -> None:
+        if self.is_private:
+            make_private_folder(self.cwd)
+        else:
+            self.cwd.mkdir(parents=True, exist_ok=True)
 
     def _exactly(self, shown: str) -> AbstractContextManager[Place]:
         """Open the place of a path as a walk told it; it may be longer than a model may ask."""
@@ -344,7 +355,7 @@ class FilesystemBackend(BackendProtocol):
 
     def _beneath(self, path: str, *, make: bool, follow: bool) -> AbstractContextManager[Place]:
         find = beneath if CAN_WALK else resolved
-        return find(str(self.cwd), path, make=make, follow=follow)
+        return find(str(self.cwd), path, make=make, follow=follow, is_private=self.is_private)
 
 
 _NO_FILE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)

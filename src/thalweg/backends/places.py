@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from thalweg.errors import PathError
+from thalweg.private_files import FILE_MODE, FOLDER_MODE, make_private_folder
 
 CAN_WALK: Final = {os.open, os.stat, os.unlink, os.mkdir, os.readlink, os.rename} <= (
     os.supports_dir_fd
@@ -40,6 +41,14 @@ class Place:
     name: str
     shown: str
     """The path as it is told: where links led to, from the root."""
+    is_private: bool = False
+    """Whether files belong to one owner alone: created for the user of this process only, and
+    not read where they have a second name (a hard link), which may be a file of somebody else."""
+
+    @property
+    def file_mode(self) -> int:
+        """Rights of a new file here, less what the umask takes away."""
+        return FILE_MODE if self.is_private else 0o644
 
     def status(self) -> os.stat_result:
         """Look at what is here, a link itself if it is one.
@@ -51,7 +60,9 @@ class Place:
 
 
 @contextmanager
-def beneath(root: str, path: str, *, make: bool = False, follow: bool = True) -> Iterator[Place]:
+def beneath(
+    root: str, path: str, *, make: bool = False, follow: bool = True, is_private: bool = False
+) -> Iterator[Place]:
     """Walk from a root to a path, through links that stay beneath it.
 
     Args:
@@ -59,11 +70,13 @@ def beneath(root: str, path: str, *, make: bool = False, follow: bool = True) ->
         path: As `validate_path` gives it.
         make: Make the folders on the way.
         follow: Go on if a link is at the end of the path.
+        is_private: See `Place.is_private`.
 
     Raises:
         PathError: A link leads out.
         OSError: A folder is missing, is none, or may not be entered; or links go in a circle.
     """
+    mode = FOLDER_MODE if is_private else 0o777
     todo = _names(path)[::-1]
     done: list[str] = []
     links = 0
@@ -88,11 +101,11 @@ def beneath(root: str, path: str, *, make: bool = False, follow: bool = True) ->
                     todo += _names(target)[::-1]
                 continue
             if not todo:
-                yield Place(at, name, "/" + "/".join([*done, name]))
+                yield Place(at, name, "/" + "/".join([*done, name]), is_private)
                 return
-            at = _moved(at, _enter(name, at, make=make))
+            at = _moved(at, _enter(name, at, make=make, mode=mode))
             done.append(name)
-        yield Place(at, ".", "/" + "/".join(done))
+        yield Place(at, ".", "/" + "/".join(done), is_private)
     finally:
         os.close(at)
 
@@ -129,15 +142,17 @@ def _below(root: str, target: str, path: str) -> str:
     raise PathError(path, OUTSIDE)
 
 
-def _enter(name: str, folder: int, *, make: bool) -> int:
+def _enter(name: str, folder: int, *, make: bool, mode: int) -> int:
     if make:
         with suppress(FileExistsError):
-            os.mkdir(name, dir_fd=folder)
+            os.mkdir(name, mode, dir_fd=folder)
     return os.open(name, _FOLDER, dir_fd=folder)
 
 
 @contextmanager
-def resolved(root: str, path: str, *, make: bool = False, follow: bool = True) -> Iterator[Place]:
+def resolved(
+    root: str, path: str, *, make: bool = False, follow: bool = True, is_private: bool = False
+) -> Iterator[Place]:
     """Find where a path beneath a root leads, by name: for platforms that cannot walk.
 
     Raises:
@@ -151,10 +166,12 @@ def resolved(root: str, path: str, *, make: bool = False, follow: bool = True) -
         real /= name
     if not real.is_relative_to(root):
         raise PathError(path, OUTSIDE)
-    if make:
+    if make and is_private:
+        make_private_folder(real.parent)
+    elif make:
         real.parent.mkdir(parents=True, exist_ok=True)
     inside = real.relative_to(root).as_posix()
-    yield Place(None, str(real), "/" if inside == "." else f"/{inside}")
+    yield Place(None, str(real), "/" if inside == "." else f"/{inside}", is_private)
 
 
 @contextmanager

@@ -67,7 +67,7 @@ class Search:
                 continue
             try:
                 raw = read_bytes(entry.place)
-            except OSError as problem:
+            except (OSError, PathError) as problem:
                 self.problems.append(f"- {shown}: {type(problem).__name__}: {said(problem)}")
                 continue
             if needle in raw and b"\0" not in raw:

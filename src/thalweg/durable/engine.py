@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from thalweg.durable.base import Presence
 from thalweg.errors import ConfigError, StorageError
+from thalweg.private_files import make_private_file
 
 if TYPE_CHECKING:
     from dbos import DBOS
@@ -52,6 +53,7 @@ class Engine:
 
     def __init__(self, address: str | Path, presence: Presence) -> None:
         self._place = str(address).rpartition("@")[2]
+        self._file = None if isinstance(address, str) else address
         self._url = address if isinstance(address, str) else f"sqlite:///{address}"
         self._presence = presence
         self._works: dict[str, Work] = {}
@@ -78,6 +80,8 @@ class Engine:
             ConfigError: The extra `server` is missing, or this process has an engine already.
             StorageError: The database cannot be opened.
         """
+        if self._file is not None:
+            await asyncio.to_thread(make_private_file, self._file)
         self._name = await self._presence.enter()
         try:
             self._dbos = await asyncio.to_thread(self._launch)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from thalweg.errors import StorageError
+from thalweg.private_files import make_private_folder
 
 
 class FilePresence:
@@ -36,7 +37,7 @@ class FilePresence:
     def _enter(self) -> str:
         self._name = f"{os.getpid()}-{secrets.token_hex(8)}"
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._folder)
             self._held = os.open(self._path(self._name), os.O_CREAT | os.O_RDWR, 0o600)
             _lock(self._held, is_shared=False)
         except OSError as error:

@@ -76,7 +76,7 @@ class ProviderTokens:
         except jwt.InvalidTokenError:
             raise unauthorized("auth.unknown", UNKNOWN, "invalid_token") from None
         algorithm = head.get("alg")
-        if algorithm not in _FAMILIES:
+        if not isinstance(algorithm, str) or algorithm not in _FAMILIES:
             said = f"tokens signed with {str(algorithm)[:20]!a} are not taken"
             raise _invalid(said)
         key = await self._keys.get(head.get("kid"), algorithm)

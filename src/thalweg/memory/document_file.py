@@ -17,6 +17,7 @@ from pathlib import Path
 
 from thalweg.errors import DocumentError, StorageError
 from thalweg.facts.document.changes import Marks
+from thalweg.private_files import make_private_file, make_private_folder, open_private
 
 _RACY_NS = 2_000_000_000
 """A file that was changed so shortly before it was looked at may be changed again within the
@@ -65,7 +66,8 @@ class DocumentFile:
     def locked(self) -> Iterator[None]:
         """Keep other processes and threads that use this file out of it."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.path.parent)
+            make_private_file(self._beside("lock"))
             file = self._beside("lock").open("a+b")
         except OSError as error:
             raise _as_storage_error(self.path, error) from error
@@ -159,7 +161,8 @@ class DocumentFile:
             "sections": dict(seen.marks.sections),
         }
         # In place, and not synced: half of it is taken for none.
-        self._beside("seen").write_text(json.dumps(told), encoding="utf-8")
+        with open(self._beside("seen"), "w", encoding="utf-8", opener=open_private) as file:
+            file.write(json.dumps(told))
 
     def _beside(self, what: str) -> Path:
         """Name a file of ours beside the document, on the same file system."""

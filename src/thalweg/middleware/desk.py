@@ -40,6 +40,7 @@ from thalweg.middleware.marking import Marking
 from thalweg.middleware.marks import read_mark
 from thalweg.middleware.names import INSIDE, is_nobodys, is_node, thread_name
 from thalweg.middleware.wording import Wording
+from thalweg.private_files import make_private_folder
 from thalweg.threads.opening import left_by_hand, open_session
 from thalweg.threads.session import Session
 from thalweg.tokens import Counter, exact_counter
@@ -285,6 +286,6 @@ def _outlives_process(known: Mapping[bool, Archive]) -> bool:
 def _archive_at(address: Archive | str | PathLike[str] | None) -> Archive:
     if address is None:
         place = default_place()
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(place.parent)
         return open_archive(place)
     return open_archive(address) if isinstance(address, (str, PathLike)) else address

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from thalweg.errors import BusyError, ClaimLostError, RunExistsError, StorageError
+from thalweg.private_files import make_private_file, make_private_folder
 from thalweg.runs.base import Claim, Event, Run, RunKey
 from thalweg.runs.sqlite_schema import ADD, COLUMNS, GOOD, MOVE, SCHEMA, STATES
 from thalweg.runs.tables import Heard, State, Write
@@ -45,7 +46,7 @@ class SqliteTables:
 
     async def open(self, heard: Heard, is_awaited: Callable[[], bool]) -> None:
         """See `Tables.open`."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._path.parent)
         await self._writer.run(_make)
         self._tasks = [
             asyncio.create_task(self._poll(heard, is_awaited), name="thalweg-runs-poll"),
@@ -206,6 +207,7 @@ class _Thread:
 
     def _connected(self) -> sqlite3.Connection:
         if self._database is None:
+            make_private_file(self._path)
             self._database = sqlite3.connect(self._path, timeout=_PATIENCE_S)
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = FULL")

@@ -9,6 +9,7 @@ from typing import Any, Literal, assert_never, get_args
 from thalweg.archive import Archive, ThreadKey, default_place
 from thalweg.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.errors import ConfigError
+from thalweg.private_files import open_private
 from thalweg.recordings.thalweg_thread import thread_lines
 from thalweg.threads.contexts import Context, context_at
 from thalweg.threads.history import history
@@ -54,7 +55,14 @@ def write_to(place: Path, pieces: Iterable[str], *, archive: str | None) -> None
         raise ConfigError("--output", f"the archive itself is at {place}", "name another file")
     beside = place.with_name(f"{place.name}.part")
     try:
-        with beside.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        with open(
+            beside,
+            "w",
+            encoding="utf-8",
+            errors="backslashreplace",
+            newline="\n",
+            opener=open_private,
+        ) as file:
             file.writelines(pieces)
         beside.replace(place)
     finally:

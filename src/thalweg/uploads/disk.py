@@ -22,11 +22,12 @@ from pathlib import Path
 from typing import Final
 
 from thalweg.archive.blobs import encode
-from thalweg.backends.disk import Entry, create_bytes, turn, walk, write_bytes
+from thalweg.backends.disk import HARD_LINK, Entry, create_bytes, turn, walk, write_bytes
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.paths import validate_path
 from thalweg.backends.places import Place
 from thalweg.errors import PathError, StorageError
+from thalweg.private_files import make_private_folder
 from thalweg.uploads.base import Kept, ThreadBackend
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -34,7 +35,6 @@ _READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINAR
 _LONGEST_SLUG: Final = 40
 _NOTES: Final = ".notes"
 _NOT_HERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP})
-_SHARED: Final = "Path is a hard link: it names a file that is elsewhere, too"
 
 
 def tag(name: str) -> str:
@@ -85,9 +85,11 @@ class DiskPlaces:
 class DiskFiles(FilesystemBackend, ThreadBackend):
     """Files of one thread in a folder. See `ThreadBackend`.
 
-    A file that has another name as well, by a hard link, is not read by these methods: a
-    command may have linked the file of somebody else.
+    A file that has another name as well, by a hard link, is not read: a command may have linked
+    the file of somebody else.
     """
+
+    is_private = True
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, virtual_mode=True)
@@ -125,7 +127,7 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
         try:
             status = os.fstat(file)
             if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
-                raise PathError(path, _SHARED, "copy it")
+                raise PathError(path, HARD_LINK, "copy it")
             yield file if stat.S_ISREG(status.st_mode) else None
         finally:
             os.close(file)
@@ -157,8 +159,8 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
         said = json.dumps({"path": kept.path, "version": kept.version, "note": note})
         at = self._notes_folder / f"{hashlib.sha256(encode(kept.path)).hexdigest()}.json"
         try:
-            at.parent.mkdir(parents=True, exist_ok=True)
-            write_bytes(Place(None, str(at), at.name), said.encode())
+            make_private_folder(at.parent)
+            write_bytes(Place(None, str(at), at.name, is_private=True), said.encode())
         except OSError as problem:
             raise _storage(self.folder, problem) from None
 

@@ -124,6 +124,13 @@ def test_a_token_that_does_not_hold_here_and_now_is_refused(
     assert 'error="invalid_token"' in refusal.headers["WWW-Authenticate"]
 
 
+@pytest.mark.parametrize("algorithm", [[], {}, 7, None, True, ["RS256"]])
+def test_an_algorithm_that_is_no_text_is_refused(algorithm: object) -> None:
+    head = urlsafe_b64encode(json.dumps({"alg": algorithm, "kid": "k1"}).encode()).decode()
+
+    assert refused(World().tokens(), f"{head.rstrip('=')}.e30.x").status_code == 401
+
+
 def test_clocks_may_be_a_minute_apart() -> None:
     assert owner(World().tokens(), token(RSA, {"exp": int(time.time()) - 30})) == "ada"
 

@@ -13,6 +13,7 @@ import typer
 
 from thalweg.cli.home import home_folder
 from thalweg.errors import ConfigError
+from thalweg.private_files import make_private_file, make_private_folder
 
 if TYPE_CHECKING:
     from thalweg.client import ThalwegClient
@@ -215,7 +216,8 @@ def _folder() -> Path:
 def _log_into(path: Path) -> None:
     """Keep what parts of this process log away from the screen."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
+        make_private_file(path)
         handler: logging.Handler = RotatingFileHandler(
             path, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
         )

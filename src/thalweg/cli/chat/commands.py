@@ -12,6 +12,7 @@ from thalweg.cli.chat.status import Status
 from thalweg.client import ThalwegClient
 from thalweg.client.runs import MemoryMode
 from thalweg.errors import ConfigError
+from thalweg.private_files import open_private
 
 MODES: tuple[MemoryMode, ...] = get_args(MemoryMode)
 _PAGE = 20
@@ -185,7 +186,8 @@ def _export(desk: Desk, rest: str) -> list[Line]:
     path = Path(rest.strip("'\"") or f"{desk.status.thread}.jsonl").expanduser()
     if path.exists() and not desk.confirm(f"{path} is there already. Write over it?"):
         return text.told("nothing was written")
-    path.write_text(desk.client.export_thread(desk.status.thread), encoding="utf-8")
+    with open(path, "w", encoding="utf-8", opener=open_private) as file:
+        file.write(desk.client.export_thread(desk.status.thread))
     return text.told(f"written to {path}")
 
 

@@ -14,6 +14,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.styles import Style
 
 from thalweg.cli.chat.commands import COMMANDS
+from thalweg.private_files import make_private_file, make_private_folder
 
 _STYLE = Style.from_dict(
     {"bottom-toolbar": "noreverse ansibrightblack", "prompt": "bold ansigreen"}
@@ -138,8 +139,8 @@ def _history(path: Path | None) -> History:
     if path is None:
         return InMemoryHistory()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600)
+        make_private_folder(path.parent)
+        make_private_file(path)
     except OSError:
         return InMemoryHistory()  # a home that cannot be written to
     return FileHistory(str(path))

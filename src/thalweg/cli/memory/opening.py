@@ -14,6 +14,7 @@ from thalweg.memory.base import MemoryStore
 from thalweg.memory.handle import Memory
 from thalweg.memory.mirrored import MirroredMemory
 from thalweg.memory.opening import open_memory
+from thalweg.private_files import make_private_folder
 from thalweg.transcript import printable
 
 DOCUMENT = "memory.json"
@@ -50,7 +51,7 @@ def open_store(address: str | None, document: Path | None, *, makes: bool = Fals
         mend = "name one with --db, or the folder of one with THALWEG_HOME"
         raise ConfigError(place, "there is no memory", mend)
     if "://" not in place:
-        Path(place).parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(Path(place).parent)
     path = document or _document_beside(place)
     store = open_memory(place)
     return store if path is None else MirroredMemory(store, path)

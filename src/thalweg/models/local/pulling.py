@@ -16,6 +16,7 @@ from thalweg.errors import ConfigError
 from thalweg.models.local.gguf import MAGIC, Gguf, read_gguf
 from thalweg.models.local.shelf import Origin, Shelf
 from thalweg.models.local.sources import Address, as_address, pieces_of
+from thalweg.private_files import make_private_folder
 
 SPARE: Final = 256_000_000
 """Bytes of the disk that are left free."""
@@ -70,7 +71,7 @@ def pull(
     if address is not None and not wanted and not address.is_guarded:
         problem = "over http anybody on the way can change it, and no hash would tell"
         raise ConfigError(address.shown, problem, "give --sha256, or an https address")
-    shelf.folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(shelf.folder)
     part = _Part(path.with_suffix(".gguf.part"), progress)
     with part.locked():
         if address is not None:

@@ -1,0 +1,81 @@
+"""Nothing that Thalweg keeps can be read by other users of the machine, whatever the umask is."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from thalweg.archive import ThreadKey, open_archive
+from thalweg.memory import Scope, open_memory
+from thalweg.private_files import is_open_to_others, make_private_file, make_private_folder
+from thalweg.testing.archive import said
+from thalweg.threads.export import write_to
+from thalweg.uploads.places import open_places
+
+
+@pytest.fixture(params=[0o000, 0o022, 0o077])
+def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Set the umask of this process for a test."""
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+def modes(folder: Path) -> dict[str, str]:
+    """Map every path beneath a folder to its mode, in octal."""
+    return {
+        str(path.relative_to(folder)): oct(stat.S_IMODE(path.lstat().st_mode))
+        for path in folder.rglob("*")
+    }
+
+
+@pytest.mark.usefixtures("umask")
+def test_databases_files_and_exports_are_private(tmp_path: Path) -> None:
+    """Every file has 0600 and every folder 0700 while the databases are open."""
+    home = tmp_path / "srv" / ".thalweg"
+    make_private_folder(home)
+    places = open_places(url=None, home=home)
+    with open_archive(home / "thalweg.db") as archive, open_memory(home / "thalweg.db") as memory:
+        archive.append(ThreadKey("ada", "t1"), [said("hello")])
+        memory.version(Scope("ada"))
+        files = places.backend("ada", "t1")
+        assert files.write("/notes/deep/a.md", "one").error is None
+        assert files.edit("/notes/deep/a.md", "one", "two").error is None
+        assert files.create("/b.md", b"three")
+        files.annotate("/b.md", "a note")
+        write_to(home / "t1.jsonl", ["{}"], archive=None)
+        found = modes(tmp_path)
+
+    wanted = {path: "0o700" if (tmp_path / path).is_dir() else "0o600" for path in found}
+    assert any(path.endswith("-wal") for path in found)
+    assert found == wanted
+
+
+def test_what_is_there_keeps_its_mode(tmp_path: Path) -> None:
+    """A folder and a file that someone shared stay shared."""
+    tmp_path.chmod(0o755)
+    place = tmp_path / "shared.db"
+    place.touch(mode=0o644)
+    place.chmod(0o644)
+    make_private_folder(tmp_path)
+    make_private_file(place)
+
+    assert is_open_to_others(tmp_path)
+    assert is_open_to_others(place)
+
+
+def test_a_hard_link_to_the_file_of_another_is_not_read(tmp_path: Path) -> None:
+    """A command may have linked a file from outside; no method of the agent's files opens it."""
+    places = open_places(url=None, home=tmp_path)
+    theirs, mine = places.backend("bob", "t1"), places.backend("ada", "t1")
+    assert theirs.write("/secret.txt", "swordfish").error is None
+    assert mine.write("/own.txt", "mine").error is None
+    folder = next(path.parent for path in tmp_path.rglob("own.txt"))
+    os.link(next(tmp_path.rglob("secret.txt")), folder / "linked.txt")
+
+    assert "hard link" in str(mine.read("/linked.txt").error)
+    assert "hard link" in str(mine.edit("/linked.txt", "swordfish", "x").error)
+    assert mine.download_files(["/linked.txt"])[0].content is None
+    assert mine.grep("swordfish").matches == []
