@@ -13,6 +13,7 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 ├── ContextError
 │   ├── PinError                words to pin are not where they were said to be
 │   ├── SummaryError            what a model wrote cannot stand for what it was to summarise
+│   ├── RejectedRequestError    the provider refused what a request contains, and its repair
 │   └── WindowExceededError     what must stay is larger than the window
 │       └── RefusedError        the provider found even the smallest request too large
 ├── MemoryStoreError            a memory cannot do what was asked; nothing was changed
@@ -301,6 +302,39 @@ class RefusedError(WindowExceededError):
         return (
             f"{self.model} refused a request of {self.needed} tokens ({what}), and nothing "
             f"smaller could be sent; it said: {self.said[:300]!r}; what is left: {parts}"
+        )
+
+
+class RejectedRequestError(ContextError):
+    """A provider refused what a request contains, and its repair too.
+
+    The provider's own error is the `__cause__`. The thread can go on: its next request leaves
+    out what was refused.
+
+    Attributes:
+        model: Who refused it, as `provider:name`.
+        status: The HTTP status.
+        said: The provider's words.
+        tried: What was changed before it was sent again; empty where nothing could be.
+        thread: Id of the thread.
+    """
+
+    code = "context.rejected"
+
+    def __init__(self, model: str, status: int, said: str, tried: str, thread: str) -> None:
+        super().__init__(model, status, said, tried, thread)
+        self.model = model
+        self.status = status
+        self.said = said
+        self.tried = tried
+        self.thread = thread
+
+    def __str__(self) -> str:
+        tried = f"sent again with {self.tried}" if self.tried else "nothing in it could be changed"
+        return (
+            f"{self.model or 'the model'} refused the request ({self.status}): "
+            f"{self.said[:300]!r}; {tried}; the next message is sent without what was refused; "
+            f"to see the request: thalweg thread show {self.thread} --context"
         )
 
 

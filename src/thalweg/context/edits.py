@@ -20,6 +20,7 @@ Reason = Literal[
     "reasoning of a finished tool loop",
     "asked for",
     "a trigger of the policy",
+    "the provider refused the request",
 ]
 """Why an edit was made, in the words a report shows."""
 

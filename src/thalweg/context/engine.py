@@ -105,13 +105,14 @@ class Engine:
         return self.window.items
 
     def steps(
-        self, *, cold: bool = False, asked: bool = False
+        self, *, cold: bool = False, asked: bool = False, repairs: Sequence[Edit] = ()
     ) -> Generator[Sequence[Edit], Sequence[Edit] | None]:
         """Prepare step by step: each batch of edits comes out before it is committed.
 
         Args:
             cold: As for `prepare`.
             asked: Whether someone asked to fold what can be folded, whatever it saves.
+            repairs: Edits of what the provider refused; they come first.
 
         Yields:
             Edits about to be committed. What is sent back is committed instead; `None` commits
@@ -121,12 +122,13 @@ class Engine:
             WindowExceededError: As for `prepare`.
         """
         self.window.settle()
-        if not self._is_new and not asked and not excess(self._scene()):
+        if not self._is_new and not asked and not repairs and not excess(self.scene()):
             return
         self.turn += 1
+        yield from self._committed([repairs])
         if asked:
             yield from self._committed(self._asked())
-        yield from self._committed(self.policy.prepare(self._scene(), cold=cold))
+        yield from self._committed(self.policy.prepare(self.scene(), cold=cold))
         self._is_new = False
         self._check()
 
@@ -134,7 +136,7 @@ class Engine:
         self, fold: Fold, summary: Summary, spent: tuple[int, int], *, first: int | None = None
     ) -> Fold:
         """See `join_summary`: for a fold that `steps` is about to commit."""
-        return join_summary(self._scene(), fold, summary, spent, first=first)
+        return join_summary(self.scene(), fold, summary, spent, first=first)
 
     def _committed(
         self, batches: Iterable[Sequence[Edit]]
@@ -145,13 +147,15 @@ class Engine:
                 self._commit(edits if better is None else better)
 
     def _asked(self) -> Iterator[Sequence[Edit]]:
-        scene = self._scene()
+        scene = self.scene()
         tail, room = scene.budget.tail(scene.fixed), scene.budget.record(scene.fixed)
         fold = plan_fold(scene, tail=tail, record=room, reason="asked for")
         if fold is not None and fold.freed > 0:
             yield (fold, *plan_tail(scene, fold.last))
 
-    def _scene(self) -> Scene:
+    def scene(self) -> Scene:
+        """Return what a decision may look at, as the window stands."""
+        self.window.settle()
         budget = self.budget.calibrated(self.calibration)
         return Scene(self.window, budget, self.name_span, self.turn)
 
@@ -228,14 +232,14 @@ class Engine:
 
     def _excerpt_again(self, entry: Entry, quote: str) -> None:
         """Shorten a request again when words just pinned are left out of what is shown of it."""
-        scene = self._scene()
+        scene = self.scene()
         if entry.position in self.window.rewrites and quote not in scene.shown(entry).text:
             tokens = scene.shown_tokens(entry) + self.count(quote)
             self._commit([evict(scene, entry, tokens, "asked for")])
 
     def _rewrite_record(self, quote: str) -> None:
         """Write the record again when words just pinned are folded and not in it."""
-        scene, fold = self._scene(), self.window.fold
+        scene, fold = self.scene(), self.window.fold
         if fold is None or any(quote in item.message.text for item in self.window.items):
             return
         room = scene.budget.record(scene.fixed)

@@ -9,7 +9,7 @@ journal.
 import logging
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from thalweg.context.edits import Edit, Fold
 from thalweg.context.matching import Priced
 from thalweg.context.pricing import Tariff
 from thalweg.context.savings import Forecast, foresee
+from thalweg.middleware.rejections import Cause, Rejection
 from thalweg.summaries.check import Fault
 from thalweg.threads.journal import Page
 from thalweg.threads.savings import change_of, sent_of
@@ -28,6 +29,8 @@ EVENT = "thalweg.context"
 """Type of the events in LangGraph's custom stream, and name of those in a trace."""
 PRICES = "thalweg.prices"
 """The same, of the event that says whose prices were assumed."""
+REJECTED = "thalweg.rejected"
+"""The same, of the event that a provider refused what a request contains, and what was changed."""
 
 
 class Speaks(Protocol):
@@ -106,6 +109,49 @@ def tell_prices(priced: Priced, model: str, runtime: Speaks) -> None:
     trace(event)
 
 
+def emit_rejection(
+    key: ThreadKey,
+    turn: int,
+    rejection: Rejection,
+    cause: Cause,
+    edits: Sequence[Edit],
+    runtime: Speaks,
+) -> None:
+    """Emit that a request was refused, why, and with which edits it is sent once more."""
+    event = {
+        "type": REJECTED,
+        "thread": key.thread,
+        "turn": turn,
+        "model": rejection.model,
+        "status": rejection.status,
+        "said": rejection.said[:SAID_CHARS],
+        "cause": cause.name,
+        "edits": [_edit(edit) for edit in edits],
+    }
+    runtime.stream_writer(event)
+    model, said = rejection.model, event["said"]
+    _log.warning(
+        _SENT_AGAIN, key.thread, model, cause.name, made_of(edits), said, extra={"thalweg": event}
+    )
+    trace(event)
+
+
+SAID_CHARS = 300
+"""Most characters of a provider's words in an event."""
+_SENT_AGAIN = "thread %s: %s refused the request (%s); it is sent again with %s; it said: %s"
+
+
+def made_of(edits: Sequence[Edit]) -> str:
+    """Count edits by kind, for a person.
+
+    Example:
+        >>> made_of([])
+        'no edits'
+    """
+    kinds = [_kind(edit) for edit in edits]
+    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)) or "no edits"
+
+
 def event_of(report: Report) -> dict[str, Any]:
     """Make the event of a turn: plain values that JSON can hold."""
     page, forecast = report.page, report.forecast
@@ -150,8 +196,7 @@ def _kind(edit: Edit) -> str:
 
 def sentence(report: Report) -> str:
     """Say it to a person, on one line."""
-    kinds = [_kind(edit) for edit in report.edits]
-    made = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+    made = made_of(report.edits)
     why = "; ".join(dict.fromkeys(edit.reason for edit in report.edits))
     return (
         f"thread {report.key.thread}, turn {report.page.turn}: {report.before} -> {report.after} "

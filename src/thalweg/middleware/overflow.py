@@ -5,12 +5,11 @@ read as text: first whether it is about something else (a rate, an output limit,
 by the words for each kind of refusal, then for its numbers. The words stand in tables.
 """
 
-import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
+
+from thalweg.middleware.provider_errors import error_chain, status_of, text_of
 
 Kind = Literal["tokens", "sum", "bytes", "media"]
 """What was too much: the input, the input with the answer asked for, the body, the images."""
@@ -36,9 +35,7 @@ class Overflow:
 def overflow_of(error: BaseException) -> Overflow | None:
     """Read an error and what caused it as a request that was too large.
 
-    Causes and the members of a group are read too. An error raised while another was handled
-    stands for itself where it carries a status: a rate limit met on the second attempt is not
-    the overflow of the first.
+    Causes and the members of a group are read too; see `error_chain`.
 
     Returns:
         `None` when the error is about anything else.
@@ -47,31 +44,14 @@ def overflow_of(error: BaseException) -> Overflow | None:
         >>> overflow_of(ValueError("prompt is too long: 208656 tokens > 200000 maximum"))
         Overflow(kind='tokens', counted=208656, limit=200000, output=None)
     """
-    for one in _chain(error):
-        status = _status(one)
-        text = _text(one)
-        if _is_otherwise(one, status, text):
+    for one in error_chain(error):
+        status = status_of(one)
+        text = text_of(one)
+        if is_otherwise(one, status, text):
             return None
         if (found := _read(one, status, text)) is not None:
             return found
     return None
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, the members of a group, and what caused it; each once, nearest first."""
-    waiting, seen = [error], set[int]()
-    while waiting:
-        one = waiting.pop(0)
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        yield one
-        if isinstance(one, BaseExceptionGroup):
-            waiting += one.exceptions
-        if one.__cause__ is not None:
-            waiting.append(one.__cause__)
-        elif one.__context__ is not None and not one.__suppress_context__ and _status(one) is None:
-            waiting.append(one.__context__)
 
 
 def _read(error: BaseException, status: int | None, text: str) -> Overflow | None:
@@ -93,8 +73,8 @@ def _read(error: BaseException, status: int | None, text: str) -> Overflow | Non
     return Overflow(kind, counted, limit, output or None)
 
 
-def _is_otherwise(error: BaseException, status: int | None, text: str) -> bool:
-    """Tell whether an error says what it is about, and it is not the size."""
+def is_otherwise(error: BaseException, status: int | None, text: str) -> bool:
+    """Tell whether an error is about credentials, credit, rates or outputs, not the size."""
     if status in _OTHER_STATUSES or _is_any(error, _OTHER_CLASSES):
         return True
     return not _CODES.search(text) and _OTHERWISE.search(text) is not None
@@ -111,36 +91,6 @@ def _number(table: tuple[re.Pattern[str], ...], text: str) -> int | None:
     return None
 
 
-def _status(error: BaseException) -> int | None:
-    """Return the HTTP status an error carries, wherever its client keeps it."""
-    response = getattr(error, "response", None)
-    places = [getattr(error, name, None) for name in ("status_code", "http_status", "code")]
-    places.append(getattr(response, "status_code", None))
-    if isinstance(response, Mapping):  # botocore
-        meta = response.get("ResponseMetadata")
-        places.append(meta.get("HTTPStatusCode") if isinstance(meta, Mapping) else None)
-    for place in places:
-        number = int(place) if isinstance(place, str) and place.isdecimal() else place
-        if isinstance(number, int) and 400 <= number < 600:  # noqa: PLR2004 (HTTP errors)
-            return number
-    return None
-
-
-def _text(error: BaseException) -> str:
-    """Return all that an error says, on one line: its own words, its code and its body."""
-    said: list[object] = [str(error)]
-    said += [getattr(error, name, None) for name in ("message", "code", "type", "error", "details")]
-    body = getattr(error, "body", None)
-    with suppress(TypeError, ValueError, RecursionError):
-        said.append(body if isinstance(body, str) else json.dumps(body))
-    with suppress(RuntimeError):  # a streamed response that nobody has read
-        said.append(getattr(getattr(error, "response", None), "text", None))
-    words = dict.fromkeys(one for one in said if isinstance(one, str))
-    return " ".join(" ".join(words).split())[:_LONGEST]
-
-
-_LONGEST = 20_000
-"""Characters of an error that are read."""
 _TOO_LARGE = 413
 _OTHER_STATUSES = frozenset({401, 402, 403, 404, 408, 409, 429, 529})
 """No credentials, no credit, no such model, too often, too busy: never the size."""

@@ -1,6 +1,7 @@
-"""A request on its way: measured where it leaves, answered, or refused and to be made smaller."""
+"""A request on its way: measured where it leaves, answered, or refused and to be changed."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,13 +10,16 @@ from langchain_core.messages import AIMessage
 from langgraph.errors import GraphBubbleUp
 
 from thalweg.context.budget import Budget
-from thalweg.errors import RefusedError, WindowExceededError
+from thalweg.context.edits import Edit
+from thalweg.errors import RefusedError, RejectedRequestError, WindowExceededError
 from thalweg.middleware.boundary import Boundary, TooLarge
 from thalweg.middleware.ceilings import Ceilings, Refusal, Size
 from thalweg.middleware.desk import Desk, OpenThread
 from thalweg.middleware.effects import Flow, Send
+from thalweg.middleware.events import Speaks, emit_rejection, made_of
 from thalweg.middleware.fitting import ASKED
 from thalweg.middleware.overflow import Overflow, overflow_of
+from thalweg.middleware.rejections import Rejected, Rejection, plan_repair, rejection_of
 from thalweg.tokens import Calibration
 
 ATTEMPTS = 6
@@ -35,10 +39,17 @@ class Sending:
     desk: Desk
     model: str
     """Who the requests are made for, as `provider:name`."""
+    runtime: Speaks
+    """Where refusals are emitted."""
     ceilings: Ceilings = field(default_factory=Ceilings)
     """What must be kept to in this turn alone."""
     refusals: list[Refusal] = field(default_factory=list)
     attempts: int = 0
+    tried: str = ""
+    """How the request was repaired after its content was refused; empty before."""
+    rejected: str = ""
+    """The provider's words, where it refused the repaired request as well."""
+    _repairs: Sequence[Edit] = ()
 
     def under(self, budget: Budget) -> Budget:
         """Lower a budget to what is accepted, by the model and in this turn."""
@@ -50,10 +61,13 @@ class Sending:
         """Send a request.
 
         Returns:
-            `None` where it was too large: the thread's budget is lower now, to plan with again.
+            `None` where it was refused. Of one that was too large, the thread's budget is lower
+            now, to plan with again; of one whose content was refused, see `take_repairs`.
 
         Raises:
             WindowExceededError: That was the last attempt.
+            RejectedRequestError: Its content was refused, and nothing can be changed, or the
+                repaired request was refused as well.
         """
         engine = opened.session.engine
         limit = engine.budget.calibrated(engine.calibration).limit
@@ -70,7 +84,11 @@ class Sending:
         except Exception as error:
             overflow = overflow_of(error)
             if overflow is None:
-                raise
+                rejection = rejection_of(error, boundary.model or self.model)
+                if rejection is None:
+                    raise
+                self._repair(opened, rejection, error)
+                return None
             self._shrink(opened, overflow, boundary.model or self.model, str(error))
             if self.attempts == ATTEMPTS:
                 raise self.exceeded(opened) from error
@@ -79,6 +97,23 @@ class Sending:
             self._observe(opened, response, boundary.model or self.model)
             return response
         return None
+
+    def _repair(self, opened: OpenThread, rejection: Rejection, error: Exception) -> None:
+        """Plan the repair of a request whose content was refused; there is one in a turn."""
+        engine, key = opened.session.engine, opened.session.key
+        found = None if self.tried else plan_repair(Rejected(rejection, engine.scene()))
+        if found is None:
+            self.rejected = rejection.said
+            model, status, said = rejection.model, rejection.status, rejection.said
+            raise RejectedRequestError(model, status, said, self.tried, key.thread) from error
+        cause, self._repairs = found
+        self.tried = f"{made_of(self._repairs)} ({cause.name})"
+        emit_rejection(key, engine.turn, rejection, cause, self._repairs, self.runtime)
+
+    def take_repairs(self) -> Sequence[Edit]:
+        """Hand out the edits that the next request needs, once."""
+        repairs, self._repairs = self._repairs, ()
+        return repairs
 
     def _shrink(self, opened: OpenThread, overflow: Overflow, asked: str, said: str) -> None:
         """Make the next request smaller, whoever refused this one."""

@@ -19,6 +19,7 @@ from thalweg.context.edits import Edit, Fold
 from thalweg.context.matching import Priced
 from thalweg.context.policy import RentOrBuy
 from thalweg.context.pricing import Tariff
+from thalweg.context.rejected import REFUSED, plan_plain
 from thalweg.context.window import Item
 from thalweg.entries import Message
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
@@ -75,7 +76,7 @@ class _Turn:
         self.said = read_state(self.request.state["messages"])
         self.limits = limits_of(model, window=policy.window, max_output=policy.max_output)
         self.priced = policy.pricing.of(provider_of(model), self.limits.model)
-        self.sending = Sending(self.desk, self.limits.model)
+        self.sending = Sending(self.desk, self.limits.model, self.request.runtime)
         self.beside = Beside.of(self.request, self.desk.count)
         self.inserts = inserts_of(self.request)
 
@@ -108,7 +109,9 @@ class _Turn:
         while True:
             try:
                 yield Work(self._take)
-                yield from self._plan(asked=bool(self.request.state.get("thalweg_compact")))
+                asked = bool(self.request.state.get("thalweg_compact"))
+                repairs = yield Work(self._left_out)
+                yield from self._plan(asked=asked, repairs=repairs)
             except ConflictError as conflict:
                 yield Work(partial(tries.spend, conflict))
             else:
@@ -131,13 +134,13 @@ class _Turn:
         if self.desk.releases(self.config):
             self.gone = session.release(self.desk.state_tokens)
 
-    def _plan(self, *, asked: bool = False) -> Flow[None]:
+    def _plan(self, *, asked: bool = False, repairs: Sequence[Edit] = ()) -> Flow[None]:
         """Plan and commit edits, with what they need from outside, and enter the turn."""
         engine = self.open.session.engine
         engine.window.settle()
         sent, before = list(engine.window.items), engine.window.tokens
         is_cold: bool = yield Work(self._is_cold)
-        steps = engine.steps(cold=is_cold, asked=asked)
+        steps = engine.steps(cold=is_cold, asked=asked, repairs=repairs)
         edits: list[Edit] = []
         summarizer = yield Work(partial(self._summarizer, is_cold=is_cold))
         try:
@@ -162,6 +165,14 @@ class _Turn:
             faults=tuple(summarizer.faults),
         )
         tell(report, self.request.runtime)
+
+    def _left_out(self) -> Sequence[Edit]:
+        """Plan to leave out what a provider refused last, and its repair (I43)."""
+        session = self.open.session
+        begins = bool(self.said) and self.said[-1].role == "user"
+        if not self.sending.tried and not (begins and session.last_rejection()):
+            return ()
+        return plan_plain(session.engine.scene())
 
     def _same(self, sent: Sequence[Item]) -> int:
         """Count the tokens at the beginning of the request that the last one had, too."""
@@ -198,7 +209,7 @@ class _Turn:
             return batch
         better: list[Edit] = []
         for edit in batch:
-            if isinstance(edit, Fold):
+            if isinstance(edit, Fold) and edit.reason != REFUSED:  # its summary would be refused
                 better.append((yield from self._with_summary(edit, summarizer)))
             else:
                 better.append(edit)
@@ -246,10 +257,11 @@ class _Turn:
         session.enter(page, edits)
 
     def send(self) -> Flow[ModelResponse[Any]]:
-        """Send the request; where it is refused for its size, send a smaller one.
+        """Send the request; where it is refused, send a smaller or a repaired one.
 
         Raises:
             WindowExceededError: What must stay is larger than the provider takes.
+            RejectedRequestError: The provider refused what it contains, and its repair.
         """
         try:
             while True:
@@ -268,13 +280,14 @@ class _Turn:
     def _plan_again(self) -> Flow[None]:
         """Plan with what a refusal taught; where another run came in between, from its result."""
         try:
-            yield from self._plan()
+            yield from self._plan(repairs=self.sending.take_repairs())
         except ConflictError:
             yield from self.prepare()
 
     def _end(self) -> None:
         """Say in the journal that the run is over, so that nobody takes it for a live one."""
         page = replace(self.open.session.page, kind="end", at=time.time(), spent=None)
+        page = replace(page, rejected=self.sending.rejected)
         with suppress(ThalwegError):
             self.open.session.enter(page, ())
 

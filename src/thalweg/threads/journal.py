@@ -108,6 +108,9 @@ class Page:
     spent: Spent | None = None
     note: str = ""
     """What else is to be known: why a summary was refused, what a person said."""
+    rejected: str = ""
+    """The words of a provider that refused what this turn sent, and its repair: the next request
+    leaves out what was refused."""
 
 
 _LINES = ("line", "held")

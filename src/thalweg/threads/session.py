@@ -165,6 +165,14 @@ class Session:
         newest = next(reversed(self._later()), None)
         return newest is not None and newest.kind == "call" and now - newest.at < LIVE_S
 
+    def last_rejection(self) -> str:
+        """Return the words of the provider that refused the newest turn; empty where none did.
+
+        A run that failed leaves the state behind its own turns, so the turn may be a later one
+        than the session goes on from.
+        """
+        return next(reversed(self._later()), self.page).rejected
+
     def _later(self) -> list[Page]:
         first = 0 if self.number is None else self.number + 1
         return list(read_pages(self.archive, self.key, first).values())

@@ -7,7 +7,7 @@ from typing import Literal
 
 from thalweg.testing.strict.exchange import Problem, WireName
 
-FaultName = Literal["rate_limit", "overloaded", "server", "stall", "cut"]
+FaultName = Literal["rate_limit", "overloaded", "server", "invalid", "stall", "cut"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,7 @@ _ANTHROPIC: dict[str, Problem] = {
     ),
     "overloaded": Problem("Overloaded", 529, "overloaded_error"),
     "server": Problem("Internal server error", 500, "api_error"),
+    "invalid": Problem("Error"),
 }
 _OPENAI: dict[str, Problem] = {
     "rate_limit": Problem(
@@ -89,4 +90,5 @@ _OPENAI: dict[str, Problem] = {
         500,
         "server_error",
     ),
+    "invalid": Problem("Invalid request."),
 }
