@@ -1,4 +1,4 @@
-"""A provider refuses what a request contains: it is repaired, sent once more, and never repeated."""
+"""A provider refuses what a request contains: it is repaired and sent once more."""
 
 import json
 import logging
@@ -131,6 +131,7 @@ def test_nothing_refused_is_in_the_next_request_where_nothing_could_be_repaired(
     calls = iter(range(9))
 
     def refusing(request: Request) -> Answer:
+        del request
         if next(calls) == 0:
             provider.fail_next("invalid")
             return Answer(calls=(("look", {"path": "secret.md"}),))

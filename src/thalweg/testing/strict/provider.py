@@ -154,8 +154,8 @@ class StrictProvider:
 
         Args:
             name: `rate_limit` (429), `overloaded` (503; Anthropic 529), `server` (500) and
-                `invalid` (400, without an explanation) are errors; `stall` is silence, after which the answer comes; `cut` ends the
-                connection within the answer.
+                `invalid` (400, without an explanation) are errors; `stall` is silence, after
+                which the answer comes; `cut` ends the connection within the answer.
             times: How many requests.
             seconds: Of silence, 60 if not given; of an error, its `retry-after` header.
             after: Share of the answer that goes out before the silence (nothing, if not
