@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import asdict, fields
 
 from thalweg.api.memory import Commit, FactView, Forgotten, Found, Recall
-from thalweg.facts.changes import Change, Drop, Put, Write
+from thalweg.facts.changes import Change, Drop, Hide, Put, Write
 from thalweg.facts.recall.packing import Placed
 from thalweg.facts.recall.ranking import Features
 from thalweg.facts.values import Fact
@@ -64,6 +64,8 @@ def _kind(change: Change) -> str:
             return "dropped"
         case Write():
             return "section"
+        case Hide():
+            return "turns shown again" if change.is_shown else "turns hidden"
 
 
 def recall_view(query: str, recalled: Recalled) -> Recall:

@@ -37,4 +37,19 @@ class Write:
         return self.section.name
 
 
-Change = Put | Drop | Write
+@dataclass(frozen=True, slots=True)
+class Hide:
+    """Take turns out of recall and learning. Undoing the commit shows them again.
+
+    A commit of a person's that drops or rewords a fact hides the turns it was learned from by
+    itself. A plan holds this change only to hide every turn of the scope.
+    """
+
+    why: str
+    turns: int = 0
+    """Turns that were hidden (or shown again, where `is_shown`); set by the store."""
+    is_shown: bool = False
+    """Whether the turns are recalled again: an undo of a `Hide`."""
+
+
+Change = Put | Drop | Write | Hide

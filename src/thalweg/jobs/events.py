@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thalweg.context.pricing import Tariff
-from thalweg.facts.changes import Change, Drop, Put, Write
+from thalweg.facts.changes import Change, Drop, Hide, Put, Write
 from thalweg.threads.journal import Spent
 from thalweg.tracing import trace
 
@@ -65,6 +65,8 @@ class Report:
                     self.changed["dropped"] += 1
                 case Write():
                     self.changed["section"] += 1
+                case Hide():
+                    self.changed["hidden"] += 1
 
 
 Tell = Callable[[Report], None]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from thalweg.context.pricing import Tariff
 from thalweg.errors import StaleWriteError, ThalwegError
-from thalweg.facts.changes import Change, Drop, Put, Write
+from thalweg.facts.changes import Change, Drop, Hide, Put, Write
 from thalweg.facts.learning.asking import ask_for_facts
 from thalweg.facts.learning.extraction import Item, proposals_of
 from thalweg.facts.learning.lesson import Lesson, Plan, candidates, is_told, plan_learning
@@ -280,6 +280,6 @@ def _facts_in(changes: Sequence[Change]) -> set[FactId]:
                 found.add(fact.id)
             case Drop(id):
                 found.add(id)
-            case Write():
+            case Write() | Hide():
                 pass
     return found

@@ -58,6 +58,8 @@ class Selection:
     """All turns of these threads, and what was learned from nothing else."""
     uids: tuple[str, ...] = ()
     """Turns, and what was learned from nothing else."""
+    words: str = ""
+    """Facts of every status and turns, hidden ones included, that have each word of it."""
     everything: bool = False
 
 
@@ -93,7 +95,13 @@ class MemoryStore(Protocol):
     # -- turns ---------------------------------------------------------------------------
 
     def capture(
-        self, scope: Scope, thread: str, turns: Sequence[Turn], *, upto: int | None = None
+        self,
+        scope: Scope,
+        thread: str,
+        turns: Sequence[Turn],
+        *,
+        upto: int | None = None,
+        begun: int | None = None,
     ) -> int:
         """Keep turns of a thread, oldest first; those whose `uid` is there are passed over.
 
@@ -105,6 +113,8 @@ class MemoryStore(Protocol):
             thread: Which.
             turns: What was said.
             upto: Length of the thread's log that was looked at; see `captured`.
+            begun: The scope's version when the run began that said them. Turns of a run that
+                began before the memory was cleared are kept hidden.
 
         Returns:
             How many turns were new.
@@ -118,7 +128,7 @@ class MemoryStore(Protocol):
     def turns(
         self, scope: Scope, thread: str, first: int = 0, last: int | None = None
     ) -> list[Turn]:
-        """Read turns of a thread by `seq`, `last` included."""
+        """Read turns of a thread by `seq`, `last` included; hidden ones are left out."""
         ...
 
     def learned(self, scope: Scope, thread: str) -> int:
@@ -161,6 +171,9 @@ class MemoryStore(Protocol):
 
         A fact with a tombstone is passed over, unless the user says it again by hand. `None` is
         returned where nothing was left to do; `learned` is taken in all the same.
+
+        What `user` drops or rewords is hidden in the turns behind it as well, and taken out of
+        the profile: such turns are neither recalled nor learned from until the commit is undone.
 
         Raises:
             StaleWriteError: The scope's version is not `expected`, the thread was learned from

@@ -32,7 +32,9 @@ def with_uid(turn: Turn, thread: str) -> Turn:
     return replace(turn, uid=f"digest:{hashlib.sha256(encode(told)).hexdigest()[:32]}")
 
 
-def capture(scoped: Scoped, name: str, turns: Sequence[Turn], upto: int | None) -> int:
+def capture(
+    scoped: Scoped, name: str, turns: Sequence[Turn], upto: int | None, begun: int | None
+) -> int:
     """See `MemoryStore.capture`."""
     thread = threads.grasp(scoped.db, scoped.row, scoped.digests, name)
     named = [with_uid(turn, name) for turn in turns]
@@ -42,10 +44,15 @@ def capture(scoped: Scoped, name: str, turns: Sequence[Turn], upto: int | None) 
     new = _unknown(scoped, thread.number, by_uid.keys())
     fresh = [turn for uid, turn in by_uid.items() if uid in new]
     numbered = list(enumerate(fresh, thread.turns))
+    is_cleared = begun is not None and begun < scoped.row.cleared
     scoped.db.insert(
         "memory_turn",
         [
-            (scoped.id, thread.number, seq, scoped.digests.of("uid", turn.uid), write_turn(turn))
+            (
+                *(scoped.id, thread.number, seq, scoped.digests.of("uid", turn.uid)),
+                write_turn(turn),
+                scoped.row.operation if is_cleared else 0,
+            )
             for seq, turn in numbered
         ],
     )
@@ -87,7 +94,7 @@ def read(scoped: Scoped, name: str, first: int, last: int | None) -> list[Turn]:
     thread = threads.look(scoped.db, scoped.digests, name)
     rows = scoped.db.rows(
         "SELECT seq, body FROM memory_turn"
-        " WHERE scope = ? AND thread = ? AND seq BETWEEN ? AND ? ORDER BY seq",
+        " WHERE scope = ? AND thread = ? AND seq BETWEEN ? AND ? AND hidden <= 0 ORDER BY seq",
         (scoped.id, thread.number, first, _ENDLESS if last is None else last),
     )
     return [read_turn(name, seq, body) for seq, body in rows]

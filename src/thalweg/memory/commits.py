@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from thalweg.errors import StaleWriteError
-from thalweg.facts.changes import Change, Drop, Put, Write
+from thalweg.facts.changes import Change, Drop, Hide, Put, Write
 from thalweg.facts.values import Fact, FactId
-from thalweg.memory import operations, scopes, threads
+from thalweg.memory import hiding, operations, scopes, threads
 from thalweg.memory.base import Learned, Operation
 from thalweg.memory.meta import Kind
 from thalweg.memory.scoped import Scoped
-from thalweg.memory.steps import FactStep, SectionStep, Step
+from thalweg.memory.steps import FactStep, SectionStep, Step, TurnsStep
 
 
 def plan(scoped: Scoped, changes: Sequence[Change]) -> list[Step]:
@@ -20,9 +20,10 @@ def plan(scoped: Scoped, changes: Sequence[Change]) -> list[Step]:
     cite facts that are not there, and what changes nothing: nothing forgotten comes back.
     """
     current = {id_: kept.fact for id_, kept in scoped.kept(_named(changes)).items()}
-    steps: dict[int, Step] = dict(_of_facts(scoped, changes, current))
+    steps: dict[int, FactStep | SectionStep] = dict(_of_facts(scoped, changes, current))
     steps.update(_of_sections(scoped, changes, current.keys()))
-    return [step for _, step in sorted(steps.items()) if step.before != step.after]
+    in_order = (step for _, step in sorted(steps.items()))
+    return [step for step in in_order if step.before != step.after]
 
 
 def unearth(scoped: Scoped, changes: Sequence[Change]) -> None:
@@ -45,6 +46,8 @@ def _named(changes: Sequence[Change]) -> set[FactId]:
                 ids.add(id_)
             case Write(section):
                 ids.update(section.cites)
+            case Hide():
+                pass
     return ids
 
 
@@ -62,7 +65,7 @@ def _of_facts(
                     current[fact.id] = fact
             case Drop(id_, why):
                 yield place, FactStep(id_, why, current.pop(id_, None), None)
-            case Write():
+            case Write() | Hide():
                 pass
 
 
@@ -104,6 +107,44 @@ def allowed(fact: Fact, buried: Collection[tuple[Kind, str]]) -> Fact | None:
     return replace(fact, evidence=evidence, aliases=aliases)
 
 
+def by_hand(
+    scoped: Scoped, steps: Sequence[Step], *, hides: str = "", shown: TurnsStep | None = None
+) -> list[Step]:
+    """Add to a person's steps what has to go with them, and hide the turns.
+
+    What was taken out is told neither by the turns behind it nor by a section of the profile that
+    cites it.
+
+    Args:
+        scoped: A writing transaction.
+        steps: What the person does.
+        hides: Why every turn of the scope is hidden, also those of runs under way; empty where
+            only those behind facts are.
+        shown: Turns that an undo showed again.
+    """
+    operation = scoped.row.operation + 1
+    gone = hiding.taken_out(steps)
+    if hides:
+        hidden = hiding.hide_all(scoped, operation)
+        scoped.row.cleared = scoped.row.version + 1
+    else:
+        hidden = hiding.hide_behind(scoped, gone, operation) if gone else 0
+    made = [*steps, *_uncited(scoped, steps, {fact.id for fact in gone})]
+    if shown is not None:
+        made.append(shown)
+    if hidden:
+        made.append(TurnsStep(hides or "a fact that was learned from them was taken out", hidden))
+    return made
+
+
+def _uncited(scoped: Scoped, steps: Sequence[Step], gone: set[FactId]) -> Iterator[SectionStep]:
+    """Take out sections of the profile that were written from facts that are taken out."""
+    written = {step.name for step in steps if isinstance(step, SectionStep)}
+    for name, section in scoped.sections().items() if gone else ():
+        if name not in written and not gone.isdisjoint(section.cites):
+            yield SectionStep(name, "a fact it was written from was taken out", section, None)
+
+
 def make(
     scoped: Scoped, steps: Sequence[Step], *, actor: str, now: str, why: str
 ) -> Operation | None:
@@ -111,8 +152,10 @@ def make(
     if not steps:
         return None
     kept = scoped.kept({step.id for step in steps if isinstance(step, FactStep)})
-    ends: Mapping[str, Step] = {
-        step.id if isinstance(step, FactStep) else f"\0{step.name}": step for step in steps
+    ends: Mapping[str, FactStep | SectionStep] = {
+        step.id if isinstance(step, FactStep) else f"\0{step.name}": step
+        for step in steps
+        if not isinstance(step, TurnsStep)
     }
     for step in ends.values():
         if isinstance(step, SectionStep):

@@ -7,6 +7,7 @@ fact itself is: so whatever is left of a commit can still be undone.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from thalweg.facts.recall.found import index_words
 from thalweg.facts.values import Evidence, Fact, FactId, SectionName, Turn
 from thalweg.memory.base import Selection
 from thalweg.memory.known import Known
@@ -47,14 +48,18 @@ def plan(known: Known, selection: Selection) -> Plan:
     else, and with both whatever says the same word for word. The evidence that other facts
     have in such a turn loses its quotation.
     """
-    gone = _facts_gone(known, selection)
+    sought = frozenset(index_words(selection.words))
+    gone = _facts_gone(known, selection, sought)
     images = [fact for id_ in gone for fact in known.images[id_]]
     sayings = Sayings.of(images)
     quoted = {each.uid for fact in images for each in fact.evidence if each.uid}
     turns = [
         turn
         for turn in known.turns
-        if _is_chosen(turn, selection) or turn.uid in quoted or sayings.are_in(turn.text)
+        if _is_chosen(turn, selection)
+        or turn.uid in quoted
+        or sayings.are_in(turn.text)
+        or _has_words(sought, turn.author, turn.text)
     ]
     uids = quoted | {turn.uid for turn in turns}
     leaving = Leaving(
@@ -96,12 +101,21 @@ def _is_chosen(said: Turn | Evidence, selection: Selection) -> bool:
     return selection.everything or said.thread in selection.threads or said.uid in selection.uids
 
 
-def _facts_gone(known: Known, selection: Selection) -> list[FactId]:
+def _has_words(sought: Collection[str], *texts: str) -> bool:
+    return bool(sought) and set(index_words(" ".join(texts))).issuperset(sought)
+
+
+def _facts_gone(known: Known, selection: Selection, sought: Collection[str]) -> list[FactId]:
     """List the facts that go, oldest first."""
     gone = {
         fact.id
         for fact in known.newest()
         if selection.everything or fact.id in selection.facts or _rests_on(fact, selection)
+    }
+    gone |= {
+        id_
+        for id_, images in known.images.items()
+        if any(_has_words(sought, fact.content, *fact.aliases) for fact in images)
     }
     while True:
         sayings = Sayings.of([fact for id_ in gone for fact in known.images[id_]])

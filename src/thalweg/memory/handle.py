@@ -35,7 +35,6 @@ from thalweg.memory.mirrored import MirroredMemory, with_document
 from thalweg.memory.recalling import (
     IsKnown,
     Recalled,
-    having_words,
     nothing_is_known,
     recall,
 )
@@ -78,7 +77,7 @@ class Memory:
         self.store = with_document(store, self.settings)
         self.scope = scope
         self._count = count or exact_counter()
-        self._clock = clock
+        self.clock = clock
 
     # -- remember and recall ---------------------------------------------------------------
 
@@ -111,7 +110,7 @@ class Memory:
             MemoryOffError: Memory is off or read-only.
         """
         self._check_writable()
-        now = self._clock()
+        now = self.clock()
         new = told_fact(
             judge_told(content, category=category),
             new_fact_id(),
@@ -141,7 +140,7 @@ class Memory:
             MemoryOffError: Memory is off or read-only.
         """
         self._check_writable()
-        now = self._clock()
+        now = self.clock()
         new = told_fact(
             judge_told(content, turns, by="agent", least=least, category=category),
             new_fact_id(),
@@ -154,7 +153,7 @@ class Memory:
 
     def _take_in(self, new: Fact, *, actor: str) -> Fact:
         """Merge a fact in, and read it as it stands then."""
-        now = self._clock()
+        now = self.clock()
         done = self._change(
             lambda known: plan_remember(known.facts, new, self.settings, now=now),
             actor=actor,
@@ -174,7 +173,7 @@ class Memory:
     def _change(
         self, decide: Callable[[Known], Sequence[Change]], *, actor: str = "user", why: str
     ) -> Operation | None:
-        return Decider(self.store, self.scope, self._clock).change(decide, actor=actor, why=why)
+        return Decider(self.store, self.scope, self.clock).change(decide, actor=actor, why=why)
 
     def _check_writable(self) -> None:
         if not self.settings.enabled:
@@ -212,7 +211,7 @@ class Memory:
             settings=self.settings,
             budget=self.settings.max_injection_tokens if budget_tokens is None else budget_tokens,
             count=self._count,
-            now=self._clock(),
+            now=self.clock(),
             as_of=as_of,
             explain=explain,
             thread=thread,
@@ -261,7 +260,7 @@ class Memory:
             MemoryOffError: Memory is off or read-only.
         """
         self._check_writable()
-        now = self._clock()
+        now = self.clock()
         if content is not None:
             content = self._clean(content)
         self._change(
@@ -286,7 +285,9 @@ class Memory:
         return verdict.proposal.content
 
     def delete(self, *ids: str) -> Operation | None:
-        """Take facts out; `undo` brings them back, and `forget` is for good.
+        """Take facts out, and recall no more the turns they were learned from.
+
+        `undo` brings them back, and `forget` is for good.
 
         Raises:
             NoSuchFactError: One of them is not there; none was taken out.
@@ -296,13 +297,20 @@ class Memory:
         return self._change(lambda known: plan_delete(known.facts, ids), why="deleted")
 
     def clear(self) -> Operation | None:
-        """Take out all facts and the profile; `undo` brings them back, and `forget` is for good.
+        """Take out all facts and the profile, and recall no turn that was said before.
+
+        What waits to be learned from is not learned from any more. `undo` brings all of it back,
+        and `forget` is for good.
+
+        Returns:
+            What was done: a `Drop` for each fact, a `Write` for each section, a `Hide` with the
+            number of turns. `None` where the memory was empty.
 
         Raises:
             MemoryOffError: Memory is off or read-only.
         """
         self._check_writable()
-        now = self._clock()
+        now = self.clock()
         return self._change(
             lambda known: plan_clear(known.facts, known.profile, now=now), why="cleared"
         )
@@ -326,7 +334,7 @@ class Memory:
 
     def _review(self, id_: str, *, accepted: bool) -> None:
         self._check_writable()
-        now, settings = self._clock(), self.settings
+        now, settings = self.clock(), self.settings
         self._change(
             lambda known: plan_review(
                 known.facts, FactId(id_), settings, accepted=accepted, now=now
@@ -346,7 +354,7 @@ class Memory:
             MemoryOffError: Memory is off or read-only.
         """
         self._check_writable()
-        now = self._clock()
+        now = self.clock()
         if text:
             text = self._clean(text)
         written = Write(Section(name, text, now), "written by hand")
@@ -360,12 +368,12 @@ class Memory:
     def undo(self, operation: int) -> Operation:
         """Put back what one change replaced; see `MemoryStore.undo`."""
         self._check_writable()
-        return self.store.undo(self.scope, operation, now=self._clock())
+        return self.store.undo(self.scope, operation, now=self.clock())
 
     def restore(self, operation: int) -> list[Operation]:
         """Put the memory back to how one change left it; see `MemoryStore.restore`."""
         self._check_writable()
-        return self.store.restore(self.scope, operation, now=self._clock())
+        return self.store.restore(self.scope, operation, now=self.clock())
 
     def forget(
         self,
@@ -382,7 +390,8 @@ class Memory:
             facts: Ids of facts.
             threads: Threads whose turns go, and what was learned from nothing else.
             messages: Ids of messages (`Turn.uid`), likewise.
-            query: Facts and turns that have every word of it.
+            query: Facts of every status, deleted ones included, and turns that have every word of
+                it. Word forms are folded, as in a search.
             everything: The whole memory of this scope.
             dry_run: Change nothing, and tell what would go.
 
@@ -396,14 +405,14 @@ class Memory:
         for id_ in facts:
             if not self.store.operations(self.scope, fact=FactId(id_), limit=1):
                 self.fact(id_)
-        said = having_words(self.store, self.scope, query) if query else ()
         selection = Selection(
-            facts=(*map(FactId, facts), *(item.fact.id for item in said if item.fact)),
+            facts=tuple(map(FactId, facts)),
             threads=tuple(threads),
-            uids=(*messages, *(item.turn.uid for item in said if item.turn)),
+            uids=tuple(messages),
+            words=query,
             everything=everything,
         )
-        return self.store.forget(self.scope, selection, now=self._clock(), dry_run=dry_run)
+        return self.store.forget(self.scope, selection, now=self.clock(), dry_run=dry_run)
 
     def set_mode(self, thread: str, mode: Mode) -> None:
         """Say what memory does with a thread: `on`, `read_only`, `incognito` or `off`."""
@@ -413,7 +422,7 @@ class Memory:
 
     def export(self, *, shape: Shape = "seeds") -> str:
         """Write the memory as a document: what holds, and the profile."""
-        document = export(self.facts(), self.profile(), shape=shape, now=self._clock())
+        document = export(self.facts(), self.profile(), shape=shape, now=self.clock())
         return document.text
 
     def import_(self, text: str, *, where: str = "memory.json") -> Operation | None:
@@ -434,7 +443,7 @@ class Memory:
         document = read_document(text, where)
         return self._change(
             lambda known: import_(
-                document, known.facts, known.profile, now=self._clock(), new_id=new_fact_id
+                document, known.facts, known.profile, now=self.clock(), new_id=new_fact_id
             ),
             actor="import",
             why=f"imported {where}",

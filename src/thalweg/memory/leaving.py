@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from thalweg.facts.values import NO_FACT, Evidence, Fact, FactId, Section, Trust
 from thalweg.memory.lineage import Lineage
 from thalweg.memory.saying import Sayings
-from thalweg.memory.steps import Logged, SectionStep, Step
+from thalweg.memory.steps import Logged, SectionStep, Step, TurnsStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,14 @@ class Leaving:
         """Give the steps of a log that change, and what becomes of each; `None` for nothing."""
         for logged in log:
             step, left = logged.step, self._step(logged.step)
+            if isinstance(left, TurnsStep):
+                continue
             if left != step or self.sayings.are_in(step.why):
                 yield logged, None if left.before == left.after else replace(left, why="")
 
     def _step(self, step: Step) -> Step:
+        if isinstance(step, TurnsStep):
+            return step
         if isinstance(step, SectionStep):
             return replace(step, before=self.section(step.before), after=self.section(step.after))
         return replace(step, before=self.fact(step.before), after=self.fact(step.after))

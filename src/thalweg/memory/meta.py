@@ -11,9 +11,8 @@ from thalweg.archive.blobs import encode
 from thalweg.errors import ConfigError
 from thalweg.words import find_tokens
 
-VERSION = 1
-"""Of the tables and of the words: what `facts.recall.found.item_words` gives is part of the
-format, for an index is only taken apart by the words that it was made of."""
+VERSION = 2
+"""Of the tables. Version 2 added hidden turns."""
 
 Kind = Literal["content", "fact", "thread", "uid"]
 

@@ -18,7 +18,7 @@ from typing import Self
 from thalweg.archive.blobs import encode
 from thalweg.archive.home import home
 from thalweg.errors import DocumentError, StaleWriteError, StorageError
-from thalweg.facts.changes import Change
+from thalweg.facts.changes import Change, Hide
 from thalweg.facts.document.changes import marks, picked_up
 from thalweg.facts.document.reading import read_document
 from thalweg.facts.document.writing import Document, export, without
@@ -262,10 +262,11 @@ class MirroredMemory:
         if (text is None and seen is None) or (seen is not None and file.digest == seen.digest):
             return _Taken()
         document = _EMPTIED if text is None else self._read_anew(scope, file, text)
-        why = f"{file.path.name} was {'edited by hand' if seen else 'found'}"
+        what = "deleted" if text is None else "edited by hand" if seen else "found"
+        why = f"{file.path.name} was {what}"
         for _ in range(_TRIES):
             now, version = utc_now(), self._store.version(scope)
-            changes = picked_up(
+            changes: tuple[Change, ...] = picked_up(
                 document,
                 seen.marks if seen else None,
                 self._store.facts(scope, statuses=None),
@@ -273,6 +274,8 @@ class MirroredMemory:
                 now=now,
                 new_id=new_fact_id,
             )
+            if text is None:
+                changes = (*changes, Hide(why))
             actor = "user" if seen else "import"
             with suppress(StaleWriteError):
                 done = self._store.commit(
@@ -323,10 +326,16 @@ class MirroredMemory:
     # -- what no document has ------------------------------------------------------------
 
     def capture(
-        self, scope: Scope, thread: str, turns: Sequence[Turn], *, upto: int | None = None
+        self,
+        scope: Scope,
+        thread: str,
+        turns: Sequence[Turn],
+        *,
+        upto: int | None = None,
+        begun: int | None = None,
     ) -> int:
         """See `MemoryStore.capture`."""
-        return self._store.capture(scope, thread, turns, upto=upto)
+        return self._store.capture(scope, thread, turns, upto=upto, begun=begun)
 
     def captured(self, scope: Scope, thread: str) -> int:
         """See `MemoryStore.captured`."""

@@ -8,7 +8,7 @@ from thalweg.memory import scopes
 from thalweg.memory.base import Operation
 from thalweg.memory.records import read_fact, read_section, write_fact, write_section
 from thalweg.memory.scoped import Scoped
-from thalweg.memory.steps import FactStep, Logged, SectionStep, Step
+from thalweg.memory.steps import FactStep, Logged, SectionStep, Step, TurnsStep
 
 
 def log(scoped: Scoped, steps: Sequence[Step], *, actor: str, now: str, why: str) -> Operation:
@@ -30,7 +30,10 @@ def insert(scoped: Scoped, logged: Iterable[Logged]) -> None:
 
 def _row(scope: int, logged: Logged) -> tuple[int | str | bytes, ...]:
     step = logged.step
-    if isinstance(step, FactStep):
+    if isinstance(step, TurnsStep):
+        kind, name = "turns", FactId("")
+        images = [encode(str(step.turns)), b"shown" if step.is_shown else b"hidden"]
+    elif isinstance(step, FactStep):
         kind, name = "fact", step.id
         images = [b"" if fact is None else write_fact(fact) for fact in (step.before, step.after)]
     else:
@@ -101,6 +104,9 @@ def whys(scoped: Scoped) -> dict[int, str]:
 
 def _read(row: tuple[int, int, str, bytes, bytes, bytes, bytes]) -> Logged:
     operation, place, kind, name, why, before, after = row
+    if kind == "turns":
+        step = TurnsStep(decode(why), int(decode(before)), bytes(after) == b"shown")
+        return Logged(operation, place, step)
     if kind == "section":
         images = [read_section(image) if image else None for image in (before, after)]
         known: dict[str, SectionName] = {name: name for name in (*USER_CONTEXT, *HISTORY)}

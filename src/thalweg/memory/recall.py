@@ -37,7 +37,7 @@ def _turns(scoped: Scoped, numbers: Sequence[int]) -> dict[int, Item]:
             "SELECT i.number, i.thread, i.seq, i.start, i.stop, t.body"
             " FROM memory_item i JOIN memory_turn t"
             " ON t.scope = i.scope AND t.thread = i.thread AND t.seq = i.seq"
-            " WHERE i.scope = ? AND i.number",
+            " AND t.hidden <= 0 WHERE i.scope = ? AND i.number",
             numbers,
             (scoped.id,),
         )

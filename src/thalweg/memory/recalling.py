@@ -7,7 +7,7 @@ from datetime import date
 from thalweg.entries import Message
 from thalweg.facts.learning.eviction import value
 from thalweg.facts.merging.freshness import current, holds
-from thalweg.facts.recall.found import Item, index_words, without
+from thalweg.facts.recall.found import Item, without
 from thalweg.facts.recall.packing import Packed, Placed, pack
 from thalweg.facts.recall.question import Question, ask
 from thalweg.facts.recall.ranking import (
@@ -27,8 +27,6 @@ from thalweg.memory.base import MemoryStore
 from thalweg.tokens import Counter
 
 DAY_CHARS = len("2026-03-02")
-ALL = 1_000_000
-"""More items than one scope is meant for: all that have a word are found."""
 MOST_STANDING = 50
 """Facts that are looked at of those which nothing asked for."""
 EARLIER = 4
@@ -204,22 +202,3 @@ def _as_seeds(
 
 def _of_seeds(score: float) -> Features:
     return replace(Features.none(), words=score)
-
-
-def having_words(store: MemoryStore, scope: Scope, query: str) -> list[Item]:
-    """Find every item that has every word of a query in what it says.
-
-    What else an item is found by, the words that people ask for such a thing with and the day,
-    does not count: this says what is to be deleted.
-    """
-    sought = list(dict.fromkeys(index_words(query)))
-    if not sought:
-        return []
-    found = store.find(scope, sought, limit=ALL)
-    numbers = set.intersection(*(set(found.places.get(word, ())) for word in sought))
-    return [item for item in store.items(scope, sorted(numbers)) if _says(item, sought)]
-
-
-def _says(item: Item, sought: Collection[str]) -> bool:
-    aliases = item.fact.aliases if item.fact is not None else ()
-    return set(sought) <= set(index_words(" ".join((item.text, *aliases))))

@@ -15,6 +15,8 @@ CREATE TABLE memory_scope (
     operation bigint NOT NULL DEFAULT 0,
     fact bigint NOT NULL DEFAULT 0,
     thread bigint NOT NULL DEFAULT 0,
+    format bigint NOT NULL DEFAULT 1,
+    cleared bigint NOT NULL DEFAULT 0,
     UNIQUE (owner, agent)
 );
 CREATE TABLE memory_thread (
@@ -35,6 +37,7 @@ CREATE TABLE memory_turn (
     seq bigint NOT NULL,
     uid bytea NOT NULL,
     body bytea NOT NULL,
+    hidden bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (scope, thread, seq)
 );
 CREATE INDEX memory_turn_uid ON memory_turn (scope, uid);
@@ -136,7 +139,21 @@ CREATE TABLE memory_job (
 CREATE INDEX memory_job_due ON memory_job (due);
 CREATE TABLE memory_served (scope bigint PRIMARY KEY, at bigint NOT NULL);
 """
-"""`memory_fact.item` is the fact's number in the index, 0 where it is not in it."""
+"""`memory_fact.item` is the fact's number in the index, 0 where it is not in it.
+
+`memory_turn.hidden` is the operation that hid the turn; 0, or the negative number of the undo,
+where the turn is shown. `memory_scope.format` is the version of the words that the scope's facts
+are indexed under (`thalweg.memory.reindexing`), `cleared` the version that the last clear made: a
+run that began before it captures hidden turns."""
+
+UPGRADES: dict[int, tuple[str, ...]] = {
+    1: (
+        "ALTER TABLE memory_scope ADD COLUMN format bigint NOT NULL DEFAULT 1",
+        "ALTER TABLE memory_scope ADD COLUMN cleared bigint NOT NULL DEFAULT 0",
+        "ALTER TABLE memory_turn ADD COLUMN hidden bigint NOT NULL DEFAULT 0",
+    ),
+}
+"""Statements that bring a SQLite file from a format to the next."""
 
 CONTENT = (
     "memory_thread",

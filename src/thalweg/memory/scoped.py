@@ -96,11 +96,11 @@ class Scoped:
             self.db.run(
                 "DELETE FROM memory_fact WHERE scope = ? AND fact = ?", (self.id, old.number)
             )
-        item = self._listed(old, fact)
+        item = self.listed(old, fact)
         row = (self.id, old.number, item, encode(fact.id), fact.status, write_fact(fact))
         self.db.insert("memory_fact", [row])
 
-    def _listed(self, old: Kept, fact: Fact) -> int:
+    def listed(self, old: Kept, fact: Fact) -> int:
         """See to it that a fact is found by its words, if it is to be found at all."""
         words = fact_words(fact)
         if fact.status not in _INDEXED:

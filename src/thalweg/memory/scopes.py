@@ -6,6 +6,9 @@ from thalweg.archive.blobs import decode, encode
 from thalweg.facts.values import Scope
 from thalweg.memory.rows import MemoryRows
 
+FORMAT = 2
+"""Version of the words that facts are indexed under; see `reindexing`."""
+
 
 @dataclass(slots=True)
 class Row:
@@ -17,16 +20,20 @@ class Row:
     """The highest number of a commit."""
     fact: int
     thread: int
+    format: int
+    """See `reindexing`."""
+    cleared: int
+    """Version that the last clear made; 0 where there was none."""
 
 
 def look(db: MemoryRows, scope: Scope, then: str = "") -> Row | None:
     """Find a scope's row, `None` where it was never written to."""
     row = db.row(
-        f"SELECT id, version, operation, fact, thread, {db.bound} FROM memory_scope"  # noqa: S608 (fixed text)
-        f" WHERE owner = ? AND agent = ?{then}",
+        f"SELECT id, version, operation, fact, thread, format, cleared, {db.bound}"  # noqa: S608 (fixed text)
+        f" FROM memory_scope WHERE owner = ? AND agent = ?{then}",
         (encode(scope.owner), encode(scope.agent)),
     )
-    return None if row is None else Row(*row[:5])
+    return None if row is None else Row(*row[:7])
 
 
 def grasp(db: MemoryRows, scope: Scope) -> Row:
@@ -37,16 +44,18 @@ def grasp(db: MemoryRows, scope: Scope) -> Row:
             return row
         # Where another writer makes it at the same time, this waits for that one to end.
         db.run(
-            "INSERT INTO memory_scope (owner, agent) VALUES (?, ?) ON CONFLICT DO NOTHING",
-            (encode(scope.owner), encode(scope.agent)),
+            "INSERT INTO memory_scope (owner, agent, format) VALUES (?, ?, ?)"
+            " ON CONFLICT DO NOTHING",
+            (encode(scope.owner), encode(scope.agent), FORMAT),
         )
 
 
 def save(db: MemoryRows, row: Row) -> None:
     """Write back what was counted up."""
     db.run(
-        "UPDATE memory_scope SET version = ?, operation = ?, fact = ?, thread = ? WHERE id = ?",
-        (row.version, row.operation, row.fact, row.thread, row.id),
+        "UPDATE memory_scope SET version = ?, operation = ?, fact = ?, thread = ?, format = ?,"
+        " cleared = ? WHERE id = ?",
+        (row.version, row.operation, row.fact, row.thread, row.format, row.cleared, row.id),
     )
 
 

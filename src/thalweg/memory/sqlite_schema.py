@@ -5,7 +5,7 @@ import sqlite3
 
 from thalweg.archive.sqlite_schema import as_storage_error
 from thalweg.memory.meta import VERSION, refuse_newer, secret_of
-from thalweg.memory.schema import statements
+from thalweg.memory.schema import UPGRADES, statements
 
 
 def prepare(connection: sqlite3.Connection, path: str, secret: bytes | None) -> bytes:
@@ -27,6 +27,10 @@ def prepare(connection: sqlite3.Connection, path: str, secret: bytes | None) -> 
             connection.execute("BEGIN IMMEDIATE")
             meta = _meta(connection) or _set_up(connection, secret)
             connection.execute("COMMIT")
+        elif _version(meta) < VERSION:
+            connection.execute("BEGIN IMMEDIATE")
+            _upgrade(connection)
+            connection.execute("COMMIT")
     except sqlite3.Error as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
@@ -40,6 +44,20 @@ def _meta(connection: sqlite3.Connection) -> dict[str, bytes] | None:
     if connection.execute(there).fetchone() is None:
         return None
     return dict(connection.execute("SELECT name, value FROM memory_meta").fetchall())
+
+
+def _version(meta: dict[str, bytes]) -> int:
+    return int(meta["version"])
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
+    """Bring the tables to this version, unless another process did while this one waited."""
+    found = _version(_meta(connection) or {})
+    for version in range(found, VERSION):
+        for statement in UPGRADES[version]:
+            connection.execute(statement)
+    newest = str(max(found, VERSION)).encode()
+    connection.execute("UPDATE memory_meta SET value = ? WHERE name = 'version'", (newest,))
 
 
 def _set_up(connection: sqlite3.Connection, secret: bytes | None) -> dict[str, bytes]:

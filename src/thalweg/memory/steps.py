@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from thalweg.facts.changes import Change, Drop, Put, Write
+from thalweg.facts.changes import Change, Drop, Hide, Put, Write
 from thalweg.facts.values import Fact, FactId, Section, SectionName
 
 
@@ -34,7 +34,20 @@ class SectionStep:
         return Write(self.after or Section(self.name, ""), self.why)
 
 
-Step = FactStep | SectionStep
+@dataclass(frozen=True, slots=True)
+class TurnsStep:
+    """Turns were hidden, or shown again. Which ones, their rows know by the operation's number."""
+
+    why: str
+    turns: int
+    is_shown: bool = False
+
+    def change(self) -> Change:
+        """Return it as a change."""
+        return Hide(self.why, self.turns, self.is_shown)
+
+
+Step = FactStep | SectionStep | TurnsStep
 
 
 @dataclass(frozen=True, slots=True)

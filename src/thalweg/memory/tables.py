@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from thalweg.errors import ConfigError, StaleWriteError
-from thalweg.facts.changes import Change, Put
+from thalweg.facts.changes import Change, Hide, Put
 from thalweg.facts.merging.statements import read_statement
 from thalweg.facts.recall.found import Found, Item
 from thalweg.facts.told import Told
@@ -40,6 +40,7 @@ from thalweg.memory.base import Job, Learned, Operation, Receipt, Selection
 from thalweg.memory.embedded import Embed, Embedding
 from thalweg.memory.meta import Kind
 from thalweg.memory.records import read_fact
+from thalweg.memory.reindexing import reindex
 from thalweg.memory.rows import MemoryRows
 from thalweg.memory.scoped import Scoped
 
@@ -125,18 +126,26 @@ class TableMemory(ABC):
         """
         embedding = Embedding(self._embed, texts)
         with self._writing(scope.owner) as db:
-            yield Scoped(db, scopes.grasp(db, scope), self._secret, embedding)
+            scoped = Scoped(db, scopes.grasp(db, scope), self._secret, embedding)
+            reindex(scoped)
+            yield scoped
 
     # -- turns ---------------------------------------------------------------------------
 
     def capture(
-        self, scope: Scope, thread: str, turns: Sequence[Turn], *, upto: int | None = None
+        self,
+        scope: Scope,
+        thread: str,
+        turns: Sequence[Turn],
+        *,
+        upto: int | None = None,
+        begun: int | None = None,
     ) -> int:
         """See `MemoryStore.capture`."""
         if not turns and upto is None:
             return 0
         with self._write(scope, capturing.texts(turns)) as scoped:
-            return capturing.capture(scoped, thread, turns, upto)
+            return capturing.capture(scoped, thread, turns, upto, begun)
 
     def captured(self, scope: Scope, thread: str) -> int:
         """See `MemoryStore.captured`."""
@@ -209,6 +218,9 @@ class TableMemory(ABC):
             if actor == "user":
                 commits.unearth(scoped, changes)
             steps = commits.plan(scoped, changes)
+            if actor == "user":
+                hides = next((change.why for change in changes if isinstance(change, Hide)), "")
+                steps = commits.by_hand(scoped, steps, hides=hides)
             return commits.make(scoped, steps, actor=actor, now=now, why=why)
 
     def is_forgotten(self, scope: Scope, texts: Sequence[str]) -> list[bool]:
@@ -315,6 +327,7 @@ class TableMemory(ABC):
                 return erasing.receipt(looked, erasing.plan(looked, selection), dry_run=True)
         with self._forgetting(scope.owner) as db:
             scoped = Scoped(db, scopes.grasp(db, scope), self._secret, Embedding(self._embed))
+            reindex(scoped)
             planned = erasing.plan(scoped, selection)
             erasing.erase(scoped, planned, selection, now=now, at=at)
         read_fact.cache_clear()

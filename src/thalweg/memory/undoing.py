@@ -2,16 +2,18 @@
 
 from thalweg.errors import NoSuchOperationError, StaleWriteError
 from thalweg.facts.values import Fact, Section
-from thalweg.memory import commits, operations
+from thalweg.memory import commits, hiding, operations
 from thalweg.memory.base import Operation
 from thalweg.memory.scoped import Scoped
-from thalweg.memory.steps import FactStep, SectionStep, Step
+from thalweg.memory.steps import FactStep, SectionStep, Step, TurnsStep
 
 
 def undo(scoped: Scoped, operation: int, *, now: str) -> Operation:
     """See `MemoryStore.undo`."""
     logged = operations.steps_of(scoped, [operation]).get(operation, [])
-    steps = _undone(scoped, operation, [each.step for each in reversed(logged)])
+    logged_steps = [each.step for each in reversed(logged)]
+    steps = _undone(scoped, operation, logged_steps)
+    steps = commits.by_hand(scoped, steps, shown=_turns(scoped, operation, logged_steps))
     made = commits.make(scoped, steps, actor="undo", now=now, why=f"undo of change {operation}")
     if made is None:
         raise NoSuchOperationError(operation)
@@ -28,6 +30,18 @@ def restore(scoped: Scoped, operation: int, *, now: str) -> list[Operation]:
     return [undo(scoped, number, now=now) for number in later if number in logged]
 
 
+def _turns(scoped: Scoped, undone: int, steps: list[Step]) -> TurnsStep | None:
+    """Show the turns that an operation hid, or hide those that it had shown again."""
+    step = next((step for step in steps if isinstance(step, TurnsStep)), None)
+    if step is None:
+        return None
+    change = hiding.hide_again if step.is_shown else hiding.show_again
+    change(scoped, undone, scoped.row.operation + 1)
+    if not step.is_shown:
+        scoped.row.cleared = 0  # of a clear: what a run captures from here on is shown
+    return TurnsStep(f"undo of change {undone}", step.turns, is_shown=not step.is_shown)
+
+
 def _undone(scoped: Scoped, operation: int, steps: list[Step]) -> list[Step]:
     """Tell what puts back what steps changed; the last of them comes first."""
     kept = scoped.kept({step.id for step in steps if isinstance(step, FactStep)})
@@ -36,8 +50,10 @@ def _undone(scoped: Scoped, operation: int, steps: list[Step]) -> list[Step]:
     befores = [s.before for s in steps if isinstance(s, FactStep) and s.before is not None]
     buried = scoped.buried(commits.told(befores))
     why = f"undo of change {operation}"
-    undone: list[Step] = []
+    undone: list[FactStep | SectionStep] = []
     for step in steps:
+        if isinstance(step, TurnsStep):
+            continue
         if isinstance(step, SectionStep):
             _check(sections.pop(step.name, None), step.after, step.name, operation)
             if step.before is not None:
@@ -49,7 +65,8 @@ def _undone(scoped: Scoped, operation: int, steps: list[Step]) -> list[Step]:
         if before is not None:
             facts[step.id] = before
         undone.append(FactStep(step.id, why, step.after, before))
-    return [step for step in undone if step.before != step.after]
+    changed: list[Step] = [step for step in undone if step.before != step.after]
+    return changed
 
 
 def _check(

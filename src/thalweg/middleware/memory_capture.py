@@ -6,7 +6,6 @@ left out. Else the state has all there is.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -35,6 +34,8 @@ class Kept:
     """How far an answer behind it can be trusted: what tools brought in is told again later."""
     hidden: bool = False
     """Whether what came since is not to be kept, whoever looks."""
+    begun: int = 0
+    """The memory's version when the run under way began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +123,18 @@ def _unanswered(messages: Sequence[Message]) -> int:
     return max(answers, default=0)
 
 
-def keep(bound: Bound, said: Stretch) -> tuple[Kept, bool]:
+def keep(bound: Bound, said: Stretch, begun: int) -> tuple[Kept, bool]:
     """Keep what was said, and note that it may be learned from.
+
+    Args:
+        bound: The memory.
+        said: What was said.
+        begun: The memory's version when the run began that said it.
 
     Returns:
         What to say the next time, and whether anything was new.
     """
-    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    now = bound.memory.clock()
     settings, store, scope = bound.settings, bound.memory.store, bound.memory.scope
     turns = captured_turns(
         said.messages,
@@ -140,7 +146,7 @@ def keep(bound: Bound, said: Stretch) -> tuple[Kept, bool]:
     )
     new = 0
     if turns or said.upto is not None:
-        new = store.capture(scope, bound.thread, _placed(turns, said), upto=said.upto)
+        new = store.capture(scope, bound.thread, _placed(turns, said), upto=said.upto, begun=begun)
     if new:
         store.note(
             scope,

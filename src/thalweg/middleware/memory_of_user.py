@@ -110,8 +110,9 @@ class UserMemory:
         hidden = before.hidden or not bound.writes
         before = replace(before, hidden=hidden)
         said = stretch(bound, self._desk, state, config, before, is_over=False)
-        kept = pass_over(bound, said) if hidden else self._keep(bound, said)
-        return replace(kept, hidden=not bound.writes)
+        kept = pass_over(bound, said) if hidden else self._keep(bound, said, before.begun)
+        begun = bound.memory.store.version(bound.memory.scope)
+        return replace(kept, hidden=not bound.writes, begun=begun)
 
     def _told(self, bound: Bound, state: Mapping[str, Any], runtime: Speaks) -> dict[str, Any]:
         """Choose what is told, and say what changes in the state."""
@@ -193,12 +194,12 @@ class UserMemory:
         before = Kept(**state.get(KEPT) or {})
         said = stretch(bound, self._desk, state, config, before, is_over=True)
         if bound.writes:
-            return self._keep(bound, said)
+            return self._keep(bound, said, before.begun)
         return replace(pass_over(bound, said), hidden=True)
 
-    def _keep(self, bound: Bound, said: Stretch) -> Kept:
+    def _keep(self, bound: Bound, said: Stretch, begun: int) -> Kept:
         """Keep what was said, and have somebody learn from it when it is due."""
-        kept, is_new = keep(bound, said)
+        kept, is_new = keep(bound, said, begun)
         if is_new:
             self._learning.go_on(bound.memory.store, bound.settings)
         return kept

@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, fields
 from typing import Any, assert_never
 
-from thalweg.facts.changes import Change, Drop, Put, Write
+from thalweg.facts.changes import Change, Drop, Hide, Put, Write
 from thalweg.facts.recall.packing import Placed
 from thalweg.facts.recall.ranking import Features
 from thalweg.facts.values import Fact, Profile, Turn
@@ -82,6 +82,9 @@ def plain_change(change: Change) -> dict[str, Any]:
             return {"change": "drop", "why": why, "fact": {"id": name}}
         case Write(section, why):
             return {"change": "write", "why": why, "section": section.name, "text": section.text}
+        case Hide(why, turns, is_shown):
+            shown = "show" if is_shown else "hide"
+            return {"change": shown, "why": why, "turns": turns}
         case _:
             assert_never(change)
 

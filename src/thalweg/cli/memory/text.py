@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import assert_never
 
-from thalweg.facts.changes import Change, Drop, Put, Write
+from thalweg.facts.changes import Change, Drop, Hide, Put, Write
 from thalweg.facts.recall.packing import Placed
 from thalweg.facts.recall.ranking import Features
 from thalweg.facts.values import Fact, Profile, SectionName, Turn
@@ -137,6 +137,10 @@ def tell_change(change: Change, known: Mapping[str, Fact] | None = None) -> str:
         case Write(section, why):
             text = _one_line(section.text) or "nothing"
             return f"write {_TITLES[section.name]}: {text} ({_one_line(why)})"
+        case Hide(why, turns, is_shown):
+            shown = "show" if is_shown else "hide"
+            many = _many(turns, "turn") if turns else "all turns"
+            return f"{shown}  {many} from recall and learning ({_one_line(why)})"
         case _:
             assert_never(change)
 

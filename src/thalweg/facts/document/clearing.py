@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from thalweg.errors import NoSuchFactError
-from thalweg.facts.changes import Change, Drop, Write
+from thalweg.facts.changes import Change, Drop, Hide, Write
 from thalweg.facts.values import Fact, FactId, Profile, Section
 
 
@@ -22,9 +22,10 @@ def plan_delete(facts: Iterable[Fact], ids: Sequence[str]) -> tuple[Change, ...]
 
 
 def plan_clear(facts: Iterable[Fact], profile: Profile, *, now: str) -> tuple[Change, ...]:
-    """Plan to take out all facts and the profile."""
+    """Plan to take out all facts and the profile, and to recall no turn that was said before."""
     sections = (section for section in profile.sections if section.text)
     return (
         *(Drop(fact.id, "cleared by hand") for fact in facts),
         *(Write(Section(section.name, "", now), "cleared by hand") for section in sections),
+        Hide("cleared by hand"),
     )

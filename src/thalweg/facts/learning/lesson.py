@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from thalweg.facts.changes import Change, Drop, Put, Write
+from thalweg.facts.changes import Change, Drop, Hide, Put, Write
 from thalweg.facts.dates.when import dated
 from thalweg.facts.gates.judging import judge
 from thalweg.facts.learning.eviction import plan_eviction
@@ -168,7 +168,7 @@ def _touched(facts: Sequence[Fact], one: Candidate) -> set[FactId]:
     """Tell which facts a candidate would have changed."""
     known = {fact.id for fact in facts}
     changes = _merged(facts, [one])
-    return known & {_id(change) for change in changes if not isinstance(change, Write)}
+    return known & {_id(change) for change in changes if isinstance(change, Put | Drop)}
 
 
 def _room(facts: Sequence[Fact], lesson: Lesson) -> list[Put]:
@@ -186,7 +186,7 @@ def after(facts: Sequence[Fact], changes: Iterable[Change]) -> list[Fact]:
                 held[fact.id] = fact
             case Drop(id):
                 held.pop(id, None)
-            case Write():
+            case Write() | Hide():
                 pass
     return list(held.values())
 
@@ -195,10 +195,20 @@ def folded(changes: Iterable[Change]) -> tuple[Change, ...]:
     """Keep the last change of each fact and section: the others never were."""
     last: dict[str, Change] = {}
     for change in changes:
-        key = f"section {change.name}" if isinstance(change, Write) else _id(change)
+        key = _key(change)
         last.pop(key, None)
         last[key] = change
     return tuple(last.values())
+
+
+def _key(change: Change) -> str:
+    match change:
+        case Write():
+            return f"section {change.name}"
+        case Hide():
+            return "turns"
+        case Put() | Drop():
+            return _id(change)
 
 
 def _id(change: Put | Drop) -> FactId:

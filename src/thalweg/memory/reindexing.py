@@ -1,0 +1,43 @@
+"""Indexing the facts of a scope anew, where an earlier version indexed them under other words.
+
+An item leaves the index by the words it came in under. Format 1 derived some of a fact's words from
+tables that are gone, so the index of such a scope is cleared as a whole, and made again.
+"""
+
+from dataclasses import replace
+
+from thalweg.facts.recall.found import turn_words
+from thalweg.facts.recall.pieces import pieces
+from thalweg.memory import scopes, threads
+from thalweg.memory.index import Entry
+from thalweg.memory.records import read_turn
+from thalweg.memory.scoped import Scoped
+
+
+def reindex(scoped: Scoped) -> None:
+    """Make the index of a scope anew, in a writing transaction, unless its format is this one."""
+    if scoped.row.format >= scopes.FORMAT:
+        return
+    scoped.index.clear()
+    names = threads.names(scoped.db, scoped.id)
+    rows = scoped.db.rows(
+        "SELECT thread, seq, body FROM memory_turn WHERE scope = ? ORDER BY thread, seq",
+        (scoped.id,),
+    )
+    turns = [(thread, seq, read_turn(names[thread], seq, body)) for thread, seq, body in rows]
+    cut = [(*turn, *piece) for turn in turns for piece in pieces(turn[2].text)]
+    scoped.enter(
+        [
+            Entry(turn_words(turn, start, stop), thread, seq, start, stop)
+            for thread, seq, turn, start, stop in cut
+        ],
+        [turn.text[start:stop] for _, _, turn, start, stop in cut],
+    )
+    for kept in scoped.all_kept().values():
+        item = scoped.listed(replace(kept, item=0), kept.fact)
+        scoped.db.run(
+            "UPDATE memory_fact SET item = ? WHERE scope = ? AND fact = ?",
+            (item, scoped.id, kept.number),
+        )
+    scoped.row.format = scopes.FORMAT
+    scopes.save(scoped.db, scoped.row)
