@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from thalweg.backends.flows import Flow, FlowBackend, Result, ago, go
+from thalweg.backends.foreign import as_backend
 from thalweg.backends.matches import folder_info
 from thalweg.backends.protocol import (
     BackendProtocol,
@@ -55,7 +56,7 @@ class CompositeBackend(FlowBackend):
         artifacts_root: Folder for what middleware writes for its own sake.
 
     Raises:
-        ConfigError: A prefix cannot be one.
+        ConfigError: A prefix cannot be one, or an object is no backend.
     """
 
     def __init__(
@@ -65,10 +66,10 @@ class CompositeBackend(FlowBackend):
         *,
         artifacts_root: str = "/",
     ) -> None:
-        self.default = default
-        self.routes = routes
+        self.default = as_backend(default)
+        self.routes = {prefix: as_backend(backend) for prefix, backend in routes.items()}
         self.artifacts_root = artifacts_root
-        self._routes = Routes(default, routes)
+        self._routes = Routes(self.default, self.routes)
         self.sorted_routes = self._routes.longest_first()
 
     def place(self, path: str) -> Place:
@@ -150,15 +151,17 @@ class CompositeBackend(FlowBackend):
             return GrepResult(error=str(refused))
         for search in searches:
             left = None if max_count is None else max_count - len(found)
+            if left == 0 and truncated:
+                break
             result = yield from self._search(pattern, search, left)
+            if left == 0 and (result.matches is None or result.matches):
+                truncated = True
+                break
             if result.error:
                 errors.append(result.error)
             if result.matches is None:
                 return result
             truncated = truncated or result.truncated
-            if left == 0 and result.matches:
-                truncated = True
-                break
             found.update({(match["path"], match["line"]): match for match in result.matches})
         merged = GrepResult("\n".join(errors) or None, list(found.values()), truncated)
         return cap_matches(merged, max_count)
@@ -198,7 +201,8 @@ class CompositeBackend(FlowBackend):
             return GlobResult(error=str(refused))
         for search in searches:
             place = search.place
-            result = _as_glob((yield Ask(place.backend, "glob", (search.glob, search.path))))
+            options: dict[str, object] = {"path": search.path}
+            result = _as_glob((yield Ask(place.backend, "glob", (search.glob,), options)))
             error = place.outer_words(result.error)
             if result.matches is None:
                 return replace(result, error=error)
@@ -318,8 +322,10 @@ def _ask_grep(pattern: str, search: _Search, wanted: int | None) -> Ask:
     """Ask for a number of matches who knows of numbers, and the others for all."""
     backend = search.place.backend
     knows = accepts_max_count(type(backend), "grep") and accepts_max_count(type(backend), "agrep")
-    options: dict[str, object] = {"max_count": wanted} if knows else {}
-    return Ask(backend, "grep", (pattern, search.path, search.glob), options)
+    options: dict[str, object] = {"path": search.path, "glob": search.glob}
+    if knows:
+        options["max_count"] = wanted
+    return Ask(backend, "grep", (pattern,), options)
 
 
 @dataclass(frozen=True, slots=True)

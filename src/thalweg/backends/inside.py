@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> None:
     try:
         tasks[name](*given)
     except (FileNotFoundError, NotADirectoryError) as error:
-        if name != "ls":
+        if name not in {"ls", "glob"}:
             tell(error="file_not_found")
         else:
             is_there = isinstance(error, NotADirectoryError) and os.path.exists(given[0])
@@ -241,7 +241,8 @@ def put(path: str, text: str) -> None:
 
 def find_files(path: str, included: str) -> None:
     """Tell the files below a folder whose paths are meant."""
-    if path and os.path.isfile(path):
+    if path and not os.path.isdir(path):
+        os.stat(path)
         return
     search = Search(path or os.getcwd(), included, "", SECONDS["glob"])
     found: list[str] = []

@@ -266,7 +266,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
 
     async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """See `read`."""
-        return await asyncio.to_thread(self.read, file_path, offset, limit)
+        return await asyncio.to_thread(self.read, file_path, offset=offset, limit=limit)
 
     def grep(
         self,
@@ -299,7 +299,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
 
         `max_count` holds for a backend whose `grep` does not know it, too.
         """
-        search = partial(self.grep, pattern, path, glob)
+        search = partial(self.grep, pattern, path=path, glob=glob)
         if accepts_max_count(type(self), "grep"):
             search = partial(search, max_count=max_count)
         return cap_matches(await in_time(search), max_count)
@@ -328,7 +328,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
 
     async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
         """See `glob`."""
-        return await asyncio.to_thread(self.glob, pattern, path)
+        return await asyncio.to_thread(self.glob, pattern, path=path)
 
     def write(self, file_path: str, content: str) -> WriteResult:
         """Write a file, with the folders it needs, over what was there.
@@ -368,7 +368,8 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
     ) -> EditResult:
         """See `edit`."""
-        return await asyncio.to_thread(self.edit, file_path, old_string, new_string, replace_all)
+        edit = partial(self.edit, file_path, old_string, new_string, replace_all=replace_all)
+        return await asyncio.to_thread(edit)
 
     def delete(self, file_path: str) -> DeleteResult:
         """Delete a file, or a folder and everything in it. Optional: see `supports_delete`.

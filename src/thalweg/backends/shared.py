@@ -92,14 +92,14 @@ class SharedBackend(BackendProtocol):
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """See `BackendProtocol.read`; the agent has seen the file now, or that it is gone."""
         look = Look(file_path)
-        result = self.backend.read(file_path, offset, limit)
+        result = self.backend.read(file_path, offset=offset, limit=limit)
         look.done(result.error)
         return result
 
     async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """See `read`."""
         look = Look(file_path)
-        result = await self.backend.aread(file_path, offset, limit)
+        result = await self.backend.aread(file_path, offset=offset, limit=limit)
         look.done(result.error)
         return result
 
@@ -112,7 +112,7 @@ class SharedBackend(BackendProtocol):
         max_count: int | None = None,
     ) -> GrepResult:
         """See `BackendProtocol.grep`."""
-        search = partial(self.backend.grep, pattern, path, glob)
+        search = partial(self.backend.grep, pattern, path=path, glob=glob)
         if accepts_max_count(type(self.backend), "grep"):
             search = partial(search, max_count=max_count)
         return search()
@@ -126,18 +126,18 @@ class SharedBackend(BackendProtocol):
         max_count: int | None = None,
     ) -> GrepResult:
         """See `grep`."""
-        search = partial(self.backend.agrep, pattern, path, glob)
+        search = partial(self.backend.agrep, pattern, path=path, glob=glob)
         if accepts_max_count(type(self.backend), "agrep"):
             search = partial(search, max_count=max_count)
         return await search()
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         """See `BackendProtocol.glob`."""
-        return self.backend.glob(pattern, path)
+        return self.backend.glob(pattern, path=path)
 
     async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
         """See `glob`."""
-        return await self.backend.aglob(pattern, path)
+        return await self.backend.aglob(pattern, path=path)
 
     def write(self, file_path: str, content: str) -> WriteResult:
         """See `BackendProtocol.write`; an error if it would undo a change not seen."""
@@ -157,7 +157,9 @@ class SharedBackend(BackendProtocol):
         replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
     ) -> EditResult:
         """See `BackendProtocol.edit`; what no longer matches names who changed it."""
-        edit = partial(self.backend.edit, file_path, old_string, new_string, replace_all)
+        edit = partial(
+            self.backend.edit, file_path, old_string, new_string, replace_all=replace_all
+        )
         return _change(Act(file_path, "edited"), EditResult, edit)
 
     async def aedit(
@@ -168,7 +170,9 @@ class SharedBackend(BackendProtocol):
         replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
     ) -> EditResult:
         """See `edit`."""
-        edit = partial(self.backend.aedit, file_path, old_string, new_string, replace_all)
+        edit = partial(
+            self.backend.aedit, file_path, old_string, new_string, replace_all=replace_all
+        )
         return await _achange(Act(file_path, "edited"), EditResult, edit)
 
     def delete(self, file_path: str) -> DeleteResult:

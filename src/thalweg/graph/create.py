@@ -105,6 +105,7 @@ def create_deep_agent(
         'Done.'
     """
     # LangChain takes seconds to import: not before an agent is made.
+    from thalweg.backends.foreign import as_backend  # noqa: PLC0415
     from thalweg.backends.state import StateBackend  # noqa: PLC0415
     from thalweg.graph.build import Recipe, as_model, build, with_general_purpose  # noqa: PLC0415
     from thalweg.graph.memories import Memories  # noqa: PLC0415
@@ -123,7 +124,7 @@ def create_deep_agent(
         user_memory=memories.user,
         owner=owner,
         permissions=rights(permissions),
-        backend=backend if backend is not None else StateBackend(),
+        backend=StateBackend() if backend is None else as_backend(backend),
         interrupt_on=interrupt_on or {},
         state_schema=state_schema,
         context=ContextMiddleware(context, archive=archive, owner=owner),

@@ -13,6 +13,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.graph.state import CompiledStateGraph
 
 from thalweg.archive import Archive
+from thalweg.backends.foreign import as_backend
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.backends.state import StateBackend
 from thalweg.context.plan import RECALL
@@ -85,7 +86,7 @@ def _words(parts: Parts) -> str:
 
 
 def _stack(parts: Parts) -> list[Middleware]:
-    backend = parts.backend if parts.backend is not None else StateBackend()
+    backend = StateBackend() if parts.backend is None else as_backend(parts.backend)
     ours: list[Middleware] = [
         PatchToolCallsMiddleware(),
         LoopMiddleware(),

@@ -21,6 +21,7 @@ from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
 from thalweg.backends.channel import FilesChannel, FilesystemState, merge_notes
+from thalweg.backends.foreign import BackendKindError, as_backend
 from thalweg.backends.paths import sanitize_tool_call_id
 from thalweg.backends.protocol import BackendProtocol, FileData
 from thalweg.backends.shared import shared, with_notices
@@ -157,10 +158,6 @@ class ArgumentError(ConfigError, ValueError):
     """An argument is of the right kind and cannot be used."""
 
 
-class BackendKindError(ConfigError, TypeError):
-    """What was given as a backend is none."""
-
-
 class SharedState(AgentState[Any]):
     """The state of an agent whose files are elsewhere: who changed what, and no files.
 
@@ -227,8 +224,8 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
         _permissions: Permissions = None,
     ) -> None:
         del offload_binary_content
-        self.backend: BackendProtocol = StateBackend() if backend is None else backend
-        _check(self.backend, tools, max_execute_timeout, grep_max_count)
+        self.backend = StateBackend() if backend is None else as_backend(backend)
+        _check(tools, max_execute_timeout, grep_max_count)
         in_state = keeps_in_state(self.backend)
         self.state_schema = FilesystemState if in_state else SharedState
         self._custom_system_prompt = system_prompt
@@ -418,15 +415,10 @@ def _chars(tokens: int | None) -> int | None:
 
 
 def _check(
-    backend: object,
     tools: Sequence[FsToolName] | Literal["all"] | None,
     max_execute_timeout: int,
     grep_max_count: int | None,
 ) -> None:
-    if not isinstance(backend, BackendProtocol):
-        what = "backend must be an initialized backend instance"
-        problem = "Backend factories were removed in deepagents 0.7, and there are none here"
-        raise BackendKindError(what, problem, "pass StateBackend() or another BackendProtocol")
     if tools is not None and tools != "all" and "read_file" not in tools:
         what = "read_file must be included in tools"
         raise ArgumentError(what, f"{list(tools)} has no way to read", "add 'read_file'")

@@ -25,6 +25,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
+from thalweg.backends.foreign import as_backend
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import SpecError
 from thalweg.middleware.effects import listening
@@ -177,7 +178,7 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         """Names of the subagents."""
         self._create = create or self._create_here
         self._schema = state_schema
-        self._backend = backend
+        self._backend = backend if backend is None or callable(backend) else as_backend(backend)
         self._made: dict[str, Runnable[Any, Any]] = {
             spec.name: _named(spec.runnable, spec.name)
             for spec in self.specs.values()
@@ -197,7 +198,7 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
     @property
     def writable(self) -> BackendProtocol | None:
         """Where a long report can be kept."""
-        return self._backend if isinstance(self._backend, BackendProtocol) else None
+        return None if callable(self._backend) else self._backend
 
     def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
         """Give what is to be run for a subagent: made at its first use, once.

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from thalweg.backends.composite import CompositeBackend
 from thalweg.backends.filesystem import FilesystemBackend
+from thalweg.backends.foreign import ForeignBackend
 from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import BackendProtocol, SandboxBackendProtocol
 from thalweg.backends.state import StateBackend
@@ -49,8 +50,8 @@ def supports_execution(backend: BackendProtocol) -> bool:
 
 
 def keeps_in_state(backend: BackendProtocol) -> bool:
-    """Whether any of the files are in the agent's state."""
-    return any(isinstance(part, StateBackend) for part in parts(backend))
+    """Whether any of the files may be in the agent's state, as another package's may be."""
+    return any(isinstance(part, StateBackend | ForeignBackend) for part in parts(backend))
 
 
 def below_routes(rules: Iterable[FilesystemPermission], backend: BackendProtocol) -> bool:

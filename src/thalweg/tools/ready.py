@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.tools import BaseTool, StructuredTool
 from langchain_core.tools.base import ArgsSchema
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
 
 class ReadyTool(StructuredTool):
@@ -34,15 +34,16 @@ class ReadyTool(StructuredTool):
 
     @property
     def tool_call_schema(self) -> ArgsSchema:
-        """The schema as a model sees it."""
+        """The schema as a model sees it, with the tool's description."""
         given = self.args_schema
-        schema = given if isinstance(given, dict) else _schema_of(given)
-        return {**schema, "description": self.description}
+        if isinstance(given, dict):
+            return {**given, "description": self.description}
+        return _described(given, self.name, self.description)
 
 
 @lru_cache(maxsize=256)
-def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    return model.model_json_schema()
+def _described(schema: type[BaseModel], name: str, description: str) -> type[BaseModel]:
+    return create_model(name, __base__=schema, __doc__=description)
 
 
 def as_openai(tool: BaseTool | dict[str, Any]) -> dict[str, Any]:
