@@ -1,0 +1,1 @@
+"""The providers' rules for a request, and real clients held against them."""
