@@ -10,7 +10,7 @@ from hypothesis import event, given
 from tests.property.driving import Drive, Request, drive
 from tests.property.providers import as_bytes
 from tests.property.strategies import HOMES, Scenario, scenarios
-from thalweg.context.edits import Fold, Reason, Supersede
+from thalweg.context.edits import Fold, Reason, Strip, Supersede
 from thalweg.wires.registry import WIRES
 
 
@@ -94,7 +94,7 @@ def test_i38_a_rewrite_leaves_everything_before_it_alone(scenario: Scenario) -> 
         if not after.edits:
             continue
         folded = any(isinstance(e, Fold) for e in after.edits)
-        touched = {e.position for e in after.edits if not isinstance(e, Fold)}
+        touched = {e.position for e in after.edits if not isinstance(e, Fold | Strip)}
         stop = next(
             (
                 k

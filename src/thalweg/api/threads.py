@@ -117,7 +117,7 @@ class State(Shape):
 class Edit(Shape):
     """One decision about the context, with its reason and its price."""
 
-    kind: Literal["evict", "elide", "supersede", "fold", "pin", "unpin"]
+    kind: Literal["evict", "elide", "supersede", "strip", "fold", "pin", "unpin"]
     reason: str
     tokens_before: int
     tokens_after: int

@@ -17,7 +17,7 @@ from thalweg.api.threads import (
 )
 from thalweg.app.registry import Row
 from thalweg.context.edits import Edit as Decided
-from thalweg.context.edits import Elide, Evict, Fold, Pin, Supersede, Unpin
+from thalweg.context.edits import Elide, Evict, Fold, Pin, Strip, Supersede, Unpin
 from thalweg.entries import Media, Thinking
 from thalweg.entries import Message as Logged
 from thalweg.threads import Context as Sent
@@ -96,12 +96,10 @@ def edit_view(edit: Decided) -> Edit:
         case Fold():
             summary = edit.summary is not None
             return _edit("fold", edit, edit.last, kept=list(edit.kept), has_summary=summary)
-        case Evict():
-            return _edit("evict", edit, edit.position)
-        case Elide():
-            return _edit("elide", edit, edit.position)
-        case Supersede():
-            return _edit("supersede", edit, edit.position)
+        case Evict() | Elide() | Supersede():
+            return _edit(type(edit).__name__.lower(), edit, edit.position)
+        case Strip():
+            return _edit("strip", edit, edit.positions[-1], positions=list(edit.positions))
         case Pin():
             return _edit("pin", edit, edit.position, quote=edit.quote)
         case Unpin():

@@ -21,6 +21,7 @@ Reason = Literal[
     "asked for",
     "a trigger of the policy",
     "the provider refused the request",
+    "reasoning bound to another prefix",
 ]
 """Why an edit was made, in the words a report shows."""
 
@@ -72,6 +73,17 @@ class Elide(_Edit):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Strip(_Edit):
+    """Signed reasoning leaves the view: what stood before it when it was produced has changed.
+
+    The rest of each message stays as it is shown.
+    """
+
+    positions: tuple[int, ...]
+    """Of the messages, oldest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fold(_Edit):
     """Everything said up to `last` becomes one record. A later fold takes its place."""
 
@@ -112,7 +124,7 @@ class Unpin(_Edit):
 
 Rewrite = Evict | Supersede | Elide
 """Edits that show one message otherwise."""
-Edit = Rewrite | Fold | Pin | Unpin
+Edit = Rewrite | Strip | Fold | Pin | Unpin
 
 
 def main_reason(edits: Sequence[Edit]) -> Reason:

@@ -1,8 +1,16 @@
 """One thread's engine: messages in, the next request out."""
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from thalweg.context.binding import (
+    Bond,
+    Prefixes,
+    bond_before,
+    is_signed,
+    plan_strip,
+    unbound,
+)
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Edit, Fold, Pin, Unpin
 from thalweg.context.plan import join_summary, plan_fold, plan_tail
@@ -47,6 +55,13 @@ class Engine:
     """Every edit committed, in order."""
     problems: tuple[str, ...] = ()
     """What the validity gate found in the last request; empty when a provider takes it."""
+    binds: bool = False
+    """Whether the model binds signed reasoning to what was sent before it; see `binding`."""
+    bond_in: Callable[[Message], Bond | None] = lambda _: None
+    """Reads what an answer's reasoning is bound to, where the message itself keeps that."""
+    bonds: dict[int, Bond] = field(default_factory=dict)
+    """By position of the live answers."""
+    prefixes: Prefixes = field(default_factory=Prefixes)
     window: Window = field(init=False)
     reader: Reader = field(init=False)
     _gate: Gate = field(init=False)
@@ -57,6 +72,8 @@ class Engine:
     """What the last fold left of the reader; see `Reader.narrow` and `Reader.waiting`."""
     _is_new: bool = True
     """Whether anything was received since the last request."""
+    _bound: tuple[int, str, int] = (-1, "", 0)
+    """Epoch, base and number of the items whose reasoning is known to stand where it may."""
 
     def __post_init__(self) -> None:
         self.window = Window(self.count, model=self.model)
@@ -79,6 +96,7 @@ class Engine:
         """
         self.reader.position = self.reader.position if at is None else at
         entry = self.reader.read(message)
+        self._bind(entry, answers=not self._is_new)
         self.window.add(entry)
         self._is_new = True
         return entry
@@ -122,13 +140,16 @@ class Engine:
             WindowExceededError: As for `prepare`.
         """
         self.window.settle()
-        if not self._is_new and not asked and not repairs and not excess(self.scene()):
+        is_news = self._is_new or asked or repairs
+        if not is_news and not excess(self.scene()) and not self._unbound():
             return
         self.turn += 1
         yield from self._committed([repairs])
+        yield from self._committed(self._strips())
         if asked:
             yield from self._committed(self._asked())
         yield from self._committed(self.policy.prepare(self.scene(), cold=cold))
+        yield from self._committed(self._strips())
         self._is_new = False
         self._check()
 
@@ -153,6 +174,43 @@ class Engine:
         if fold is not None and fold.freed > 0:
             yield (fold, *plan_tail(scene, fold.last))
 
+    def _bind(self, entry: Entry, *, answers: bool) -> None:
+        """Keep what an answer's reasoning is bound to."""
+        if not is_signed(entry.message):
+            return
+        bond = self.bond_in(entry.message) or (self.bond() if answers and self.binds else None)
+        if bond is not None:
+            self.bonds[entry.position] = bond
+
+    def bond(self) -> Bond:
+        """Return what the answer to the last request is bound to; ask before it is received."""
+        return bond_before(self.window, self.prefixes, len(self.window.items))
+
+    def refuse_reasoning(self) -> Sequence[Edit]:
+        """Take in that the provider refused reasoning as bound to another conversation.
+
+        Returns:
+            Edits that repair the request: they strip what does not stand where it was produced,
+            or, where all of it seems to, all; something else changed the request on its way.
+        """
+        self.binds, self._bound = True, (-1, "", 0)
+        signed = (item.position for item in self.window.items if is_signed(item.message))
+        positions = self._unbound() or [*signed]
+        return [plan_strip(self.window, positions, self.turn)] if positions else []
+
+    def _unbound(self) -> list[int]:
+        """List the positions of reasoning that this model would refuse."""
+        if not self.binds:
+            return []
+        window = self.window
+        epoch, base, known = self._bound
+        first = known if (epoch, base) == (window.epoch, self.prefixes.base) else 0
+        return unbound(window, self.prefixes, self.bonds, first)
+
+    def _strips(self) -> Iterator[Sequence[Edit]]:
+        if positions := self._unbound():
+            yield (plan_strip(self.window, positions, self.turn),)
+
     def scene(self) -> Scene:
         """Return what a decision may look at, as the window stands."""
         self.window.settle()
@@ -166,6 +224,7 @@ class Engine:
             live = self.window.entries.values()
             self._waiting = self.reader.waiting(self.window.record.last, live)
             self._used = self.reader.narrow(live)
+            self.bonds = {p: bond for p, bond in self.bonds.items() if p in self.window.entries}
 
     def standing(self) -> Standing:
         """Tell what it takes, beside the live messages, to go on from here; see `resume`."""
@@ -178,6 +237,7 @@ class Engine:
             systems=window.systems,
             used=self._used,
             waiting=self._waiting,
+            stripped=tuple(sorted(window.stripped)),
         )
 
     def resume(self, standing: Standing, live: Iterable[tuple[int, Message]]) -> None:
@@ -193,6 +253,7 @@ class Engine:
         for position, message in live:
             self.reader.position = position
             entries.append(self.reader.read(message))
+            self._bind(entries[-1], answers=False)
         self.window.resume(standing, entries)
 
     def observe(self, reported: int) -> None:
@@ -253,5 +314,17 @@ class Engine:
         if epoch != self._epoch:
             self._gate, self._checked, self._epoch = Gate(self.dialect), 0, epoch
         self._gate.feed(item.message for item in items[self._checked :])
-        self._checked = self.window.sent = len(items)
+        first, self._checked = self._checked, len(items)
+        self.window.sent = len(items)
+        if self.binds:
+            self._bind_unknown(first)
+        self._bound = (self.window.epoch, self.prefixes.base, len(items))
         self.problems = self._gate.verdict()
+
+    def _bind_unknown(self, first: int) -> None:
+        """Bind reasoning that came from elsewhere to what it is shown behind from now on."""
+        items = self.window.items
+        for k in range(first, len(items)):
+            position = items[k].position
+            if is_signed(items[k].message) and position not in self.bonds:
+                self.bonds[position] = bond_before(self.window, self.prefixes, k)

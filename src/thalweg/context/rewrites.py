@@ -150,7 +150,7 @@ def unthink(scene: Scene, after: int) -> Iterator[Elide]:
     for entry in scene.window.entries.values():
         finished = latest is not None and after < entry.position < latest.position
         if finished and entry.thinking and not is_blank(entry.message):
-            if _edited(scene, entry):
+            if _edited(scene, entry) or entry.position in scene.window.stripped:
                 continue
             parts = tuple(p for p in entry.message.parts if not isinstance(p, Thinking))
             yield Elide(**showing(scene, entry, parts, "reasoning of a finished tool loop"))

@@ -10,7 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from thalweg.context.edits import Edit, Elide, Evict, Fold, Pin, Rewrite, Supersede, Unpin
+from thalweg.context.edits import (
+    Edit,
+    Elide,
+    Evict,
+    Fold,
+    Pin,
+    Rewrite,
+    Strip,
+    Supersede,
+    Unpin,
+)
 from thalweg.context.fold import FileState, Outcome, Quote, Record
 from thalweg.context.savings import Forecast
 from thalweg.context.skills import Loaded
@@ -19,7 +29,7 @@ from thalweg.entries import ToolUse, parts_from_plain, parts_to_plain
 from thalweg.summaries.summary import summary_from_data, summary_to_data
 
 _KINDS: dict[str, type[Edit]] = {
-    kind.__name__.lower(): kind for kind in (Evict, Elide, Supersede, Fold, Pin, Unpin)
+    kind.__name__.lower(): kind for kind in (Evict, Elide, Supersede, Strip, Fold, Pin, Unpin)
 }
 
 
@@ -62,8 +72,8 @@ def edit_from_plain(plain: Mapping[str, Any]) -> Edit:
         values["summary"] = summary_from_data(values["summary"])
     if values.get("forecast"):
         values["forecast"] = Forecast(**values["forecast"])
-    if "kept" in values:
-        values["kept"] = tuple(values["kept"])
+    for name in {"kept", "positions"} & values.keys():
+        values[name] = tuple(values[name])
     if values.get("rooms"):
         first, second = values["rooms"]
         values["rooms"] = (first, second)
@@ -85,6 +95,7 @@ def standing_to_bytes(standing: Standing) -> bytes:
         "systems": standing.systems,
         "used": standing.used,
         "waiting": standing.waiting,
+        "stripped": standing.stripped,
     }
     text = json.dumps(plain, separators=(",", ":"), default=_values)
     return zlib.compress(text.encode(), LEVEL)
@@ -110,6 +121,7 @@ def standing_from_bytes(saved: bytes) -> Standing:
         systems=plain["systems"],
         used=tuple(plain["used"]),
         waiting=tuple((recorded, ToolUse(**use)) for recorded, use in plain["waiting"]),
+        stripped=tuple(plain.get("stripped", ())),
     )
 
 

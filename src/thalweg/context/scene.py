@@ -51,14 +51,15 @@ class Scene:
         return prompt("pointer").render(handle=self.name_span(position, position))
 
     def shown(self, entry: Entry) -> Message:
-        """Give a message as the edits so far show it."""
+        """Give a message as the rewrites so far show it, stripped reasoning included."""
         edit = self.window.rewrites.get(entry.position)
         return replace(entry.message, parts=edit.parts, origin=None) if edit else entry.message
 
     def shown_tokens(self, entry: Entry) -> int:
         """Count a message as the edits so far show it."""
         edit = self.window.rewrites.get(entry.position)
-        return edit.tokens_after if edit else entry.tokens
+        stripped = entry.thinking if entry.position in self.window.stripped else 0
+        return (edit.tokens_after if edit else entry.tokens) - stripped
 
     def tokens(self, message: Message) -> int:
         """Count a message."""

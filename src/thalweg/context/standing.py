@@ -22,3 +22,5 @@ class Standing:
     """Ids of calls, as recorded, that live calls could not have: older ones had them."""
     waiting: tuple[tuple[str, ToolUse], ...] = ()
     """Folded calls that had no result when the fold was made: the id as recorded, and the call."""
+    stripped: tuple[int, ...] = ()
+    """Positions of live messages that are shown without their signed reasoning."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from thalweg.context.edits import Edit, Fold, Pin, Rewrite, Unpin
+from thalweg.context.edits import Edit, Fold, Pin, Rewrite, Strip, Unpin
 from thalweg.context.fold import Quote, Record, absorb, summarized
 from thalweg.context.record import fenced
 from thalweg.context.standing import Standing
@@ -61,6 +61,8 @@ class Window:
     """Live entries by position: not folded, or kept by the fold."""
     rewrites: dict[int, Rewrite] = field(default_factory=dict)
     """Edits of live messages, by position."""
+    stripped: set[int] = field(default_factory=set)
+    """Positions of live messages that are shown without their signed reasoning."""
     fold: Fold | None = None
     record: Record = field(default_factory=Record)
     """What the fold knows of the folded messages."""
@@ -224,7 +226,11 @@ class Window:
             yield turn
 
     def _is_silent(self, entry: Entry) -> bool:
-        """Whether nothing of a message is left to send."""
+        """Whether nothing of a message is left to send.
+
+        A message of signed reasoning alone keeps its place when that is stripped, so that what
+        stands behind it is still what it stood behind.
+        """
         edit = self.rewrites.get(entry.position)
         message = replace(entry.message, parts=edit.parts) if edit else entry.message
         return is_blank(message) and not any(
@@ -244,6 +250,8 @@ class Window:
         message = entry.message
         if edit := self.rewrites.get(entry.position):
             message = replace(message, parts=edit.parts, origin=None)
+        if entry.position in self.stripped:
+            message = replace(message, parts=_without_signed(message.parts), origin=None)
         if is_blank(message):
             thinking = tuple(p for p in message.parts if isinstance(p, Thinking))
             message = replace(message, parts=(*thinking, Text(NO_WORDS)), origin=None)
@@ -344,6 +352,7 @@ class Window:
                 self.entries[entry.position] = entry
         self.fold, self.record, self.pins = standing.fold, standing.record, standing.pins
         self.rewrites = {edit.position: edit for edit in standing.rewrites}
+        self.stripped = set(standing.stripped)
         self._rebuild()
 
     def price_images(self, model: str) -> None:
@@ -367,6 +376,9 @@ class Window:
                 case Fold():
                     self._apply_fold(edit)
                     arrived.clear()
+                case Strip():
+                    self.stripped.update(edit.positions)
+                    arrived = arrived if arrived.issuperset(edit.positions) else set()
                 case Pin():
                     self.pins = (*self.pins, Quote(edit.position, edit.quote))
                 case Unpin():
@@ -391,6 +403,7 @@ class Window:
             self.record = summarized(self.record, first, fold.last, fold.summary)
         for position in gone:
             self.rewrites.pop(position, None)
+        self.stripped.difference_update(gone)
         self.fold = fold
 
     def _rebuild(self) -> None:
@@ -446,6 +459,10 @@ def _as_note(message: Message, use: ToolUse | None) -> Message:
     heading = Text(prompt("late_result").render(what=what))
     parts = (replace(p, text=fenced(p.text)) if isinstance(p, Text) else p for p in message.parts)
     return Message("user", (heading, *parts), kind="injected")
+
+
+def _without_signed(parts: Sequence[Part]) -> tuple[Part, ...]:
+    return tuple(p for p in parts if not (isinstance(p, Thinking) and p.signature))
 
 
 def _with_ids(parts: Sequence[Part], ids: Sequence[str]) -> tuple[Part, ...]:

@@ -34,6 +34,7 @@ from thalweg.middleware.arguments import (
 )
 from thalweg.middleware.beside import Beside
 from thalweg.middleware.ceilings import Ceilings
+from thalweg.middleware.fitting import bond_in
 from thalweg.middleware.limits import DEFAULT_WINDOW
 from thalweg.middleware.lineage import checkpointer, is_addressed, is_rewound
 from thalweg.middleware.marking import Marking
@@ -74,6 +75,7 @@ class OpenThread:
         window.set_beside("system", beside.system_tokens)
         window.set_beside("tools", beside.tools_tokens)
         window.set_beside("added", self.added)
+        self.session.engine.prefixes.rebase(f"{beside.system}\n{beside.tools}")
 
     def learn_beside(self, sent: int) -> None:
         """Count from now on what other middleware added to a request of so many tokens."""
@@ -127,6 +129,8 @@ class Desk:
         self.count: Counter = exact_counter()
         self.ceilings: dict[str, Ceilings] = {}
         """What providers were heard to accept, less than was thought; by model."""
+        self.binding: set[str] = set()
+        """Models that were heard to bind signed reasoning to what was sent before it."""
         self.assumed: set[str] = set()
         """Models whose prices had to be assumed, and that this was said of."""
         self.summarizer = as_summarizer(summarizer, self.policy)
@@ -215,6 +219,7 @@ class Desk:
                 count=self.count,
                 name_span=name_span,
                 model=model,
+                bond_in=bond_in,
             ),
             by_hand,
         )

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from thalweg.archive import ThreadKey
-from thalweg.context.edits import Edit, Fold
+from thalweg.context.edits import Edit, Fold, Strip
 from thalweg.context.matching import Priced
 from thalweg.context.pricing import Tariff
 from thalweg.context.savings import Forecast, foresee
@@ -187,7 +187,19 @@ def _edit(edit: Edit) -> dict[str, Any]:
     }
     if isinstance(edit, Fold):
         return {**told, "last": edit.last, "kept": list(edit.kept)}
+    if isinstance(edit, Strip):
+        return {**told, "positions": list(edit.positions)}
     return {**told, "position": edit.position}
+
+
+def _place(edit: Edit) -> str:
+    match edit:
+        case Fold():
+            return f"messages up to #{edit.last}"
+        case Strip():
+            return f"reasoning from #{edit.positions[0]} to #{edit.positions[-1]}"
+        case _:
+            return f"#{edit.position}"
 
 
 def _kind(edit: Edit) -> str:
@@ -223,9 +235,8 @@ def lines(report: Report) -> Iterator[str]:
     for reason in dict.fromkeys(edit.reason for edit in report.edits):
         yield f"[ContextMiddleware] Trigger: {reason}"
     for edit in report.edits:
-        where = f"messages up to #{edit.last}" if isinstance(edit, Fold) else f"#{edit.position}"
         yield (
-            f"[ContextMiddleware] {type(edit).__name__} of {where}: "
+            f"[ContextMiddleware] {type(edit).__name__} of {_place(edit)}: "
             f"{edit.tokens_before} -> {edit.tokens_after} tokens"
         )
     if page.spent is not None:

@@ -15,6 +15,7 @@ from typing import Any, Literal, assert_never
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.language_models import BaseChatModel
 
+from thalweg.context.binding import Bond
 from thalweg.context.window import NO_WORDS
 from thalweg.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.middleware.limits import layers, model_name
@@ -25,6 +26,8 @@ from thalweg.wires.langchain_content import WIRE
 Client = Literal["anthropic", "openai-chat", "openai-responses", "other"]
 ASKED = "thalweg_model"
 """Where an answer's metadata says which model was asked: what a provider calls it may differ."""
+BOND = "thalweg_bond"
+"""Where an answer's metadata says what its signed reasoning is bound to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,13 @@ def is_own(message: Message, to: Listener) -> bool:
     provider, _, asks = to.model.partition(":")
     told = meta.get("model_provider") or provider
     return isinstance(name, str) and told == provider and _family(name) == _family(asks)
+
+
+def bond_in(message: Message) -> Bond | None:
+    """Read what an answer's signed reasoning is bound to, if the answer keeps that."""
+    meta = unpack(message.extra, WIRE).get("response_metadata")
+    bond = meta.get(BOND) if isinstance(meta, Mapping) else None
+    return Bond.read(bond) if isinstance(bond, str) else None
 
 
 def _family(name: str) -> str:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from thalweg.context.binding import BINDING_REFUSAL
 from thalweg.context.edits import Edit
 from thalweg.context.rejected import plan_plain, plan_without_media, plan_without_reasoning
 from thalweg.context.scene import Scene
@@ -42,6 +43,8 @@ class Rejected:
     rejection: Rejection
     scene: Scene
     """The window that was refused."""
+    strip: Callable[[], Sequence[Edit]] = tuple
+    """Plans to leave out reasoning that is bound to another prefix; see `Engine`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,11 @@ def _any(*alternatives: str) -> re.Pattern[str]:
 
 
 CAUSES: tuple[Cause, ...] = (
+    Cause(
+        "reasoning bound to another prefix",
+        BINDING_REFUSAL,
+        lambda rejected: rejected.strip(),
+    ),
     Cause(
         "reasoning that the provider does not accept any more",
         _any(

@@ -9,6 +9,7 @@ from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage
 from langgraph.errors import GraphBubbleUp
 
+from thalweg.context.binding import is_binding_refusal, is_signed
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Edit
 from thalweg.errors import RefusedError, RejectedRequestError, WindowExceededError
@@ -17,9 +18,10 @@ from thalweg.middleware.ceilings import Ceilings, Refusal, Size
 from thalweg.middleware.desk import Desk, OpenThread
 from thalweg.middleware.effects import Flow, Send
 from thalweg.middleware.events import Speaks, emit_rejection, made_of
-from thalweg.middleware.fitting import ASKED
+from thalweg.middleware.fitting import ASKED, BOND
 from thalweg.middleware.overflow import Overflow, overflow_of
 from thalweg.middleware.rejections import Rejected, Rejection, plan_repair, rejection_of
+from thalweg.middleware.wording import read_state
 from thalweg.tokens import Calibration
 
 ATTEMPTS = 6
@@ -29,6 +31,10 @@ ANSWER = 0.25
 _NAMES = {"added": "added by other middleware"}
 """What a section of the ledger is called, where its name alone would not tell."""
 _log = logging.getLogger("thalweg.requests")
+_BINDS = (
+    "%s refused reasoning that is bound to another conversation: it leaves the view whenever what "
+    "stood before it changes; the model said: %s"
+)
 _LEARNED = "%s takes less than was thought, %s from now on; it refused a request and said: %s"
 
 
@@ -101,7 +107,11 @@ class Sending:
     def _repair(self, opened: OpenThread, rejection: Rejection, error: Exception) -> None:
         """Plan the repair of a request whose content was refused; there is one in a turn."""
         engine, key = opened.session.engine, opened.session.key
-        found = None if self.tried else plan_repair(Rejected(rejection, engine.scene()))
+        if is_binding_refusal(rejection.said) and rejection.model not in self.desk.binding:
+            self.desk.binding.add(rejection.model)
+            _log.warning(_BINDS, rejection.model, rejection.said[:200])
+        rejected = Rejected(rejection, engine.scene(), engine.refuse_reasoning)
+        found = None if self.tried else plan_repair(rejected)
         if found is None:
             self.rejected = rejection.said
             model, status, said = rejection.model, rejection.status, rejection.said
@@ -138,6 +148,8 @@ class Sending:
         for message in response.result:
             if isinstance(message, AIMessage):
                 message.response_metadata[ASKED] = asked
+                if is_signed(*read_state([message])):
+                    message.response_metadata[BOND] = str(opened.session.engine.bond())
                 if message.usage_metadata:
                     counted = message.usage_metadata["input_tokens"]
         calibration = self._calibrate(opened, asked, counted)

@@ -14,6 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from thalweg.archive import ThreadKey
+from thalweg.context.binding import binds_thinking
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Edit, Fold
 from thalweg.context.matching import Priced
@@ -125,6 +126,7 @@ class _Turn:
         self.desk.sync(session, self.said, self.config, mark)
         engine.budget = self._budget
         engine.speak_to(self.limits.model)
+        engine.binds = binds_thinking(self.limits.model) or self.limits.model in self.desk.binding
         engine.calibration = session.calibrations.get(self.limits.model, Calibration())
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff

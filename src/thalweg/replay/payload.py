@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from thalweg.context.edits import Edit, Fold, Pin, Supersede, Unpin
+from thalweg.context.edits import Edit, Fold, Pin, Strip, Supersede, Unpin
 from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Message
 from thalweg.replay.results import Line, Run
@@ -132,7 +132,7 @@ def _edit(call: int, edit: Edit, pools: _Pools) -> _Row:
 def _place(edit: Edit) -> tuple[int, int, str, str]:
     match edit:
         case Fold():
-            kept = _kept(edit.kept)
+            kept = _named(edit.kept, "kept word for word")
             wrote = (
                 f"a model reads {edit.summary_input:,} tokens and writes {edit.summary_output:,}"
             )
@@ -140,6 +140,8 @@ def _place(edit: Edit) -> tuple[int, int, str, str]:
             return 0, edit.last, edit.record, "; ".join(filter(None, remarks))
         case Pin() | Unpin():
             return edit.position, edit.position, edit.quote, ""
+        case Strip():
+            return edit.positions[0], edit.positions[-1], "", _named(edit.positions, "stripped")
         case Supersede():
             text = as_text(Message("tool", edit.parts))
             return edit.position, edit.position, text, f"made stale by #{edit.by}"
@@ -151,12 +153,12 @@ KEPT_NAMED = 20
 """How many kept positions are named one by one."""
 
 
-def _kept(positions: Sequence[int]) -> str:
+def _named(positions: Sequence[int], what: str) -> str:
     if not positions:
         return ""
     named = ", ".join(f"#{position}" for position in positions[:KEPT_NAMED])
     more = f" and {len(positions) - KEPT_NAMED:,} more" if len(positions) > KEPT_NAMED else ""
-    return f"kept word for word: {named}{more}"
+    return f"{what}: {named}{more}"
 
 
 def _shortened(text: str) -> str:

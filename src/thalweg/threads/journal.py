@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from thalweg.archive import Archive, Span, ThreadKey, Turn
-from thalweg.context.edits import Edit, Fold, Pin, Unpin
+from thalweg.context.edits import Edit, Fold, Pin, Strip, Unpin
 from thalweg.context.engine import Engine
 from thalweg.context.fold import Quote
 from thalweg.context.pricing import Tariff
@@ -221,19 +221,21 @@ def standing_at(archive: Archive, key: ThreadKey, turn: int, page: Page) -> Stan
     if page.base is not None:
         saved = standing_from_bytes(archive.turn_state(key, page.base))
     rewrites = {edit.position: edit for edit in saved.rewrites}
-    pins = saved.pins
+    pins, stripped = saved.pins, saved.stripped
     for edit in _edits_between(archive, key, page.base, turn):
         match edit:
             case Pin():
                 pins = (*pins, Quote(edit.position, edit.quote))
             case Unpin():
                 pins = tuple(p for p in pins if p != Quote(edit.position, edit.quote))
+            case Strip():
+                stripped = (*stripped, *edit.positions)
             case Fold():
                 problem = f"the fold of turn {turn} in thread {key.thread!r} has no state"
                 raise ArchiveError(problem)
             case _:
                 rewrites[edit.position] = edit
-    return replace(saved, rewrites=tuple(rewrites.values()), pins=pins)
+    return replace(saved, rewrites=tuple(rewrites.values()), pins=pins, stripped=stripped)
 
 
 def _edits_between(archive: Archive, key: ThreadKey, base: int | None, turn: int) -> Sequence[Edit]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.context.edits import Edit, Fold, Pin, Unpin, forecast_of, main_reason
+from thalweg.context.edits import Edit, Fold, Pin, Strip, Unpin, forecast_of, main_reason
 from thalweg.context.plan import RECALL
 from thalweg.context.pricing import Tariff
 from thalweg.context.savings import Change, Saving, Savings, Sent, foresee
@@ -124,7 +124,7 @@ class _Telling:
                     there = {*self._kept, *range(self._last + 1, edit.last + 1)}
                     yield from there - {*edit.kept}
                     self._last, self._kept = edit.last, frozenset(edit.kept)
-                case Pin() | Unpin():
+                case Pin() | Unpin() | Strip():
                     pass
                 case _:
                     yield edit.position

@@ -7,6 +7,7 @@ const KINDS = {
   evict: { name: "Evict", about: "a large message becomes a preview and a handle" },
   elide: { name: "Elide", about: "large arguments or finished reasoning are left out" },
   supersede: { name: "Supersede", about: "a stale read becomes one line" },
+  strip: { name: "Strip", about: "reasoning that is bound to another prefix is left out" },
   pin: { name: "Pin", about: "a user's words stay word for word" },
   unpin: { name: "Unpin", about: "a pin is revoked" },
 };

@@ -6,6 +6,7 @@ const SHOWN = {
   note: { name: "note", about: "added so that the request is valid" },
   evict: { name: "evicted", about: "a preview and a handle" },
   elide: { name: "elided", about: "arguments or reasoning left out" },
+  strip: { name: "stripped", about: "without reasoning that is bound to another prefix" },
   supersede: { name: "superseded", about: "stale, one line" },
 };
 

@@ -5,6 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from thalweg.testing.strict.anthropic_binding import (
+    binding_problems,
+    bound_signature,
+    drops,
+    forced_problems,
+    unbound,
+)
 from thalweg.testing.strict.anthropic_blocks import content_blocks
 from thalweg.testing.strict.anthropic_rules import problems
 from thalweg.testing.strict.cache import PromptCache
@@ -20,12 +27,15 @@ from thalweg.testing.strict.counting import (
 )
 from thalweg.testing.strict.dialect import Event, deltas
 from thalweg.testing.strict.exchange import (
+    NO_HEADERS,
+    PLAIN,
     Answer,
     Object,
     Problem,
     Reply,
     Spent,
     Tool,
+    Traits,
     WireName,
 )
 from thalweg.testing.strict.sealing import signature
@@ -51,9 +61,22 @@ class AnthropicDialect:
         """See `Dialect.too_large`."""
         return Problem("Request exceeds the maximum size", 413, "request_too_large")
 
-    def problems(self, body: Object) -> Iterable[Problem]:
+    def problems(
+        self,
+        body: Object,
+        headers: Mapping[str, str] = NO_HEADERS,
+        traits: Traits = PLAIN,
+    ) -> Iterable[Problem]:
         """See `Dialect.problems`."""
-        return problems(body)
+        found = [*problems(body, takes_system=traits.takes_system)]
+        if found or not traits.binds:
+            return found
+        found += [*binding_problems(body, headers), *forced_problems(body)]
+        return found if drops(body) else [*found, *(one.problem for one in unbound(body))]
+
+    def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
+        """See `Dialect.dropped`."""
+        return tuple(one.path for one in unbound(body)) if traits.binds else ()
 
     def overflow(self, body: Object, measured: Measured, window: int) -> Problem | None:
         """See `Dialect.overflow`."""
@@ -113,11 +136,12 @@ class AnthropicDialect:
 
     def whole(self, reply: Reply) -> Object:
         """See `Dialect.whole`."""
-        return {**_head(reply), "content": _content(reply), **_end(reply)}
+        return {**_head(reply), "content": _content(reply), **_end(reply), **_transformed(reply)}
 
     def events(self, reply: Reply) -> Iterator[Event]:
         """See `Dialect.events`."""
         start = {**_head(reply), "content": [], "stop_reason": None, "stop_sequence": None}
+        start |= _transformed(reply)
         start["usage"] = {**_usage(reply.spent), "output_tokens": 1}
         yield _event("message_start", message=start)
         yield _event("ping")
@@ -200,10 +224,19 @@ def _end(reply: Reply) -> Object:
     return {"stop_reason": stop, "stop_sequence": None, "usage": _usage(reply.spent)}
 
 
+def _transformed(reply: Reply) -> Object:
+    """Report what was dropped, to whoever sent the beta header for it."""
+    body = reply.request.body
+    if not (reply.traits.binds and drops(body)):
+        return {}
+    return {"input_transformations": [one.dropped for one in unbound(body)]}
+
+
 def _content(reply: Reply) -> list[Object]:
     answer, content = reply.answer, list[Object]()
     if answer.thinking:
-        signed = signature(answer.thinking)
+        body, bound = reply.request.body, reply.traits.binds
+        signed = bound_signature(answer.thinking, body) if bound else signature(answer.thinking)
         content.append({"type": "thinking", "thinking": answer.thinking, "signature": signed})
     if answer.text:
         content.append({"type": "text", "text": answer.text})

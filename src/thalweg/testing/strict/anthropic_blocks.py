@@ -8,7 +8,7 @@ from typing import Any
 
 from thalweg.testing.strict.exchange import Object, Problem
 from thalweg.testing.strict.openai_problems import is_base64
-from thalweg.testing.strict.sealing import opened, signature
+from thalweg.testing.strict.sealing import is_genuine, opened
 
 ID = re.compile(r"[a-zA-Z0-9_-]+")
 MOST_IMAGE_BYTES = 5_242_880
@@ -140,7 +140,7 @@ def _text(block: Block, path: str) -> Iterator[Problem]:  # noqa: ARG001 (named 
 
 
 def _thinking(block: Block, path: str) -> Iterator[Problem]:  # noqa: ARG001 (named by the block)
-    if block.body["signature"] != signature(block.body["thinking"]):
+    if not is_genuine(block.body["thinking"], block.body["signature"]):
         yield Problem(f"{block.path}: Invalid `signature` in `thinking` block")
 
 

@@ -1,7 +1,8 @@
 """What Anthropic refuses in `POST /v1/messages`.
 
 Neighbouring messages of one role are one turn, as they are to Anthropic. A system message
-among the others is refused, as by those of its models that do not know such messages.
+among the others is refused by models that do not know such messages, and where it may not stand
+(platform.claude.com, "Mid-conversation system messages", read 2026-11-23).
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,14 +31,15 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def problems(body: Object) -> Iterator[Problem]:
+def problems(body: Object, *, takes_system: bool = False) -> Iterator[Problem]:
     """List what is wrong with a request; its order only if each block is well formed."""
-    malformed = [*_parameters(body), *_messages(body)]
+    malformed = [*_parameters(body), *_messages(body, takes_system=takes_system)]
     blocks = [] if malformed else blocks_of(body)
     malformed += [problem for block in blocks for problem in block_problems(block)]
     yield from malformed
     if not malformed:
         yield from _order(body["messages"])
+        yield from _placed(body["messages"])
         yield from _turns([block for block in blocks if block.at >= 0 and not block.nested])
         yield from _reasoned(body, blocks)
         yield from _media(blocks)
@@ -90,7 +92,7 @@ def _tools(tools: Sequence[Any]) -> Iterator[Problem]:
         yield Problem("tools: Tool names must be unique.")
 
 
-def _messages(body: Object) -> Iterator[Problem]:
+def _messages(body: Object, *, takes_system: bool) -> Iterator[Problem]:
     messages = body.get("messages")
     if messages is None:
         yield Problem("messages: Field required")
@@ -100,20 +102,20 @@ def _messages(body: Object) -> Iterator[Problem]:
         yield Problem("messages: at least one message is required")
     else:
         for n, message in enumerate(messages):
-            yield from _message(f"messages.{n}", message)
+            yield from _message(f"messages.{n}", message, takes_system=takes_system)
 
 
-def _message(path: str, message: object) -> Iterator[Problem]:
+def _message(path: str, message: object, *, takes_system: bool) -> Iterator[Problem]:
     if not isinstance(message, dict):
         yield Problem(f"{path}: Input should be an object")
         return
     role = message.get("role")
-    if role == "system":
+    if role == "system" and not takes_system:
         yield Problem(
             'messages: Unexpected role "system". The Messages API accepts a top-level `system` '
             'parameter, not "system" as an input message role.'
         )
-    elif role not in ("user", "assistant"):
+    elif role not in ("user", "assistant", "system"):
         yield Problem(f"{path}.role: Input should be 'user' or 'assistant'")
     for name in sorted(message.keys() - {"role", "content"}):
         yield Problem(f"{path}.{name}: Extra inputs are not permitted")
@@ -138,6 +140,27 @@ def _order(messages: list[Object]) -> Iterator[Problem]:
         text = final[-1].get("text")
         if isinstance(text, str) and text != text.rstrip():
             yield Problem("messages: final assistant content cannot end with trailing whitespace")
+
+
+def _placed(messages: list[Object]) -> Iterator[Problem]:
+    """Demand that a system message stands right behind a user's turn and before the model's."""
+    roles = [message["role"] for message in messages]
+    for n, role in enumerate(roles):
+        if role != "system":
+            continue
+        before = roles[n - 1] if n else ""
+        blocks = content_blocks(messages[n - 1]["content"]) if before == "assistant" else []
+        by_server = bool(blocks) and str(blocks[-1].get("type")).endswith("server_tool_use")
+        if before != "user" and not by_server:
+            yield Problem(
+                f"messages.{n}: a `system` message must immediately follow a `user` message or an "
+                "`assistant` message that ends in a server tool use"
+            )
+        elif n + 1 < len(roles) and roles[n + 1] != "assistant":
+            yield Problem(
+                f"messages.{n}: a `system` message must be the last message or be followed by an "
+                "`assistant` message"
+            )
 
 
 def _turns(blocks: list[Block]) -> Iterator[Problem]:

@@ -19,12 +19,15 @@ from thalweg.testing.strict.counting import (
 )
 from thalweg.testing.strict.dialect import Event, deltas
 from thalweg.testing.strict.exchange import (
+    NO_HEADERS,
+    PLAIN,
     Answer,
     Object,
     Problem,
     Reply,
     Spent,
     Tool,
+    Traits,
     WireName,
 )
 from thalweg.testing.strict.openai_problems import (
@@ -51,8 +54,19 @@ class ChatDialect:
         """See `Dialect.too_large`."""
         return too_large()
 
-    def problems(self, body: Object) -> Iterable[Problem]:
+    def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
+        """See `Dialect.dropped`."""
+        del body, traits
+        return ()
+
+    def problems(
+        self,
+        body: Object,
+        headers: Mapping[str, str] = NO_HEADERS,
+        traits: Traits = PLAIN,
+    ) -> Iterable[Problem]:
         """See `Dialect.problems`."""
+        del headers, traits
         return problems(body)
 
     def overflow(self, body: Object, measured: Measured, window: int) -> Problem | None:

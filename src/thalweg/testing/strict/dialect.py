@@ -12,6 +12,7 @@ from thalweg.testing.strict.exchange import (
     Reply,
     Spent,
     Tool,
+    Traits,
     WireName,
 )
 
@@ -37,8 +38,14 @@ class Dialect(Protocol):
         """Refuse a body for its size."""
         ...
 
-    def problems(self, body: Object) -> Iterable[Problem]:
+    def problems(
+        self, body: Object, headers: Mapping[str, str] = ..., traits: Traits = ...
+    ) -> Iterable[Problem]:
         """List what is wrong with a body, its length in tokens left out."""
+        ...
+
+    def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
+        """List the paths of what is left out of a valid body before the model sees it."""
         ...
 
     def overflow(self, body: Object, measured: Measured, window: int) -> Problem | None:

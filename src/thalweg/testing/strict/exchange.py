@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Literal
 
 from thalweg.entries import Message
@@ -10,6 +11,8 @@ from thalweg.wires import WIRES
 
 Object = dict[str, Any]
 """A JSON object as it came over the line."""
+
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 WireName = Literal["openai-chat", "openai-responses", "anthropic"]
 """The dialects it speaks, by the names that `thalweg.wires` has for them."""
@@ -72,6 +75,20 @@ Script = Callable[[Request], Answer]
 
 
 @dataclass(frozen=True, slots=True)
+class Traits:
+    """Rules that hold for some of a provider's models."""
+
+    binds: bool = False
+    """Whether signed reasoning is bound to what was sent before it (Anthropic). Such a model
+    takes no forced tool either."""
+    takes_system: bool = False
+    """Whether system messages may stand among the others (Anthropic)."""
+
+
+PLAIN = Traits()
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Why a request is refused, as the body of the error says it."""
 
@@ -110,6 +127,7 @@ class Reply:
     spent: Spent
     uid: str
     """Unique to this reply; the ids in it are made of it."""
+    traits: Traits = Traits()
 
     def call_id(self, number: int) -> str:
         """Give the id of the n-th call, without a provider's prefix."""
@@ -136,4 +154,6 @@ class Seen:
     """Everything that was wrong with it. The error that went out is the first."""
     fault: str = ""
     """The fault it met, by its name in `fail_next`."""
+    dropped: tuple[str, ...] = ()
+    """Paths of the blocks that were dropped, not shown to the model (Anthropic)."""
     stream: bool = field(default=False)

@@ -1,6 +1,7 @@
 """The strict provider: what a test holds in its hand."""
 
 import json
+import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -9,6 +10,7 @@ from threading import Lock, Thread
 from types import TracebackType
 from typing import Self
 
+from thalweg.context.binding import binds_thinking
 from thalweg.testing.strict.anthropic import AnthropicDialect
 from thalweg.testing.strict.cache import PromptCache
 from thalweg.testing.strict.chat import ChatDialect
@@ -23,6 +25,7 @@ from thalweg.testing.strict.exchange import (
     Script,
     Seen,
     Spent,
+    Traits,
     WireName,
 )
 from thalweg.testing.strict.faults import Fault, FaultName, Faults, problem_of
@@ -38,6 +41,10 @@ class Model:
 
     window: int | None = None
     inflation: float | None = None
+    binds: bool | None = None
+    """Whether it binds signed reasoning; as its name says (`binds_thinking`) if `None`."""
+    takes_system: bool | None = None
+    """Whether system messages may stand among the others; as its name says if `None`."""
 
 
 def brief(request: Request) -> Answer:
@@ -176,6 +183,13 @@ class StrictProvider:
         window = model.window if model.window is not None else self.window
         return window, model.inflation if model.inflation is not None else self.inflation
 
+    def _traits(self, body: Object) -> Traits:
+        name = str(body.get("model", ""))
+        model = self.models.get(name, Model())
+        binds = binds_thinking(name) if model.binds is None else model.binds
+        takes = _takes_system(name) if model.takes_system is None else model.takes_system
+        return Traits(binds, takes)
+
     def _measure(self, dialect: Dialect, body: Object) -> Measured:
         return self._meter.measure(dialect.pieces(body), self._setting(body)[1])
 
@@ -195,7 +209,8 @@ class StrictProvider:
             problem = dialect.too_large() if large else Problem("The body is not a JSON object.")
             return self._refuse(dialect, {}, [problem])
         if counts:
-            if problems := list(dialect.problems({"max_tokens": 1, **body})):
+            counted = {"max_tokens": 1, **body}
+            if problems := list(dialect.problems(counted, headers, self._traits(body))):
                 return self._refuse(dialect, body, problems)
             return Outcome(200, {"input_tokens": self._measure(dialect, body).total})
         fault = self.faults.take(dialect.wire)
@@ -203,10 +218,12 @@ class StrictProvider:
         refusal = ordered or dialect.missing_key(headers)
         if refusal is not None:
             return self._refuse(dialect, body, [refusal], fault=fault)
-        return self._judge(dialect, body, fault)
+        return self._judge(dialect, body, headers, fault)
 
-    def _judge(self, dialect: Dialect, body: Object, fault: Fault | None) -> Outcome:
-        if problems := list(dialect.problems(body)):
+    def _judge(
+        self, dialect: Dialect, body: Object, headers: Mapping[str, str], fault: Fault | None
+    ) -> Outcome:
+        if problems := list(dialect.problems(body, headers, self._traits(body))):
             return self._refuse(dialect, body, problems, fault=fault)
         measured = self._measure(dialect, body)
         overflow = dialect.overflow(body, measured, self._setting(body)[0])
@@ -214,7 +231,9 @@ class StrictProvider:
             return self._refuse(dialect, body, [overflow], tokens=measured.total, fault=fault)
         reply = self._reply(dialect, body, measured)
         silent = fault is not None and not fault.after
-        self._note(dialect, body, reply.spent, 0 if silent else 200, fault=fault)
+        dropped = dialect.dropped(body, reply.traits)
+        status = 0 if silent else 200
+        self._note(dialect, body, reply.spent, status, fault=fault, dropped=dropped)
         return Outcome(
             200,
             {} if reply.request.stream else dialect.whole(reply),
@@ -239,7 +258,8 @@ class StrictProvider:
         )
         answer = dialect.said(body, self.answer(request))
         spent = dialect.spend(self.cache, request.model, measured, self.clock())
-        return Reply(request, answer, self._spoken(body, answer, spent), self._uid(number))
+        spent = self._spoken(body, answer, spent)
+        return Reply(request, answer, spent, self._uid(number), self._traits(body))
 
     def _uid(self, number: int) -> str:
         return f"{self._salt}{number:010}"
@@ -284,6 +304,7 @@ class StrictProvider:
         *,
         problems: tuple[str, ...] = (),
         fault: Fault | None = None,
+        dropped: tuple[str, ...] = (),
     ) -> None:
         seen = Seen(
             wire=dialect.wire,
@@ -297,9 +318,21 @@ class StrictProvider:
             problems=problems,
             fault=fault.name if fault is not None else "",
             stream=bool(body.get("stream")),
+            dropped=dropped,
         )
         with self._lock:
             self.requests.append(seen)
+
+
+_TAKES_SYSTEM = re.compile(r"claude-\w+-(?:5|4-8)(?!\d)")
+
+
+def _takes_system(name: str) -> bool:
+    """Tell whether a model takes system messages among the others: Opus 4.8 and later ones.
+
+    Source: platform.claude.com, "Mid-conversation system messages", read 2026-11-23.
+    """
+    return _TAKES_SYSTEM.search(name) is not None
 
 
 def _without_query(path: str) -> str:

@@ -23,6 +23,24 @@ def signature(text: str) -> str:
     return urlsafe_b64encode(_mac(text.encode("utf-8", "surrogatepass"))).decode()
 
 
+def bound(text: str, prefix: str, previous: str) -> str:
+    """Sign a text with digests of what it is bound to; `bonds` reads them."""
+    return f"{prefix}.{previous}.{signature(f'{prefix}.{previous}.{text}')}"
+
+
+def bonds(signed: str) -> tuple[str, str]:
+    """Read what a signature is bound to; empty texts where it is bound to nothing."""
+    prefix, _, rest = signed.partition(".")
+    previous, dot, _ = rest.partition(".")
+    return (prefix, previous) if dot else ("", "")
+
+
+def is_genuine(text: str, signed: str) -> bool:
+    """Check that a signature, bound or not, is of this text."""
+    prefix, previous = bonds(signed)
+    return signed == (bound(text, prefix, previous) if prefix else signature(text))
+
+
 def sealed(text: str) -> str:
     """Hide a text that `opened` gives back.
 

@@ -1,0 +1,204 @@
+"""Preserved thinking: which signed reasoning a request may still carry.
+
+Claude's newest models bind each block of signed reasoning to everything that was sent before it
+(system prompt, tools, messages) and to the chain of earlier blocks. A block whose prefix changed is
+refused with status 400. A change invalidates the reasoning behind it that was produced before it;
+reasoning in front of the change, and reasoning produced after it, stays valid.
+
+So each answer keeps a `Bond`: digests of what its request was. A request shows a block only where
+its bond still holds; the others leave the view by a `Strip`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Self
+
+from thalweg.context.edits import Strip
+from thalweg.context.window import Item, Window
+from thalweg.entries import Entry, Media, Message, Opaque, Part, Text, Thinking, ToolCall
+
+SOURCE = "platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks"
+DATED = "2026-11-23"
+BINDING_MODELS = (
+    "claude-fable-5-1",
+    "claude-fable-5-2",
+    "claude-mythos-5-1",
+    "claude-mythos-5-2",
+    "claude-opus-5-5",
+    "claude-sonnet-5-5",
+    "claude-haiku-5-5",
+)
+"""Models with preserved thinking, from `SOURCE`, as read on `DATED`. Some of them drop an invalid
+block without an error: to the model it is lost in either case."""
+BINDING_REFUSAL = re.compile(r"bound to a different conversation", re.IGNORECASE)
+"""Words of the error about reasoning that is not where it was produced."""
+
+
+def binds_thinking(model: str) -> bool:
+    """Tell whether a model is known to bind reasoning; `model` may have a provider around it.
+
+    Example:
+        >>> binds_thinking("bedrock:us.anthropic.claude-opus-5-5-v1:0")
+        True
+        >>> binds_thinking("anthropic:claude-opus-5")
+        False
+    """
+    named = re.sub(r"[._]", "-", model.lower())
+    return any(re.search(rf"{name}(?!-?\d{{1,2}}(?!\d))", named) for name in BINDING_MODELS)
+
+
+def is_binding_refusal(said: str) -> bool:
+    """Tell whether a provider's error is about reasoning that is not where it was produced.
+
+    Example:
+        >>> is_binding_refusal(
+        ...     "messages.1.content.0: Invalid `signature` in `thinking` block. The block is "
+        ...     "bound to a different conversation."
+        ... )
+        True
+    """
+    return BINDING_REFUSAL.search(said) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """What an answer's reasoning is bound to."""
+
+    prefix: str
+    """Digest of system prompt, tools and messages of the request, reasoning left out."""
+    previous: str
+    """The last signed reasoning in the request, as `mark_of` names it; empty without any."""
+
+    def __str__(self) -> str:
+        return f"{self.prefix}:{self.previous}"
+
+    @classmethod
+    def read(cls, text: str) -> Self | None:
+        """Read what `str` wrote; `None` where it is nothing of the kind."""
+        prefix, colon, previous = text.partition(":")
+        return cls(prefix, previous) if prefix and colon else None
+
+
+@dataclass(slots=True)
+class Prefixes:
+    """Digests of what stands before each item of a window; each item is hashed once per layout."""
+
+    base: str = ""
+    """Stands for what goes beside the messages: system prompt and tools."""
+    _digests: list[bytes] = field(default_factory=list)
+    _epoch: int = -1
+
+    def rebase(self, base: str) -> None:
+        """Set what stands for system prompt and tools."""
+        if base != self.base:
+            self.base, self._digests = base, []
+
+    def before(self, window: Window, index: int) -> str:
+        """Return the digest of all that stands before `items[index]`."""
+        if window.epoch != self._epoch:
+            self._digests, self._epoch = [], window.epoch
+        del self._digests[window.sent + 1 :]  # what was not sent yet may be laid out again
+        if not self._digests:
+            self._digests.append(_digest(self.base.encode()))
+        for item in window.items[len(self._digests) - 1 : index]:
+            self._digests.append(_digest(self._digests[-1] + _content(item.message)))
+        return self._digests[index].hex()
+
+
+def bond_before(window: Window, prefixes: Prefixes, index: int) -> Bond:
+    """Return what an answer to the request `items[:index]` is bound to."""
+    return Bond(prefixes.before(window, index), _last_mark(window.items[:index]))
+
+
+def is_signed(message: Message) -> bool:
+    """Tell whether a message shows signed reasoning."""
+    return message.role == "assistant" and any(map(_is_signed, message.parts))
+
+
+def mark_of(message: Message) -> str:
+    """Name the signed reasoning of a message."""
+    signed = [p.signature for p in message.parts if isinstance(p, Thinking) and p.signature]
+    return _digest("\n".join(signed).encode("utf-8", "surrogatepass")).hex()[:16]
+
+
+def unbound(
+    window: Window, prefixes: Prefixes, bonds: Mapping[int, Bond], first: int = 0
+) -> list[int]:
+    """List positions whose reasoning does not stand where it was produced, oldest first.
+
+    Args:
+        window: What would be sent.
+        prefixes: Its digests.
+        bonds: By position. What has none came from elsewhere; it counts as bound to what it is
+            shown behind as long as no edit stands before it.
+        first: Index of the first item that is checked.
+    """
+    found: list[int] = []
+    previous = _last_mark(window.items[:first])
+    for k in range(first, len(window.items)):
+        item = window.items[k]
+        if not is_signed(item.message):
+            continue
+        bond = bonds.get(item.position)
+        if bond is None:
+            holds = window.fold is None and all(p >= item.position for p in window.rewrites)
+        else:
+            holds = bond.prefix == prefixes.before(window, k)
+            holds = holds and previous in ("", bond.previous)
+        if holds and _is_unchanged(window.entries[item.position], item):
+            previous = mark_of(item.message)
+        else:
+            found.append(item.position)
+    return found
+
+
+def plan_strip(window: Window, positions: Sequence[int], turn: int) -> Strip:
+    """Plan to leave out the signed reasoning of messages, by position."""
+    tokens = sum(window.entries[position].thinking for position in positions)
+    return Strip(
+        reason="reasoning bound to another prefix",
+        turn=turn,
+        tokens_before=tokens,
+        tokens_after=0,
+        positions=tuple(positions),
+    )
+
+
+def _last_mark(items: Sequence[Item]) -> str:
+    last = next((i.message for i in reversed(items) if is_signed(i.message)), None)
+    return mark_of(last) if last else ""
+
+
+def _is_unchanged(entry: Entry, item: Item) -> bool:
+    """Tell whether nothing in the message itself changed in front of its reasoning."""
+    shown, said = item.message.parts, entry.message.parts
+    last = max(k for k, part in enumerate(shown) if _is_signed(part))
+    return shown[: last + 1] == said[: last + 1]
+
+
+def _is_signed(part: Part) -> bool:
+    return isinstance(part, Thinking) and bool(part.signature)
+
+
+def _digest(content: bytes) -> bytes:
+    return blake2b(content, digest_size=12).digest()
+
+
+def _content(message: Message) -> bytes:
+    """Write what a provider compares: all but reasoning, marks for the cache and metadata."""
+    fields = [message.role, message.answers, message.name, str(message.is_error)]
+    for part in message.parts:
+        match part:
+            case Text(text):
+                fields += "text", text
+            case ToolCall():
+                fields += "call", part.id, part.name, part.arguments
+            case Media():
+                fields += "media", part.mime, part.data, part.url
+            case Opaque():
+                fields += "opaque", part.json
+            case Thinking():
+                pass
+    return "\0".join(fields).encode("utf-8", "surrogatepass")
