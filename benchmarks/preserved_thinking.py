@@ -1,0 +1,424 @@
+"""Preserved thinking: is any request refused, how much reasoning stays valid, how often is it cut?
+
+    python -m benchmarks.preserved_thinking endpoint [--requests 10000] [--seed 1]
+    python -m benchmarks.preserved_thinking steps [--turns 30]
+
+`endpoint` drives real agents (`create_agent`, `ContextMiddleware`, `ChatAnthropic`) against the
+strict provider, which binds signed reasoning as Claude's newest models do. Between the runs of a
+thread its person compacts, rewinds, undoes, pins, forks, switches the model, changes the tools or
+the system prompt, has memory told before a message, loads a skill, and starts the process again.
+
+`steps` is a thread of twelve calls a turn, each result about 5,000 tokens, in a window of 128,000.
+"""
+
+import argparse
+import random
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ModelResponse
+from langchain_anthropic import ChatAnthropic
+from langchain_core.messages import HumanMessage
+from langchain_core.tools import BaseTool, tool
+from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import SecretStr
+
+from thalweg.archive import ThreadKey
+from thalweg.context.settings import ContextPolicy
+from thalweg.errors import ArchiveError, PinError
+from thalweg.middleware.context import ContextMiddleware
+from thalweg.middleware.inserts import Inserts, handed_on, told_before
+from thalweg.testing.strict import Answer, Request, StrictProvider
+from thalweg.threads import compact, pin, rewind, undo
+
+MODELS = ("claude-fable-5-2", "claude-opus-5-5", "claude-opus-4-8")
+"""Two that bind reasoning, and one that does not."""
+OWNER = "local"
+WINDOW = 16_000
+TOLD, ACTS = 0.2, 0.4
+"""Share of messages before which memory is told; of steps at which anything else happens."""
+WORDS = [f"{a}{b}{c}" for a in "bdfgk" for b in ("an", "er", "il", "on") for c in "mstx"]
+
+
+@dataclass(slots=True)
+class Cut:
+    """A request that changed what the one before it had."""
+
+    before: int
+    """Tokens, about, of reasoning in the request before."""
+    after: int
+    """Tokens of it in this one."""
+
+
+@dataclass(slots=True)
+class Watch:
+    """What the provider saw, thread by thread."""
+
+    requests: int = 0
+    cuts: list[Cut] = field(default_factory=list)
+    _last: dict[str, tuple[list[int], dict[str, int]]] = field(default_factory=dict)
+
+    def see(self, thread: str, body: dict[str, Any]) -> None:
+        """Compare a request with the last one of its thread."""
+        self.requests += 1
+        beside = _unmarked([body.get("system"), body.get("tools")])
+        said, thoughts = [hash(str(beside))], dict[str, int]()
+        for message in body["messages"]:
+            content = message["content"]
+            blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            for block in blocks:
+                if block["type"] == "thinking":
+                    thoughts[block["signature"]] = len(block["thinking"]) // 4
+            left = [_unmarked(block) for block in blocks if block["type"] != "thinking"]
+            said.append(hash(str((message["role"], left))))
+        before, had = self._last.get(thread, ([], {}))
+        if before and said[: len(before)] != before:
+            kept = sum(size for signature, size in had.items() if signature in thoughts)
+            self.cuts.append(Cut(sum(had.values()), kept))
+        self._last[thread] = said, thoughts
+
+    @property
+    def kept(self) -> float:
+        """Share of the tokens of reasoning that was still valid after the cuts."""
+        before = sum(cut.before for cut in self.cuts)
+        return sum(cut.after for cut in self.cuts) / before if before else 1.0
+
+
+def _unmarked(value: object) -> object:
+    """Leave out marks for the provider's cache: they may move."""
+    match value:
+        case dict():
+            return {k: _unmarked(v) for k, v in value.items() if k != "cache_control"}
+        case list():
+            return [_unmarked(one) for one in value]
+        case _:
+            return value
+
+
+class Told(AgentMiddleware[Any, Any, Any]):
+    """Memory that is told before some messages of the user, and may change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: dict[str, str] = {}
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> ModelResponse[Any]:
+        """Put what is known before the messages it was told at."""
+        messages = {uid: told_before(uid, text) for uid, text in self.texts.items()}
+        return handler(handed_on(request, Inserts(messages)))
+
+
+def dice_of(seed: int) -> random.Random:
+    """Make dice that fall the same way each time."""
+    return random.Random(seed)  # noqa: S311 (made-up work)
+
+
+def words(dice: random.Random, number: int) -> str:
+    """Make up some words."""
+    return " ".join(dice.choice(WORDS) for _ in range(number))
+
+
+def tools_of(dice: random.Random) -> list[BaseTool]:
+    """Make the tools of a thread; one of them may change."""
+
+    @tool
+    def fetch(page: int) -> str:
+        """Fetch a page."""
+        return f"page {page}: {words(dice, dice.choice((20, 200, 900)))}"
+
+    @tool
+    def read_file(file_path: str) -> str:
+        """Read a file."""
+        return f"---\nname: brief\ndescription: be brief\n---\n{file_path}\n{words(dice, 120)}"
+
+    return [fetch, read_file]
+
+
+@dataclass(slots=True)
+class World:
+    """Threads at work with one archive, and what may happen to them."""
+
+    provider: StrictProvider
+    place: Path
+    dice: random.Random
+    watch: Watch = field(default_factory=Watch)
+    saver: InMemorySaver = field(default_factory=InMemorySaver)
+    told: Told = field(default_factory=Told)
+    model: str = MODELS[0]
+    system: str = "You fetch pages."
+    number: int = 0
+    """Of the thread that is worked on."""
+    left: int = 0
+    """Calls that the model still makes before it answers."""
+    skill: bool = False
+    extra: int = 0
+    """Which of the optional tools there are."""
+    happened: dict[str, int] = field(default_factory=dict)
+    _context: ContextMiddleware | None = None
+    _agent: Any = None
+
+    @property
+    def thread(self) -> str:
+        """Name of the thread that is worked on."""
+        return f"t{self.number}"
+
+    @property
+    def key(self) -> ThreadKey:
+        """Where the thread is in the archive."""
+        return ThreadKey(OWNER, self.thread)
+
+    @property
+    def config(self) -> Any:  # noqa: ANN401 (LangChain's own)
+        """Where the thread is in the saver."""
+        return {"configurable": {"thread_id": self.thread}, "recursion_limit": 200}
+
+    def answer(self, request: Request) -> Answer:
+        """Answer as the model: think, and call tools as often as was rolled."""
+        self.watch.see(self.thread, request.body)
+        offered = {tool.name for tool in request.tools}
+        if "fetch" not in offered:  # a summary is asked for
+            return Answer("<summary>The user has pages fetched.</summary>")
+        thought = words(self.dice, self.dice.choice((10, 60, 150)))
+        if self.left <= 0:
+            return Answer(words(self.dice, 12), thinking=thought)
+        self.left -= 1
+        if self.skill:
+            self.skill = False
+            path = {"file_path": "/skills/brief/SKILL.md"}
+            return Answer("", calls=(("read_file", path),), thinking=thought)
+        number = self.dice.choice((1, 1, 1, 2, 3))
+        calls = tuple(("fetch", {"page": self.dice.randrange(10_000)}) for _ in range(number))
+        return Answer(self.dice.choice(("", "Next.")), calls=calls, thinking=thought)
+
+    @property
+    def context(self) -> ContextMiddleware:
+        """The middleware of this process."""
+        if self._context is None:
+            policy = ContextPolicy(window=WINDOW, summarize=False)
+            self._context = ContextMiddleware(policy, archive=self.place, owner=OWNER)
+        return self._context
+
+    @property
+    def agent(self) -> Any:  # noqa: ANN401 (LangGraph's own type has four)
+        """The agent of this process, as it is set up now."""
+        if self._agent is None:
+            model = ChatAnthropic(
+                model_name=self.model,
+                base_url=self.provider.anthropic_url,
+                api_key=SecretStr("x"),
+                max_tokens_to_sample=1_000,
+                max_retries=0,
+                timeout=60,
+                stop=None,
+                thinking={"type": "adaptive"},
+            )
+            self._agent = create_agent(
+                model,
+                [*tools_of(self.dice)[: 1 + self.extra % 2], *_more(self.extra)],
+                system_prompt=self.system,
+                middleware=[self.told, self.context],
+                checkpointer=self.saver,
+            )
+        return self._agent
+
+    def say(self) -> None:
+        """Let the person say something, and the model work."""
+        self.left = self.dice.choice((0, 1, 2, 4, 8, 12))
+        message = HumanMessage(
+            f"{self.thread}: {words(self.dice, 8)}", id=f"u{self.watch.requests}"
+        )
+        if self.dice.random() < TOLD:
+            self.told.texts[message.id or ""] = f"It is known that {words(self.dice, 10)}."
+        self.agent.invoke({"messages": [message]}, self.config)
+
+    def compact(self) -> None:
+        """Compact by hand."""
+        compact(self.context.archive, self.key)
+
+    def undo(self) -> None:
+        """Undo the newest compaction."""
+        undo(self.context.archive, self.key)
+
+    def rewind(self) -> None:
+        """Go back some turns."""
+        count = self.context.archive.turn_count(self.key)
+        if count > 1:
+            rewind(self.context.archive, self.key, self.dice.randrange(max(0, count - 9), count))
+
+    def pin(self) -> None:
+        """Pin words of the person."""
+        archive = self.context.archive
+        spoken = [
+            (p, m.text)
+            for p, m in enumerate(archive.messages(self.key, 0, archive.length(self.key) - 1))
+            if m.is_request and m.text
+        ]
+        if spoken:
+            position, text = self.dice.choice(spoken)
+            pin(archive, self.key, position, text[:20])
+
+    def fork(self) -> None:
+        """Go on from an older checkpoint, as time travel does."""
+        states = list(self.agent.get_state_history(self.config, limit=12))
+        resting = [state for state in states if not state.next]
+        if resting:
+            self.left = self.dice.choice((0, 2))
+            config = {**self.dice.choice(resting).config, "recursion_limit": 200}
+            message = HumanMessage(words(self.dice, 6), id=f"f{self.watch.requests}")
+            self.agent.invoke({"messages": [message]}, config)
+
+    def switch_model(self) -> None:
+        """Ask another model from now on."""
+        self.model, self._agent = self.dice.choice(MODELS), None
+
+    def change_tools(self) -> None:
+        """Offer other tools from now on."""
+        self.extra, self._agent = self.extra + 1, None
+
+    def change_system(self) -> None:
+        """Instruct the model otherwise from now on."""
+        self.system, self._agent = f"You fetch pages. {words(self.dice, 5)}.", None
+
+    def change_memory(self) -> None:
+        """Change or forget something that was told."""
+        if self.told.texts:
+            uid = self.dice.choice([*self.told.texts])
+            if self.dice.choice((True, False)):
+                del self.told.texts[uid]
+            else:
+                self.told.texts[uid] = f"It is known that {words(self.dice, 10)}."
+
+    def load_skill(self) -> None:
+        """Have the model read a skill."""
+        if self.extra % 2:
+            self.skill = True
+            self.say()
+
+    def restart(self) -> None:
+        """Begin in a new process: nothing is left but the archive and the saver."""
+        if self._context is not None:
+            self._context.close()
+        self._context = self._agent = None
+
+    def begin(self) -> None:
+        """Begin another thread."""
+        self.number += 1
+        self.told.texts.clear()
+
+    def step(self) -> None:
+        """Let something happen, and let the person say something."""
+        acts = (
+            (self.compact, 3), (self.undo, 3), (self.rewind, 3), (self.pin, 2), (self.fork, 3),
+            (self.switch_model, 3), (self.change_tools, 2), (self.change_system, 1),
+            (self.change_memory, 2), (self.load_skill, 3), (self.restart, 2), (self.begin, 1),
+        )  # fmt: skip
+        weights = [weight for _, weight in acts]
+        act = self.dice.choices([act for act, _ in acts], weights)[0]
+        if self.dice.random() < ACTS:
+            with suppress(ArchiveError, PinError):
+                act()
+                self.happened[act.__name__] = self.happened.get(act.__name__, 0) + 1
+        self.say()
+
+
+def _more(extra: int) -> Iterator[BaseTool]:
+    @tool
+    def count(text: str) -> int:
+        """Count the words of a text."""
+        return len(text.split())
+
+    if extra % 3 == 1:
+        yield count
+
+
+def drive(requests: int, seed: int) -> tuple[StrictProvider, World]:
+    """Drive a world until so many requests were sent; what the provider saw is in both."""
+    provider = StrictProvider(window=1_000_000, keep_bodies=False)
+    with provider, TemporaryDirectory() as folder:
+        world = World(provider, Path(folder) / "archive.db", dice_of(seed))
+        provider.answer = world.answer
+        while len(provider.requests) < requests:
+            world.step()
+        world.restart()
+    return provider, world
+
+
+def steps(turns: int, model: str = MODELS[0]) -> tuple[StrictProvider, Watch]:
+    """Run the thread of twelve calls a turn."""
+    watch, calls = Watch(), [0]
+
+    @tool
+    def fetch(page: int) -> str:
+        """Fetch a page."""
+        dice = dice_of(page)
+        return "\n".join(words(dice, 12) for _ in range(250))
+
+    def answer(request: Request) -> Answer:
+        watch.see("steps", request.body)
+        calls[0] += 1
+        thought = f"Call {calls[0]}: {words(dice_of(calls[0]), 120)}"
+        if calls[0] % 12 == 0:
+            return Answer("That is done.", thinking=thought)
+        return Answer("", calls=(("fetch", {"page": calls[0]}),), thinking=thought)
+
+    provider = StrictProvider(window=128_000, keep_bodies=False, answer=answer)
+    with provider:
+        chat = ChatAnthropic(
+            model_name=model,
+            base_url=provider.anthropic_url,
+            api_key=SecretStr("x"),
+            max_tokens_to_sample=2_000,
+            max_retries=0,
+            timeout=60,
+            stop=None,
+            thinking={"type": "adaptive"},
+        )
+        policy = ContextPolicy(window=128_000, summarize=False)
+        middleware = [ContextMiddleware(policy, archive=":memory:")]
+        agent = create_agent(chat, [fetch], middleware=middleware, checkpointer=InMemorySaver())
+        config: Any = {"configurable": {"thread_id": "steps"}, "recursion_limit": 100}
+        for turn in range(turns):
+            agent.invoke({"messages": [HumanMessage(f"Do step {turn}.")]}, config)
+    return provider, watch
+
+
+def report(provider: StrictProvider, watch: Watch) -> int:
+    """Print what became of the requests; return how many were refused."""
+    seen = provider.requests
+    refused = [request for request in seen if request.status != 200]  # noqa: PLR2004 (HTTP)
+    print(f"requests {len(seen)}, refused {len(refused)}")
+    for request in refused[:5]:
+        print(f"  {request.model}: {request.problems[0][:300]}")
+    print(f"prefix edits {len(watch.cuts)}, {100 * len(watch.cuts) / len(seen):.1f} per 100 calls")
+    print(f"reasoning still valid after an edit: {watch.kept:.1%} of its tokens")
+    return len(refused)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what is asked for; 1 where a request was refused."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("endpoint", "steps"))
+    parser.add_argument("--requests", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--turns", type=int, default=30)
+    asked = parser.parse_args(arguments)
+    if asked.what == "steps":
+        return bool(report(*steps(asked.turns)))
+    provider, world = drive(asked.requests, asked.seed)
+    refused = report(provider, world.watch)
+    print(", ".join(f"{name} {times}" for name, times in sorted(world.happened.items())))
+    return bool(refused)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,146 @@
+"""Signed reasoning stays acceptable to models that bind it to everything before it."""
+
+from typing import Any
+
+import anthropic
+import httpx
+import pytest
+from benchmarks.preserved_thinking import drive, steps
+from langchain.agents import create_agent
+from langchain.agents.middleware.types import AgentMiddleware, ModelRequest
+from langchain_anthropic import ChatAnthropic
+from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import SecretStr
+
+from thalweg.context.settings import ContextPolicy
+from thalweg.middleware.context import ContextMiddleware
+from thalweg.testing.strict import Answer, Model, Request, StrictProvider
+
+BETA = "thinking-binding-controls-2026-08-01"
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_request_is_refused_whatever_happens_to_a_thread(seed: int) -> None:
+    """Compactions, rewinds, forks, undo, pins, other models, tools, prompts, memory, restarts."""
+    provider, world = drive(120, seed)
+    assert [seen.problems for seen in provider.requests if seen.status != httpx.codes.OK] == []
+    assert world.watch.cuts
+
+
+def test_long_tool_loops_are_never_refused() -> None:
+    """Clears and compactions in the middle of a loop."""
+    provider, watch = steps(2)
+    assert [seen.problems for seen in provider.requests if seen.status != httpx.codes.OK] == []
+    assert watch.cuts
+    assert 0 < watch.kept < 1
+
+
+def model_of(provider: StrictProvider, name: str) -> ChatAnthropic:
+    """Make a client of the provider."""
+    return ChatAnthropic(
+        model_name=name,
+        base_url=provider.anthropic_url,
+        api_key=SecretStr("x"),
+        max_tokens_to_sample=1_000,
+        max_retries=0,
+        timeout=30,
+        stop=None,
+        thinking={"type": "adaptive"},
+    )
+
+
+class Reworded(AgentMiddleware[Any, Any, Any]):
+    """Other people's middleware, behind ours: it instructs the model otherwise each time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times = 0
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Any) -> Any:  # noqa: ANN401
+        """Change the system prompt once in a while."""
+        self.times += 1
+        said = SystemMessage(f"It is day {self.times // 4}.")
+        return handler(request.override(system_message=said))
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_an_unknown_model_that_binds_is_learned_from_one_refusal(behind: bool) -> None:  # noqa: FBT001
+    """The thread is repaired and sent again in the same run; the next edit is not refused."""
+
+    @tool
+    def fetch(page: int) -> str:
+        """Fetch a page."""
+        return f"{page} " + "word " * 900
+
+    def answer(request: Request) -> Answer:
+        thought = f"thought {request.number} " + "so " * 40
+        if request.number % 5 == 4:
+            return Answer("Done.", thinking=thought)
+        return Answer("", calls=(("fetch", {"page": request.number}),), thinking=thought)
+
+    provider = StrictProvider(window=200_000, answer=answer)
+    provider.models["claude-next-9"] = Model(binds=True)
+    with provider:
+        ours = ContextMiddleware(ContextPolicy(window=16_000, summarize=False), archive=":memory:")
+        middleware = [ours, Reworded()] if behind else [ours]
+        agent: Any = create_agent(
+            model_of(provider, "claude-next-9"),
+            [fetch],
+            middleware=middleware,
+            checkpointer=InMemorySaver(),
+        )
+        config = {"configurable": {"thread_id": "t"}}
+        for turn in range(6):
+            agent.invoke({"messages": [HumanMessage(f"go on {turn}")]}, config)
+    refused = [seen for seen in provider.requests if seen.status != httpx.codes.OK]
+    assert all("bound to a different conversation" in seen.problems[0] for seen in refused)
+    if behind:
+        days = {str(seen.body["system"]) for seen in provider.requests if seen.body}
+        assert 0 < len(refused) <= len(days)
+    else:
+        assert len(refused) == 1
+
+
+def asked(provider: StrictProvider, **changes: Any) -> anthropic.types.beta.BetaMessage:  # noqa: ANN401
+    """Ask with the vendor's own client."""
+    body: dict[str, Any] = {"model": "claude-fable-5-2", "max_tokens": 100, **changes}
+    with anthropic.Anthropic(base_url=provider.anthropic_url, api_key="x", max_retries=0) as client:
+        answer: anthropic.types.beta.BetaMessage = client.beta.messages.create(**body)
+    return answer
+
+
+def test_the_strict_provider_drops_and_reports_what_it_would_refuse() -> None:
+    """With the setting and its beta header; a system prompt that changed invalidates all."""
+    thinking = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+    user = {"role": "user", "content": "hi"}
+    with StrictProvider(answer=lambda _: Answer("hello", thinking="hm")) as provider:
+        first = asked(provider, messages=[user], system="a")
+        content = [block.model_dump(exclude_none=True) for block in first.content]
+        said = {"role": "assistant", "content": content}
+        again: dict[str, Any] = {"messages": [user, said, user], "system": "b"}
+        with pytest.raises(anthropic.BadRequestError, match="bound to a different conversation"):
+            asked(provider, **again)
+        with pytest.raises(anthropic.BadRequestError, match="block_binding"):
+            asked(provider, **again, thinking=thinking)
+        dropped = asked(provider, **again, thinking=thinking, betas=[BETA])
+        kept = asked(provider, **again | {"system": "a"}, thinking=thinking, betas=[BETA])
+    (one,) = dropped.input_transformations or []
+    assert one.path == "messages.1.content.0"
+    assert kept.input_transformations == []
+    assert [seen.dropped for seen in provider.requests][-2:] == [("messages.1.content.0",), ()]
+
+
+def test_these_models_take_no_forced_tool() -> None:
+    """They choose for themselves; older ones may be forced."""
+    tools = [{"name": "look", "input_schema": {"type": "object"}}]
+    body: dict[str, Any] = {
+        "messages": [{"role": "user", "content": "hi"}],
+        "tools": tools,
+        "tool_choice": {"type": "any"},
+    }
+    with StrictProvider() as provider:
+        with pytest.raises(anthropic.BadRequestError, match="tool_choice"):
+            asked(provider, **body)
+        asked(provider, **body, model="claude-opus-4-8")
