@@ -126,7 +126,7 @@ async def test_a_file_that_changes_changes_the_next_run(tmp_path: Path) -> None:
 
 async def test_commands_run_where_the_files_of_the_thread_are(tmp_path: Path) -> None:
     models = [{"name": "m", "use": "tests.e2e.talkers:Lister", "window": 32_000}]
-    given = settings(models=models, agent={"shell": True})
+    given = settings(models=models, sandbox={"use": "host"})
     async with open_app(given, home=tmp_path) as app:
         ada = app.tenant("ada")
         await say(ada, "t1", "write it")

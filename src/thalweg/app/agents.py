@@ -1,7 +1,7 @@
 """From settings to the graph of an agent: made once for a model, shared by all owners."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -16,9 +16,11 @@ from langgraph.types import Command
 
 from thalweg.app.naming import named_model
 from thalweg.app.run_files import RunFiles, RunShell, owner_of_run, thread_of_run
+from thalweg.app.sandboxes import shell_over
 from thalweg.app.skills import skills_below
 from thalweg.app.tools import McpTools, imported
 from thalweg.archive import Archive
+from thalweg.backends.bubblewrap import WORKSPACE
 from thalweg.backends.composite import CompositeBackend
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.protocol import BackendProtocol
@@ -64,9 +66,17 @@ class Agents:
         archive: Where threads are kept.
         memories: What is known of users.
         places: Where the files of threads are.
+        hidden: Folders that no command of an agent may see.
     """
 
-    def __init__(self, archive: Archive, memories: MemoryStore, places: Places) -> None:
+    def __init__(
+        self,
+        archive: Archive,
+        memories: MemoryStore,
+        places: Places,
+        hidden: Iterable[Path] = (),
+    ) -> None:
+        self._hidden = tuple(hidden)
         self._archive = archive
         self._memories = memories
         self._places = places
@@ -106,8 +116,7 @@ class Agents:
             return self._small(settings, model, tools)
         mounts = _Mounts(settings)
         subagents = _subagents(settings, tools, mounts)
-        files = RunShell if settings.agent.shell else RunFiles
-        backend = mounts.over(files(self._places))
+        backend = mounts.over(self._files(settings))
         return build(
             Recipe(
                 model=model,
@@ -125,6 +134,13 @@ class Agents:
                 owner=owner_of_run,
             )
         )
+
+    def _files(self, settings: Settings) -> RunFiles:
+        sandbox = settings.sandbox
+        if not sandbox.is_on:
+            return RunFiles(self._places)
+        root = "" if sandbox.use == "host" else WORKSPACE
+        return RunShell(self._places, shell_over(sandbox, self._hidden), root)
 
     def _small(self, settings: Settings, model: BaseChatModel, tools: Sequence[BaseTool]) -> Agent:
         return create_small_agent(

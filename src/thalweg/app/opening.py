@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -19,6 +19,7 @@ from thalweg.app.models import TenantModels
 from thalweg.app.parts import Parts
 from thalweg.app.registry import open_registry
 from thalweg.app.runs import TenantRuns
+from thalweg.app.sandboxes import check_sandbox
 from thalweg.app.skills import TenantSkills
 from thalweg.app.tenant import Tenant
 from thalweg.app.threads import TenantThreads
@@ -71,6 +72,12 @@ class Addresses:
         is_said = "home" in storage.model_fields_set
         named = home if home is not None else storage.home if is_said else usual_home()
         return cls(Path(named), storage.address, storage.files)
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders of this application's own files."""
+        files = () if self.files == "database" else (Path(self.files),)
+        return (self.home, *files)
 
     def at(self, file: str) -> str:
         """Give the address of a part that is in this file where there is no server."""
@@ -213,6 +220,7 @@ class App:
 
         stack, at = self._stack, self._addresses
         settings = self.settings
+        await asyncio.to_thread(check_sandbox, settings.sandbox)
         await asyncio.to_thread(make_private_folder, at.home)
         archive = await asyncio.to_thread(open_archive, at.at("thalweg.db"))
         stack.callback(archive.close)
@@ -238,6 +246,7 @@ class App:
             checkpoints,
             journal,
             self._watchers.tell,
+            hidden=at.folders,
             any_model=self._any_model,
         )
         stack.push_async_callback(performing.close)
@@ -279,8 +288,10 @@ class _Performing:
         journal: Journal,
         tell: Tell,
         *,
+        hidden: Iterable[Path],
         any_model: bool,
     ) -> None:
+        self._hidden = tuple(hidden)
         self._any_model = any_model
         self._settings = settings
         self._archive = archive
@@ -312,7 +323,7 @@ class _Performing:
         async with self._making:
             if self._made is None:
                 kind = await asyncio.to_thread(_agents_class)
-                self._made = kind(self._archive, self._memories, self._places)
+                self._made = kind(self._archive, self._memories, self._places, self._hidden)
             return self._made
 
     async def __call__(self, run: Run, emit: "Emit") -> Outcome:

@@ -5,6 +5,7 @@ from pathlib import Path
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config
 
+from thalweg.app.sandboxes import OpenShell
 from thalweg.backends.local_shell import LocalShellBackend
 from thalweg.backends.protocol import (
     BackendProtocol,
@@ -21,6 +22,7 @@ from thalweg.backends.protocol import (
     WriteResult,
 )
 from thalweg.errors import ConfigError
+from thalweg.private_files import make_private_folder
 from thalweg.uploads.base import Places, ThreadBackend
 from thalweg.uploads.disk import DiskFiles
 
@@ -153,15 +155,23 @@ class RunFiles(BackendProtocol):
 
 
 class RunShell(RunFiles, SandboxBackendProtocol):
-    """The same, with the shell of this machine: commands begin in the folder of the files.
+    """The same, with a shell: commands begin in the folder of the files.
 
-    Nothing confines a command; see `LocalShellBackend`.
+    Args:
+        places: Where the files of all threads are: folders of this machine.
+        opened: Makes the shell over the folder of one thread; what it confines is its business.
+        command_root: What `/` of the file tools is for a command; empty where it is not known.
     """
+
+    def __init__(self, places: Places, opened: OpenShell, command_root: str = "") -> None:
+        super().__init__(places)
+        self._opened = opened
+        self.command_root = command_root
 
     @property
     def id(self) -> str:
         """See `SandboxBackendProtocol.id`."""
-        return f"local-{self._folder().name}"
+        return f"thread-{self._folder().name}"
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
         """See `SandboxBackendProtocol.execute`."""
@@ -178,12 +188,12 @@ class RunShell(RunFiles, SandboxBackendProtocol):
 
     def _shell(self) -> LocalShellBackend:
         folder = self._folder()
-        folder.mkdir(parents=True, exist_ok=True)
-        return LocalShellBackend(folder, inherit_env=True)
+        make_private_folder(folder)
+        return self._opened(folder)
 
     def _folder(self) -> Path:
         files = self._here()
         if not isinstance(files, DiskFiles):
             problem = "commands need files on a disk, and those of threads are in a database"
-            raise ConfigError("agent.shell", problem, "set storage.files to a folder")
+            raise ConfigError("sandbox.use", problem, "set storage.files to a folder")
         return files.folder

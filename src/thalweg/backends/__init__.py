@@ -8,9 +8,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from thalweg.backends.bubblewrap import BubblewrapBackend
     from thalweg.backends.composite import CompositeBackend
+    from thalweg.backends.container import ContainerBackend
     from thalweg.backends.filesystem import FilesystemBackend
     from thalweg.backends.local_shell import DEFAULT_EXECUTE_TIMEOUT, LocalShellBackend
+    from thalweg.backends.process_limits import Limits
     from thalweg.backends.protocol import BackendProtocol, SandboxBackendProtocol
     from thalweg.backends.sandbox import BaseSandbox
     from thalweg.backends.state import StateBackend
@@ -20,8 +23,11 @@ __all__ = [
     "DEFAULT_EXECUTE_TIMEOUT",
     "BackendProtocol",
     "BaseSandbox",
+    "BubblewrapBackend",
     "CompositeBackend",
+    "ContainerBackend",
     "FilesystemBackend",
+    "Limits",
     "LocalShellBackend",
     "NamespaceFactory",
     "SandboxBackendProtocol",
@@ -33,8 +39,11 @@ _HOMES = {
     "DEFAULT_EXECUTE_TIMEOUT": "local_shell",
     "BackendProtocol": "protocol",
     "BaseSandbox": "sandbox",
+    "BubblewrapBackend": "bubblewrap",
     "CompositeBackend": "composite",
+    "ContainerBackend": "container",
     "FilesystemBackend": "filesystem",
+    "Limits": "process_limits",
     "LocalShellBackend": "local_shell",
     "NamespaceFactory": "store",
     "SandboxBackendProtocol": "protocol",

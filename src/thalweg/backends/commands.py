@@ -11,11 +11,13 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, Self
 
+LOOK_S: Final = 0.05
+"""How often limits are compared with what a command uses."""
 _GRACE_S: Final = 1.0
 """How long a command that has ended may be survived by writers to its output: a process left
 in the background holds the streams open, and nobody waits for a server to end."""
@@ -53,6 +55,8 @@ class Printed:
     err: Stream
     exit_code: int | None = None
     """`None` when its time was over; below zero for the signal that killed it."""
+    stopped: str = ""
+    """Which limit it exceeded, if it was killed for that."""
 
     @property
     def is_cut(self) -> bool:
@@ -68,6 +72,14 @@ class Shell:
     environment: Mapping[str, str]
     room: int
     """Bytes kept of each stream."""
+    prefix: tuple[str, ...] = ()
+    """Program and arguments that run the shell: a sandbox. None runs it on this machine."""
+    setup: str = ""
+    """Shell commands that run before it, in the same shell."""
+    exceeded: Callable[[int], str] | None = None
+    """Asked every `LOOK_S` seconds with the process id: the limit it exceeds, or an empty text."""
+    cleanup: tuple[str, ...] = ()
+    """Program and arguments that end what a killed `prefix` leaves behind: a container."""
 
     def run(self, command: str, timeout_s: float) -> Printed:
         """Run a command to its end, or to the end of its time.
@@ -77,9 +89,8 @@ class Shell:
             ValueError: There is a NUL in it.
         """
         printed = Printed(Stream(self.room), Stream(self.room))
-        with subprocess.Popen(  # noqa: S602  # to run what a model wrote is what a shell is for
-            command,
-            shell=True,
+        with subprocess.Popen(  # noqa: S603  # to run what a model wrote is what a shell is for
+            self._arguments(command),
             cwd=self.folder,
             env=dict(self.environment),
             stdin=subprocess.DEVNULL,
@@ -89,10 +100,11 @@ class Shell:
         ) as process:
             ended = False
             try:
-                ended = _listen(process, printed, time.monotonic() + timeout_s)
+                ended = self._listen(process, printed, time.monotonic() + timeout_s)
             finally:
                 if not ended:
                     _kill(process.pid)
+                    self._clean_up()
             code = process.wait()
         printed.exit_code = code if ended else None
         return printed
@@ -101,9 +113,9 @@ class Shell:
         """See `run`; a cancelled task kills the command, too."""
         printed = Printed(Stream(self.room), Stream(self.room))
         starting = asyncio.ensure_future(
-            asyncio.get_running_loop().subprocess_shell(
+            asyncio.get_running_loop().subprocess_exec(
                 lambda: _Listener(printed),
-                command,
+                *self._arguments(command),
                 cwd=self.folder,
                 env=dict(self.environment),
                 stdin=subprocess.DEVNULL,
@@ -117,7 +129,7 @@ class Shell:
             raise
         try:
             with suppress(TimeoutError):
-                await asyncio.wait_for(listener.exited.wait(), timeout_s)
+                await asyncio.wait_for(self._ended(transport, listener, printed), timeout_s)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(listener.closed.wait(), _GRACE_S)
         finally:
@@ -126,32 +138,62 @@ class Shell:
                 _kill(transport.get_pid())
                 with suppress(TimeoutError):
                     await asyncio.wait_for(listener.exited.wait(), _GRACE_S)
+                await asyncio.shield(asyncio.to_thread(self._clean_up))
             transport.close()
         printed.exit_code = code
         return printed
 
+    def _arguments(self, command: str) -> list[str]:
+        if not self.setup:
+            return [*self.prefix, "/bin/sh", "-c", command]
+        return [*self.prefix, "/bin/sh", "-c", f'{self.setup}; exec /bin/sh -c "$1"', "sh", command]
 
-def _listen(process: subprocess.Popen[bytes], printed: Printed, deadline: float) -> bool:
-    """Read both streams until the process has ended; `False` when its time was over first."""
-    streams = {process.stdout: printed.out, process.stderr: printed.err}
-    with _Exit(process.pid) as ended, selectors.DefaultSelector() as selector:
-        for pipe in streams:
-            if pipe is not None:
-                selector.register(pipe, selectors.EVENT_READ, pipe)
-        ended.watch(selector)
-        has_ended = False
-        while not has_ended or len(selector.get_map()) > 0:
-            remaining = deadline - time.monotonic()
-            if remaining <= 0:
-                return has_ended
-            for key, _ in selector.select(ended.patience(remaining)):
-                if key.data is not None and not _read(key.fd, streams[key.data]):
-                    selector.unregister(key.fileobj)
-            if not has_ended and ended.came():
-                has_ended = True
-                ended.forget(selector)
-                deadline = time.monotonic() + _GRACE_S
-    return True
+    def _listen(self, process: subprocess.Popen[bytes], printed: Printed, deadline: float) -> bool:
+        """Read both streams until the process has ended; `False` when it is to be killed."""
+        streams = {process.stdout: printed.out, process.stderr: printed.err}
+        with _Exit(process.pid) as ended, selectors.DefaultSelector() as selector:
+            for pipe in streams:
+                if pipe is not None:
+                    selector.register(pipe, selectors.EVENT_READ, pipe)
+            ended.watch(selector)
+            has_ended = False
+            looked = time.monotonic()
+            while not has_ended or len(selector.get_map()) > 0:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
+                    return has_ended
+                patience = remaining if self.exceeded is None else min(remaining, LOOK_S)
+                for key, _ in selector.select(ended.patience(patience)):
+                    if key.data is not None and not _read(key.fd, streams[key.data]):
+                        selector.unregister(key.fileobj)
+                if not has_ended and ended.came():
+                    has_ended = True
+                    ended.forget(selector)
+                    deadline = time.monotonic() + _GRACE_S
+                is_due = not has_ended and time.monotonic() - looked > LOOK_S
+                if self.exceeded is not None and is_due:
+                    printed.stopped, looked = self.exceeded(process.pid), time.monotonic()
+                    if printed.stopped:
+                        return False
+        return True
+
+    async def _ended(
+        self, transport: asyncio.SubprocessTransport, listener: "_Listener", printed: Printed
+    ) -> None:
+        """Wait until the process has ended, or exceeds a limit."""
+        while not listener.exited.is_set():
+            with suppress(TimeoutError):
+                patience = None if self.exceeded is None else LOOK_S
+                await asyncio.wait_for(listener.exited.wait(), patience)
+                return
+            if self.exceeded is not None:
+                printed.stopped = self.exceeded(transport.get_pid())
+                if printed.stopped:
+                    raise TimeoutError
+
+    def _clean_up(self) -> None:
+        if self.cleanup:
+            subprocess.run(self.cleanup, capture_output=True, check=False)  # noqa: S603 (ours)
 
 
 def _read(descriptor: int, stream: Stream) -> bool:

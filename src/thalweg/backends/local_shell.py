@@ -13,6 +13,8 @@ DEFAULT_EXECUTE_TIMEOUT: Final = 120
 """Seconds a command may take unless told otherwise."""
 _TIMED_OUT: Final = 124
 """Exit code of a command whose time was over, as of `timeout(1)`."""
+_KILLED: Final = 137
+"""Exit code of a command that exceeded a limit, as a shell has it for SIGKILL."""
 
 
 class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
@@ -117,6 +119,9 @@ class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
         is_cut = is_cut or printed.is_cut
         if is_cut:
             output += f"\n\n... Output truncated at {self._max_output_bytes} bytes."
+        if printed.stopped:
+            output = f"Error: Command killed: {printed.stopped}." + (output and f"\n\n{output}")
+            return ExecuteResponse(output=output, exit_code=_KILLED, truncated=is_cut)
         if printed.exit_code is None:
             output = _too_late(seconds, is_custom=is_custom) + (output and f"\n\n{output}")
             return ExecuteResponse(output=output, exit_code=_TIMED_OUT, truncated=is_cut)

@@ -68,9 +68,11 @@ def _retold(tool: Tool, visible: frozenset[str], made: dict[tuple[str, str], Bas
 
 def shell_paths(backend: BackendProtocol) -> str:
     """Tell which folders of the file tools a command finds elsewhere, and which it never does."""
-    if not isinstance(backend, CompositeBackend):
-        return ""
-    mapped = {prefix: _host(backend.default, at) for prefix, at in backend.sorted_routes}
+    default = backend.default if isinstance(backend, CompositeBackend) else backend
+    routes = backend.sorted_routes if isinstance(backend, CompositeBackend) else ()
+    mapped: dict[str, str | None] = {prefix: _host(default, at) for prefix, at in routes}
+    if root := getattr(default, "command_root", ""):
+        mapped["/"] = root
     pairs = [f"- `{_folder(p)}` -> `{_folder(host)}`" for p, host in mapped.items() if host]
     others = [f"- `{_folder(p)}`" for p, host in mapped.items() if not host]
     if not mapped:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from thalweg.settings.loading import load_settings
     from thalweg.settings.models import ModelSettings
     from thalweg.settings.reloading import SettingsFile
+    from thalweg.settings.sandbox import SandboxSettings
     from thalweg.settings.storage import StorageSettings
     from thalweg.settings.tools import McpServer, ToolGroup, ToolSettings
     from thalweg.settings.whole import Settings
@@ -30,6 +31,7 @@ __all__ = [
     "McpServer",
     "ModelSettings",
     "OidcSettings",
+    "SandboxSettings",
     "Settings",
     "SettingsFile",
     "SkillsSettings",
@@ -51,6 +53,7 @@ __getattr__, __dir__ = lazily(
         "ModelSettings": "thalweg.settings.models",
         "OidcSettings": "thalweg.settings.gateway",
         "Settings": "thalweg.settings.whole",
+        "SandboxSettings": "thalweg.settings.sandbox",
         "SettingsFile": "thalweg.settings.reloading",
         "SkillsSettings": "thalweg.settings.agents",
         "StorageSettings": "thalweg.settings.storage",

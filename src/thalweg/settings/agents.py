@@ -32,8 +32,6 @@ class AgentSettings(Section):
     profile: Literal["auto", "full", "small"] = "auto"
     """How much it is told and given: `small` for a model with a short window, `auto` by the
     window."""
-    shell: bool = False
-    """Whether it may run commands on this machine, as the user who started it."""
     interrupt_on: Annotated[Options, BeforeValidator(_by_name)] = Field(default=Fixed[object]())
     """Tools whose calls wait for a person: a list, or `{execute: true}`."""
 

@@ -34,6 +34,8 @@ def is_private(path: Path) -> bool:
         return path[-1] != "owner"
     if path[:1] == ("mcp_servers",) and "env" in path[2:3]:
         return True
+    if path[:2] == ("sandbox", "env"):
+        return True
     names = [step for step in path if isinstance(step, str)]
     return any(map(hides_all, names)) or any(map(is_secret, names))
 

@@ -51,6 +51,8 @@ INSTEAD: tuple[tuple[tuple[str, str], str], ...] = (
     (("memory", "staleness_"), "a fact ends by its own dates, or when a later one replaces it"),
     (("memory", "storage_class"), "see memory.storage"),
     (("memory", "token_counting"), "tokens are counted exactly"),
+    (("sandbox", "environment"), "see sandbox.env"),
+    (("sandbox", "idle_timeout"), "each command has a sandbox of its own, which ends with it"),
     (("subagents", "token_budget"), "see subagents.max_tokens"),
     (("summarization", "preserve_recent_skill_"), "skills that were read stay word for word"),
     (("uploads", "auto_convert_documents"), "documents are always converted"),
@@ -68,14 +70,13 @@ ABSENT_OF_MODELS = frozenset(
 )
 """Keys of a model that are not handed to its class."""
 
-SHARED = ("memory", "skills", "subagents", "summarization")
+SHARED = ("memory", "sandbox", "skills", "subagents", "summarization")
 """Sections of both. A key that only DeerFlow has there does nothing here, whatever it is called."""
 
 MOVED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("offload",), ("summarization", "offload")),
     (("pricing",), ("summarization", "pricing")),
     (("uploads", "max_file_size"), ("gateway", "max_upload_bytes")),
-    (("sandbox", "allow_host_bash"), ("agent", "shell")),
     (("database", "postgres_url"), ("storage", "url")),
     (("database", "sqlite_dir"), ("storage", "home")),
 )
@@ -96,7 +97,7 @@ THEIRS = ("deerflow.", "src.", "app.")
 """Packages of DeerFlow."""
 
 BUILT_IN = {
-    "bash": "execute, with agent.shell",
+    "bash": "execute, with sandbox.use",
     "glob": "glob",
     "grep": "grep",
     "ls": "ls",

@@ -69,6 +69,11 @@ class GatewaySettings(Section):
         """Whether nobody has to say who they are."""
         return not self.keys and self.oidc is None
 
+    @property
+    def may_have_more_owners(self) -> bool:
+        """Whether callers may be of more than one owner."""
+        return self.oidc is not None or len({each.owner for each in self.keys}) > 1
+
     @model_validator(mode="after")
     def _strangers_say_who_they_are(self) -> Self:
         if self.is_open and not is_loopback(self.host):

@@ -92,11 +92,12 @@ def shaped(root: Node) -> Shaping:
                 shaping.notices.append(taken_as(node, ".".join(new)))
     _skills(shaping)
     _subagents(shaping)
+    _sandbox(shaping)
     shaping.each("models", lambda node: _model(shaping, node))
     shaping.each("tools", lambda node: _tool(shaping, node))
     for section in foreign.SHARED:
         shaping.drop_unknown(section)
-    for section in ("database", "sandbox", "uploads"):
+    for section in ("database", "uploads"):
         _rest(shaping, section)
     for key in tuple(shaping.root.keys):
         if key in foreign.ABSENT or (shaping.is_deerflows and _is_strange(key)):
@@ -190,6 +191,18 @@ def _document(shaping: Shaping) -> None:
         why = "import its documents with `thalweg memory import FILE`"
         shaping.take("memory", "storage_path")
         shaping.notices.append(no_effect(path, why))
+
+
+def _sandbox(shaping: Shaping) -> None:
+    """Commands are off until a sandbox of ours is named, whatever else allowed them."""
+    for path in (("agent", "shell"), ("sandbox", "allow_host_bash")):
+        node = shaping.take(*path)
+        if node is not None and node.value is not False:
+            shaping.notices.append(no_effect(node, "commands are off until sandbox.use names one"))
+    use = shaping.root.find(("sandbox", "use"))
+    if use is not None and str(use.value).startswith(foreign.THEIRS):
+        shaping.take("sandbox", "use")
+        shaping.notices.append(no_effect(use, "use bubblewrap, docker or podman"))
 
 
 def _skills(shaping: Shaping) -> None:

@@ -1,17 +1,18 @@
 """All settings, as one value."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from thalweg.context.settings import ContextPolicy
 from thalweg.facts.settings import MemorySettings
-from thalweg.sections import Section
+from thalweg.sections import Section, refuse
 from thalweg.settings.agents import AgentSettings, SkillsSettings, SubagentsSettings
 from thalweg.settings.fixed import Fixed
 from thalweg.settings.gateway import GatewaySettings
 from thalweg.settings.models import ModelSettings
+from thalweg.settings.sandbox import SandboxSettings
 from thalweg.settings.storage import StorageSettings
 from thalweg.settings.tools import McpServer, ToolGroup, ToolSettings
 
@@ -37,6 +38,8 @@ class Settings(Section):
     of the file as well."""
     memory: MemorySettings = Field(default_factory=MemorySettings)
     """What is remembered across threads."""
+    sandbox: SandboxSettings = Field(default_factory=SandboxSettings)
+    """Where commands of the agent run."""
     subagents: SubagentsSettings = Field(default_factory=SubagentsSettings)
     """Whom the agent can give a task."""
     skills: SkillsSettings = Field(default_factory=SkillsSettings)
@@ -53,6 +56,16 @@ class Settings(Section):
     """Where everything is kept."""
     gateway: GatewaySettings = Field(default_factory=GatewaySettings)
     """The HTTP side."""
+
+    @model_validator(mode="after")
+    def _shell_of_host_is_of_one_owner(self) -> Self:
+        if self.sandbox.use == "host" and self.gateway.may_have_more_owners:
+            problem = (
+                "commands on the host read every owner's files and this process's memory, and more "
+                "than one owner may come in (gateway.keys, gateway.oidc)"
+            )
+            refuse(problem, "use bubblewrap, docker or podman, or let one owner in", key="sandbox")
+        return self
 
     def model_named(self, name: str) -> ModelSettings | None:
         """Find one of `models` by its name."""

@@ -151,7 +151,7 @@ def test_what_has_an_equivalent_is_moved_there() -> None:
         ("mine", "my_tools:search", {"max_results": 3})
     ]
     assert settings.gateway.max_upload_bytes == 1000
-    assert settings.agent.shell
+    assert not settings.sandbox.is_on
     assert settings.subagents.timeout_seconds == 1800
     assert settings.subagents.agents == (
         SubagentSettings(name="general-purpose", timeout_seconds=2700),
@@ -179,6 +179,7 @@ def test_what_has_none_is_told() -> None:
         "memory.manager_class",
         "models[0].supports_reasoning_effort",
         "models[0].when_thinking_enabled",
+        "sandbox.allow_host_bash",
         "sandbox.use",
         "scheduler",
         "skills.container_path",

@@ -48,7 +48,7 @@ def test_a_file_in_another_encoding_is_told_the_line() -> None:
 
 
 def test_a_byte_order_mark_does_no_harm() -> None:
-    assert examine_text("\ufeffagent: {shell: true}".encode(), "c", {}).problems == ()
+    assert examine_text("\ufeffagent: {profile: full}".encode(), "c", {}).problems == ()
 
 
 SENTENCES = [

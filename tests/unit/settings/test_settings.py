@@ -168,7 +168,41 @@ def test_the_model_that_answers_is_the_first_unless_another_is_named() -> None:
 
 
 def test_numbers_and_switches_may_be_variables() -> None:
-    text = b"gateway: {port: $PORT}\nagent: {shell: '${SHELL_ON:-yes}', recursion_limit: $N}"
+    text = b"gateway: {port: $PORT}\nagent: {recursion_limit: $N}\nsandbox: {network: '${ON:-yes}'}"
     settings = examine_text(text, "c", {"PORT": "80", "N": "7"}).unless_wrong()
-    assert (settings.gateway.port, settings.agent.shell) == (80, True)
+    assert (settings.gateway.port, settings.sandbox.network) == (80, True)
     assert settings.agent.recursion_limit == 7
+
+
+TWO_OWNERS = "gateway: {keys: [{key: k1, owner: ada}, {key: k2, owner: bob}]}"
+TOKENS = "gateway: {oidc: {issuer: 'https://id.example', audience: a}}"
+
+
+@pytest.mark.parametrize("gateway", [TWO_OWNERS, TOKENS])
+def test_a_shell_on_the_host_is_refused_with_more_than_one_owner(gateway: str) -> None:
+    report = examine_text(f"{gateway}\nsandbox: {{use: host}}".encode(), "c", {})
+    (problem,) = report.problems
+    assert "every owner's files" in str(problem)
+    assert "bubblewrap" in str(problem)
+    assert examine_text(f"{gateway}\nsandbox: {{use: bubblewrap}}".encode(), "c", {}).problems == ()
+
+
+@pytest.mark.parametrize("text", ["{}", "gateway: {keys: [{key: k1, owner: ada}]}"])
+def test_a_shell_on_the_host_takes_an_explicit_word(text: str) -> None:
+    assert examine_text(text.encode(), "c", {}).unless_wrong().sandbox.use == "none"
+    more = f"{text if text != '{}' else ''}\nsandbox: {{use: host}}"
+    assert examine_text(more.encode(), "c", {}).unless_wrong().sandbox.use == "host"
+
+
+@pytest.mark.parametrize("text", ["agent: {shell: true}", "sandbox: {allow_host_bash: true}"])
+def test_what_allowed_a_shell_before_or_elsewhere_is_a_note(text: str) -> None:
+    report = examine_text(text.encode(), "c", {})
+    assert report.unless_wrong().sandbox.use == "none"
+    assert "sandbox.use" in str(report.notices[0])
+
+
+def test_values_of_the_sandbox_s_environment_are_secret() -> None:
+    text = b"sandbox: {use: bubblewrap, env: {MODE: swordfish}}"
+    settings = examine_text(text, "c", {}).unless_wrong()
+    assert settings.sandbox.variables == {"MODE": "swordfish"}
+    assert "swordfish" not in repr(settings)

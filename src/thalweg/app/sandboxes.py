@@ -1,0 +1,75 @@
+"""The shell over the files of a thread that the settings name."""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import assert_never
+
+from thalweg.backends.bubblewrap import BubblewrapBackend, check_bubblewrap
+from thalweg.backends.container import ContainerBackend, check_runtime
+from thalweg.backends.local_shell import LocalShellBackend
+from thalweg.backends.process_limits import Limits
+from thalweg.settings.sandbox import SandboxSettings
+
+OpenShell = Callable[[Path], LocalShellBackend]
+"""Makes the shell of one thread, whose files are in the folder."""
+_OF_HOST = ("PATH", "HOME", "LANG")
+
+
+def shell_over(settings: SandboxSettings, hidden: Iterable[Path]) -> OpenShell:
+    """Return what makes the shell of each thread.
+
+    Args:
+        settings: Where commands run, and what they may use.
+        hidden: Folders of this application that no command sees but for its thread's own files.
+
+    Raises:
+        ConfigError: What the settings name is not installed. Raised when a shell is made.
+    """
+    limits = Limits(memory_mb=settings.memory_mb, processes=settings.processes)
+    env, timeout = settings.variables, settings.timeout_seconds
+    kept_back = tuple(hidden)
+
+    def opened(folder: Path) -> LocalShellBackend:
+        match settings.use:
+            case "bubblewrap":
+                return BubblewrapBackend(
+                    folder,
+                    limits=limits,
+                    network=settings.network,
+                    read_only=settings.read_only,
+                    hidden=kept_back,
+                    env=env,
+                    is_private=True,
+                    timeout=timeout,
+                )
+            case "docker" | "podman":
+                return ContainerBackend(
+                    folder,
+                    runtime=settings.use,
+                    image=settings.image,
+                    limits=limits,
+                    network=settings.network,
+                    env=env,
+                    is_private=True,
+                    timeout=timeout,
+                )
+            case "host" | "none":
+                known = {name: os.environ[name] for name in _OF_HOST if name in os.environ}
+                return LocalShellBackend(folder, env={**known, **env}, timeout=timeout)
+            case _:
+                assert_never(settings.use)
+
+    return opened
+
+
+def check_sandbox(settings: SandboxSettings) -> None:
+    """Look whether commands can be run where the settings say; takes milliseconds to seconds.
+
+    Raises:
+        ConfigError: They cannot.
+    """
+    if settings.use == "bubblewrap":
+        check_bubblewrap()
+    elif settings.use in {"docker", "podman"}:
+        check_runtime(settings.use)
