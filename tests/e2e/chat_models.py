@@ -8,6 +8,7 @@ from typing import TypeVar
 from langchain_anthropic import ChatAnthropic
 from langchain_anthropic import _client_utils as anthropic_clients
 from langchain_core.language_models import BaseChatModel
+from langchain_google_genai import ChatGoogleGenerativeAI
 from langchain_openai import ChatOpenAI
 from langchain_openai.chat_models import _client_utils as openai_clients
 from pydantic import SecretStr
@@ -15,6 +16,7 @@ from pydantic import SecretStr
 from thalweg.testing.strict import StrictProvider
 
 WIRES = ("openai-chat", "openai-responses", "anthropic")
+EVERY_WIRE = (*WIRES, "gemini")
 KEY = SecretStr("x")
 _Result = TypeVar("_Result")
 
@@ -39,6 +41,20 @@ def chat_model(
         finally:
             claude._client.close()  # noqa: SLF001 (it has no other)
             anthropic_clients._get_default_httpx_client.cache_clear()  # noqa: SLF001
+        return
+    if wire == "gemini":
+        gemini = ChatGoogleGenerativeAI(
+            model=model,
+            google_api_key=KEY,
+            base_url=provider.anthropic_url,
+            max_retries=1,
+            timeout=timeout_s,
+        )
+        try:
+            yield gemini
+        finally:
+            if gemini.client is not None:
+                gemini.client.close()
         return
     gpt = ChatOpenAI(
         base_url=provider.openai_url,

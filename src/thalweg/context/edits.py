@@ -122,6 +122,35 @@ class Unpin(_Edit):
     quote: str
 
 
+RepairReason = Literal[
+    "a call needs one result, directly behind it",
+    "the arguments of a call are not a JSON object",
+    "the model does not accept such media",
+    "the provider accepts a system message at the beginning only",
+    "the provider demands a message of the user first",
+    "the provider does not accept empty content",
+    "the provider does not accept the id of a call",
+    "the provider does not accept the name of a tool",
+    "the text cannot be encoded",
+]
+"""Why a finished request was repaired, in the words a report shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """A message was sent otherwise than the window shows it: its provider would have refused it.
+
+    It follows from the message and the provider's rules, and is made again for each request: the
+    window does not change, and another model gets what it accepts.
+    """
+
+    reason: RepairReason
+    position: int = -1
+    """Of the message in the log; -1 of one that is in no log."""
+    detail: str = ""
+    """The name or the type that it is about, shortened."""
+
+
 Rewrite = Evict | Supersede | Elide
 """Edits that show one message otherwise."""
 Edit = Rewrite | Strip | Fold | Pin | Unpin

@@ -35,6 +35,7 @@ from thalweg.middleware.arguments import (
 from thalweg.middleware.beside import Beside
 from thalweg.middleware.ceilings import Ceilings
 from thalweg.middleware.fitting import bond_in
+from thalweg.middleware.last_check import LastCheck
 from thalweg.middleware.limits import DEFAULT_WINDOW
 from thalweg.middleware.lineage import checkpointer, is_addressed, is_rewound
 from thalweg.middleware.marking import Marking
@@ -66,6 +67,7 @@ class OpenThread:
     session: Session
     wording: Wording = field(default_factory=Wording)
     marking: Marking = field(default_factory=Marking)
+    last_check: LastCheck = field(default_factory=LastCheck)
     added: int = 0
     """Tokens that other middleware was last seen to add to a request."""
 

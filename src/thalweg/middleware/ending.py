@@ -31,6 +31,7 @@ def _end(desk: Desk, state: Any, config: RunnableConfig) -> dict[str, Any]:  # n
         try:
             desk.sync(session, said, config, state["thalweg_turn"])
             page = replace(session.page, kind="end", at=time.time(), spent=None)
+            page = replace(page, repairs=opened.last_check.take(0))
             number = session.enter(page, ())
         except ConflictError as conflict:
             tries.spend(conflict)

@@ -29,6 +29,8 @@ EVENT = "thalweg.context"
 """Type of the events in LangGraph's custom stream, and name of those in a trace."""
 PRICES = "thalweg.prices"
 """The same, of the event that says whose prices were assumed."""
+REPAIRED = "thalweg.repaired"
+"""The same, of the event that a request was repaired which its provider would have refused."""
 REJECTED = "thalweg.rejected"
 """The same, of the event that a provider refused what a request contains, and what was changed."""
 
@@ -107,6 +109,26 @@ def tell_prices(priced: Priced, model: str, runtime: Speaks) -> None:
     runtime.stream_writer(event)
     _log.warning("%s", priced.note, extra={"thalweg": event})
     trace(event)
+
+
+def emit_repairs(key: ThreadKey, page: Page, runtime: Speaks) -> None:
+    """Emit what was repaired in the requests of a turn; of nothing there is no event."""
+    if not page.repairs:
+        return
+    event = {
+        "type": REPAIRED,
+        "thread": key.thread,
+        "turn": page.turn,
+        "model": page.model,
+        "repairs": [asdict(repair) for repair in page.repairs],
+    }
+    runtime.stream_writer(event)
+    reasons = "; ".join(dict.fromkeys(repair.reason for repair in page.repairs))
+    _log.info(_REPAIRED, key.thread, page.turn, reasons, extra={"thalweg": event})
+    trace(event)
+
+
+_REPAIRED = "thread %s, turn %d: the request was repaired: %s"
 
 
 def emit_rejection(

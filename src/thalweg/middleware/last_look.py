@@ -1,38 +1,64 @@
 """A chat model whose requests are looked at once more, as they leave for the provider.
 
-LangChain's clients build the body of a request in one method. What other middleware adds, what
-the model's own settings say and how messages are written is all in it, and nowhere before. So a
-model is given a double: of the same class to all who ask, with the same state, whose bodies go
-through a function. A double that another middleware copies stays one; where it is replaced by
-another model, that one's requests go out as they are.
+What other middleware and LangChain itself add to a request is in it when it reaches the model,
+and nowhere before; how messages are written, and what the model's own settings say, is in the
+body that LangChain's clients build in one method. So a model is given a double: of the same class
+to all who ask, with the same state, whose messages and bodies go through a function each. A double
+that another middleware copies stays one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from types import new_class
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.prompt_values import ChatPromptValue, PromptValue
 
 Body = dict[str, Any]
 LastLook = Callable[[Body], Body]
 """Makes the body that is sent of the one that was built, which it leaves as it is."""
-_BUILDER = "_get_request_payload"
+LastCheck = Callable[[Sequence[BaseMessage]], list[BaseMessage]]
+"""Makes the messages that are sent, system prompt included, of those that the model was given."""
+_BUILDERS = ("_get_request_payload", "_prepare_request")
+"""The methods that build a body: of OpenAI's and Anthropic's clients, of Google's."""
+_READER = "_convert_input"
+"""The method of every chat model that takes what it is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Hooks:
+    look: LastLook | None = None
+    check: LastCheck | None = None
 
 
 def with_last_look(model: BaseChatModel, look: LastLook) -> BaseChatModel:
     """Make the double of a model; the model itself where its client has no such method."""
+    return _with_hooks(model, lambda hooks: replace(hooks, look=look), _BUILDERS)
+
+
+def with_last_check(model: BaseChatModel, check: LastCheck) -> BaseChatModel:
+    """Make the double of a model; the model itself where it is chosen when it is called."""
+    return _with_hooks(model, lambda hooks: replace(hooks, check=check), (_READER,))
+
+
+def _with_hooks(
+    model: BaseChatModel, change: Callable[[_Hooks], _Hooks], methods: Sequence[str]
+) -> BaseChatModel:
     bound = getattr(model, "bound", None)
     if bound is not None:
-        seen = with_last_look(bound, look)
+        seen = _with_hooks(bound, change, methods)
         return model if seen is bound else model.model_copy(update={"bound": seen})
-    if not hasattr(type(model), _BUILDER):
+    if not any(hasattr(type(model), method) for method in methods):
         return model
-    double = _double_of(type(model))
+    known: _Hooks | None = getattr(model, _HOOKS, None)
+    double = _double_of(type(model)) if known is None else type(model)
     made = double.__new__(double)
     for state in _STATE:
         object.__setattr__(made, state, getattr(model, state))
-    object.__setattr__(made, _LOOK, look)
+    object.__setattr__(made, _HOOKS, change(known or _Hooks()))
     return made
 
 
@@ -43,27 +69,39 @@ _STATE = (
     "__pydantic_private__",
 )
 """All that a model of pydantic holds: shared, so that a connection opened by one serves both."""
-_LOOK = "_thalweg_last_look"
+_HOOKS = "_thalweg_hooks"
 
 
 @cache
 def _double_of(kind: type[BaseChatModel]) -> type[BaseChatModel]:
-    def build(self: BaseChatModel, *args: Any, **settings: Any) -> Body:  # noqa: ANN401 (theirs)
-        body: Body = getattr(kind, _BUILDER)(self, *args, **settings)
-        look: LastLook | None = getattr(self, _LOOK, None)
-        return look(body) if look is not None else body
+    def read(self: BaseChatModel, asked: Any) -> PromptValue:  # noqa: ANN401 (theirs)
+        value: PromptValue = getattr(kind, _READER)(self, asked)
+        hooks: _Hooks | None = getattr(self, _HOOKS, None)
+        if hooks is None or hooks.check is None:
+            return value
+        return ChatPromptValue(messages=hooks.check(value.to_messages()))
 
     def copy(self: BaseChatModel) -> BaseChatModel:
         made = kind.__copy__(self)
-        object.__setattr__(made, _LOOK, getattr(self, _LOOK, None))
+        object.__setattr__(made, _HOOKS, getattr(self, _HOOKS, None))
         return made
 
-    members = {
+    members: dict[str, Any] = {
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
         "__doc__": kind.__doc__,
-        "__slots__": (_LOOK,),
+        "__slots__": (_HOOKS,),
         "__copy__": copy,
-        _BUILDER: build,
+        _READER: read,
     }
+    members |= {name: _builder(kind, name) for name in _BUILDERS if hasattr(kind, name)}
     return new_class(kind.__name__, (kind,), exec_body=lambda names: names.update(members))
+
+
+def _builder(kind: type[BaseChatModel], name: str) -> Callable[..., Body]:
+    def build(self: BaseChatModel, *args: Any, **settings: Any) -> Body:  # noqa: ANN401 (theirs)
+        body: Body = getattr(kind, name)(self, *args, **settings)
+        hooks: _Hooks | None = getattr(self, _HOOKS, None)
+        return hooks.look(body) if hooks is not None and hooks.look is not None else body
+
+    return build

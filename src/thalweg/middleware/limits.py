@@ -239,6 +239,11 @@ def _profile(objects: tuple[object, ...]) -> Mapping[str, object]:
     return {}
 
 
+def profile_of(model: "BaseChatModel") -> Mapping[str, object]:
+    """Return LangChain's profile of a chat model; empty where it has none."""
+    return _profile(tuple(layers(model)))
+
+
 def model_name(model: "BaseChatModel") -> str:
     """Name a chat model as `provider:name`, each part empty when it is not told."""
     provider, name = "", ""

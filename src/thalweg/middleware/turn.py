@@ -16,7 +16,7 @@ from langgraph.types import Command
 from thalweg.archive import ThreadKey
 from thalweg.context.binding import binds_thinking
 from thalweg.context.budget import Budget
-from thalweg.context.edits import Edit, Fold
+from thalweg.context.edits import Edit, Fold, Repair
 from thalweg.context.matching import Priced
 from thalweg.context.policy import RentOrBuy
 from thalweg.context.pricing import Tariff
@@ -27,7 +27,7 @@ from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 from thalweg.middleware.beside import Beside
 from thalweg.middleware.desk import Desk, OpenThread
 from thalweg.middleware.effects import Flow, Work
-from thalweg.middleware.events import Report, tell, tell_prices
+from thalweg.middleware.events import Report, emit_repairs, tell, tell_prices
 from thalweg.middleware.fitting import listener_of, without_thinking
 from thalweg.middleware.inserts import Inserts, inserts_of
 from thalweg.middleware.limits import Limits, is_stand_in, limits_of, provider_of
@@ -255,8 +255,17 @@ class _Turn:
             is_cold=is_cold,
             spent=summarizer.spent if summarizer.spent.calls else None,
             note="; ".join(map(str, summarizer.faults))[:NOTE_CHARS],
+            repairs=self._repairs(),
         )
         session.enter(page, edits)
+        emit_repairs(self.key, session.page, self.request.runtime)
+
+    def _repairs(self) -> tuple[Repair, ...]:
+        """Return what is to be repaired in the request, and what was since the last turn."""
+        session, check = self.open.session, self.open.last_check
+        check.foresee(self._view())
+        is_same_model = session.page.model == self.limits.model
+        return check.take(session.page.length if is_same_model else 0)
 
     def send(self) -> Flow[ModelResponse[Any]]:
         """Send the request; where it is refused, send a smaller or a repaired one.
@@ -289,22 +298,27 @@ class _Turn:
     def _end(self) -> None:
         """Say in the journal that the run is over, so that nobody takes it for a live one."""
         page = replace(self.open.session.page, kind="end", at=time.time(), spent=None)
-        page = replace(page, rejected=self.sending.rejected)
+        repairs = self.open.last_check.take(0)
+        page = replace(page, rejected=self.sending.rejected, repairs=repairs)
         with suppress(ThalwegError):
             self.open.session.enter(page, ())
 
     def _request(self) -> ModelRequest[Any]:
-        items = self.open.session.engine.window.items
-        view = self.open.wording.write(items)
+        return self._cacheable(self._view())
+
+    def _view(self) -> ModelRequest[Any]:
+        """Return the request with the view of the thread in the place of the state's messages."""
+        engine, wording = self.open.session.engine, self.open.wording
+        view = wording.write(engine.window.items)
+        self.open.last_check.expect(wording.places(), engine.scene().pointer)
         asked = self.inserts.without(self.request.messages)
         messages = as_left(self.request.state["messages"], asked, view)
         request = self.request.override(messages=messages)
-        if self.open.wording.lacks_thinking:
-            request = without_thinking(request)
-        return self._cacheable(request)
+        return without_thinking(request) if wording.lacks_thinking else request
 
     def _cacheable(self, request: ModelRequest[Any], *, goes_on: bool = True) -> ModelRequest[Any]:
-        """Have a request marked for the provider's cache, if the policy wants it."""
+        """Have a request checked, and marked for the provider's cache if the policy wants it."""
+        request = self.open.last_check.request(request)
         if not self.desk.policy.prompt_caching:
             return request
         has_record = self.open.session.engine.window.fold is not None

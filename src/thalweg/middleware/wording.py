@@ -48,8 +48,8 @@ class Wording:
     """Whether the newest loop begins without reasoning of the listener."""
     _listener: Listener = field(default_factory=Listener)
     _rows: list[_Row] = field(default_factory=list)
-    _shown: list[AnyMessage] = field(default_factory=list)
-    """What goes behind results that may not hold it."""
+    _shown: list[tuple[AnyMessage, int]] = field(default_factory=list)
+    """What goes behind results that may not hold it, and the position of the first of them."""
 
     def speak_to(self, listener: Listener) -> None:
         """Say who is sent what is written from now on."""
@@ -93,20 +93,27 @@ class Wording:
 
     def _joined(self) -> list[AnyMessage]:
         messages: list[AnyMessage] = []
-        shown: list[AnyMessage] = []
+        shown: list[tuple[AnyMessage, int]] = []
         below: list[Media] = []
+        position = -1
         for row in self._rows:
             if below and row.item.message.role != "tool":
-                shown += _behind(below)
-                messages.append(shown[-1])
+                shown += ((message, position) for message in _behind(below))
+                messages.append(shown[-1][0])
                 below = []
             messages += row.written
+            position = row.item.position if row.aside and not below else position
             below += row.aside
         if below:
-            shown += _behind(below)
-            messages.append(shown[-1])
+            shown += ((message, position) for message in _behind(below))
+            messages.append(shown[-1][0])
         self._shown = shown
         return messages
+
+    def places(self) -> Iterator[tuple[AnyMessage, int]]:
+        """Yield the messages last written, each with the position of what it shows; -1 of none."""
+        yield from ((message, row.item.position) for row in self._rows for message in row.written)
+        yield from self._shown
 
     def sent(self) -> list[tuple[AnyMessage, int]]:
         """List the messages last written, each with its tokens."""
@@ -115,7 +122,7 @@ class Wording:
             for row in self._rows
             for k, message in enumerate(row.written)
         ]
-        return said + [(message, 0) for message in self._shown]
+        return said + [(message, 0) for message, _ in self._shown]
 
 
 def _loops(items: Sequence[Item]) -> Iterator[tuple[int, int]]:

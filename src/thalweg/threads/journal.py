@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from thalweg.archive import Archive, Span, ThreadKey, Turn
-from thalweg.context.edits import Edit, Fold, Pin, Strip, Unpin
+from thalweg.context.edits import Edit, Fold, Pin, Repair, Strip, Unpin
 from thalweg.context.engine import Engine
 from thalweg.context.fold import Quote
 from thalweg.context.pricing import Tariff
@@ -108,6 +108,9 @@ class Page:
     spent: Spent | None = None
     note: str = ""
     """What else is to be known: why a summary was refused, what a person said."""
+    repairs: tuple[Repair, ...] = ()
+    """What was sent otherwise than the edits show it, since the turn before: the provider would
+    have refused it."""
     rejected: str = ""
     """The words of a provider that refused what this turn sent, and its repair: the next request
     leaves out what was refused."""
@@ -132,6 +135,8 @@ def page_to_json(page: Page) -> str:
     for name in _LINES:
         plain[name] = [[s.first, s.last] for s in getattr(page, name).spans]
     plain["edits"] = [edit_to_plain(edit) for edit in page.edits]
+    if page.repairs:
+        plain["repairs"] = [asdict(repair) for repair in page.repairs]
     plain["parent"], plain["base"] = page.parent, page.base
     if page.spent is not None:
         plain["spent"] = asdict(page.spent)
@@ -144,6 +149,7 @@ def page_from_json(text: str) -> Page:
     for name in _LINES:
         plain[name] = Line(tuple(Span(first, last) for first, last in plain[name]))
     plain["edits"] = tuple(edit_from_plain(edit) for edit in plain["edits"])
+    plain["repairs"] = tuple(Repair(**repair) for repair in plain.get("repairs", ()))
     known = plain.get("calibration", {})
     plain["calibration"] = {model: (factor, seen) for model, (factor, seen) in known.items()}
     if "spent" in plain:

@@ -136,6 +136,12 @@ def _edit_lines(edits: Iterable[Edit]) -> Iterator[str]:
 
 
 def _beside_lines(page: Page) -> Iterator[str]:
+    for repair in page.repairs:
+        where = f" #{repair.position}" if repair.position >= 0 else ""
+        about = f" ({_one_line(repair.detail)})" if repair.detail else ""
+        yield f"repair{where}: {repair.reason}{about}"
+    if page.rejected:
+        yield f'refused by the provider: "{_one_line(page.rejected)}"'
     if page.spent is not None:
         yield _spent(page.spent)
     if page.kind in {"undo", "rewind"}:

@@ -245,10 +245,16 @@ def _content(reply: Reply) -> list[Object]:
             "type": "tool_use",
             "id": f"toolu_{reply.call_id(n)}",
             "name": name,
-            "input": dict(arguments),
+            "input": _object(arguments),
         }
         for n, (name, arguments) in enumerate(answer.calls)
     ]
+
+
+def _object(arguments: Mapping[str, Any] | str) -> Object:
+    """Return the arguments of a call as the object that this API sends them as."""
+    whole: Object = json.loads(arguments) if isinstance(arguments, str) else dict(arguments)
+    return whole
 
 
 def _unfolded(block: Object) -> tuple[Object, list[Object]]:

@@ -1,6 +1,5 @@
 """The chat completions API of OpenAI."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,7 @@ from thalweg.testing.strict.counting import (
     image_piece,
     tool_pieces,
 )
-from thalweg.testing.strict.dialect import Event, deltas
+from thalweg.testing.strict.dialect import Event, deltas, written
 from thalweg.testing.strict.exchange import (
     NO_HEADERS,
     PLAIN,
@@ -204,7 +203,7 @@ def _calls(reply: Reply) -> list[Object]:
         {
             "id": f"call_{reply.call_id(n)}",
             "type": "function",
-            "function": {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)},
+            "function": {"name": name, "arguments": written(arguments)},
         }
         for n, (name, arguments) in enumerate(reply.answer.calls)
     ]

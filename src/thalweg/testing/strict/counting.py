@@ -31,8 +31,10 @@ IMAGE_TOKENS: dict[WireName, int] = {
     "openai-chat": 765,
     "openai-responses": 765,
     "anthropic": 1_600,
+    "gemini": 258,
 }
-"""OpenAI's price of 1,024 x 1,024 pixels in high detail; Anthropic's of its largest image."""
+"""OpenAI's price of 1,024 x 1,024 pixels in high detail; Anthropic's of its largest image;
+Google's of one tile."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """What a dialect of the strict provider is: how it refuses, counts, answers and streams."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
@@ -87,6 +88,13 @@ class Dialect(Protocol):
     def error(self, problem: Problem, request_id: str) -> Object:
         """Write the body of an error."""
         ...
+
+
+def written(arguments: Mapping[str, Any] | str) -> str:
+    """Write the arguments of a call; a text stays as it is."""
+    if isinstance(arguments, str):
+        return arguments
+    return json.dumps(arguments, ensure_ascii=False)
 
 
 def deltas(text: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ Object = dict[str, Any]
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
-WireName = Literal["openai-chat", "openai-responses", "anthropic"]
+WireName = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
 """The dialects it speaks, by the names that `thalweg.wires` has for them."""
 
 Finish = Literal["stop", "length", "refusal"]
@@ -60,8 +60,9 @@ class Answer:
     """What the model says."""
 
     text: str = ""
-    calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    """Name and arguments of each tool call; the provider gives the ids."""
+    calls: tuple[tuple[str, Mapping[str, Any] | str], ...] = ()
+    """Name and arguments of each tool call; the provider gives the ids. OpenAI's dialects send
+    arguments that are a text as they are: those of a call that was cut off."""
     thinking: str = ""
     """Signed on Anthropic, an encrypted reasoning item on Responses; counted only on Chat."""
     finish: Finish = "stop"

@@ -11,11 +11,12 @@ from types import TracebackType
 from typing import Self
 
 from thalweg.context.binding import binds_thinking
+from thalweg.entries import Media
 from thalweg.testing.strict.anthropic import AnthropicDialect
 from thalweg.testing.strict.cache import PromptCache
 from thalweg.testing.strict.chat import ChatDialect
 from thalweg.testing.strict.counting import Measured, Meter
-from thalweg.testing.strict.dialect import Dialect
+from thalweg.testing.strict.dialect import Dialect, written
 from thalweg.testing.strict.exchange import (
     Answer,
     Object,
@@ -29,8 +30,10 @@ from thalweg.testing.strict.exchange import (
     WireName,
 )
 from thalweg.testing.strict.faults import Fault, FaultName, Faults, problem_of
+from thalweg.testing.strict.gemini import GeminiDialect, asked_at
 from thalweg.testing.strict.responses import ResponsesDialect
 from thalweg.testing.strict.server import Line, Outcome
+from thalweg.wires import WIRES
 
 _UNKNOWN_BYTES = 1 << 20
 
@@ -45,6 +48,8 @@ class Model:
     """Whether it binds signed reasoning; as its name says (`binds_thinking`) if `None`."""
     takes_system: bool | None = None
     """Whether system messages may stand among the others; as its name says if `None`."""
+    text_only: bool = False
+    """Whether it refuses images, documents and sounds."""
 
 
 def brief(request: Request) -> Answer:
@@ -55,7 +60,8 @@ def brief(request: Request) -> Answer:
 class StrictProvider:
     """A model provider on the loopback that refuses what the real ones refuse.
 
-    Speaks OpenAI's Chat Completions and Responses and Anthropic's Messages. The attributes
+    Speaks OpenAI's Chat Completions and Responses, Anthropic's Messages and Google's
+    generateContent. The attributes
     below may change while it runs; what a script raises is raised again by `close`.
 
     Args:
@@ -94,6 +100,7 @@ class StrictProvider:
             "/v1/chat/completions": ChatDialect(),
             "/v1/responses": ResponsesDialect(),
             "/v1/messages": AnthropicDialect(),
+            "": GeminiDialect(),  # whose path names the model
         }
         self._line: Line | None = None
         self._thread: Thread | None = None
@@ -194,12 +201,14 @@ class StrictProvider:
         return self._meter.measure(dialect.pieces(body), self._setting(body)[1])
 
     def _most_bytes(self, path: str) -> int:
-        dialect = self._dialects.get(_without_query(path))
+        path, _ = _routed(_without_query(path))
+        dialect = self._dialects.get(path)
         return dialect.body_bytes if dialect is not None else _UNKNOWN_BYTES
 
     def _respond(self, path: str, headers: Mapping[str, str], length: int, raw: bytes) -> Outcome:
         """Decide what becomes of a request, and note it."""
         path, counts = _counted(_without_query(path))
+        path, asked = _routed(path)
         dialect = self._dialects.get(path)
         if dialect is None:
             return Outcome(404, {"error": {"message": f"Invalid URL (POST {path})"}})
@@ -208,6 +217,7 @@ class StrictProvider:
             large = length > dialect.body_bytes
             problem = dialect.too_large() if large else Problem("The body is not a JSON object.")
             return self._refuse(dialect, {}, [problem])
+        body |= asked
         if counts:
             counted = {"max_tokens": 1, **body}
             if problems := list(dialect.problems(counted, headers, self._traits(body))):
@@ -223,7 +233,7 @@ class StrictProvider:
     def _judge(
         self, dialect: Dialect, body: Object, headers: Mapping[str, str], fault: Fault | None
     ) -> Outcome:
-        if problems := list(dialect.problems(body, headers, self._traits(body))):
+        if problems := self._problems(dialect, body, headers):
             return self._refuse(dialect, body, problems, fault=fault)
         measured = self._measure(dialect, body)
         overflow = dialect.overflow(body, measured, self._setting(body)[0])
@@ -241,6 +251,17 @@ class StrictProvider:
             headers={"x-request-id": self._request_id(), "request-id": self._request_id()},
             fault=fault,
         )
+
+    def _problems(
+        self, dialect: Dialect, body: Object, headers: Mapping[str, str]
+    ) -> list[Problem]:
+        if not _is_unicode(body):
+            return [Problem("The body is not valid Unicode.")]
+        model = self.models.get(str(body.get("model", "")), Model())
+        problems = list(dialect.problems(body, headers, self._traits(body)))
+        if not problems and model.text_only and _has_media(dialect, body):
+            return [Problem("This model does not support image, audio or file input.")]
+        return problems
 
     def _reply(self, dialect: Dialect, body: Object, measured: Measured) -> Reply:
         with self._lock:
@@ -269,7 +290,7 @@ class StrictProvider:
         thinking = round(self._meter.text(answer.thinking) * inflation)
         output = answer.output_tokens
         if output is None:
-            said = [answer.text, *(f"{name}\n{dict(args)}" for name, args in answer.calls)]
+            said = [answer.text, *(f"{name}\n{written(args)}" for name, args in answer.calls)]
             output = thinking + round(sum(map(self._meter.text, said)) * inflation)
         return replace(spent, output=output, thinking=min(thinking, output))
 
@@ -333,6 +354,26 @@ def _takes_system(name: str) -> bool:
     Source: platform.claude.com, "Mid-conversation system messages", read 2026-11-23.
     """
     return _TAKES_SYSTEM.search(name) is not None
+
+
+def _routed(path: str) -> tuple[str, Object]:
+    """Return the path that a dialect is known by, and what a path of Google's says itself."""
+    asked = asked_at(path)
+    return (path, {}) if asked is None else ("", asked)
+
+
+def _is_unicode(body: Object) -> bool:
+    """Tell whether every text can be encoded: half of a pair of surrogates cannot."""
+    try:
+        json.dumps(body, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _has_media(dialect: Dialect, body: Object) -> bool:
+    messages, _ = WIRES[dialect.wire].read(dialect.items(body))
+    return any(isinstance(part, Media) for message in messages for part in message.parts)
 
 
 def _without_query(path: str) -> str:

@@ -1,6 +1,5 @@
 """The responses API of OpenAI."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
@@ -17,7 +16,7 @@ from thalweg.testing.strict.counting import (
     image_piece,
     tool_pieces,
 )
-from thalweg.testing.strict.dialect import Event, deltas
+from thalweg.testing.strict.dialect import Event, deltas, written
 from thalweg.testing.strict.exchange import (
     NO_HEADERS,
     PLAIN,
@@ -208,7 +207,7 @@ def _output(reply: Reply) -> Iterator[Object]:
             "status": "completed",
             "call_id": f"call_{reply.call_id(n)}",
             "name": name,
-            "arguments": json.dumps(arguments, ensure_ascii=False),
+            "arguments": written(arguments),
         }
 
 

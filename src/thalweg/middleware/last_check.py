@@ -1,0 +1,229 @@
+"""The last check of the requests of one thread, at the last point before the client.
+
+It sees what the model is given: behind every other middleware, and LangChain's own repair of
+broken calls. Messages that did not change since the last request are not checked again.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from operator import is_
+from typing import Any, Self
+
+from langchain.agents.middleware.types import ModelRequest
+from langchain_core.messages import BaseMessage, SystemMessage
+
+from thalweg.context.edits import Repair
+from thalweg.middleware.fitting import listener_of
+from thalweg.middleware.last_look import Body, with_last_check, with_last_look
+from thalweg.middleware.limits import layers, profile_of
+from thalweg.middleware.wording import read_state
+from thalweg.wires.gemini import joined_contents
+from thalweg.wires.langchain import LangChainWire
+from thalweg.wires.repairs import Checker, Found
+from thalweg.wires.rules import Rules, rules_of
+
+_WIRE = LangChainWire()
+_NOT_LOGGED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One exchange: a message with the tool results behind it."""
+
+    given: tuple[BaseMessage, ...]
+    sent: tuple[BaseMessage, ...]
+    ids: tuple[str, ...]
+    """Of the calls that are sent."""
+    found: tuple[Found, ...]
+
+
+@dataclass(slots=True)
+class _Exchanges:
+    """The exchanges of one request; the next one is checked from the first that is another."""
+
+    rules: Rules
+    rows: list[_Row] = field(default_factory=list)
+    _checker: Checker = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._checker = Checker(self.rules)
+
+    def check(
+        self, messages: Sequence[BaseMessage], pointer: Callable[[BaseMessage], str]
+    ) -> list[_Row]:
+        """Check a whole request; return the rows that are new."""
+        given = [*_exchanges(messages)]
+        pairs = zip(given, self.rows, strict=False)
+        same = next(
+            (k for k, (new, row) in enumerate(pairs) if not _is_same(new, row.given)),
+            min(len(given), len(self.rows)),
+        )
+        if same < len(self.rows):
+            del self.rows[same:]
+            ids = {call_id for row in self.rows for call_id in row.ids}
+            began = any(message.type != "system" for row in self.rows for message in row.sent)
+            self._checker = Checker(self.rules, ids, began)
+        self.rows += (self._row(exchange, pointer) for exchange in given[same:])
+        return self.rows[same:]
+
+    def _row(self, given: tuple[BaseMessage, ...], pointer: Callable[[BaseMessage], str]) -> _Row:
+        checked = self._checker.check(read_state(given), lambda k: pointer(given[k]))
+        ids = tuple(call.id for message in checked.messages for call in message.calls)
+        sent = tuple(_WIRE.write(checked.messages)) if checked.found else given
+        return _Row(given, sent, ids, checked.found)
+
+
+def _exchanges(messages: Iterable[BaseMessage]) -> Iterator[tuple[BaseMessage, ...]]:
+    """Part messages where anything but a tool result stands."""
+    exchange: list[BaseMessage] = []
+    for message in messages:
+        if exchange and message.type != "tool":
+            yield tuple(exchange)
+            exchange = []
+        exchange.append(message)
+    if exchange:
+        yield tuple(exchange)
+
+
+def _is_same(new: Sequence[BaseMessage], old: Sequence[BaseMessage]) -> bool:
+    return len(new) == len(old) and all(map(is_, new, old))
+
+
+@dataclass(slots=True)
+class LastCheck:
+    """Checks the requests of one thread, and remembers what it repaired."""
+
+    _exchanges: _Exchanges = field(default_factory=lambda: _Exchanges(Rules()))
+    _places: dict[int, int] = field(default_factory=dict)
+    """Positions in the log, by the identity of the messages that show them."""
+    _named: dict[str, int] = field(default_factory=dict)
+    """The same, by the ids of messages: other middleware copies them."""
+    _shown: list[BaseMessage] = field(default_factory=list)
+    """Kept, so that no other message gets the identity of one of them."""
+    _pointer: Callable[[int], str] = str
+    _waiting: dict[Repair, None] = field(default_factory=dict)
+    """Repairs that nobody took yet."""
+    _taken: set[Repair] = field(default_factory=set)
+
+    def expect(
+        self, shown: Iterable[tuple[BaseMessage, int]], pointer: Callable[[int], str]
+    ) -> None:
+        """Say what the thread shows in its next request.
+
+        Args:
+            shown: Messages, each with its position in the log; -1 of one that is in no log.
+            pointer: Says how the model reads the message at a position in full.
+        """
+        pairs = list(shown)
+        self._shown = [message for message, _ in pairs]
+        self._places = {id(message): position for message, position in pairs}
+        self._named = {m.id: position for m, position in pairs if m.id and position >= 0}
+        self._pointer = pointer
+
+    def take(self, since: int) -> tuple[Repair, ...]:
+        """Hand out the repairs made since the last time; each of them once.
+
+        Args:
+            since: Those of messages at earlier positions were handed out before this process.
+        """
+        repairs = tuple(r for r in self._waiting if not 0 <= r.position < since)
+        self._taken.update(self._waiting)
+        self._waiting = {}
+        return repairs
+
+    def check(self, rules: Rules, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+        """Check a whole request, its system prompt included.
+
+        Returns:
+            The very messages that were given, where nothing is wrong with them.
+        """
+        if all(self._position(message) is None for message in messages):
+            other = _Exchanges(rules)  # a request that another middleware makes for itself
+            return [m for row in other.check(messages, lambda _: "") for m in row.sent]
+        if rules != self._exchanges.rules:
+            self._exchanges = _Exchanges(rules)
+        for row in self._exchanges.check(messages, self._point):
+            for found in row.found:
+                position = self._position(row.given[found.index])
+                place = _NOT_LOGGED if position is None else position
+                repair = Repair(reason=found.reason, position=place, detail=found.detail)
+                if repair not in self._taken:
+                    self._waiting[repair] = None
+        return [message for row in self._exchanges.rows for message in row.sent]
+
+    def _position(self, message: BaseMessage) -> int | None:
+        """Return the position that a message shows; `None` of one that the thread does not."""
+        known = self._places.get(id(message))
+        return self._named.get(message.id or "") if known is None else known
+
+    def _point(self, message: BaseMessage) -> str:
+        position = self._position(message)
+        return "" if position is None or position < 0 else self._pointer(position)
+
+    def foresee(self, request: ModelRequest[Any]) -> None:
+        """Check a request before it is sent, so that what is repaired in it can be taken."""
+        rules = rules_of(_wire(request), profile_of(request.model))
+        self.check(rules, _messages(request))
+
+    def request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """Have a request checked where it leaves, whatever other middleware does to it first."""
+        wire = _wire(request)
+        check = partial(self.check, rules_of(wire, profile_of(request.model)))
+        model = with_last_check(request.model, check)
+        if model is request.model:  # chosen when it is called: only what we see can be checked
+            return _with_messages(request, check(_messages(request)))
+        if wire == "gemini":
+            model = with_last_look(model, _joined)
+        return _CheckedRequest.of(request.override(model=model), self.request)
+
+
+class _CheckedRequest(ModelRequest[Any]):
+    """A request whose model is checked, and stays so where middleware takes another one."""
+
+    _again: Callable[[ModelRequest[Any]], ModelRequest[Any]]
+
+    @classmethod
+    def of(
+        cls, request: ModelRequest[Any], again: Callable[[ModelRequest[Any]], ModelRequest[Any]]
+    ) -> Self:
+        """Make one of a request."""
+        made = cls.__new__(cls)
+        vars(made).update(vars(request), _again=again)
+        return made
+
+    def override(self, **overrides: Any) -> ModelRequest[Any]:  # noqa: ANN401 (LangChain's fields)
+        """See `ModelRequest.override`."""
+        plain = ModelRequest.__new__(ModelRequest)
+        vars(plain).update({k: v for k, v in vars(self).items() if k != "_again"})
+        made = plain.override(**overrides)
+        if "model" in overrides:
+            return self._again(made)
+        return _CheckedRequest.of(made, self._again)
+
+
+def _wire(request: ModelRequest[Any]) -> str:
+    """Return the wire that a request goes over; empty where it is not known."""
+    client = listener_of(request).client
+    if client != "other":
+        return client
+    names = {kind.__name__ for one in layers(request.model) for kind in type(one).__mro__}
+    return "gemini" if "ChatGoogleGenerativeAI" in names else ""
+
+
+def _joined(body: Body) -> Body:
+    return {**body, "contents": joined_contents(body["contents"])}
+
+
+def _messages(request: ModelRequest[Any]) -> list[BaseMessage]:
+    system = [request.system_message] if request.system_message is not None else []
+    return [*system, *request.messages]
+
+
+def _with_messages(
+    request: ModelRequest[Any], messages: Sequence[BaseMessage]
+) -> ModelRequest[Any]:
+    first = messages[0] if messages else None
+    system = first if isinstance(first, SystemMessage) and request.system_message else None
+    rest: Any = list(messages[1:] if system is not None else messages)  # LangChain's own union
+    return request.override(system_message=system, messages=rest)

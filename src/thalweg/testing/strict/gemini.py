@@ -1,0 +1,187 @@
+"""The generateContent API of Google's Gemini."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from thalweg.testing.strict.cache import PromptCache
+from thalweg.testing.strict.counting import (
+    MESSAGE_TOKENS,
+    Measured,
+    Piece,
+    call_piece,
+    compact,
+    document_piece,
+    image_piece,
+    tool_pieces,
+)
+from thalweg.testing.strict.dialect import Event, deltas
+from thalweg.testing.strict.exchange import (
+    NO_HEADERS,
+    PLAIN,
+    Answer,
+    Object,
+    Problem,
+    Reply,
+    Spent,
+    Tool,
+    Traits,
+    WireName,
+)
+from thalweg.testing.strict.gemini_rules import problems
+
+PREFIX = "/v1beta/models/"
+"""Of the paths; the model and the method follow."""
+_METHODS = {"generateContent": False, "streamGenerateContent": True}
+"""Whether the answer is streamed, by method."""
+_STATUSES = {
+    400: "INVALID_ARGUMENT",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
+}
+
+
+def asked_at(path: str) -> Object | None:
+    """Read model and method off a path, as fields of a body; `None` of another path.
+
+    Example:
+        >>> asked_at("/v1beta/models/strict-1:generateContent")
+        {'model': 'strict-1', 'stream': False}
+    """
+    model, _, method = path.removeprefix(PREFIX).partition(":")
+    if not path.startswith(PREFIX) or method not in _METHODS:
+        return None
+    return {"model": model, "stream": _METHODS[method]}
+
+
+class GeminiDialect:
+    """`POST /v1beta/models/MODEL:generateContent` and its stream."""
+
+    wire: WireName = "gemini"
+    body_bytes = 20_971_520
+
+    def missing_key(self, headers: Mapping[str, str]) -> Problem | None:
+        """See `Dialect.missing_key`."""
+        if headers.get("x-goog-api-key"):
+            return None
+        return Problem("Method doesn't allow unregistered callers.", 403)
+
+    def too_large(self) -> Problem:
+        """See `Dialect.too_large`."""
+        return Problem(f"Request payload size exceeds the limit: {self.body_bytes} bytes.")
+
+    def problems(
+        self, body: Object, headers: Mapping[str, str] = NO_HEADERS, traits: Traits = PLAIN
+    ) -> Iterable[Problem]:
+        """See `Dialect.problems`."""
+        del headers, traits
+        return problems(body)
+
+    def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
+        """See `Dialect.dropped`."""
+        del body, traits
+        return ()
+
+    def overflow(self, body: Object, measured: Measured, window: int) -> Problem | None:
+        """See `Dialect.overflow`."""
+        del body
+        if measured.total <= window:
+            return None
+        return Problem(
+            f"The input token count ({measured.total}) exceeds the maximum number of tokens "
+            f"allowed ({window})."
+        )
+
+    def items(self, body: Object) -> tuple[Any, ...]:
+        """See `Dialect.items`."""
+        instruction = body.get("systemInstruction")
+        head = ({**instruction, "role": "system"},) if instruction else ()
+        return (*head, *body["contents"])
+
+    def tools(self, body: Object) -> tuple[Tool, ...]:
+        """See `Dialect.tools`."""
+        return tuple(
+            Tool(f["name"], f.get("description") or "", f.get("parameters") or {})
+            for f in _functions(body)
+        )
+
+    def max_tokens(self, body: Object) -> int | None:
+        """See `Dialect.max_tokens`."""
+        asked = (body.get("generationConfig") or {}).get("maxOutputTokens")
+        return asked if isinstance(asked, int) else None
+
+    def pieces(self, body: Object) -> list[Piece]:
+        """See `Dialect.pieces`."""
+        return tool_pieces(_functions(body)) + [
+            _piece(item["role"], part, MESSAGE_TOKENS * (k == 0))
+            for item in self.items(body)
+            for k, part in enumerate(item["parts"])
+        ]
+
+    def spend(self, cache: PromptCache, model: str, measured: Measured, now: float) -> Spent:
+        """See `Dialect.spend`."""
+        return cache.automatic(model, measured, now)
+
+    def said(self, body: Object, answer: Answer) -> Answer:  # noqa: ARG002 (it depends on nothing)
+        """See `Dialect.said`."""
+        return answer
+
+    def whole(self, reply: Reply) -> Object:
+        """See `Dialect.whole`."""
+        text = [{"text": reply.answer.text}] if reply.answer.text else []
+        return _chunk(reply, [*text, *_calls(reply)], is_last=True)
+
+    def events(self, reply: Reply) -> Iterator[Event]:
+        """See `Dialect.events`."""
+        for text in deltas(reply.answer.text):
+            yield "", _chunk(reply, [{"text": text}])
+        yield "", _chunk(reply, _calls(reply), is_last=True)
+
+    def error(self, problem: Problem, request_id: str) -> Object:  # noqa: ARG002 (in a header)
+        """See `Dialect.error`."""
+        status = _STATUSES.get(problem.status, "UNKNOWN")
+        return {"error": {"code": problem.status, "message": problem.message, "status": status}}
+
+
+def _functions(body: Object) -> list[Object]:
+    tools = body.get("tools") or ()
+    return [function for tool in tools for function in tool.get("functionDeclarations") or ()]
+
+
+def _piece(role: str, part: Object, framing: int) -> Piece:
+    call, inline = part.get("functionCall"), part.get("inlineData")
+    if call is not None:
+        return call_piece("", call["name"], compact(call.get("args") or {}))
+    if inline is None:
+        return Piece(role, part.get("text") or compact(part), framing)
+    if inline["mimeType"].startswith("image/"):
+        return image_piece("gemini", role, inline["data"])
+    return document_piece(role, inline["data"])
+
+
+def _calls(reply: Reply) -> list[Object]:
+    return [{"functionCall": {"name": name, "args": args}} for name, args in reply.answer.calls]
+
+
+def _chunk(reply: Reply, parts: list[Object], *, is_last: bool = False) -> Object:
+    candidate: Object = {"content": {"role": "model", "parts": parts}, "index": 0}
+    if is_last:
+        candidate["finishReason"] = _FINISH[reply.answer.finish]
+    spent = reply.spent
+    return {
+        "candidates": [candidate],
+        "usageMetadata": {
+            "promptTokenCount": spent.input,
+            "cachedContentTokenCount": spent.cached,
+            "candidatesTokenCount": spent.output - spent.thinking,
+            "thoughtsTokenCount": spent.thinking,
+            "totalTokenCount": spent.input + spent.output,
+        },
+        "modelVersion": reply.request.model,
+        "responseId": reply.uid,
+    }
+
+
+_FINISH = {"stop": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}

@@ -1,0 +1,95 @@
+"""What each provider accepts in the messages of a request, as far as it can be checked here."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from thalweg.entries import Media
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What one wire accepts; the default is what every known provider accepts."""
+
+    tool_name: re.Pattern[str] = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
+    """A tool's name, in whole."""
+    call_id: re.Pattern[str] = re.compile(r"[a-zA-Z0-9_-]{1,40}")
+    """A call's id, in whole."""
+    accepts_blank: bool = False
+    """Whether a text may be empty, or nothing but white space."""
+    accepts_late_system: bool = False
+    """Whether a system message may stand behind others."""
+    user_first: bool = True
+    """Whether the first message behind the system prompt must be a user's."""
+    media: tuple[str, ...] = ("image/", "audio/", "video/", "application/pdf", "text/")
+    """Beginnings of the types of media that are accepted."""
+
+    def accepts(self, media: Media) -> bool:
+        """Tell whether an image, a document or a sound is accepted; of an unknown type it is."""
+        mime = media.mime.partition(";")[0].strip().lower()
+        if not mime or mime == _UNKNOWN_TYPE:
+            return True
+        if mime.endswith("/*"):
+            return any(kind.startswith(mime[:-1]) for kind in self.media)
+        return mime.startswith(self.media)
+
+
+_UNKNOWN_TYPE = "application/octet-stream"
+_IMAGES = ("image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp")
+_OPENAI_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+RULES: Mapping[str, Rules] = {
+    "openai-chat": Rules(  # https://platform.openai.com/docs/api-reference/chat/create
+        tool_name=_OPENAI_NAME,
+        accepts_blank=True,
+        accepts_late_system=True,
+        user_first=False,
+        media=(*_IMAGES, "audio/", "application/pdf"),
+    ),
+    "openai-responses": Rules(  # https://platform.openai.com/docs/api-reference/responses/create
+        tool_name=_OPENAI_NAME,
+        call_id=re.compile(r"[a-zA-Z0-9_-]{1,64}"),
+        accepts_blank=True,
+        accepts_late_system=True,
+        user_first=False,
+        media=(*_IMAGES, "application/pdf"),
+    ),
+    "anthropic": Rules(  # https://platform.claude.com/docs/en/api/messages
+        tool_name=re.compile(r"[a-zA-Z0-9_-]{1,128}"),
+        call_id=re.compile(r"[a-zA-Z0-9_-]{1,64}"),
+        media=(*_IMAGES, "application/pdf", "text/plain"),
+    ),
+    "gemini": Rules(  # https://ai.google.dev/api/caching#FunctionDeclaration
+        tool_name=re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}"),
+    ),
+}
+"""Rules by wire, each with the page of the provider that it is read from."""
+
+_INPUTS: Mapping[str, str] = {
+    "image_inputs": "image/",
+    "pdf_inputs": "application/pdf",
+    "audio_inputs": "audio/",
+    "video_inputs": "video/",
+}
+"""What a field of LangChain's profile of a model is about."""
+
+
+def rules_of(wire: str, profile: Mapping[str, object] | None = None) -> Rules:
+    """Return what a model accepts.
+
+    Args:
+        wire: The provider's wire; an unknown one has the rules that all accept.
+        profile: LangChain's profile of the model: it rules out media that the wire could carry.
+
+    Example:
+        >>> rules_of("anthropic", {"pdf_inputs": False}).accepts(Media("application/pdf"))
+        False
+    """
+    rules, known = RULES.get(wire, _ANY), profile or {}
+    gone = tuple(kind for name, kind in _INPUTS.items() if known.get(name) is False)
+    if not gone:
+        return rules
+    return replace(rules, media=tuple(kind for kind in rules.media if not kind.startswith(gone)))
+
+
+_ANY = Rules()
