@@ -52,7 +52,7 @@ def home(tmp_path: Path, provider: StrictProvider) -> Path:
 @contextmanager
 def serving(home: Path) -> Iterator[str]:
     """Run `thalweg serve` on a free port until it is not needed any more."""
-    command = [sys.executable, "-m", "thalweg", "serve", "--port", "0"]
+    command = [sys.executable, "-m", "thalweg", "serve", "--no-token", "--port", "0"]
     told = environment(HOME=str(home))
     with subprocess.Popen(command, cwd=home, env=told, stdout=subprocess.PIPE, text=True) as served:
         assert served.stdout is not None

@@ -124,6 +124,11 @@ class App:
         return self._source.current
 
     @property
+    def home(self) -> Path:
+        """The folder of its own files."""
+        return self._addresses.home
+
+    @property
     def is_open(self) -> bool:
         """Whether its parts are open."""
         return self._parts is not None

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from thalweg.app import App
     from thalweg.settings import Settings
     from thalweg.settings.loading import Report
+    from thalweg.settings.local_token import LocalToken
 
 _MOST_NAMES = 6
 _LAST_PORT = 65_535
@@ -38,13 +39,18 @@ def serve(
     reload_config: Annotated[
         bool, typer.Option("--reload-config", help="Read config.yaml again when it changes.")
     ] = False,
+    no_token: Annotated[
+        bool,
+        typer.Option("--no-token", help="Without keys, let every process of this machine in."),
+    ] = False,
     log_level: Annotated[
         str, typer.Option(help="What is logged: debug, info (a line a request), warning, error.")
     ] = "info",
 ) -> None:
     """Serve the HTTP API: threads, runs as streams of events, memory, files.
 
-    Without keys in config.yaml (gateway.keys, gateway.oidc) it listens to this machine alone.
+    Without keys in config.yaml (gateway.keys, gateway.oidc) it listens to this machine alone, and
+    asks for a token that it makes at its first start. `thalweg chat` and the client find it.
     Ctrl-C or SIGTERM ends it; runs under way are gone on with at the next start, or by another
     gateway on the same PostgreSQL.
     """
@@ -67,11 +73,11 @@ def serve(
     serving.logs(log_level)
     with serving.bound(*at) as taken:
 
-        def ready(app: "App") -> None:
-            typer.echo("\n".join(screen(app.settings, serving.address_of(taken), report)))
+        def ready(app: "App", token: "LocalToken | None") -> None:
+            typer.echo("\n".join(screen(app.settings, serving.address_of(taken), report, token)))
 
         source = report.file if report.file and reload_config else settings
-        asyncio.run(serving.serve(source, taken, ready))
+        asyncio.run(serving.serve(source, taken, ready, is_tokenless=no_token))
 
 
 _LEVELS = ("debug", "info", "warning", "error")
@@ -92,19 +98,22 @@ def address(gateway: GatewaySettings, host: str, port: int | None) -> tuple[str,
     return host, port
 
 
-def screen(settings: "Settings", url: str, report: "Report") -> Iterator[str]:
+def screen(
+    settings: "Settings", url: str, report: "Report", token: "LocalToken | None" = None
+) -> Iterator[str]:
     """Yield the lines that describe what is served.
 
     Args:
         settings: What holds.
         url: Where it is served.
         report: The file of the settings, and what of it has no effect.
+        token: What callers bring where there are no keys; shown if it was made just now.
     """
     yield f"Thalweg {version('thalweg')} serves at {url}"
     yield ""
     rows = {
         "docs": f"{url}/docs",
-        "callers": _callers(settings.gateway),
+        "callers": _callers(settings.gateway, token),
         "models": _models(settings),
         "storage": _storage(settings),
         "settings": _file(report) or "by default; `thalweg config init` writes a config.yaml",
@@ -129,7 +138,10 @@ def _file(report: "Report") -> str:
     )
 
 
-def _callers(gateway: GatewaySettings) -> str:
+def _callers(gateway: GatewaySettings, token: "LocalToken | None") -> str:
+    if gateway.is_open and token is not None:
+        shown = f"{token.value}\n(new, and shown this once; it is in {token.path})"
+        return f"this machine, with the token {shown if token.is_new else f'in {token.path}'}"
     if gateway.is_open:
         return "this machine alone, without a key; everything is the owner's `local`"
     ways = []

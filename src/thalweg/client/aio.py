@@ -46,7 +46,8 @@ class AsyncThalwegClient(CatalogueCalls, MemoryCalls, ThreadCalls, RunCalls, Fil
             at: The address of a gateway, or several that share their storage: the next is taken
                 where one fails. Else settings or the path of a `config.yaml`, for a gateway in
                 this process; nothing: the usual places. An ASGI application is taken as it is.
-            key: Of a gateway that asks for one.
+            key: Of a gateway that asks for one. For one on this machine, the token in the data
+                folder (`THALWEG_HOME`, or `.thalweg` here) is used where no key is given.
             owner: In this process: whose threads and memory; `local` where it is not given.
             timeout_s: How long a gateway may say nothing.
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from thalweg.errors import ConfigError
 
@@ -45,7 +46,8 @@ class Place:
         from thalweg.client.connection import Connection  # noqa: PLC0415
 
         if self.bases:
-            return Connection(self.bases, key=self.key, timeout_s=self.timeout_s)
+            key = self.key or _local_token(self.bases)
+            return Connection(self.bases, key=key, timeout_s=self.timeout_s)
         from thalweg.client.in_process import InProcess  # noqa: PLC0415
 
         inside = InProcess(self._application())
@@ -63,6 +65,17 @@ class Place:
         from thalweg.gateway import create_app  # noqa: PLC0415 (FastAPI, dbos, LangChain)
 
         return create_app(self.inside, owner=self.owner)
+
+
+def _local_token(bases: Sequence[str]) -> str | None:
+    """Find the token of this machine's gateway in the usual data folder; for no other machine."""
+    from thalweg.archive.home import home  # noqa: PLC0415 (with the first request)
+    from thalweg.settings.gateway import is_loopback  # noqa: PLC0415 (the same)
+    from thalweg.settings.local_token import find_token  # noqa: PLC0415 (the same)
+
+    if not all(is_loopback(urlsplit(base).hostname or "") for base in bases):
+        return None
+    return find_token(home())
 
 
 def place_of(at: "At", *, key: str | None, owner: str | None, timeout_s: float) -> Place:

@@ -29,7 +29,10 @@ from thalweg.settings import Settings
 
 
 def create_app(
-    app: App | Settings | str | PathLike[str] | None = None, *, owner: str | None = None
+    app: App | Settings | str | PathLike[str] | None = None,
+    *,
+    owner: str | None = None,
+    token: str | None = None,
 ) -> FastAPI:
     """Make the HTTP application over an `App`.
 
@@ -39,9 +42,11 @@ def create_app(
             and closed with this application's lifespan.
         owner: Whose everything is, for an application that only its own process can reach: then
             nobody is asked who they are. Where it is not given, keys and tokens say it.
+        token: What callers on this machine bring where the settings have neither keys nor an
+            OpenID provider; without it every process of the machine is let in.
     """
     inside = open_app(app) if not isinstance(app, App) else app
-    rules = RuleBook(lambda: inside.settings.gateway, owner)
+    rules = RuleBook(lambda: inside.settings.gateway, owner, token)
     metrics = Metrics()
     inside.watch(metrics.happened)
     streams = Streams(lambda: inside.settings.gateway.max_streams)

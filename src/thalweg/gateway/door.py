@@ -139,6 +139,19 @@ class LoopbackLock:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenLock:
+    """Lets in who is on this machine, as `LoopbackLock` does, and brings its token."""
+
+    keys: KeyLock
+    machine: LoopbackLock
+
+    async def owner(self, headers: Headers, scope: Scope) -> str:
+        """See `Lock.owner`."""
+        await self.machine.owner(headers, scope)
+        return await self.keys.owner(headers, scope)
+
+
+@dataclass(frozen=True, slots=True)
 class OpenLock:
     """Lets in everybody as one owner: for a gateway in the process of its only caller."""
 

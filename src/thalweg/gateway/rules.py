@@ -7,7 +7,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from thalweg.gateway.bodies import BodyLimits
-from thalweg.gateway.door import KeyLock, Keys, Lock, LoopbackLock, OpenLock
+from thalweg.gateway.door import LOCAL, KeyLock, Keys, Lock, LoopbackLock, OpenLock, TokenLock
 from thalweg.gateway.tokens import Provider, ProviderTokens
 from thalweg.settings import GatewaySettings
 
@@ -30,19 +30,26 @@ class Rules:
     @property
     def is_locked(self) -> bool:
         """Whether callers say who they are."""
-        return isinstance(self.lock, KeyLock)
+        return isinstance(self.lock, KeyLock | TokenLock)
 
 
 class RuleBook:
     """Gives the rules of the settings as they are now."""
 
-    def __init__(self, settings: Callable[[], GatewaySettings], owner: str | None = None) -> None:
+    def __init__(
+        self,
+        settings: Callable[[], GatewaySettings],
+        owner: str | None = None,
+        token: str | None = None,
+    ) -> None:
         """Prepare it.
 
         Args:
             settings: Gives them as they are now.
             owner: Whose everything is, where whoever calls is known already.
+            token: What callers on this machine bring where the settings have no keys.
         """
+        self._token = token
         self._settings = settings
         self._owner = owner
         self._rules: Rules | None = None
@@ -51,16 +58,20 @@ class RuleBook:
         """Give the rules; the same object until the settings change."""
         now = self._settings()
         if self._rules is None or (self._rules.settings is not now and self._rules.settings != now):
-            self._rules = rules_of(now, self._owner)
+            self._rules = rules_of(now, self._owner, self._token)
         return self._rules
 
 
-def rules_of(settings: GatewaySettings, owner: str | None = None) -> Rules:
+def rules_of(
+    settings: GatewaySettings, owner: str | None = None, token: str | None = None
+) -> Rules:
     """Read the rules in the settings."""
     origins = frozenset(settings.cors_origins)
     lock: Lock
     if owner is not None:
         lock = OpenLock(owner)
+    elif settings.is_open and token is not None:
+        lock = TokenLock(KeyLock(Keys([(token, LOCAL)])), LoopbackLock(origins))
     elif settings.is_open:
         lock = LoopbackLock(origins)
     else:

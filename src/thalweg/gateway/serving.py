@@ -5,6 +5,7 @@ connect to another gateway, lets requests under way finish, and closes the appli
 leaves its runs to whoever lives.
 """
 
+import asyncio
 import gc
 import logging
 import os
@@ -24,6 +25,7 @@ from thalweg.errors import ConfigError
 from thalweg.gateway.access import Gateway
 from thalweg.gateway.create import create_app
 from thalweg.settings import Settings
+from thalweg.settings.local_token import LocalToken, ensure_token
 
 GRACE_S = 20
 """How long requests under way may take to finish."""
@@ -94,21 +96,27 @@ def address_of(taken: socket.socket, scheme: str = "http") -> str:
 async def serve(
     settings: Settings | str | PathLike[str] | None,
     taken: socket.socket,
-    ready: Callable[[App], None],
+    ready: Callable[[App, LocalToken | None], None],
+    *,
+    is_tokenless: bool = False,
 ) -> None:
     """Open an application, serve it until a signal comes, and close it.
 
     Args:
         settings: As for `open_app`.
         taken: Where.
-        ready: Called once requests are taken.
+        ready: Called once requests are taken, with the token of this machine's callers if they
+            need one.
+        is_tokenless: Whether every process of this machine is let in where there are no keys.
 
     Raises:
         ThalwegError: The application cannot be opened.
     """
     async with open_app(settings, is_eager=True) as app:
+        token = None if is_tokenless else await asyncio.to_thread(ensure_token, app.home)
+        secret = None if token is None else token.value
         pauses_less()
-        await Server(create_app(app), lambda: ready(app)).serve([taken])
+        await Server(create_app(app, token=secret), lambda: ready(app, token)).serve([taken])
 
 
 def pauses_less() -> None:
