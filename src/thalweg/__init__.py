@@ -8,7 +8,7 @@ from thalweg.lazy import lazily
 if TYPE_CHECKING:
     from thalweg.context.settings import ContextPolicy
     from thalweg.graph.create import create_deep_agent
-    from thalweg.graph.state import DeepAgentState
+    from thalweg.graph.state import DeepAgentState, ThreadState
     from thalweg.middleware.context import ContextMiddleware
     from thalweg.middleware.filesystem import FilesystemMiddleware
     from thalweg.middleware.memory import MemoryMiddleware
@@ -31,6 +31,7 @@ __all__ = [
     "SkillsMiddleware",
     "SubAgent",
     "SubAgentMiddleware",
+    "ThreadState",
     "create_deep_agent",
 ]
 
@@ -48,6 +49,7 @@ _find, _names = lazily(
         "SkillsMiddleware": "thalweg.middleware.skills",
         "SubAgent": "thalweg.middleware.subagents",
         "SubAgentMiddleware": "thalweg.middleware.subagents",
+        "ThreadState": "thalweg.graph.state",
         "create_deep_agent": "thalweg.graph.create",
     },
 )

@@ -38,6 +38,7 @@ ThalwegError                    code; str() is one sentence with the numbers in 
     ├── HandleError             a handle names nothing this reader may read
     ├── RangeError              a handle is good, the range asked of it is not
     ├── ConflictError           someone else appended first
+    ├── LostThreadError         a state's older messages are in another archive
     └── StorageError            the medium failed: disk full, locked, damaged
 ```
 """
@@ -772,6 +773,33 @@ class ConflictError(ArchiveError):
         return (
             f"thread {self.thread!r} has {self.found} messages, not {self.expected}: "
             "someone else wrote first; read them and append again"
+        )
+
+
+class LostThreadError(ArchiveError):
+    """A state's older messages are in an archive that is not the one in use.
+
+    Attributes:
+        thread: The thread.
+        messages: Messages that the state holds.
+        released: Older messages that it does not hold; `None` where that was not counted.
+    """
+
+    code = "archive.lost_thread"
+
+    def __init__(self, thread: str, messages: int, released: int | None) -> None:
+        super().__init__(thread, messages, released)
+        self.thread = thread
+        self.messages = messages
+        self.released = released
+
+    def __str__(self) -> str:
+        older = "older messages" if self.released is None else f"{self.released} older messages"
+        return (
+            f"thread {self.thread!r}: {older} left the state for an archive that does not have "
+            f"this thread's journal here; name that archive (archive=…) or restore it, or go on "
+            f"with the {self.messages} messages of the state alone: "
+            'update_state(config, {"thalweg_turn": ""}, as_node="model")'
         )
 
 

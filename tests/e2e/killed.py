@@ -83,7 +83,7 @@ def worked_on(archive: str, address: str) -> Iterator[Agent]:
                 window=3_000, trigger=("tokens", 1_200), keep=("tokens", 400), summarize=False
             ),
             archive=opened,
-            state_tokens=500,
+            state=2,
         )
         yield create_agent(
             model,

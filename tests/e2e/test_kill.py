@@ -125,7 +125,7 @@ def line_at(place: Place) -> tuple[list[Message], int]:
         newest = saver.get_tuple(AT)
         assert newest is not None
         state = newest.checkpoint["channel_values"]
-        turn = read_mark(state["thalweg_turn"], KEY)
+        turn = read_mark(state["thalweg_turn"], KEY, archive.identity)
         assert turn is not None
         page = read_page(archive, KEY, turn)
         log = archive.messages(KEY)

@@ -202,7 +202,7 @@ def test_large_results_are_counted_though_the_state_lets_go_of_them() -> None:
 
     model = RuledModel(rule=asking(("dump", {})))
     context = ContextMiddleware(
-        ContextPolicy(window=32_000, summarize=False), archive=":memory:", state_tokens=1
+        ContextPolicy(window=32_000, summarize=False), archive=":memory:", state="run"
     )
     stack: list[Any] = [LoopMiddleware(), context]
     agent: Any = create_agent(model, [dump], middleware=stack, checkpointer=InMemorySaver())

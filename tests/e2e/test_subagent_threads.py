@@ -170,7 +170,7 @@ def test_a_fork_continues_what_its_parents_model_was_sent() -> None:
 
 def test_a_fork_continues_the_whole_of_a_long_thread_and_not_what_the_state_has_left() -> None:
     """With a context engine the state holds the newest run alone."""
-    context = ContextMiddleware(archive=":memory:", state_tokens=50)
+    context = ContextMiddleware(archive=":memory:", state="run")
     parent = RuledModel(rule=says("ok 1", "ok 2", task(description="hard"), "done"))
     child = RuledModel(rule=says("fine"))
     agent = forks(parent, child, context)

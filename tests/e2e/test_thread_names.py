@@ -2,6 +2,8 @@
 
 import copy
 import logging
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,9 +22,10 @@ from thalweg.middleware.names import thread_name
 
 
 @pytest.fixture
-def archive() -> Archive:
-    """Keep threads in memory."""
-    return open_archive(":memory:")
+def archive(tmp_path: Path) -> Iterator[Archive]:
+    """Keep threads in a file."""
+    with open_archive(tmp_path / "thalweg.db") as opened:
+        yield opened
 
 
 def answering() -> RuledModel:
@@ -49,9 +52,8 @@ def test_a_caller_may_send_its_whole_history_every_time(
     policy = ContextPolicy(trigger=trigger, keep=("messages", 2), summarize=False)  # type: ignore[arg-type]
     news = ContextMiddleware(policy, archive=open_archive(":memory:"))
     one = agent_with(plain, news, checkpointer=InMemorySaver())
-    other = agent_with(
-        whole, ContextMiddleware(policy, archive=archive), checkpointer=InMemorySaver()
-    )
+    kept = ContextMiddleware(policy, archive=archive, state="run")
+    other = agent_with(whole, kept, checkpointer=InMemorySaver())
     history: list[AnyMessage] = []
     for n in range(8):
         question = HumanMessage(f"question {n} {'of many words ' * 300}", id=f"h{n}")
@@ -131,8 +133,9 @@ def test_another_owner_does_not_go_on_with_a_thread(
         agent.invoke({"messages": [HumanMessage("bob again")]}, at("t", user="bob"))
 
     assert len(caplog.records) == 1
-    assert asked(model, 4) == ["ann 3", "answer 3", "bob"]
-    assert asked(model, 5) == ["ann 3", "answer 3", "bob", "answer 4", "bob again"]
+    before = [words for n in range(4) for words in (f"ann {n}", f"answer {n}")]
+    assert asked(model, 4) == [*before, "bob"]
+    assert asked(model, 5) == [*before, "bob", "answer 4", "bob again"]
 
 
 def test_a_copied_checkpoint_does_not_name_a_turn_of_the_copy(
@@ -152,7 +155,8 @@ def test_a_copied_checkpoint_does_not_name_a_turn_of_the_copy(
     with caplog.at_level(logging.WARNING, "thalweg.threads"):
         agent.invoke({"messages": [HumanMessage("go on")]}, at("copy"))
 
-    assert asked(model) == ["t 2", "answer 4", "go on"]
+    said = ["t 0", "answer 0", "t 1", "answer 2", "t 2", "answer 4"]
+    assert asked(model) == [*said, "go on"]
     assert "left by another thread" in caplog.text
 
 

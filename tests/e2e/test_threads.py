@@ -1,7 +1,6 @@
 """Threads of real agents: LangGraph checkpoints, rewinds, interrupts, streams and failures."""
 
 import asyncio
-import logging
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from tests.e2e.scripted import Agent, RuledModel, StreamingModel, agent_with, ca
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.context import ContextPolicy, Pricing
 from thalweg.entries import Message
+from thalweg.errors import LostThreadError
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.marks import read_mark
 from thalweg.threads.journal import read_page
@@ -64,7 +64,8 @@ def user(text: str) -> dict[str, Any]:
 
 def line_of(archive: Archive, agent: Agent, thread: str = "t") -> list[str]:
     """Read what a thread says, as its newest checkpoint and the archive have it."""
-    mark = read_mark(agent.get_state(at(thread)).values["thalweg_turn"], key(thread))
+    marked = agent.get_state(at(thread)).values["thalweg_turn"]
+    mark = read_mark(marked, key(thread), archive.identity)
     assert mark is not None
     log = archive.messages(key(thread))
     return [_said(log[position]) for position in read_page(archive, key(thread), mark).line]
@@ -97,7 +98,7 @@ def test_a_thread_that_began_without_the_middleware_is_picked_up(
 
     assert line_of(archive, agent) == ["first", "one", "second", "two", "third", "three"]
     assert texts(model.requests[-1]) == ["first", "one", "second", "two", "third"]
-    assert texts(agent.get_state(at()).values["messages"]) == ["third", "three"]
+    assert texts(agent.get_state(at()).values["messages"]) == line_of(archive, agent)
 
 
 def test_a_message_removed_from_the_state_leaves_the_thread(archive: Archive, saver: Saver) -> None:
@@ -353,7 +354,7 @@ def test_messages_that_are_passed_on_by_hand_are_one_thread(archive: Archive) ->
 def test_a_named_thread_without_checkpoints_gives_all_messages_back(archive: Archive) -> None:
     """Nobody else could."""
     model = RuledModel(rule=says("one", "two", "three"))
-    agent = agent_with(model, ContextMiddleware(archive=archive, state_tokens=1))
+    agent = agent_with(model, ContextMiddleware(archive=archive, state=1))
     messages: list[BaseMessage] = []
     for text in ("first", "second", "third"):
         messages = agent.invoke({"messages": [*messages, HumanMessage(text)]}, at())["messages"]
@@ -434,23 +435,45 @@ def test_two_threads_run_at_once_in_one_process(archive: Archive, saver: Saver) 
         assert line_of(archive, agent, thread) == said
 
 
-def test_an_archive_that_was_deleted_is_begun_again_with_a_warning(
-    archive: Archive, saver: Saver, caplog: pytest.LogCaptureFixture
+def test_an_archive_that_was_deleted_goes_on_with_the_whole_state(
+    archive: Archive, saver: Saver
 ) -> None:
-    """What the state still holds goes on; nobody is told that nothing is missing."""
+    """Nothing had left the state: nothing is missing."""
     model = RuledModel(rule=says("one", "two", "three", "four"))
     agent = agent_with(model, ContextMiddleware(PRICED, archive=archive), checkpointer=saver)
     agent.invoke(user("first"), at())
     agent.invoke(user("second"), at())
     archive.delete(key())
     agent = agent_with(model, ContextMiddleware(PRICED, archive=archive), checkpointer=saver)
-
-    with caplog.at_level(logging.WARNING, logger="thalweg"):
-        agent.invoke(user("third"), at())
+    agent.invoke(user("third"), at())
     agent.invoke(user("fourth"), at())
 
-    assert line_of(archive, agent) == ["second", "two", "third", "three", "fourth", "four"]
-    assert [r.levelname for r in caplog.records if r.name.startswith("thalweg")] == ["WARNING"]
+    whole = ["first", "one", "second", "two", "third", "three", "fourth", "four"]
+    assert line_of(archive, agent) == whole
+
+
+def test_a_state_whose_older_messages_are_lost_is_an_error_that_says_what_to_do(
+    tmp_path: Path, saver: Saver
+) -> None:
+    """No shorter thread is sent in silence; a person may decide for it."""
+    model = RuledModel(rule=says("one", "two", "three", "four"))
+    with open_archive(tmp_path / "thalweg.db") as archive:
+        run_only = ContextMiddleware(PRICED, archive=archive, state="run")
+        agent = agent_with(model, run_only, checkpointer=saver)
+        agent.invoke(user("first"), at())
+        agent.invoke(user("second"), at())
+        assert texts(agent.get_state(at()).values["messages"]) == ["second", "two"]
+        archive.delete(key())
+
+        agent = agent_with(model, ContextMiddleware(PRICED, archive=archive), checkpointer=saver)
+        with pytest.raises(LostThreadError, match="2 older messages left the state") as error:
+            agent.invoke(user("third"), at())
+        assert "update_state(config, {" in str(error.value)
+        assert len(model.requests) == 2
+
+        agent.update_state(at(), {"thalweg_turn": ""}, as_node="model")
+        agent.invoke(user("fourth"), at())
+        assert texts(model.requests[-1]) == ["second", "two", "third", "fourth"]
 
 
 def test_sync_and_async_are_twins(tmp_path: Path) -> None:

@@ -16,11 +16,9 @@ from thalweg.errors import WindowExceededError
 CHOICES = st.lists(st.integers(0, 5), min_size=30, max_size=30)
 
 
-def driven(
-    scenario: Scenario, restarts: Sequence[int], pins: Sequence[int], state_tokens: int
-) -> Graph:
+def driven(scenario: Scenario, restarts: Sequence[int], pins: Sequence[int], newest: int) -> Graph:
     """Drive a scenario; restart before the requests that `restarts` has a 1 for."""
-    graph = Graph(budget=scenario.budget, tariff=scenario.tariff, state_tokens=state_tokens)
+    graph = Graph(budget=scenario.budget, tariff=scenario.tariff, newest=newest)
     state, turn = State(), 0
     for position, message in enumerate((*numbered(scenario.messages), None)):
         if message is None or message.role == "assistant" or position in scenario.extra:
@@ -39,14 +37,14 @@ def driven(
     return graph
 
 
-@given(scenarios(), CHOICES, CHOICES, st.sampled_from([0, 300, 100_000]))
+@given(scenarios(), CHOICES, CHOICES, st.sampled_from([1, 3, 100_000]))
 def test_a_thread_that_was_opened_again_goes_on_as_if_it_had_never_stopped(
-    scenario: Scenario, restarts: list[int], pins: list[int], state_tokens: int
+    scenario: Scenario, restarts: list[int], pins: list[int], newest: int
 ) -> None:
     """To the byte, whatever was folded, pinned, late, or had the id of another."""
-    never = driven(scenario, [0], pins, state_tokens)
-    sometimes = driven(scenario, restarts, pins, state_tokens)
-    always = driven(scenario, [1], pins, state_tokens)
+    never = driven(scenario, [0], pins, newest)
+    sometimes = driven(scenario, restarts, pins, newest)
+    always = driven(scenario, [1], pins, newest)
 
     assert sometimes.requests == never.requests
     assert always.requests == never.requests
@@ -161,12 +159,10 @@ def marker_of(message: Message) -> str:
     return str(first)
 
 
-@given(st.lists(OPS, min_size=5, max_size=60), st.sampled_from([100_000, 400]))
-def test_what_a_person_takes_back_is_gone_and_all_else_stays(
-    ops: list[Op], state_tokens: int
-) -> None:
+@given(st.lists(OPS, min_size=5, max_size=60), st.sampled_from([100_000, 4]))
+def test_what_a_person_takes_back_is_gone_and_all_else_stays(ops: list[Op], newest: int) -> None:
     """Whoever rewinds, forks, removes and rewrites, over folds and restarts."""
-    hands = Hands(Graph(state_tokens=state_tokens))
+    hands = Hands(Graph(newest=newest))
     hands.do("user", 3)
     for op, n in ops:
         hands.do(op, n)
@@ -183,7 +179,7 @@ def crashing(scenario: Scenario, crashes: frozenset[int]) -> tuple[Graph, int]:
         The thread, and how many writes it took.
     """
     archive = WatchedArchive()
-    graph = Graph(archive, budget=scenario.budget, tariff=scenario.tariff, state_tokens=300)
+    graph = Graph(archive, budget=scenario.budget, tariff=scenario.tariff, newest=3)
 
     def happens() -> None:
         if archive.writes.count in crashes:

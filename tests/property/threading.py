@@ -48,7 +48,8 @@ class Graph:
     archive: Archive = field(default_factory=lambda: open_archive(":memory:", secret=b"x"))
     budget: Budget = BUDGET
     tariff: str = "anthropic"
-    state_tokens: int = 400
+    newest: int = 4
+    """Messages that the state keeps at least."""
     key: ThreadKey = KEY
     sessions: dict[int, Session] = field(default_factory=dict)
     """Left open after a call, by the turn they stand at, until somebody goes on from there."""
@@ -80,7 +81,7 @@ class Graph:
     ) -> State:
         """Make one request; give the state as the middleware leaves it."""
         session = self.take(state, joins=joins)
-        gone = set(session.release(self.state_tokens))
+        gone = set(session.release(self.newest))
         engine = session.engine
         done = len(engine.history)
         items = engine.prepare(cold=cold)
@@ -164,10 +165,12 @@ class WatchedArchive(SqliteArchive):
         with self._watched():
             return super().append(key, messages, expected=expected)
 
-    def add_turn(self, key: ThreadKey, turn: Turn, *, length: int) -> int:
+    def add_turn(
+        self, key: ThreadKey, turn: Turn, *, length: int, log: Sequence[Logged] = ()
+    ) -> int:
         """See `Archive.add_turn`."""
         with self._watched():
-            return super().add_turn(key, turn, length=length)
+            return super().add_turn(key, turn, length=length, log=log)
 
     def handle(self, key: ThreadKey, span: Span) -> Handle:
         """See `Archive.handle`."""

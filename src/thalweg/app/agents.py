@@ -154,6 +154,7 @@ class Agents:
             context=settings.summarization.model_copy(update={"model_name": None}),
             archive=self._archive,
             owner=owner_of_run,
+            state="run",
         )
 
     def _context(self, settings: Settings) -> ContextMiddleware:
@@ -162,7 +163,11 @@ class Agents:
             summarizer = model_by_name(policy.model_name, settings)
             policy = policy.model_copy(update={"model_name": None})
         return ContextMiddleware(
-            policy, archive=self._archive, owner=owner_of_run, summarizer=summarizer
+            policy,
+            archive=self._archive,
+            owner=owner_of_run,
+            summarizer=summarizer,
+            state="run",  # the gateway reads a thread's history from the archive
         )
 
     def _middleware(

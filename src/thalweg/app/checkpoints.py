@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
+    DeltaChannelHistory,
 )
 
 from thalweg.app.registry import SERVERS
@@ -121,6 +122,21 @@ class OwnSaver(BaseCheckpointSaver[Any]):
                 return self._raise(
                     await self._inner.aput(below, checkpoint, metadata, new_versions)
                 )
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """See `BaseCheckpointSaver.get_delta_channel_history`."""
+        below = self._down(config)
+        return self._inner.get_delta_channel_history(config=below, channels=channels)
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """See `BaseCheckpointSaver.aget_delta_channel_history`."""
+        below = self._down(config)
+        with self._telling():
+            return await self._inner.aget_delta_channel_history(config=below, channels=channels)
 
     def put_writes(
         self,

@@ -88,6 +88,16 @@ class Archive(Protocol):
     is an empty thread. Safe to share between threads of one process, and between processes.
     """
 
+    @property
+    def identity(self) -> str:
+        """Letters and digits that no other archive has; the same whenever it is opened."""
+        ...
+
+    @property
+    def outlives_process(self) -> bool:
+        """Whether what was appended can be read after the process has ended."""
+        ...
+
     def append(
         self, key: ThreadKey, messages: Sequence[Logged], *, expected: int | None = None
     ) -> int:
@@ -122,13 +132,16 @@ class Archive(Protocol):
         """
         ...
 
-    def add_turn(self, key: ThreadKey, turn: Turn, *, length: int) -> int:
-        """Append a turn to the thread's journal.
+    def add_turn(
+        self, key: ThreadKey, turn: Turn, *, length: int, log: Sequence[Logged] = ()
+    ) -> int:
+        """Append a turn to the thread's journal, and what was said to its log, all or nothing.
 
         Args:
             key: The thread.
             turn: What was decided.
-            length: Length of the log that it was decided on.
+            length: Length of the log that the writer has seen.
+            log: What is appended to it, oldest first; the turn was decided on this, too.
 
         Returns:
             The turn's number, from 0.

@@ -65,6 +65,11 @@ class SqliteArchive(TableArchive):
             copy.append(key, self._logged(key))
             return copy.search(key, query, within=within, max_tokens=max_tokens)
 
+    @property
+    def outlives_process(self) -> bool:
+        """See `Archive.outlives_process`."""
+        return self._path != MEMORY
+
     def prune(self) -> int:
         """See `Archive.prune`."""
         with self._write("") as rows:

@@ -12,6 +12,7 @@ from thalweg.archive import index
 from thalweg.archive.base import Handle, Logged, Passage, Reading, Span, ThreadKey, Turn
 from thalweg.archive.blobs import (
     Blob,
+    Stored,
     decode,
     encode,
     held_by,
@@ -41,6 +42,16 @@ class TableArchive(ABC):
 
     _secret: bytes
 
+    @property
+    def identity(self) -> str:
+        """See `Archive.identity`."""
+        return hashlib.sha256(b"identity" + self._secret).hexdigest()[:16]
+
+    @property
+    def outlives_process(self) -> bool:
+        """See `Archive.outlives_process`."""
+        return True
+
     @abstractmethod
     def _read(self, owner: str) -> AbstractContextManager[Database]:
         """Begin a transaction on an owner's rows that sees one state of them throughout."""
@@ -68,24 +79,14 @@ class TableArchive(ABC):
         self, key: ThreadKey, messages: Sequence[Logged], *, expected: int | None = None
     ) -> int:
         """See `Archive.append`."""
-        stored = [
-            (_known_by(one.message.uid), take_apart(one.message), encode(one.about))
-            for one in messages
-        ]
+        stored = _stored(messages)
         with self._write(key.owner) as db:
             thread, length = _begin(db, key) if stored else _grasp(db, key)
             if expected is not None and expected != length:
                 raise ConflictError(key.thread, expected, length)
             if thread is None:
                 return length
-            _hold(db, thread, [blob for _, message, _ in stored for blob in message.blobs])
-            db.insert(
-                "archive_log",
-                [
-                    (thread, position, uid, message.body, message.holes, about)
-                    for position, (uid, message, about) in enumerate(stored, length)
-                ],
-            )
+            _insert(db, thread, length, stored)
         return length + len(stored)
 
     def length(self, key: ThreadKey) -> int:
@@ -118,13 +119,16 @@ class TableArchive(ABC):
                 found.setdefault(named[bytes(uid)], []).append(int(position))
         return {uid: tuple(sorted(positions)) for uid, positions in found.items()}
 
-    def add_turn(self, key: ThreadKey, turn: Turn, *, length: int) -> int:
+    def add_turn(
+        self, key: ThreadKey, turn: Turn, *, length: int, log: Sequence[Logged] = ()
+    ) -> int:
         """See `Archive.add_turn`."""
-        body = zlib.compress(turn.body.encode(), 3)
+        body, stored = zlib.compress(turn.body.encode(), 3), _stored(log)
         with self._write(key.owner) as db:
             thread, found = _begin(db, key)
             if found != length:
                 raise ConflictError(key.thread, length, found)
+            _insert(db, thread, length, stored)
             (number,) = db.row(
                 "SELECT COALESCE(MAX(turn) + 1, 0) FROM archive_turn WHERE thread = ?", (thread,)
             )
@@ -370,6 +374,30 @@ def _begin(db: Database, key: ThreadKey) -> tuple[int, int]:
             "INSERT INTO archive_thread (owner, thread) VALUES (?, ?) ON CONFLICT DO NOTHING",
             (encode(key.owner), encode(key.thread)),
         )
+
+
+_Row = tuple[bytes, Stored, bytes]
+"""A message as its row has it: what it is known by, itself, and what search should know of it."""
+
+
+def _stored(messages: Sequence[Logged]) -> list[_Row]:
+    return [
+        (_known_by(one.message.uid), take_apart(one.message), encode(one.about)) for one in messages
+    ]
+
+
+def _insert(db: Database, thread: int, length: int, stored: Sequence[_Row]) -> None:
+    """Append messages to the log of a thread whose row is held."""
+    if not stored:
+        return
+    _hold(db, thread, [blob for _, message, _ in stored for blob in message.blobs])
+    db.insert(
+        "archive_log",
+        [
+            (thread, position, uid, message.body, message.holes, about)
+            for position, (uid, message, about) in enumerate(stored, length)
+        ],
+    )
 
 
 def _resolve(db: Database, key: ThreadKey, text: str) -> tuple[int, Span]:

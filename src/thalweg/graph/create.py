@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from thalweg.backends.protocol import BackendProtocol
     from thalweg.context.settings import ContextPolicy
     from thalweg.memory import Memory, MemoryStore
-    from thalweg.middleware.arguments import Owner
+    from thalweg.middleware.arguments import KeptState, Owner
     from thalweg.middleware.subagents import CompiledSubAgent, SubAgent
     from thalweg.tools.rights import FilesystemPermission
 
@@ -49,13 +49,14 @@ def create_deep_agent(
     context: "ContextPolicy | Mapping[str, object] | None" = None,
     archive: "Archive | str | PathLike[str] | None" = None,
     owner: "Owner" = "local",
+    state: "KeptState | None" = None,
 ) -> "CompiledStateGraph[Any, Any, Any, Any]":
     """Make an agent that plans, works on files, delegates, and never outgrows its window.
 
     It has the tools `write_todos, ls, read_file, write_file, edit_file, delete, glob, grep`,
     `execute` where the backend has a shell, `task` for subagents, and `recall` and
     `compact_conversation` for its own context. The parameters are those of `deepagents` 0.7, so
-    that changing the import is enough; `context`, `archive` and `owner` are ours.
+    that changing the import is enough; `context`, `archive`, `owner` and `state` are ours.
 
     Args:
         model: A chat model, or its name for `init_chat_model` (`"anthropic:claude-sonnet-4-6"`,
@@ -79,7 +80,8 @@ def create_deep_agent(
             (`LocalShellBackend`, a sandbox) brings `execute`.
         interrupt_on: Tools that a person has to approve, in subagents as well.
         response_format: The structured answer to give at the end.
-        state_schema: More state; extends `AgentState`.
+        state_schema: More state; extends `DeepAgentState`, or `AgentState`, whose checkpoints hold
+            all messages each time.
         context_schema: What a run is given as `context`: for tools and middleware, never told to
             the model by itself.
         checkpointer: Keeps the state of threads between runs.
@@ -91,6 +93,7 @@ def create_deep_agent(
         archive: Where threads are kept whole: an archive or its address; see
             `ContextMiddleware`.
         owner: Whose threads and whose memory they are, or how to tell it from a run's config.
+        state: What the graph's state keeps of a thread; see `ContextMiddleware`.
 
     Returns:
         The compiled graph: `invoke`, `stream` and their async twins.
@@ -109,6 +112,7 @@ def create_deep_agent(
     from thalweg.backends.state import StateBackend  # noqa: PLC0415
     from thalweg.graph.build import Recipe, as_model, build, with_general_purpose  # noqa: PLC0415
     from thalweg.graph.memories import Memories  # noqa: PLC0415
+    from thalweg.middleware.arguments import NEWEST  # noqa: PLC0415
     from thalweg.middleware.context import ContextMiddleware  # noqa: PLC0415
     from thalweg.tools.rights import rights  # noqa: PLC0415
 
@@ -127,7 +131,9 @@ def create_deep_agent(
         backend=StateBackend() if backend is None else as_backend(backend),
         interrupt_on=interrupt_on or {},
         state_schema=state_schema,
-        context=ContextMiddleware(context, archive=archive, owner=owner),
+        context=ContextMiddleware(
+            context, archive=archive, owner=owner, state=NEWEST if state is None else state
+        ),
     )
     return build(
         recipe,

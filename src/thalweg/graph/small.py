@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from thalweg.backends.protocol import BackendProtocol
     from thalweg.memory import Memory, MemoryStore
     from thalweg.middleware.approval import Approvals
-    from thalweg.middleware.arguments import Owner
+    from thalweg.middleware.arguments import KeptState, Owner
     from thalweg.tools.rights import FilesystemPermission
 
 SMALL_WINDOW: Final = 16_000
@@ -102,6 +102,7 @@ def create_small_agent(
     context: "ContextPolicy | Mapping[str, object] | None" = None,
     archive: "Archive | str | PathLike[str] | None" = None,
     owner: "Owner" = "local",
+    state: "KeptState | None" = None,
 ) -> "CompiledStateGraph[Any, Any, Any, Any]":
     """Make an agent for a small model: a chat that never ends, a memory, and files.
 
@@ -128,6 +129,7 @@ def create_small_agent(
         context: See `create_deep_agent`; no summaries are written, unless it asks for them.
         archive: See `create_deep_agent`.
         owner: See `create_deep_agent`.
+        state: See `create_deep_agent`.
 
     Returns:
         The compiled graph.
@@ -143,7 +145,7 @@ def create_small_agent(
     """
     # LangChain takes seconds to import: not before an agent is made.
     from thalweg.graph.small_stack import Parts, build_small  # noqa: PLC0415
-    from thalweg.middleware.arguments import as_policy  # noqa: PLC0415
+    from thalweg.middleware.arguments import NEWEST, as_policy  # noqa: PLC0415
     from thalweg.middleware.limits import limits_of  # noqa: PLC0415
     from thalweg.tools.rights import rights  # noqa: PLC0415
 
@@ -154,6 +156,7 @@ def create_small_agent(
         policy=small_policy(None if context is None else as_policy(context)),
         archive=archive,
         owner=owner,
+        state=NEWEST if state is None else state,
         memory=memory,
         memory_settings=small_memory(window, memory_settings),
         learns=learns,

@@ -24,7 +24,7 @@ from thalweg.graph.state import DeepAgentState
 from thalweg.memory import Memory, MemoryStore
 from thalweg.middleware.answers import AnswerMiddleware
 from thalweg.middleware.approval import Approvals, merge_approvals, with_approvals
-from thalweg.middleware.arguments import Owner
+from thalweg.middleware.arguments import KeptState, Owner
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.filesystem import FilesystemMiddleware
 from thalweg.middleware.loops import LoopMiddleware
@@ -54,6 +54,7 @@ class Parts:
     policy: ContextPolicy
     archive: Archive | str | PathLike[str] | None
     owner: Owner
+    state: KeptState
     memory: MemoryStore | Memory | None
     memory_settings: MemorySettings
     learns: bool
@@ -122,7 +123,9 @@ def _files(parts: Parts, backend: BackendProtocol) -> FilesystemMiddleware:
 
 def _context(parts: Parts) -> ContextMiddleware:
     """Make the context engine, with its tool `recall` in few words and no other."""
-    middleware = ContextMiddleware(parts.policy, archive=parts.archive, owner=parts.owner)
+    middleware = ContextMiddleware(
+        parts.policy, archive=parts.archive, owner=parts.owner, state=parts.state
+    )
     if not parts.calls:
         middleware.tools = []
         return middleware

@@ -1,13 +1,76 @@
-"""What the state of a deep agent holds at the least."""
+"""What the state of an agent holds; its checkpoints write new messages, not all of them."""
 
-from typing import Annotated, Any, NotRequired
+from collections.abc import Sequence
+from typing import Annotated, Any, NotRequired, Required, cast
+from uuid import UUID, uuid5
 
 from langchain.agents import AgentState
+from langchain_core.messages import (
+    AnyMessage,
+    BaseMessageChunk,
+    RemoveMessage,
+    convert_to_messages,
+    message_chunk_to_message,
+)
+from langgraph.channels.delta import DeltaChannel
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from thalweg.subagents.joining import merge_artifacts
 
+SNAPSHOT_EVERY = 50
+"""Updates of the messages between two checkpoints that hold all of them, as in `deepagents`: a run
+reads the newest such checkpoint and the updates since."""
+_NAMESPACE = UUID("6f1c2f0e-3c3b-4f43-9a5e-5d5d6c1a3f11")
 
-class DeepAgentState(AgentState[Any]):
+
+def merge_messages(state: Sequence[AnyMessage] | None, writes: Sequence[Any]) -> list[AnyMessage]:
+    """Apply writes to the messages of a state, as `add_messages` does, in one pass.
+
+    A message takes the place of the one with its id, a `RemoveMessage` removes that one
+    (`REMOVE_ALL_MESSAGES` all that came before), any other is appended. LangGraph replays writes
+    on every read, in batches of any size, those of a step that failed among them: a message
+    without an id gets the same one each time, and the removal of one that is not there is no error.
+
+    Args:
+        state: The messages so far; `None` before the first write.
+        writes: Each a message or a list of messages, in any form LangChain reads.
+    """
+    flat = [one for write in writes for one in (write if isinstance(write, list) else [write])]
+    merged = {cast("str", message.id): message for message in state or ()}
+    for message in convert_to_messages(flat):
+        if message.id == REMOVE_ALL_MESSAGES:
+            merged.clear()
+        elif isinstance(message, RemoveMessage):
+            merged.pop(message.id or "", None)
+        else:
+            whole = cast("AnyMessage", message)
+            if isinstance(message, BaseMessageChunk):
+                whole = cast("AnyMessage", message_chunk_to_message(message))
+            uid = message.id or _unused_id(whole, merged)
+            merged[uid] = whole if message.id else whole.model_copy(update={"id": uid})
+    return list(merged.values())
+
+
+def _unused_id(message: AnyMessage, there: dict[str, AnyMessage]) -> str:
+    place = len(there)
+    while (uid := str(uuid5(_NAMESPACE, f"{place}:{message.type}:{message.content}"))) in there:
+        place += 1
+    return uid
+
+
+class ThreadState(AgentState[Any]):
+    """The state of an agent whose checkpoints hold what is new, not the whole thread each time.
+
+    For `create_agent(..., state_schema=ThreadState)`; extend it for more. Threads that began
+    without it go on with it.
+    """
+
+    messages: Required[
+        Annotated[list[AnyMessage], DeltaChannel(merge_messages, snapshot_frequency=SNAPSHOT_EVERY)]
+    ]
+
+
+class DeepAgentState(ThreadState):
     """Extend it for more: `create_deep_agent(..., state_schema=MyState)`."""
 
     artifacts: NotRequired[Annotated[list[str], merge_artifacts]]

@@ -1,7 +1,7 @@
 """What a caller may give the middleware, looked at before any run."""
 
 from collections.abc import Callable, Mapping
-from typing import cast
+from typing import Literal, cast
 
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
@@ -13,6 +13,12 @@ from thalweg.facts.settings import MemorySettings
 
 Owner = str | Callable[[RunnableConfig], str]
 """Whose threads, or how to tell from the config of a run."""
+KeptState = Literal["whole", "run"] | int
+"""What the graph's state keeps of a thread: all messages, the newest run, or at least so many of
+the newest messages."""
+NEWEST = 400
+"""Messages that the state keeps where nothing else is asked for: the whole of nearly every
+conversation, some hundred exchanges with tools, at a cost that does not grow with the thread."""
 
 
 def as_policy(given: object) -> ContextPolicy:
@@ -60,15 +66,18 @@ def owner_of(owner: Owner, config: RunnableConfig) -> str:
     raise ConfigError("owner", problem, "let it return a name, a str that is not empty")
 
 
-def as_state_tokens(given: object) -> int:
-    """Look at how much the state may hold.
+def as_kept(given: object) -> KeptState:
+    """Validate how many messages the state keeps.
 
     Raises:
-        ConfigError: It is no number of tokens.
+        ConfigError: It is neither a number of messages nor one of the two words.
     """
     if isinstance(given, int) and not isinstance(given, bool) and given >= 1:
         return given
-    raise ConfigError("state_tokens", f"it is {given!r}", "give a number of tokens, 1 at least")
+    if given in ("whole", "run"):
+        return cast("KeptState", given)
+    mend = "give a number of messages, 1 at least, 'whole' or 'run'"
+    raise ConfigError("state", f"it is {given!r}", mend)
 
 
 def as_summarizer(given: object, policy: ContextPolicy) -> BaseChatModel | None:

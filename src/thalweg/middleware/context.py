@@ -19,7 +19,7 @@ from langgraph.runtime import Runtime
 
 from thalweg.archive import Archive
 from thalweg.context.settings import ContextPolicy
-from thalweg.middleware.arguments import Owner
+from thalweg.middleware.arguments import NEWEST, KeptState, Owner
 from thalweg.middleware.desk import Desk
 from thalweg.middleware.effects import arun, run
 from thalweg.middleware.ending import end_run
@@ -43,11 +43,10 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     model is sent is a view of the archive's log: what no longer pays its way is folded into a
     record with a handle, and the agent gets the tool `recall` to read it back.
 
-    With a checkpointer the graph's state, and so `result["messages"]`, holds the newest run only
-    (at most `state_tokens`, whole exchanges). The whole thread is in the archive: read it with
+    What is in the graph's state counts: a message that is removed, edited or replaced there is
+    not sent any more as it was. What left the state (see `state`) is in the archive: read it with
     `thalweg.threads.history(middleware.archive, ThreadKey(owner, thread_id))` or
-    `thalweg thread history`. Without a checkpointer all messages stay in the state, since nobody
-    else could give them back.
+    `thalweg thread history`. Without a checkpointer all messages stay in the state.
 
     A `thread_id` must be one owner's alone: the checkpointer knows no owners and would hand the
     state of one to another. The archive keeps them apart.
@@ -63,7 +62,10 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             threads of another owner.
         summarizer: Writes the summaries: a chat model or its name for `init_chat_model`. The
             default is the agent's own model.
-        state_tokens: Most tokens of messages that the state keeps of a run.
+        state: What the graph's state, and so `result["messages"]` and every front end, keeps of
+            a thread: at least so many of its newest messages, from the beginning of a run; all
+            (`"whole"`); or the newest run alone (`"run"`). Messages leave it at the end of a
+            run, and only where an archive is named that outlives the process.
 
     Raises:
         ConfigError: An argument cannot be used, or names a model that there is not. That the
@@ -87,7 +89,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         archive: Archive | str | PathLike[str] | None = None,
         owner: Owner = "local",
         summarizer: BaseChatModel | str | None = None,
-        state_tokens: int = 8_000,
+        state: KeptState = NEWEST,
     ) -> None:
         super().__init__()
         self._desk = Desk(
@@ -95,7 +97,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             archive=archive,
             owner=owner,
             summarizer=summarizer,
-            state_tokens=state_tokens,
+            state=state,
         )
         self.tools = [recall_tool(self._desk), compact_tool()]
 
@@ -128,11 +130,12 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ExtendedModelResponse[Any]:
-        """Make the request fit, send it, and let go of what the archive has.
+        """Make the request fit, and send it.
 
         Raises:
             WindowExceededError: What must stay is larger than the model's window.
-            StorageError: The archive cannot be written; nothing was sent and nothing let go.
+            LostThreadError: A part of the thread left the state for an archive that this is not.
+            StorageError: The archive cannot be written; nothing was sent.
         """
         return run(take_turn(self._desk, request, get_config()), handler)
 
@@ -145,7 +148,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         return await arun(take_turn(self._desk, request, get_config()), handler)
 
     def after_agent(self, state: ContextState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Log what the run said last."""
+        """Log what the run said last, and release what the state need not keep."""
         del runtime
         return run(end_run(self._desk, state, get_config()))
 

@@ -24,11 +24,13 @@ from thalweg.context.matching import UNKNOWN
 from thalweg.context.pricing import Tariff
 from thalweg.context.settings import ContextPolicy
 from thalweg.entries import Message
+from thalweg.errors import LostThreadError
 from thalweg.middleware.arguments import (
+    KeptState,
     Owner,
+    as_kept,
     as_owner,
     as_policy,
-    as_state_tokens,
     as_summarizer,
     owner_of,
 )
@@ -37,10 +39,16 @@ from thalweg.middleware.ceilings import Ceilings
 from thalweg.middleware.fitting import bond_in
 from thalweg.middleware.last_check import LastCheck
 from thalweg.middleware.limits import DEFAULT_WINDOW
-from thalweg.middleware.lineage import checkpointer, is_addressed, is_rewound
+from thalweg.middleware.lineage import (
+    checkpointer,
+    is_addressed,
+    is_rewound,
+    keeps_state,
+    was_left,
+)
 from thalweg.middleware.marking import Marking
-from thalweg.middleware.marks import read_mark
-from thalweg.middleware.names import INSIDE, is_nobodys, is_node, thread_name
+from thalweg.middleware.marks import parse_mark, read_mark, write_mark
+from thalweg.middleware.names import INSIDE, is_nobodys, thread_name
 from thalweg.middleware.wording import Wording
 from thalweg.private_files import make_private_folder
 from thalweg.threads.opening import left_by_hand, open_session
@@ -49,15 +57,17 @@ from thalweg.tokens import Counter, exact_counter
 
 OPEN_THREADS = 256
 """Threads kept open in memory: the least recently used is opened again from the archive."""
+SETTLING_S = 1.0
+"""A checkpoint is kept at the latest so long after its run was ended in the journal."""
 _log = logging.getLogger("thalweg.threads")
-_LOST = (
-    "thread %r was left in turn %d, which the archive does not have (deleted, or another archive): "
-    "it begins again with the %d messages of the state"
-)
 _FOREIGN = (
     "the state of thread %r (owner %r) was left by another thread or owner: "
     "it begins here with the %d messages of the state"
 )
+_ADOPTED = "thread %r goes on in this archive with the %d messages of its state: all there are"
+SPARE = 4
+"""A state that keeps a number of messages is cut when it has a fourth more: many leave at once
+then, not a few with every run."""
 
 
 @dataclass(slots=True)
@@ -70,6 +80,15 @@ class OpenThread:
     last_check: LastCheck = field(default_factory=LastCheck)
     added: int = 0
     """Tokens that other middleware was last seen to add to a request."""
+
+    @property
+    def mark(self) -> str:
+        """What the state says of where it was left; empty before the first turn."""
+        session = self.session
+        if session.number is None:
+            return ""
+        identity, released = session.archive.identity, session.released
+        return write_mark(session.key, session.number, archive=identity, released=released)
 
     def set_beside(self, beside: Beside) -> None:
         """Count what goes with a request, with what other middleware was seen to add."""
@@ -124,10 +143,10 @@ class Desk:
         archive: Archive | str | PathLike[str] | None,
         owner: Owner,
         summarizer: BaseChatModel | str | None,
-        state_tokens: int,
+        state: KeptState,
     ) -> None:
         self.policy = as_policy(policy)
-        self.state_tokens = as_state_tokens(state_tokens)
+        self.state = as_kept(state)
         self.count: Counter = exact_counter()
         self.ceilings: dict[str, Ceilings] = {}
         """What providers were heard to accept, less than was thought; by model."""
@@ -168,13 +187,23 @@ class Desk:
         name = thread_name(config, state)
         return ThreadKey(owner, f"{INSIDE}{uuid4().hex}" if name is None else name)
 
-    def releases(self, config: RunnableConfig) -> bool:
-        """Tell whether messages may leave the state.
+    def release(self, session: Session, config: RunnableConfig) -> list[str]:
+        """Release what need not stay in a state, at the end of a run.
 
-        A run whose state nobody keeps gives all of them back: its caller passes them on.
+        Returns:
+            Ids of the messages that leave the state.
         """
-        named = config.get("configurable", {}).get("thread_id") is not None
-        return named and checkpointer(config) is not None and not is_node(config)
+        if not keeps_state(config):
+            return []
+        if self.state == "whole" or not self._lasts(session.archive):
+            return session.release(None)
+        if self.state == "run":
+            return session.release(1)
+        return session.release(self.state, spare=self.state // SPARE)
+
+    def _lasts(self, archive: Archive) -> bool:
+        """Tell whether an archive lasts as long as the states that it would be the only copy of."""
+        return self._address is not None and archive.outlives_process
 
     def open(
         self,
@@ -193,25 +222,24 @@ class Desk:
         sets those of the model in use. Images count as with `model`, which goes for a thread
         that is not open yet.
         """
-        turn, is_foreign = read_mark(mark, key), False
-        if turn is None and not self.releases(config):
-            turn = self.archive.turn_count(key) - 1
+        archive, keeps = self.archive, keeps_state(config)
+        turn = read_mark(mark, key, archive.identity)
+        if mark is None and not keeps:
+            turn = archive.turn_count(key) - 1
             turn = None if turn < 0 else turn
-        elif turn is None and mark is not None:
-            is_foreign = True
-            _log.warning(_FOREIGN, key.thread, key.owner, len(said))
         with self._lock:
             found = None if turn is None else self._open.pop((key, turn), None)
-        if turn is not None and found is None and not self.archive.turns(key, turn, turn):
-            _log.warning(_LOST, key.thread, turn, len(said))
+        if turn is not None and found is None and not archive.turns(key, turn, turn):
             turn = None
-        passes_hands = is_foreign or is_addressed(config)
-        by_hand = None if passes_hands else left_by_hand(self.archive, key, turn)
-        is_here = found is not None and found.session.archive is self.archive
+        if turn is None and mark:
+            self._adopt(key, mark, len(said))
+        passes_hands = (turn is None and keeps) or is_addressed(config)
+        by_hand = None if passes_hands else left_by_hand(archive, key, turn)
+        is_here = found is not None and found.session.archive is archive
         if found is not None and is_here and by_hand is None and found.session.knows(said):
             return found
         session = open_session(
-            self.archive,
+            archive,
             key,
             turn,
             said,
@@ -224,8 +252,24 @@ class Desk:
                 bond_in=bond_in,
             ),
             by_hand,
+            cuts=self.state != "run",
         )
         return OpenThread(session)
+
+    def _adopt(self, key: ThreadKey, mark: str, messages: int) -> None:
+        """Take a state as the whole thread, if it is: this archive does not know its mark.
+
+        Raises:
+            LostThreadError: A part of the thread is in another archive alone.
+        """
+        parsed = parse_mark(mark)
+        if parsed is None or parsed.released != 0:
+            released = None if parsed is None else parsed.released
+            raise LostThreadError(key.thread, messages, released)
+        if parsed.is_of(key):
+            _log.info(_ADOPTED, key.thread, messages)
+        else:
+            _log.warning(_FOREIGN, key.thread, key.owner, messages)
 
     def sync(
         self,
@@ -237,24 +281,43 @@ class Desk:
         """Bring a thread's log up to date with the messages of a state; see `Session.sync`.
 
         What others appended cannot belong to a thread whose messages all come from outside,
-        nor to one that begins with a state of another thread.
+        nor to one that begins with a state of another thread. A state without a mark begins a
+        thread: what the log has from before was deleted with its checkpoints, unless another
+        run is under way or there is no journal.
 
         Raises:
             ConflictError: Another run appended in this very moment.
         """
-        is_foreign = mark is not None and read_mark(mark, session.key) is None
-        is_apart = is_foreign or not self.releases(config)
+        keeps = keeps_state(config)
+        is_foreign = (
+            mark is not None and read_mark(mark, session.key, session.archive.identity) is None
+        )
 
         def joins() -> bool:
-            if is_apart:
+            if is_foreign or not keeps:
                 return False
+            has_company = not is_addressed(config) and session.has_company(time.time())
+            if mark is None and not session.is_running:
+                return has_company or self._is_begun(session) or was_left(config)
             rewound = is_rewound(config, mark)
             if rewound is not None:
                 return not rewound
-            has_company = not is_addressed(config) and session.has_company(time.time())
             return session.is_running or has_company
 
         session.sync(said, joins=joins)
+
+    def _is_begun(self, session: Session) -> bool:
+        """Tell whether the log of a state without a mark is the beginning of its thread.
+
+        It is where nobody kept a journal (a branch, an import), or where another process ended a
+        run just now, whose checkpoint is on its way.
+        """
+        newest = session.newest_later()
+        if newest is None:
+            return True
+        with self._lock:
+            is_ours = (session.key, newest[0]) in self._open
+        return not is_ours and time.time() - newest[1].at < SETTLING_S
 
     def put_back(self, opened: OpenThread) -> None:
         """Leave a thread open for whoever goes on from its turn."""

@@ -1,21 +1,25 @@
-"""The end of a run: what was said last is logged, too."""
+"""The end of a run: the newest messages are logged, and the oldest may leave the state."""
 
 import time
 from dataclasses import replace
 from typing import Any
 
+from langchain_core.messages import RemoveMessage
 from langchain_core.runnables import RunnableConfig
 
 from thalweg.errors import ConflictError
 from thalweg.middleware.desk import Desk
 from thalweg.middleware.effects import Flow, Work
-from thalweg.middleware.marks import write_mark
 from thalweg.middleware.wording import read_state
 from thalweg.threads.trying import Tries
 
 
 def end_run(desk: Desk, state: Any, config: RunnableConfig) -> Flow[dict[str, Any] | None]:  # noqa: ANN401 (any agent's)
-    """Log the newest messages of a state, and enter the end of the run in the journal."""
+    """Log the newest messages of a state, end the run in the journal, and release old messages.
+
+    Returns:
+        The update of the state; `None` where the run made no request.
+    """
     if state.get("thalweg_turn") is None:
         return None
     update: dict[str, Any] = yield Work(lambda: _end(desk, state, config))
@@ -30,12 +34,16 @@ def _end(desk: Desk, state: Any, config: RunnableConfig) -> dict[str, Any]:  # n
         session = opened.session
         try:
             desk.sync(session, said, config, state["thalweg_turn"])
+            gone = desk.release(session, config)
             page = replace(session.page, kind="end", at=time.time(), spent=None)
             page = replace(page, repairs=opened.last_check.take(0))
-            number = session.enter(page, ())
+            session.enter(page, ())
         except ConflictError as conflict:
             tries.spend(conflict)
         else:
             session.is_running = False
+            update: dict[str, Any] = {"thalweg_turn": opened.mark}
+            if gone:  # here alone: no other write of this step is to the messages
+                update["messages"] = [RemoveMessage(id=uid) for uid in gone]
             desk.put_back(opened)
-            return {"thalweg_turn": write_mark(key, number)}
+            return update

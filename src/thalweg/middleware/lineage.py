@@ -7,12 +7,14 @@ was left behind. Checkpoints tell which, since LangGraph notes who made each of 
 
 import asyncio
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from thalweg.middleware.effects import LOOP
+from thalweg.middleware.names import is_node
 
 BY_HAND = ("update", "fork")
 """Sources of checkpoints that a person made."""
@@ -26,6 +28,16 @@ def checkpointer(config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
     """Find the checkpointer that keeps the state of a run; `None` when nobody keeps it."""
     saver = config.get("configurable", {}).get("__pregel_checkpointer")
     return saver if isinstance(saver, BaseCheckpointSaver) else None
+
+
+def keeps_state(config: RunnableConfig) -> bool:
+    """Tell whether a checkpointer keeps the state of a run until the next one.
+
+    Where none does, or the agent is a node of a graph that hands it all messages with every run,
+    the messages come from outside, and the caller passes on what the run gives back.
+    """
+    named = config.get("configurable", {}).get("thread_id") is not None
+    return named and checkpointer(config) is not None and not is_node(config)
 
 
 def is_addressed(config: RunnableConfig) -> bool:
@@ -56,6 +68,34 @@ def is_rewound(config: RunnableConfig, mark: str | None) -> bool | None:
         return _is_by_hand(saver, config, mark, (str(given.get("thread_id")), graph, at))
     except _UnreadableError:
         return None
+
+
+def was_left(config: RunnableConfig) -> bool:
+    """Tell whether a run of this thread left a state that a checkpointer still has.
+
+    A state without a mark begins a thread. If the log has messages from before, either another
+    run began the thread at the same time, and its checkpoints are there, or the thread was
+    deleted, and they are not.
+    """
+    given = config.get("configurable", {})
+    saver, graph = checkpointer(config), str(given.get("checkpoint_ns", "")).rpartition("|")[0]
+    if saver is None:
+        return False
+    thread = {"thread_id": str(given.get("thread_id")), "checkpoint_ns": graph}
+    found = _listed(saver, {"configurable": thread})
+    return any(one.checkpoint["channel_values"].get("thalweg_turn") for one in found)
+
+
+def _listed(saver: BaseCheckpointSaver[Any], where: RunnableConfig) -> Iterable[CheckpointTuple]:
+    try:
+        return [*saver.list(where)]
+    except (NotImplementedError, asyncio.InvalidStateError):
+        loop = LOOP.get()
+
+    async def listed() -> list[CheckpointTuple]:
+        return [found async for found in saver.alist(where)]
+
+    return [] if loop is None else asyncio.run_coroutine_threadsafe(listed(), loop).result()
 
 
 def _is_by_hand(

@@ -93,7 +93,7 @@ def _logged(
     """Read what the log has since the last time; `None` where it has not this thread."""
     key, archive = desk.key(config, state), desk.archive
     try:
-        line = line_at(archive, key, read_mark(state.get("thalweg_turn"), key))
+        line = line_at(archive, key, read_mark(state.get("thalweg_turn"), key, archive.identity))
     except ArchiveError:
         return None
     places = archive.positions(key, {kept.uid}).get(kept.uid, ())

@@ -49,7 +49,8 @@ def recall_tool(desk: Desk) -> BaseTool:
     def run(runtime: ToolRuntime[Any, Any], **asked: Any) -> str:  # noqa: ANN401 (a model's)
         key = desk.key(runtime.config, runtime.state)
         try:
-            line = line_at(desk.archive, key, read_mark(runtime.state.get("thalweg_turn"), key))
+            mark = runtime.state.get("thalweg_turn")
+            line = line_at(desk.archive, key, read_mark(mark, key, desk.archive.identity))
         except ArchiveError:
             return prompt("recall_failed").render()
         return recall(desk.archive, key, within=line.spans, count=desk.count, **asked)

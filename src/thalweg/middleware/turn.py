@@ -9,7 +9,6 @@ from itertools import takewhile
 from typing import Any
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
-from langchain_core.messages import RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
@@ -31,7 +30,6 @@ from thalweg.middleware.events import Report, emit_repairs, tell, tell_prices
 from thalweg.middleware.fitting import listener_of, without_thinking
 from thalweg.middleware.inserts import Inserts, inserts_of
 from thalweg.middleware.limits import Limits, is_stand_in, limits_of, provider_of
-from thalweg.middleware.marks import write_mark
 from thalweg.middleware.neighbours import as_left
 from thalweg.middleware.sending import Sending
 from thalweg.middleware.summaries import Summarizer
@@ -47,7 +45,7 @@ NOTE_CHARS = 2_000
 def take_turn(
     desk: Desk, request: ModelRequest[Any], config: RunnableConfig
 ) -> Flow[ExtendedModelResponse[Any]]:
-    """Make a request fit, send it, and say what may leave the state."""
+    """Make a request fit, and send it."""
     turn: _Turn = yield Work(partial(_Turn, desk, request, config))
     turn.say_what_is_assumed()
     yield from turn.prepare()
@@ -68,8 +66,6 @@ class _Turn:
     inserts: Inserts = field(init=False)
     open: OpenThread = field(init=False)
     sending: Sending = field(init=False)
-    gone: list[str] = field(default_factory=list)
-    """Ids of messages that may leave the state."""
 
     def __post_init__(self) -> None:
         policy, model = self.desk.policy, self.request.model
@@ -133,8 +129,6 @@ class _Turn:
         self.open.wording.speak_to(listener_of(self.request))
         self.open.set_beside(self.beside)
         engine.window.set_inserts(self.inserts.read())
-        if self.desk.releases(self.config):
-            self.gone = session.release(self.desk.state_tokens)
 
     def _plan(self, *, asked: bool = False, repairs: Sequence[Edit] = ()) -> Flow[None]:
         """Plan and commit edits, with what they need from outside, and enter the turn."""
@@ -152,6 +146,7 @@ class _Turn:
                 edits += batch
                 batch = yield Work(partial(_go_on, steps, batch))
         except WindowExceededError as error:
+            yield Work(self.open.session.write)
             raise self.sending.exceeded(self.open) from error
         last = sum(self.open.session.page.tokens.values())
         same = min(last, self._same(sent))
@@ -199,6 +194,7 @@ class _Turn:
     def _folded(self, first: int, last: int) -> list[tuple[int, Message]]:
         """Read the thread's messages from one position to another, but for the live ones."""
         session = self.open.session
+        session.write()
         live = session.engine.window.entries
         logged = enumerate(session.archive.messages(self.key, first, last), first)
         return [(p, m) for p, m in logged if p in session.line and p not in live]
@@ -334,12 +330,10 @@ class _Turn:
         self.inserts.desk = self.desk
         self.desk.put_back(self.open)
         update: dict[str, Any] = {}
-        if session.number is not None:
-            update["thalweg_turn"] = write_mark(self.key, session.number)
+        if mark := self.open.mark:
+            update["thalweg_turn"] = mark
         if self.request.state.get("thalweg_compact"):
             update["thalweg_compact"] = False
-        if self.gone:
-            update["messages"] = [RemoveMessage(id=uid) for uid in self.gone]
         return ExtendedModelResponse(response, Command(update=update))
 
 

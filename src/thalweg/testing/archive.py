@@ -179,6 +179,17 @@ class ArchiveContract:
             assert opened.turn_count(OTHERS[1]) == 0
             assert opened.turn_state(OTHERS[1], 2) == b""
 
+    def test_a_turn_is_written_with_what_it_was_decided_on_or_not_at_all(
+        self, archive: Archive, reopen: Reopen
+    ) -> None:
+        """Log and journal grow together, or neither does."""
+        assert archive.add_turn(KEY, Turn("{}"), length=0, log=[said("one"), said("two")]) == 0
+        with pytest.raises(ConflictError, match="2 messages, not 1"):
+            archive.add_turn(KEY, Turn("{}"), length=1, log=[said("three")])
+        for opened in (archive, reopen()):
+            assert [message.text for message in opened.messages(KEY)] == ["one", "two"]
+            assert opened.turn_count(KEY) == 1
+
     def test_a_turn_decided_on_an_older_log_is_refused(self, archive: Archive) -> None:
         """Someone appended meanwhile: the decision may be wrong."""
         archive.append(KEY, [said("one"), said("two")])

@@ -311,5 +311,5 @@ def _enter(archive: Archive, key: ThreadKey, deed: _Deed, length: int) -> Done:
         spent=deed.spent(),
         note=str(deed.about),
     )
-    number, _ = enter_page(archive, key, page, parent, engine, length)
+    number, _ = enter_page(archive, key, page, parent, engine, length=length)
     return Done(number, deed.about, engine.window.tokens, newest.limit)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from thalweg.archive import Archive, Span, ThreadKey, Turn
+from thalweg.archive import Archive, Logged, Span, ThreadKey, Turn
 from thalweg.context.edits import Edit, Fold, Pin, Repair, Strip, Unpin
 from thalweg.context.engine import Engine
 from thalweg.context.fold import Quote
@@ -80,8 +80,8 @@ class Page:
     """Length of the log."""
     line: Line = field(default_factory=Line)
     """The thread's messages."""
-    held: Line = field(default_factory=Line)
-    """Those that are held outside, too: in the state of the agent's graph."""
+    held: tuple[Span, ...] = ()
+    """Those that are held outside, too, in the order of the state of the agent's graph."""
     turn: int = 0
     """Model calls so far."""
     policy: Mapping[str, float] = field(default_factory=dict)
@@ -116,9 +116,6 @@ class Page:
     leaves out what was refused."""
 
 
-_LINES = ("line", "held")
-
-
 def page_to_json(page: Page) -> str:
     """Write one turn as a line of JSON; `page_from_json` reads it back.
 
@@ -132,8 +129,8 @@ def page_to_json(page: Page) -> str:
         for name in Page.__dataclass_fields__
         if (value := getattr(page, name)) not in (None, 0, "", (), {})
     }
-    for name in _LINES:
-        plain[name] = [[s.first, s.last] for s in getattr(page, name).spans]
+    plain["line"] = [[s.first, s.last] for s in page.line.spans]
+    plain["held"] = [[s.first, s.last] for s in page.held]
     plain["edits"] = [edit_to_plain(edit) for edit in page.edits]
     if page.repairs:
         plain["repairs"] = [asdict(repair) for repair in page.repairs]
@@ -146,8 +143,8 @@ def page_to_json(page: Page) -> str:
 def page_from_json(text: str) -> Page:
     """Read what `page_to_json` wrote."""
     plain = json.loads(text)
-    for name in _LINES:
-        plain[name] = Line(tuple(Span(first, last) for first, last in plain[name]))
+    plain["line"] = Line(tuple(Span(first, last) for first, last in plain["line"]))
+    plain["held"] = tuple(Span(first, last) for first, last in plain["held"])
     plain["edits"] = tuple(edit_from_plain(edit) for edit in plain["edits"])
     plain["repairs"] = tuple(Repair(**repair) for repair in plain.get("repairs", ()))
     known = plain.get("calibration", {})
@@ -186,7 +183,14 @@ def ancestry(pages: Mapping[int, Page], number: int | None) -> Iterator[int]:
 
 
 def enter_page(
-    archive: Archive, key: ThreadKey, page: Page, parent: Page | None, engine: Engine, length: int
+    archive: Archive,
+    key: ThreadKey,
+    page: Page,
+    parent: Page | None,
+    engine: Engine,
+    log: Sequence[Logged] = (),
+    *,
+    length: int | None = None,
 ) -> tuple[int, Page]:
     """Append a turn to the journal; one that folded holds the engine's standing, too.
 
@@ -196,20 +200,22 @@ def enter_page(
         page: The turn; on what it is based is filled in.
         parent: The page of the turn it goes on from.
         engine: As the turn left it.
-        length: Length of the log that it was decided on.
+        log: Messages that the archive has not; the turn was decided on them, too.
+        length: Length of the log as it is; that of the page, without `log`, where not given.
 
     Returns:
         Its number, and the page as it was entered.
 
     Raises:
-        ConflictError: The log is not `length` long any more.
+        ConflictError: The log is not so long any more.
     """
     folded = any(isinstance(edit, Fold) for edit in page.edits)
     before = None if parent is None else parent.base
     before = page.parent if before == THIS else before
     page = replace(page, base=THIS if folded else before)
     state = standing_to_bytes(engine.standing()) if folded else b""
-    return archive.add_turn(key, Turn(page_to_json(page), state), length=length), page
+    seen = page.length - len(log) if length is None else length
+    return archive.add_turn(key, Turn(page_to_json(page), state), length=seen, log=log), page
 
 
 def standing_at(archive: Archive, key: ThreadKey, turn: int, page: Page) -> Standing:

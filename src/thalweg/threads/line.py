@@ -29,10 +29,7 @@ class Line:
     @classmethod
     def of(cls, positions: Iterable[int]) -> "Line":
         """Make the line of these positions, given in ascending order."""
-        line = cls()
-        for position in positions:
-            line = line.add(position)
-        return line
+        return cls(spans_of(positions))
 
     def add(self, position: int) -> "Line":
         """Go on at a position behind the last one."""
@@ -77,6 +74,27 @@ class Line:
             return False
         at = bisect_right(self.spans, position, key=lambda span: span.first)
         return at > 0 and position <= self.spans[at - 1].last
+
+
+def spans_of(positions: Iterable[int]) -> tuple[Span, ...]:
+    """Join positions into spans, in the order they come in.
+
+    Example:
+        >>> spans_of([4, 5, 6, 1, 2])
+        (Span(first=4, last=6), Span(first=1, last=2))
+    """
+    spans: list[Span] = []
+    first = last = None
+    for position in positions:
+        if last is None or first is None:
+            first = position
+        elif position != last + 1:
+            spans.append(Span(first, last))
+            first = position
+        last = position
+    if first is not None and last is not None:
+        spans.append(Span(first, last))
+    return tuple(spans)
 
 
 def read_line(archive: Archive, key: ThreadKey, line: Line) -> Iterator[tuple[int, Message]]:

@@ -1,7 +1,8 @@
 """Opening a thread: an engine that stands where the journal says, over the log's messages."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.context.engine import Engine
@@ -17,7 +18,7 @@ from thalweg.threads.journal import (
 )
 from thalweg.threads.line import Line, read_line
 from thalweg.threads.session import Held, Session, common, is_same
-from thalweg.tokens import Calibration, measure
+from thalweg.tokens import Calibration
 
 MakeEngine = Callable[[Callable[[int, int], str]], Engine]
 """Makes the engine of a thread; it is given the way to name a span."""
@@ -30,13 +31,16 @@ def open_session(
     said: Sequence[Message],
     make_engine: MakeEngine,
     by_hand: "ByHand | None" = None,
+    *,
+    cuts: bool = False,
 ) -> Session:
     """Open a thread as a state left it.
 
-    What a person took out of the state or changed there leaves the thread's line; where it
-    was folded already, the thread goes on from before that fold. What a person did to the
-    thread in the archive since (a rewind, the undoing of a fold) holds: what the state has and
-    a rewind left behind goes to the log, not into the line, and may leave the state.
+    What a person took out of the state or changed there leaves the thread's line (see
+    `plan_alignment`); where it was folded already, the thread goes on from before that fold. What
+    a person did to the thread in the archive since (a rewind, the undoing of a fold) holds: what
+    the state has and a rewind left behind goes to the log, not into the line, and may leave the
+    state.
 
     Args:
         archive: Where the thread is.
@@ -45,23 +49,33 @@ def open_session(
         said: The messages of the state, oldest first.
         make_engine: Makes a new engine.
         by_hand: What a person did to the thread since; see `left_by_hand`.
+        cuts: Whether the thread begins where the state does, if its first message was removed.
 
     Raises:
         ConflictError: Someone appended in this very moment; open the thread again.
     """
     number, page = mark, _BLANK if mark is None else read_page(archive, key, mark)
-    held = list(read_line(archive, key, page.held))
-    said_again = common([message for _, message in held], said)
-    dropped = [position for position, _ in held[said_again:]]
+    held = list(read_line(archive, key, Line(page.held)))
+    alignment = plan_alignment([message for _, message in held], said)
+    kept = [held[k] for k in alignment.kept]
+    dropped = {held[k][0] for k in alignment.dropped}
     if by_hand is not None:
         since = Span(page.length, by_hand.page.length - 1)
         number, page = by_hand.number, by_hand.page
-        held[said_again:] = _logged_already(archive, key, since, said[said_again:])
-        said_again = len(held)
+        kept += _logged_already(archive, key, since, said[len(kept) :])
+    elif alignment.is_cleared:
+        dropped.update(page.line)
+    elif cuts and alignment.first:
+        dropped.update(page.line.before(held[alignment.first][0]))
     line = page.line.without(dropped)
     length = page.length
     number, page, standing = _standing_before(archive, key, number, page, dropped)
-    engine = make_engine(lambda first, last: archive.handle(key, Span(first, last)))
+
+    def name_span(first: int, last: int) -> str:
+        session.write()
+        return archive.handle(key, Span(first, last))
+
+    engine = make_engine(name_span)
     engine.resume(standing, live_messages(archive, key, line, standing))
     engine.turn = page.turn
     engine.policy.memory.update(page.policy)
@@ -73,15 +87,64 @@ def open_session(
         number=number,
         length=length,
         line=line,
-        held=[
-            Held(position, message, measure(message, engine.count, engine.model).tokens)
-            for position, message in held[:said_again]
-        ],
+        held=_held(kept, said),
         calibrations={m: Calibration(factor, n) for m, (factor, n) in page.calibration.items()},
     )
     if by_hand is not None and by_hand.is_rewound:
-        session.leave_behind(_before_newest_request(said[said_again:]))
+        session.leave_behind(_before_newest_request(said[len(kept) :]))
     return session
+
+
+def _held(kept: Sequence[tuple[int, Message]], said: Sequence[Message]) -> list[Held]:
+    """Pair positions with the messages of the state; what is out of order had come again."""
+    newest = accumulate((position for position, _ in kept), max, initial=-1)
+    return [
+        Held(position, message, is_again=position < last)
+        for (position, _), message, last in zip(kept, said, newest, strict=False)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """What became of the messages that a state held."""
+
+    kept: tuple[int, ...]
+    """Places of those that the state begins with now, in its order; all behind them is new."""
+    dropped: tuple[int, ...]
+    """Places of the others: removed, changed, or behind a change and to be logged again."""
+    first: int
+    """Place of the first that was not removed."""
+    is_cleared: bool
+    """Whether every one was removed: nothing older is the thread any more."""
+
+
+def plan_alignment(held: Sequence[Message], said: Sequence[Message]) -> Alignment:
+    """Compare what a state held with what it holds.
+
+    A message that is missing was removed. One that comes with the same id and other words was
+    edited: a log does not change, so that one and what follows are logged again behind it.
+
+    Example:
+        >>> from thalweg.entries import Text
+        >>> a, b, c = (Message("user", (Text(t),), uid=t) for t in "abc")
+        >>> plan_alignment([a, b, c], [a, c]).dropped
+        (1,)
+    """
+    same = common(held, said)
+    if same == len(held):
+        return Alignment(tuple(range(same)), (), 0, is_cleared=False)
+    kept = list(range(same))
+    places = {message.uid: k for k, message in enumerate(held) if k >= same}
+    for message in said[same:]:
+        k = places.get(message.uid, -1)
+        if k < len(kept) or (kept and k <= kept[-1]) or not is_same(held[k], message):
+            break
+        kept.append(k)
+    dropped = tuple(sorted(set(range(len(held))).difference(kept)))
+    there = {message.uid for message in said}
+    survivors = (k for k, message in enumerate(held) if message.uid in there)
+    first = next(survivors, len(held))
+    return Alignment(tuple(kept), dropped, first, is_cleared=first == len(held))
 
 
 _BLANK = Page(kind="call", at=0.0, length=0)
@@ -165,7 +228,7 @@ def live_messages(
 
 
 def _standing_before(
-    archive: Archive, key: ThreadKey, number: int | None, page: Page, dropped: Sequence[int]
+    archive: Archive, key: ThreadKey, number: int | None, page: Page, dropped: Collection[int]
 ) -> tuple[int | None, Page, Standing]:
     """Go back to the last turn whose fold holds nothing of what was dropped."""
     while number is not None:

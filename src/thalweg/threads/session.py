@@ -13,8 +13,8 @@ from thalweg.context.edits import Edit
 from thalweg.context.engine import Engine
 from thalweg.entries import Entry, Message
 from thalweg.errors import ConflictError
-from thalweg.threads.journal import Page, enter_page, read_pages
-from thalweg.threads.line import Line, read_line
+from thalweg.threads.journal import Page, enter_page, read_page, read_pages
+from thalweg.threads.line import Line, read_line, spans_of
 from thalweg.tokens import Calibration
 
 LIVE_S = 20.0
@@ -27,7 +27,6 @@ class Held:
 
     position: int
     message: Message
-    tokens: int
     is_again: bool = False
     """Whether it had left the state, and came again: whoever called sends all there is."""
 
@@ -50,6 +49,9 @@ class Session:
     held: list[Held] = field(default_factory=list)
     calibrations: dict[str, Calibration] = field(default_factory=dict)
     """By model."""
+    unwritten: list[Logged] = field(default_factory=list)
+    """The newest messages of the log, which are not in the archive yet: `enter` writes them with
+    the turn, in one transaction."""
     is_running: bool = False
     """Whether a run is under way that left the thread in this very state."""
 
@@ -69,10 +71,12 @@ class Session:
             joins: Tells whether what others appended belongs to the thread. Asked where there
                 is any.
 
+        What is appended is in the archive after `write` or `enter`.
+
         Raises:
-            ConflictError: Someone appended in this very moment, or deleted the thread; open it
-                again.
+            ConflictError: Someone deleted the thread; open it again.
         """
+        self.write()
         known = len(self.held)
         again = self._again(said[known:])
         new = [message for k, message in enumerate(said[known:]) if k not in again]
@@ -83,14 +87,27 @@ class Session:
             self._catch_up(new, found, joins)
         if new:
             entries = [self._receive(m, p) for p, m in enumerate(new, found)]
-            logged = [Logged(e.message, e.answers.brief if e.answers else "") for e in entries]
-            self.length = self.archive.append(self.key, logged, expected=found)
+            self.unwritten = [
+                Logged(e.message, e.answers.brief if e.answers else "") for e in entries
+            ]
+            self.length = found + len(entries)
             for entry in entries:
                 self._hold(entry)
         if again:
             news = iter(self.held[known:])
             places = range(len(said) - known)
             self.held[known:] = [again[k] if k in again else next(news) for k in places]
+
+    def write(self) -> None:
+        """Write to the archive what `sync` appended to the log: handles can name it from now on.
+
+        Raises:
+            ConflictError: Someone appended in this very moment; open the thread again.
+        """
+        if self.unwritten:
+            written = self.length - len(self.unwritten)
+            self.archive.append(self.key, self.unwritten, expected=written)
+            self.unwritten = []
 
     def _again(self, said: Sequence[Message]) -> dict[int, Held]:
         """Find what stands in the line already; by place in `said`.
@@ -110,7 +127,7 @@ class Session:
             places = [p for p in found.get(message.uid, ()) if p in logged]
             if same := [p for p in places if is_same(logged[p], message)]:
                 logged.pop(same[0])
-                again[k] = Held(same[0], message, 0, is_again=True)
+                again[k] = Held(same[0], message, is_again=True)
         return again
 
     def _catch_up(self, new: list[Message], found: int, joins: Callable[[], bool]) -> None:
@@ -157,13 +174,19 @@ class Session:
             self.archive.append(self.key, [Logged(message) for message in rest], expected=found)
         there = range(self.length, self.length + known)
         positions = (*there, *range(found, found + len(rest)))
-        self.held += [Held(p, m, 0) for p, m in zip(positions, said, strict=True)]
+        self.held += [Held(p, m) for p, m in zip(positions, said, strict=True)]
         self.length = positions[-1] + 1
 
     def has_company(self, now: float) -> bool:
         """Tell whether another run of the thread seems to be under way."""
-        newest = next(reversed(self._later()), None)
-        return newest is not None and newest.kind == "call" and now - newest.at < LIVE_S
+        newest = self.newest_later()
+        return newest is not None and newest[1].kind == "call" and now - newest[1].at < LIVE_S
+
+    def newest_later(self) -> tuple[int, Page] | None:
+        """Find the newest turn that was entered since this session's, with its number."""
+        first = 0 if self.number is None else self.number + 1
+        last = self.archive.turn_count(self.key) - 1
+        return (last, read_page(self.archive, self.key, last)) if last >= first else None
 
     def last_rejection(self) -> str:
         """Return the words of the provider that refused the newest turn; empty where none did.
@@ -182,26 +205,31 @@ class Session:
         return self.engine.receive(message, at=position)
 
     def _hold(self, entry: Entry) -> None:
-        self.held.append(Held(entry.position, entry.message, entry.tokens))
+        self.held.append(Held(entry.position, entry.message))
 
-    def release(self, most_tokens: int) -> list[str]:
-        """Let go of what the state need not hold any more: all of it is in the log.
+    @property
+    def released(self) -> int:
+        """Messages of the thread that the state does not hold any more."""
+        return len(self.line) - sum(h.position in self.line for h in self.held)
 
-        The newest request and what came since stay, unless that is more than `most_tokens`:
-        then the newest exchanges that fit, and at least the last.
+    def release(self, newest: int | None, *, spare: int = 0) -> list[str]:
+        """Release what the state need not hold: all of it is in the log.
+
+        Args:
+            newest: How many of the newest messages stay at least; `None` keeps all of them.
+                What stays begins with a request, so that no run is cut in two.
+            spare: How many more there may be before any leaves.
 
         Returns:
-            Ids of the messages that may leave the state.
+            Ids of the messages that leave the state. What a person rewound is among them,
+            whatever `newest` is.
         """
-        held = [h for h in self.held if h.position in self.line and not h.is_again]
-        starts = [k for k, h in enumerate(held) if h.message.role == "assistant"]
-        requests = [k for k, h in enumerate(held) if h.message.is_request]
-        start = requests[-1] if requests else 0
-        if sum(h.tokens for h in held[start:]) > most_tokens:
-            later = [k for k in starts if k > start]
-            fitting = (k for k in later if sum(h.tokens for h in held[k:]) <= most_tokens)
-            start = next(fitting, later[-1] if later else start)
-        kept = held[start:]
+        if newest is None:
+            kept = [h for h in self.held if h.position in self.line]
+        else:
+            kept = [h for h in self.held if h.position in self.line and not h.is_again]
+            if len(kept) > newest + spare:
+                kept = kept[_last_request(kept, len(kept) - newest) :]
         staying = {h.position for h in kept}
         gone = [h.message.uid for h in self.held if h.position not in staying]
         self.held = kept
@@ -209,6 +237,8 @@ class Session:
 
     def enter(self, page: Page, edits: Sequence[Edit]) -> int:
         """Enter a turn in the journal: from now on it is what the thread goes on from.
+
+        What is not in the archive yet is written with it.
 
         Args:
             page: What is to be said of the turn; where it belongs is filled in.
@@ -225,22 +255,28 @@ class Session:
             parent=self.number,
             length=self.length,
             line=self.line,
-            held=Line.of(sorted(h.position for h in self.held)),
+            held=spans_of(h.position for h in self.held),
             turn=self.engine.turn,
             policy=dict(self.engine.policy.memory),
             calibration={m: (c.factor, c.observations) for m, c in self.calibrations.items()},
             edits=tuple(edits),
         )
         self.number, self.page = enter_page(
-            self.archive, self.key, page, self.page, self.engine, self.length
+            self.archive, self.key, page, self.page, self.engine, self.unwritten
         )
+        self.unwritten = []
         self.engine.history.clear()  # the journal has it, and it would grow with the thread
         return self.number
 
 
+def _last_request(held: Sequence[Held], upto: int) -> int:
+    """Find the newest request no later than a place; 0 where there is none."""
+    return next((k for k in range(upto, -1, -1) if held[k].message.is_request), 0)
+
+
 def is_same(one: Message, other: Message) -> bool:
     """Tell whether two messages are the same words under the same id."""
-    return (
+    return one is other or (
         one.uid == other.uid
         and one.role == other.role
         and one.answers == other.answers

@@ -1,10 +1,10 @@
 """A thread driven as the middleware drives it, without an agent: states, marks and forks."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from thalweg.archive import Archive, Span, ThreadKey, open_archive
+from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Edit
 from thalweg.context.engine import Engine
@@ -76,7 +76,7 @@ class Driver:
         session = self._opened()
         if self.is_rewound:
             self.is_rewound = False
-        gone = session.release(400)
+        gone = session.release(1)
         edits: list[Edit] = []
         for batch in session.engine.steps():
             edits += batch
@@ -121,12 +121,12 @@ class Driver:
         session.sync(self.state, joins=lambda: False)
         return session
 
-    def _engine(self, _: object) -> Engine:
+    def _engine(self, name_span: Callable[[int, int], str]) -> Engine:
         return Engine(
             budget=Budget(window=self.window, max_output=600),
             policy=RentOrBuy(TARIFFS["anthropic"]),
             count=exact_counter(),
-            name_span=lambda first, last: self.archive.handle(KEY, Span(first, last)),
+            name_span=name_span,
         )
 
     def _entered(self, number: int) -> None:
