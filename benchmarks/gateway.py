@@ -38,6 +38,7 @@ from thalweg.settings import Settings
 FACTS = 100
 READS = 2_000
 STREAMS = 500
+UNLIMITED = {"requests_per_minute": None, "runs_per_minute": None, "runs_at_once": None}
 RATE = 1.0
 """Words a second that each model says."""
 WINDOW_S = 20.0
@@ -75,7 +76,10 @@ async def serve(home: str, rate: float, ticks: int) -> None:
     """Serve both in this process until standard input ends."""
     model = {"name": "ticking", "use": "tests.ticking:TickingModel", "rate": rate, "ticks": ticks}
     settings = Settings.from_mapping(
-        {"models": [{**model, "window": 32_000}], "gateway": {"max_streams": 10_000}}
+        {
+            "models": [{**model, "window": 32_000}],
+            "gateway": {"max_streams": 10_000, "limits": UNLIMITED},
+        }
     )
     async with open_app(settings, home=home) as app:
         tenant = app.tenant("local")

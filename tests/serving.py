@@ -14,6 +14,7 @@ from thalweg.app import App, open_app
 from thalweg.gateway import create_app
 from thalweg.gateway.serving import Server, address_of, bound
 from thalweg.settings import Settings
+from thalweg.settings.gateway import HEADER_TIMEOUT_S
 
 PATIENCE_S = 60.0
 Live = Callable[[socket.socket, "Future[Served]"], Awaitable[None]]
@@ -49,16 +50,30 @@ def gateway(settings: Settings, *, owner: str | None = None) -> Iterator[Served]
 
     async def live(taken: socket.socket, ready: "Future[Served]") -> None:
         async with open_app(settings) as app:
-            await _serve(create_app(app, owner=owner), app, taken, ready)
+            await _serve(
+                create_app(app, owner=owner),
+                app,
+                taken,
+                ready,
+                header_timeout_s=settings.gateway.header_timeout_s,
+            )
 
     with _thread(live) as found:
         yield found
 
 
 async def _serve(
-    application: FastAPI, app: App | None, taken: socket.socket, ready: "Future[Served]"
+    application: FastAPI,
+    app: App | None,
+    taken: socket.socket,
+    ready: "Future[Served]",
+    *,
+    header_timeout_s: float = HEADER_TIMEOUT_S,
 ) -> None:
-    server = Server(application, lambda: ready.set_result(Served(address_of(taken), server, app)))
+    def is_ready() -> None:
+        ready.set_result(Served(address_of(taken), server, app))
+
+    server = Server(application, is_ready, header_timeout_s=header_timeout_s)
     await server.serve([taken])
 
 

@@ -92,7 +92,7 @@ class Files:
         async with self._turn(thread):
             await self._refuse_above_bounds(files, kept_name, len(content))
             path = await _created(files, kept_name, content)
-        converted = await self._converter.convert(kind, content)
+        converted = await self._converter.convert(kind, content, owner=self._owner)
         text_path = None
         # Whoever deleted it meanwhile did not mean to keep its text.
         if converted.text is not None and await _stat(files, path) is not None:

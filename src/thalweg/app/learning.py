@@ -54,7 +54,7 @@ class Learning:
         if report.spent.calls:
             self._registry.spend(job.scope.owner, job.thread, report.spent)
             priced = Prices(self._settings().summarization).usage(report.spent)
-            self._tell(ModelCalled(report.spent.model, priced))
+            self._tell(ModelCalled(report.spent.model, priced, job.scope.owner))
         self._tell(JobEnded("failed" if report.failed else "done"))
         return report
 

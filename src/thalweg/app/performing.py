@@ -97,7 +97,7 @@ class Performer:
 
         def priced(spent: Spent) -> Usage:
             usage = prices.usage(spent)
-            self.tell(ModelCalled(spent.model, usage))
+            self.tell(ModelCalled(spent.model, usage, run.key.owner))
             return usage
 
         translator = Translator(priced, Told.of(lines, prices.usage))

@@ -69,6 +69,10 @@ class TenantRuns:
         items = tuple(map(shown, found))
         return Runs(items=items, before=items[-1].id if len(items) == limit else None)
 
+    async def active(self) -> int:
+        """Return how many runs of the owner are queued or running, on all gateways."""
+        return await self._parts.runs.count_active(self._owner)
+
     async def get(self, thread: str, run: str) -> Run:
         """Give one run.
 

@@ -25,6 +25,8 @@ class ModelCalled:
     model: str
     """As `provider:name`."""
     usage: Usage
+    owner: str
+    """Whose call it was."""
 
 
 @dataclass(frozen=True, slots=True)

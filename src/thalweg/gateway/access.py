@@ -10,6 +10,7 @@ from pydantic import StringConstraints
 from thalweg.api.problems import MEDIA_TYPE
 from thalweg.api.shape import Identifier
 from thalweg.app import App, Tenant
+from thalweg.gateway.budgets import Budgets
 from thalweg.gateway.door import OWNER
 from thalweg.gateway.metrics import Metrics
 from thalweg.gateway.streams import Streams
@@ -22,6 +23,7 @@ class Gateway:
     app: App
     streams: Streams
     metrics: Metrics
+    budgets: Budgets
     is_locked: Callable[[], bool]
     """Whether callers say who they are."""
 
@@ -71,7 +73,7 @@ WHY = {
     415: "The body is of a type that is not taken.",
     416: "There is no such part.",
     422: "Something in the request cannot be used; `faults` says what.",
-    429: "Too many at once.",
+    429: "An owner has as many as it may, now; `Retry-After` says how long to wait.",
     500: "The gateway failed; its log has the number that `instance` names.",
     502: "A model gave no usable answer.",
     503: "Storage, or a service behind the gateway, failed; try again.",

@@ -1,35 +1,77 @@
-"""What may come in as a body: how much, how fast, of which type and how deep.
+"""What may come in as a body: how much, how fast, of which type, of how many values and how deep.
 
-JSON is read whole, looked at once by pydantic's own reader, and handed on; it is refused before
-any route runs where it is too deep, has numbers that are none, or text that is none.
+JSON is read whole, measured, and parsed once, outside of the event loop; the routes take what was
+parsed. It is refused before any route runs where it is too large, has numbers that are none, or
+text that is none.
 """
 
 import asyncio
-import json
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from pydantic_core import from_json
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thalweg.gateway.problems import Refusal, refuse
+from thalweg.gateway.structure import JsonBounds, JsonBoundsError, parsed
 
 MIB = 1 << 20
+USUAL = JsonBounds(bytes=MIB, nodes=20_000)
+"""Of most requests."""
+LARGE: tuple[tuple[re.Pattern[str], JsonBounds], ...] = (
+    (re.compile(r"/api/threads/[^/]+/runs(/stream)?"), JsonBounds(bytes=48 * MIB, nodes=50_000)),
+    (re.compile(r"/api/memory/import"), JsonBounds(bytes=4 * MIB, nodes=50_000)),
+)
+"""Of requests that carry messages, of ten million characters for example, or a whole memory."""
+_AT_ONCE_BYTES = 1 << 14
+"""A smaller body is parsed in the event loop: a thread costs more than it."""
+_PARSED = "thalweg.json"
+"""Where in a request's scope its parsed body is."""
+
+
+def bounds_of(path: str) -> JsonBounds:
+    """Return how large the JSON of a request may be.
+
+    Example:
+        >>> bounds_of("/api/threads/t1/runs").bytes // MIB, bounds_of("/api/threads").bytes // MIB
+        (48, 1)
+    """
+    return next((bounds for of, bounds in LARGE if of.fullmatch(path)), USUAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodyLimits:
     """How much may come in."""
 
-    json_bytes: int = 48 * MIB
-    """Bytes of a body of JSON; a message of ten million characters fits."""
+    json_of: Callable[[str], JsonBounds] = bounds_of
+    """Returns the bounds of JSON for the path of a request."""
     form_bytes: int
     """Bytes of a form with files, all together."""
     part_s: float = 30.0
     """Seconds that may pass until the next part of a body comes."""
+
+
+class ParsedRoute(APIRoute):
+    """A route whose handler takes the JSON that `Bodies` parsed, in place of parsing it again."""
+
+    def get_route_handler(self) -> Callable[[Request], Any]:
+        """See `APIRoute.get_route_handler`."""
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            return await handler(_ParsedRequest(request.scope, request.receive))
+
+        return handle
+
+
+class _ParsedRequest(Request):
+    async def json(self) -> Any:  # noqa: ANN401 (as Starlette has it)
+        """See `Request.json`."""
+        return self.scope[_PARSED] if _PARSED in self.scope else await super().json()
 
 
 class Bodies:
@@ -45,17 +87,18 @@ class Bodies:
             await self._application(scope, receive, send)
             return
         try:
-            bounded = await self._looked_at(Headers(scope=scope), receive)
+            bounded = await self._looked_at(scope, receive)
             await self._application(scope, bounded, send)
         except Refusal as refusal:
             await refuse(refusal, scope, receive, send)
 
-    async def _looked_at(self, headers: Headers, receive: Receive) -> Receive:
-        """Give what the application receives from.
+    async def _looked_at(self, scope: Scope, receive: Receive) -> Receive:
+        """Return what the application receives from; parsed JSON goes into the scope.
 
         Raises:
             Refusal: The body may not come in.
         """
+        headers = Headers(scope=scope)
         length = headers.get("content-length", "")
         if length == "0" or not (length or "transfer-encoding" in headers):
             return receive
@@ -66,11 +109,17 @@ class Bodies:
             mend = "send JSON as application/json, files as multipart/form-data"
             raise Refusal(415, "request.media_type", f"{told} is not taken; {mend}")
         limits = self._limits()
-        most = limits.json_bytes if is_json else limits.form_bytes
+        bounds = limits.json_of(scope["path"])
+        most = bounds.bytes if is_json else limits.form_bytes
         if length.isdecimal() and int(length[:20]) > most:
             raise too_large(most)
         bounded = _Bounded(receive, most, limits.part_s)
-        return await _whole_json(bounded) if is_json else bounded
+        if not is_json:
+            return bounded
+        body = await _whole(bounded)
+        if body:
+            scope[_PARSED] = await _parse(body, bounds)
+        return _again(body, bounded)
 
 
 def too_large(most: int) -> Refusal:
@@ -102,7 +151,7 @@ class _Bounded:
         return message
 
 
-async def _whole_json(receive: Receive) -> Receive:
+async def _whole(receive: Receive) -> bytes:
     parts = []
     while True:
         message = await receive()
@@ -111,15 +160,29 @@ async def _whole_json(receive: Receive) -> Receive:
         parts.append(message.get("body", b""))
         if not message.get("more_body", False):
             break
-    body = b"".join(parts)
-    if body:
-        try:
-            from_json(body, allow_inf_nan=False, cache_strings="none")
-            if _LARGE.search(body):
-                json.loads(body, parse_float=_finite)
-        except ValueError as error:
-            said = f"the body is no JSON: {error}; nothing was done"
-            raise Refusal(400, "request.malformed", said) from None
+    return b"".join(parts)
+
+
+async def _parse(body: bytes, bounds: JsonBounds) -> object:
+    """Parse a body, in a thread where it is not small.
+
+    Raises:
+        Refusal: It is no JSON, or larger than its bounds.
+    """
+    try:
+        if len(body) <= _AT_ONCE_BYTES:
+            return parsed(body, bounds)
+        return await asyncio.to_thread(parsed, body, bounds)
+    except JsonBoundsError as error:
+        said = f"the body may not come in: {error}; send it in parts"
+        raise Refusal(413, "request.too_large", said) from None
+    except ValueError as error:
+        said = f"the body is no JSON: {error}; nothing was done"
+        raise Refusal(400, "request.malformed", said) from None
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body that was read already, and then what comes after it."""
     given = False
 
     async def again() -> Message:
@@ -132,13 +195,4 @@ async def _whole_json(receive: Receive) -> Receive:
     return again
 
 
-def _finite(number: str) -> float:
-    if math.isinf(value := float(number)):
-        msg = f"{number[:20]} is larger than any number"
-        raise ValueError(msg)
-    return value
-
-
-_LARGE = re.compile(rb"[eE]\+?[0-9]{3}")
-"""What a number that is read as infinite has in it."""
 _BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -10,6 +10,7 @@ from starlette.middleware import Middleware
 from thalweg.app import App, open_app
 from thalweg.gateway.access import Gateway
 from thalweg.gateway.bodies import Bodies
+from thalweg.gateway.budgets import Budgets, RequestBudget
 from thalweg.gateway.catalogue import catalogue
 from thalweg.gateway.document import documents_itself
 from thalweg.gateway.door import Door
@@ -48,8 +49,10 @@ def create_app(
     inside = open_app(app) if not isinstance(app, App) else app
     rules = RuleBook(lambda: inside.settings.gateway, owner, token)
     metrics = Metrics()
+    budgets = Budgets(lambda owner: rules().limits_of(owner), metrics.refused)
     inside.watch(metrics.happened)
-    streams = Streams(lambda: inside.settings.gateway.max_streams)
+    inside.watch(budgets.happened)
+    streams = Streams(lambda: inside.settings.gateway.max_streams, metrics.refused)
 
     def is_locked() -> bool:
         return rules().is_locked
@@ -71,10 +74,11 @@ def create_app(
             Middleware(Observed, metrics),
             Middleware(Origins, rules),
             Middleware(Door, rules),
-            Middleware(Bodies, lambda: rules().limits),
+            Middleware(RequestBudget, budgets),
+            Middleware(Bodies, lambda: rules().bodies),
         ],
     )
-    application.state.gateway = Gateway(inside, streams, metrics, is_locked)
+    application.state.gateway = Gateway(inside, streams, metrics, budgets, is_locked)
     answers_problems(application)
     for router in (runs, threads, files, memory, facts, catalogue, health):
         application.include_router(router)

@@ -7,8 +7,9 @@ from fastapi import APIRouter, Body, Path, Query
 from thalweg.api.memory import Commit, FactChange, Facts, FactView, NewFact, Review
 from thalweg.facts.values import Status
 from thalweg.gateway.access import Mine, Name, problems
+from thalweg.gateway.bodies import ParsedRoute
 
-facts = APIRouter(prefix="/api/memory/facts", tags=["facts"])
+facts = APIRouter(prefix="/api/memory/facts", tags=["facts"], route_class=ParsedRoute)
 FactId = Annotated[Name, Path(description="The fact's id, as it is listed.", examples=["fact_1"])]
 
 

@@ -8,8 +8,9 @@ from thalweg.api.memory import Commit, Commits, Forget, Forgotten, MemoryDocumen
 from thalweg.api.shape import Shape
 from thalweg.facts.values import Mode
 from thalweg.gateway.access import NUMBERS_END, Many, Mine, ThreadId, problems
+from thalweg.gateway.bodies import ParsedRoute
 
-memory = APIRouter(tags=["memory"])
+memory = APIRouter(tags=["memory"], route_class=ParsedRoute)
 Query_ = Annotated[str, Query(min_length=1, max_length=2_000, description="What it is about.")]
 
 

@@ -56,6 +56,9 @@ class Metrics:
             ("model", "currency"),
             registry=into,
         )
+        self._refused = Counter(
+            "thalweg_limits_met", "Requests refused with 429, by limit.", ("limit",), registry=into
+        )
         self._jobs = Counter(
             "thalweg_memory_jobs", "Jobs of memory by how they ended.", ("result",), registry=into
         )
@@ -75,13 +78,17 @@ class Metrics:
         """Count an event that went out."""
         self._events.labels(type_).inc()
 
+    def refused(self, limit: str) -> None:
+        """Count a request that met a limit of its owner; see `Budgets`."""
+        self._refused.labels(limit).inc()
+
     def happened(self, what: Happened) -> None:
         """Count what the application tells of; see `App.watch`."""
         match what:
             case RunEnded(status, seconds):
                 self._runs.labels(status).inc()
                 self._run_seconds.observe(seconds)
-            case ModelCalled(model, usage):
+            case ModelCalled(model, usage, _):
                 self._spent(model or "unknown", usage)
             case JobEnded(result):
                 self._jobs.labels(result).inc()

@@ -22,6 +22,8 @@ from thalweg.errors import ThalwegError
 from thalweg.gateway.statuses import status_of
 
 _SERVERS_OWN = 500
+MOST_FAULTS = 20
+"""Faults that one answer lists; `detail` has the number of all."""
 _LOG = logging.getLogger("thalweg.gateway")
 
 
@@ -111,12 +113,12 @@ async def _of_http(request: Request, error: Exception) -> Response:
 async def _of_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 (as it was registered)
     found = error.errors()
-    faults = faults_of(found)
+    faults = faults_of(found[:MOST_FAULTS])
     if any(each["type"] == "json_invalid" for each in found):
         detail = "the body is no JSON; nothing was done"
         return answer(_titled(400, detail, "request.malformed", request.url.path, faults))
     words = "; ".join(f"{fault.where}: {fault.problem}" for fault in faults[:3])
-    more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""  # noqa: PLR2004 (enough to read)
+    more = f"; and {len(found) - 3:,} more" if len(found) > 3 else ""  # noqa: PLR2004 (enough to read)
     detail = f"{words}{more}"
     return answer(_titled(422, detail, "request.invalid", request.url.path, faults))
 

@@ -1,6 +1,6 @@
 """What the settings say of the gateway, ready to use, and made anew when they change."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from starlette.middleware.cors import CORSMiddleware
@@ -10,6 +10,7 @@ from thalweg.gateway.bodies import BodyLimits
 from thalweg.gateway.door import LOCAL, KeyLock, Keys, Lock, LoopbackLock, OpenLock, TokenLock
 from thalweg.gateway.tokens import Provider, ProviderTokens
 from thalweg.settings import GatewaySettings
+from thalweg.settings.gateway import OwnerLimits
 
 _FILES_AT_ONCE = 4
 _FORM_BYTES = 1 << 20
@@ -24,13 +25,21 @@ class Rules:
     lock: Lock
     metrics: Lock | None
     """Who may read `/metrics`; `None` for everybody."""
-    limits: BodyLimits
+    bodies: BodyLimits
+    owners: Mapping[str, OwnerLimits]
+    """What owners may do who have limits of their own."""
+    usual: OwnerLimits
+    """What all others may do."""
     origins: frozenset[str]
 
     @property
     def is_locked(self) -> bool:
         """Whether callers say who they are."""
         return isinstance(self.lock, KeyLock | TokenLock)
+
+    def limits_of(self, owner: str) -> OwnerLimits:
+        """Return what an owner may do at most."""
+        return self.owners.get(owner, self.usual)
 
 
 class RuleBook:
@@ -78,8 +87,14 @@ def rules_of(
         keys = Keys((each.key.get_secret_value(), each.owner) for each in settings.keys)
         lock = KeyLock(keys, _tokens_of(settings))
     metrics = {"key": lock, "local": LoopbackLock(), "anyone": None}[settings.metrics]
-    limits = BodyLimits(form_bytes=_FILES_AT_ONCE * settings.max_upload_bytes + _FORM_BYTES)
-    return Rules(settings, lock, metrics, limits, origins)
+    bodies = BodyLimits(form_bytes=_FILES_AT_ONCE * settings.max_upload_bytes + _FORM_BYTES)
+    owners = {each.owner: each.limits for each in settings.keys if each.limits is not None}
+    usual = settings.limits if owner is None else _UNLIMITED
+    return Rules(settings, lock, metrics, bodies, owners, usual, origins)
+
+
+_UNLIMITED = OwnerLimits(requests_per_minute=None, runs_per_minute=None, runs_at_once=None)
+"""Of the only caller of an application in its own process."""
 
 
 def _tokens_of(settings: GatewaySettings) -> ProviderTokens | None:

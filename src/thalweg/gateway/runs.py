@@ -9,9 +9,10 @@ from thalweg.api.runs import NewRun, Run, Runs
 from thalweg.api.shape import Identifier
 from thalweg.app import Tenant
 from thalweg.gateway.access import NUMBERS_END, Many, Mine, RunId, Shared, ThreadId, problems
+from thalweg.gateway.bodies import ParsedRoute
 from thalweg.gateway.streams import EventStream
 
-runs = APIRouter(prefix="/api/threads/{thread}/runs", tags=["runs"])
+runs = APIRouter(prefix="/api/threads/{thread}/runs", tags=["runs"], route_class=ParsedRoute)
 Asked = Annotated[
     NewRun,
     Body(
@@ -65,16 +66,17 @@ async def list_runs(
     return await mine.runs.list(thread, limit=limit, before=before)
 
 
-@runs.post("", operation_id="start_run", status_code=202, responses=problems(404, 409))
+@runs.post("", operation_id="start_run", status_code=202, responses=problems(404, 409, 429))
 async def start_run(
-    mine: Mine, thread: ThreadId, new: Asked, request: Request, response: Response
+    mine: Mine, shared: Shared, thread: ThreadId, new: Asked, request: Request, response: Response
 ) -> Run:
     """Ask an agent. The run goes on whether anybody follows it or not.
 
     A thread that is not there is made. The same id a second time starts nothing, and gives the
     run that there is: a request whose answer was lost can be sent again.
     """
-    run = await mine.runs.start(thread, new)
+    async with shared.budgets.starting(mine.owner, mine.runs.active):
+        run = await mine.runs.start(thread, new)
     response.headers["Location"] = _place(request, run)
     return run
 
@@ -94,7 +96,8 @@ async def stream(
     Going away does not end the run: follow it again with `join_run`, or end it with `cancel_run`.
     """
     shared.streams.check(mine.owner)
-    run = await mine.runs.start(thread, new)
+    async with shared.budgets.starting(mine.owner, mine.runs.active):
+        run = await mine.runs.start(thread, new)
     place = _place(request, run)
     return _stream(mine, shared, run, 0, {"Location": place, "Content-Location": place})
 

@@ -24,7 +24,9 @@ from thalweg.app import App, open_app
 from thalweg.errors import ConfigError
 from thalweg.gateway.access import Gateway
 from thalweg.gateway.create import create_app
+from thalweg.gateway.headers import within
 from thalweg.settings import Settings
+from thalweg.settings.gateway import HEADER_TIMEOUT_S
 from thalweg.settings.local_token import LocalToken, ensure_token
 
 GRACE_S = 20
@@ -116,7 +118,12 @@ async def serve(
         token = None if is_tokenless else await asyncio.to_thread(ensure_token, app.home)
         secret = None if token is None else token.value
         pauses_less()
-        await Server(create_app(app, token=secret), lambda: ready(app, token)).serve([taken])
+        server = Server(
+            create_app(app, token=secret),
+            lambda: ready(app, token),
+            header_timeout_s=app.settings.gateway.header_timeout_s,
+        )
+        await server.serve([taken])
 
 
 def pauses_less() -> None:
@@ -134,12 +141,19 @@ def pauses_less() -> None:
 class Server(uvicorn.Server):
     """A server that ends its streams before it waits for what is under way."""
 
-    def __init__(self, application: FastAPI, ready: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        application: FastAPI,
+        ready: Callable[[], None] = lambda: None,
+        *,
+        header_timeout_s: float = HEADER_TIMEOUT_S,
+    ) -> None:
         """Prepare it.
 
         Args:
             application: Made by `create_app`.
             ready: Called once requests are taken.
+            header_timeout_s: See `GatewaySettings.header_timeout_s`.
         """
         super().__init__(
             uvicorn.Config(
@@ -150,6 +164,7 @@ class Server(uvicorn.Server):
                 server_header=False,
                 timeout_graceful_shutdown=GRACE_S,
                 timeout_keep_alive=_KEPT_ALIVE_S,
+                http=within(header_timeout_s),
                 ws="none",
             )
         )

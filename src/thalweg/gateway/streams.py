@@ -33,8 +33,15 @@ _HEADERS = {
 class Streams:
     """All open streams of a gateway: how many each owner has, and the end of all of them."""
 
-    def __init__(self, most: Callable[[], int], *, keep_alive_s: float = KEEP_ALIVE_S) -> None:
+    def __init__(
+        self,
+        most: Callable[[], int],
+        refused: Callable[[str], None] = lambda _: None,
+        *,
+        keep_alive_s: float = KEEP_ALIVE_S,
+    ) -> None:
         self._most = most
+        self._refused = refused
         self._open: Counter[str] = Counter()
         self._closing = asyncio.Event()
         self.keep_alive_s = keep_alive_s
@@ -60,6 +67,7 @@ class Streams:
             raise Refusal(503, "stream.closing", said, {"Retry-After": "1"})
         most = self._most()
         if self._open[owner] >= most:
+            self._refused("streams")
             said = f"{most} streams are open, and no more may be; close one, or try again"
             raise Refusal(429, "stream.too_many", said, {"Retry-After": "5"})
 

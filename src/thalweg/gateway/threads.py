@@ -21,8 +21,9 @@ from thalweg.api.threads import (
     Turns,
 )
 from thalweg.gateway.access import Many, Mine, Number, ThreadId, Words, problems
+from thalweg.gateway.bodies import ParsedRoute
 
-threads = APIRouter(prefix="/api/threads", tags=["threads"])
+threads = APIRouter(prefix="/api/threads", tags=["threads"], route_class=ParsedRoute)
 Before = Annotated[str | None, Query(max_length=400, description="`before` of the last answer.")]
 
 

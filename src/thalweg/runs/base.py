@@ -120,6 +120,10 @@ class Journal(Protocol):
         """
         ...
 
+    async def count_active(self, owner: str) -> int:
+        """Return how many runs of an owner have not ended."""
+        ...
+
     async def claim(self, key: RunKey) -> Claim | None:
         """Take a run to perform it; `None` where it has ended. Earlier claims are void."""
         ...

@@ -63,6 +63,10 @@ class TableJournal:
         """See `Journal.list`."""
         return await self._tables.list(owner, thread, limit, before)
 
+    async def count_active(self, owner: str) -> int:
+        """See `Journal.count_active`."""
+        return await self._tables.count_active(owner)
+
     async def claim(self, key: RunKey) -> Claim | None:
         """See `Journal.claim`."""
         run = await self._tables.claim(key)

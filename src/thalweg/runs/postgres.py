@@ -26,6 +26,7 @@ _CREATE = f"""
 """  # noqa: S608
 _ACTIVE = f"SELECT run FROM runs WHERE owner = %s AND thread = %s AND {_IS_ACTIVE}"  # noqa: S608
 _GET = f"SELECT {COLUMNS} FROM runs WHERE {_KEY}"  # noqa: S608
+_COUNT_ACTIVE = f"SELECT count(*) FROM runs WHERE owner = %s AND {_IS_ACTIVE}"  # noqa: S608
 _LIST = f"SELECT {COLUMNS} FROM runs WHERE owner = %s"  # noqa: S608
 _CLAIM = f"""
     UPDATE runs SET status = 'running', attempt = attempt + 1, started = coalesce(started, now())
@@ -102,6 +103,11 @@ class PostgresTables:
         statement += " ORDER BY number DESC LIMIT %s"
         rows = await self._connections.ask([owner], statement, [*values, limit])
         return [_run(row) for row in rows]
+
+    async def count_active(self, owner: str) -> int:
+        """See `Tables.count_active`."""
+        ((count,),) = await self._connections.ask([owner], _COUNT_ACTIVE, (owner,))
+        return int(count)
 
     async def claim(self, key: RunKey) -> Run | None:
         """See `Tables.claim`."""

@@ -128,6 +128,10 @@ class Runs:
         """See `Journal.list`."""
         return await self._journal.list(owner, thread, limit=limit, before=before)
 
+    async def count_active(self, owner: str) -> int:
+        """See `Journal.count_active`."""
+        return await self._journal.count_active(owner)
+
     async def cancel(self, key: RunKey) -> bool:
         """Ask for the end of a run, wherever it is performed; False where it has ended."""
         return await self._journal.ask_cancel(key)

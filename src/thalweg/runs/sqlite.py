@@ -79,6 +79,13 @@ class SqliteTables:
             lambda database: [_run(row) for row in database.execute(statement, values)]
         )
 
+    async def count_active(self, owner: str) -> int:
+        """See `Tables.count_active`."""
+        count = "SELECT count(*) FROM runs WHERE owner = ? AND status IN ('queued', 'running')"
+        return await self._reader.run(
+            lambda database: int(database.execute(count, (owner,)).fetchone()[0])
+        )
+
     async def claim(self, key: RunKey) -> Run | None:
         """See `Tables.claim`."""
         return await self._writer.run(lambda database: _claim(database, key))

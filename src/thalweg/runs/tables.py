@@ -84,6 +84,10 @@ class Tables(Protocol):
         """See `Journal.list`."""
         ...
 
+    async def count_active(self, owner: str) -> int:
+        """See `Journal.count_active`."""
+        ...
+
     async def claim(self, key: RunKey) -> Run | None:
         """Begin an attempt; `None` where the run has ended, or where there is none."""
         ...

@@ -3,7 +3,7 @@
 from ipaddress import ip_address
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, PositiveInt, StringConstraints, model_validator
+from pydantic import Field, PositiveFloat, PositiveInt, StringConstraints, model_validator
 
 from thalweg.sections import Section, refuse
 from thalweg.settings.parts import Name, Owner, Secret
@@ -12,10 +12,25 @@ Suffix = Annotated[
     str, StringConstraints(pattern=r"^\.[a-z0-9]+(\.[a-z0-9]+)?$", to_lower=True, strict=True)
 ]
 MIB = 1_024 * 1_024
+HEADER_TIMEOUT_S = 20.0
 DOCUMENTS = (
     ".csv .docx .gif .html .jpeg .jpg .json .jsonl .log .md .pdf .png .pptx .py .toml .tsv .txt "
     ".webp .xlsx .xml .yaml .yml"
 )
+
+
+class OwnerLimits(Section):
+    """What one owner may do at most; more is answered with 429 and `Retry-After`."""
+
+    requests_per_minute: PositiveInt | None = 6_000
+    """Requests of any kind; without end for `null`."""
+    runs_per_minute: PositiveInt | None = 600
+    """Runs that may be started; without end for `null`."""
+    runs_at_once: PositiveInt | None = 32
+    """Runs that may be queued or running, on all gateways together; without end for `null`."""
+    tokens_per_day: PositiveInt | None = None
+    """Tokens of models, input and output, since midnight UTC; a gateway counts those of the runs
+    that it performed since its own start."""
 
 
 class GatewayKey(Section):
@@ -25,6 +40,8 @@ class GatewayKey(Section):
     """What a client sends as `Authorization: Bearer KEY`; best as a variable."""
     owner: Owner
     """Whose threads, memory and files it opens."""
+    limits: OwnerLimits | None = None
+    """What this owner may do, in place of `gateway.limits`."""
 
 
 class OidcSettings(Section):
@@ -61,6 +78,10 @@ class GatewaySettings(Section):
     """Ends of the names of files that may come in; what is inside is looked at as well."""
     max_streams: PositiveInt = 1_000
     """Streams that one owner may have open at once; another one is told to come back."""
+    limits: OwnerLimits = Field(default_factory=OwnerLimits)
+    """What one owner may do at most, so that no owner can slow down the others."""
+    header_timeout_s: PositiveFloat = HEADER_TIMEOUT_S
+    """Seconds in which the headers of a request must arrive; then the connection is closed."""
     metrics: Literal["key", "local", "anyone"] = "key"
     """Who may read `/metrics`: who may come in at all, this machine alone, or everybody."""
 

@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from thalweg.uploads.fairness import FairSlots
 from thalweg.uploads.kinds import Kind
 from thalweg.uploads.policy import UploadPolicy
 
@@ -57,12 +58,17 @@ class Converter:
     def __init__(self, policy: UploadPolicy, *, child: str = _CHILD) -> None:
         self._policy = policy
         self._child = child
-        self._turns = asyncio.Semaphore(policy.conversions)
+        self._slots = FairSlots(policy.conversions)
 
-    async def convert(self, kind: Kind, content: bytes) -> Converted:
+    async def convert(self, kind: Kind, content: bytes, *, owner: str = "") -> Converted:
         """Turn a document into Markdown, if it is of a kind that can be.
 
         Nothing is raised: a document without a text is a document all the same.
+
+        Args:
+            kind: What it is.
+            content: The whole document.
+            owner: Who waits for it: owners take turns.
         """
         if not kind.converts:
             return Converted(None)
@@ -70,7 +76,7 @@ class Converter:
             return Converted(None, "documents are not turned into text here (uploads: convert)")
         if not can_convert():
             return Converted(None, f"there is no text of it: {INSTALL} turns {kind.title} to text")
-        async with self._turns:
+        async with self._slots.one(owner):
             return await self._converted(kind, content)
 
     async def _converted(self, kind: Kind, content: bytes) -> Converted:

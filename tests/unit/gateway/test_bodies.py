@@ -11,8 +11,9 @@ from starlette.types import Message
 
 from tests.unit.gateway.asking import Answered, ask, echo
 from thalweg.gateway.bodies import Bodies, BodyLimits
+from thalweg.gateway.structure import JsonBounds
 
-LIMITS = BodyLimits(json_bytes=2_000, form_bytes=5_000)
+LIMITS = BodyLimits(json_of=lambda _: JsonBounds(bytes=2_000, nodes=500), form_bytes=5_000)
 JSON = {"content-type": "application/json"}
 FORM = {"content-type": "multipart/form-data; boundary=x"}
 
