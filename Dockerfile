@@ -1,10 +1,10 @@
 FROM python:3.12-slim
 COPY --from=ghcr.io/astral-sh/uv:0.9 /uv /usr/local/bin/uv
 WORKDIR /app
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE requirements.lock ./
+RUN uv pip install --system --no-cache --require-hashes -r requirements.lock
 COPY src ./src
-RUN uv pip install --system --no-cache \
-    '.[server,postgres,documents,mcp,openai,anthropic,ollama]'
+RUN uv pip install --system --no-cache --no-deps .
 RUN useradd --create-home thalweg
 USER thalweg
 ENV THALWEG_HOME=/home/thalweg/.thalweg
