@@ -96,7 +96,7 @@ def test_the_plan_is_there_after_every_compaction() -> None:
     def rule(messages: Sequence[BaseMessage]) -> AIMessage:
         newest = next(m for m in reversed(messages) if m.text.startswith("Go on"))
         number = int(newest.text.split()[2])
-        if number % 5 or messages[-1].type == "tool":
+        if number % 7 or messages[-1].type == "tool":
             return AIMessage("ok " + "and so on " * 100)
         done = [item(f"step {n} of {number}", "completed") for n in range(3)]
         return plan(f"c{number}", *done, item(f"the rest of {number}", "in_progress"))
@@ -120,7 +120,7 @@ def test_the_plan_is_there_after_every_compaction() -> None:
             f"{m.text} {m.tool_calls if isinstance(m, AIMessage) else ''}"
             for m in model.requests[-1]
         )
-        newest = number // 5 * 5
+        newest = number // 7 * 7
         record = next((m.text for m in model.requests[-1] if "<thread-record" in m.text), "")
         folded += f"in_progress: the rest of {newest}" in record
         assert f"the rest of {newest}" in sent

@@ -216,6 +216,9 @@ _FAILURE = re.compile(
 def outcome(entry: Entry) -> tuple[str, bool]:
     """Tell in one line what came of a call: the error that stands out, else the last line.
 
+    Of a delegated task it is the first line, as in the ledger of tasks: a report begins with its
+    result.
+
     Returns:
         The line and whether the call failed.
     """
@@ -228,7 +231,8 @@ def outcome(entry: Entry) -> tuple[str, bool]:
     lines = [line for line in ends.splitlines() if line.strip()]
     if entry.answers and entry.answers.action == "search" and not failed:
         return f"{text.count(chr(10)) + 1 if lines else 0} lines", False
-    telling = _clip(" ".join(lines[-1].split()), OUTCOME_CHARS) if lines else "(empty)"
+    at = 0 if entry.answers and entry.answers.action == "delegate" else -1
+    telling = _clip(" ".join(lines[at].split()), OUTCOME_CHARS) if lines else "(empty)"
     return telling, failed
 
 

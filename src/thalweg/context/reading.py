@@ -52,6 +52,8 @@ _TARGET_KEYS: tuple[str, ...] = (
     "absolute_path", "file_name", "url", "uri", "command", "cmd", "script", "code", "pattern",
     "query", "q", "queries", "subagent_type", "prompt", "description",
 )  # fmt: skip
+_TASK_KEYS = ("description", "subagent_type")
+"""What a delegated task is named by, as in the ledger of tasks; its prompt may be long."""
 _REMARKS = frozenset({"description", "explanation", "reason", "thought", "timeout"})
 """Arguments that do not change what is read."""
 
@@ -159,15 +161,16 @@ def describe(call: ToolCall, unique_id: str, position: int) -> ToolUse:
         ('read', 'a.py', '{"offset": 10}')
     """
     arguments = _parsed(call.arguments)
+    action = _action(call.name, arguments)
     key = next((k for k in _TARGET_KEYS if arguments.get(k)), "")
     rest = {k: v for k, v in arguments.items() if k != key and k not in _REMARKS}
     return ToolUse(
         id=unique_id,
         name=call.name,
-        action=_action(call.name, arguments),
+        action=action,
         target=str(arguments.get(key, ""))[:1_000],
         scope=json.dumps(rest, ensure_ascii=False, sort_keys=True)[:1_000] if rest else "",
-        brief=_brief(call, arguments),
+        brief=_brief(call, _named_first(arguments) if action == "delegate" else arguments),
         position=position,
     )
 
@@ -198,6 +201,10 @@ def _action(name: str, arguments: dict[str, object]) -> Action:
 @lru_cache(maxsize=1_024)
 def _words(name: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORDS.findall(name))
+
+
+def _named_first(arguments: dict[str, object]) -> dict[str, object]:
+    return {k: arguments[k] for k in _TASK_KEYS if k in arguments} | arguments
 
 
 def _brief(call: ToolCall, arguments: dict[str, object]) -> str:

@@ -36,16 +36,24 @@ def render(
     Returns:
         A fenced text. Requests come first and verbatim as far as the budget goes, then skills,
         todos, open errors, files, delegated tasks, commands, notes and an index of identifiers.
+        Errors, files, tasks and commands each have a share that no request takes.
     """
     opening = prompt("record").render(last=record.last, handle=handle)
     frame = count(opening) + FRAME_TOKENS
     room = budget - frame
     skills = _newest(_skill_lines(record, loaded), int(room * SKILLS_SHARE), count)
-    open_ones = _obligations(record, int(room * OBLIGATIONS_SHARE), count)
+    owed = max(OBLIGATIONS_TOKENS, int(room * OBLIGATIONS_SHARE))
+    open_ones = _obligations(record, owed, count)
     named = sum(tokens for _, tokens in skills)
     named += sum(count(line) + 1 for _, lines in open_ones for line in lines)
     room -= named
-    rooms = int(room * REQUESTS_SHARE), max(room, widest - frame - named)
+    planned = _sections(record)
+    least = [section.least(room, count) for section in planned]
+    reserved = sum(map(_tokens, least))
+    rooms = (
+        min(int(room * REQUESTS_SHARE), room - reserved),
+        max(room, widest - frame - named) - reserved,
+    )
     requests = _requests(record, handle, rooms, count, pins)
     said = "\n".join(requests)
     pinned = [f"#{pin.position} {pin.text}" for pin in pins if pin.text not in said]
@@ -56,11 +64,13 @@ def render(
         sections.append(("Summary", [written]))
     sections += open_ones
     room -= sum(count(line) + 1 for line in (*requests, *pinned))
-    for title, share, lines in _sections(record):
-        fitting = _newest(lines, int(room * share), count)
-        room -= sum(tokens for _, tokens in fitting)
+    for section, own in zip(planned, least, strict=True):
+        reserved -= _tokens(own)
+        fitting = section.fitting(int(min(room * section.share, room - reserved)), count)
+        fitting = max(own, fitting, key=len)
+        room -= _tokens(fitting)
         if fitting:
-            sections.append((title, [line for line, _ in fitting]))
+            sections.append((section.title, [line for line, _ in fitting]))
     body = "\n\n".join(f"## {title}\n" + "\n".join(lines) for title, lines in sections)
     return f"<thread-record>\n{opening}\n\n{fenced(body)}\n</thread-record>"
 
@@ -71,13 +81,16 @@ def fenced(text: str) -> str:
 
 
 def _summaries(record: Record, budget: int, count: Counter) -> str:
-    room = min(SUMMARY_TOKENS, int(budget * SUMMARY_SHARE))
+    least = min(LEAST_SUMMARY, budget // 2)
+    room = min(SUMMARY_TOKENS, max(least, int(budget * SUMMARY_SHARE)))
     return render_summaries(record.summaries, budget=room, count=count)
 
 
 SUMMARY_TOKENS, SUMMARY_SHARE = 2_000, 0.25
 """Most tokens of what models wrote, and their share of the budget. A record has them beside its
 budget: it is complete without them."""
+LEAST_SUMMARY = 600
+"""Tokens of them beside a small record, up to half of its budget."""
 FRAME_TOKENS = 24
 """The fence and the headings."""
 REQUESTS_SHARE = 0.8
@@ -87,6 +100,8 @@ SKILLS_SHARE = 0.2
 OBLIGATIONS_SHARE = 0.15
 """Share of a record that the plan may fill, and as much the tasks that nobody answered yet: they
 come before the requests, too. What is left to do must not be lost for many words of the user's."""
+OBLIGATIONS_TOKENS = 64
+"""Tokens of each of the two in a record that is so small that their share would be less."""
 LEVELS = ((6_000, 400), (2_400, 300), (1_200, 200), (800, 100), (450, 0), (160, 0))
 """How much of each end of a long request is quoted, in characters, most generous first."""
 CONSTRAINTS = (1_600, 800, 400)
@@ -246,16 +261,50 @@ def _plan(todos: Quote, room: int, count: Counter) -> str:
     return ""
 
 
-def _sections(record: Record) -> list[tuple[str, float, list[str]]]:
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """Lines of one kind, oldest first, and how much of a record they may fill."""
+
+    title: str
+    share: float
+    """Of what the requests and the sections before leave."""
+    lines: list[str]
+    reserved: float = 0.0
+    """Of the record, whatever the requests need."""
+    short: tuple[str, ...] = ()
+    """The same lines with no more than names, for when not all of `lines` fit."""
+
+    def fitting(self, room: int, count: Counter) -> list[tuple[str, int]]:
+        """Pick the newest lines that fit, with their tokens; short ones where those are more."""
+        whole = _newest(self.lines, room, count)
+        if not self.short or len(whole) == len(self.lines):
+            return whole
+        return max(whole, _newest(self.short, room, count), key=len)
+
+    def least(self, room: int, count: Counter) -> list[tuple[str, int]]:
+        """Pick the lines that a record has in any case: the newest one, if need be cut."""
+        if not self.reserved or not self.lines:
+            return []
+        own = max(LINE_TOKENS, int(room * self.reserved))
+        return self.fitting(own, count) or [_cut((self.short or self.lines)[-1], own, count)]
+
+
+LINE_TOKENS = 24
+"""Tokens in which the newest line of a section is named, however small a record is."""
+
+
+def _sections(record: Record) -> list[_Section]:
     failing = _open_errors(record.runs)
+    done = [task for task in record.tasks if task.text]
+    files = [_file_line(path, state) for path, state in record.files.items()]
     return [
-        ("Open errors", 0.25, [_told(run) for run in failing]),
-        ("Files", 0.3, [_file_line(path, state) for path, state in record.files.items()]),
-        ("Tasks", 0.3, [_told(task) for task in record.tasks if task.text]),
-        ("Commands", 0.4, [_told(run) for run in record.runs if run not in failing]),
-        ("Notes of the assistant", 0.5, [f"#{n.position} {n.text}" for n in record.notes]),
-        ("Index", 1.0, _index_lines(record.names)),
-    ]  # fmt: skip
+        _Section("Open errors", 0.25, [_told(run) for run in failing], 0.05),
+        _Section("Files", 0.3, files, 0.05),
+        _Section("Tasks", 0.3, [_told(t) for t in done], 0.1, tuple(map(_named, done))),
+        _Section("Commands", 0.4, [_told(r) for r in record.runs if r not in failing], 0.05),
+        _Section("Notes of the assistant", 0.5, [f"#{n.position} {n.text}" for n in record.notes]),
+        _Section("Index", 1.0, _index_lines(record.names)),
+    ]
 
 
 def _skill_lines(record: Record, loaded: Container[str]) -> list[str]:
@@ -265,6 +314,10 @@ def _skill_lines(record: Record, loaded: Container[str]) -> list[str]:
         for s in record.skills
         if s.path not in loaded
     ]
+
+
+def _named(done: Outcome) -> str:
+    return f"#{done.position} {done.use.brief}{' → FAILED' if done.failed else ''}"
 
 
 def _told(done: Outcome) -> str:
@@ -299,3 +352,16 @@ def _newest(lines: Sequence[str], room: int, count: Counter) -> list[tuple[str, 
         room -= tokens
         kept.append((line, tokens))
     return kept[::-1]
+
+
+def _cut(line: str, room: int, count: Counter) -> tuple[str, int]:
+    """Cut the end off a line until it has at most `room` tokens, the line break included."""
+    kept = line[: room * CHARS_PER_TOKEN]
+    while kept and count(f"{kept}…") >= room:
+        kept = kept[: len(kept) * 3 // 4]
+    shown = line if kept == line else f"{kept}…"
+    return shown, count(shown) + 1
+
+
+def _tokens(lines: Sequence[tuple[str, int]]) -> int:
+    return sum(tokens for _, tokens in lines)

@@ -95,7 +95,8 @@ class ContextPolicy(Section):
     """One size or several; the first that is reached makes the thread fold."""
     keep: Annotated[Size, _Read(_one, Threshold)] = Threshold(type="messages", value=20)
     """Newest messages that stay word for word when a trigger is reached. Never part of an
-    exchange: messages are kept at least so many, tokens and a fraction at most so many."""
+    exchange: messages are kept at least so many, tokens and a fraction at most so many. The record
+    beside them takes about a tenth of what they leave to a trigger in tokens."""
     trim_tokens_to_summarize: PositiveInt | None = None
     """Most tokens of messages that one request for a summary holds; as many as the model takes,
     when not given."""

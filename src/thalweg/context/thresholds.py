@@ -113,7 +113,10 @@ class Thresholds:
     """Tokens that a fold must free."""
     GROWTH = 8
     """An uncleared trigger waits for an eighth more than was left."""
-    LEAST_RECORD = 600
+    RECORD_SHARE, WIDEST_SHARE = 1 / 10, 1 / 8
+    """Share of the tokens from the tail to a trigger that a record may fill, and that it may
+    where only so the user's constraints stay verbatim."""
+    LEAST_RECORD = 320
     """Tokens a record may fill even where trigger and tail leave less."""
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
@@ -152,13 +155,18 @@ class Thresholds:
     def _rooms(self, scene: Scene, tail: int) -> tuple[int, int]:
         """Bound a record, and one that the user's constraints need, by what is free for them.
 
-        That is what the tail leaves of the smallest trigger, or of what is there now. A record
-        takes half of it and never more than three quarters, so that a fold is worth it and
-        the next one is some way off.
+        Half, or three quarters, of what a fold frees now; and a small share of the way from the
+        tail to the nearest trigger in tokens: what a record fills of it brings the next fold
+        nearer. Triggers in messages are as far with a large record as with a small one.
         """
         budget, fixed = scene.budget, scene.fixed
-        sizes = (trigger.tokens(scene) for trigger in self.triggers)
-        most = min([scene.spoken, *(size for size in sizes if size is not None)])
-        free = most - scene.window.tokens_from(scene.window.cut_for_tail(tail))
-        record = min(budget.record(fixed), max(self.LEAST_RECORD, free // 2))
-        return record, min(budget.widest_record(fixed), max(record, free * 3 // 4))
+        kept = scene.window.tokens_from(scene.window.cut_for_tail(tail))
+        free = scene.spoken - kept
+        sizes = [size for t in self.triggers if (size := t.tokens(scene)) is not None]
+        way = min(sizes) - kept if sizes else None
+        record, widest = free // 2, free * 3 // 4
+        if way is not None:
+            record = min(record, int(way * self.RECORD_SHARE))
+            widest = min(widest, int(way * self.WIDEST_SHARE))
+        record = min(budget.record(fixed), max(self.LEAST_RECORD, record))
+        return record, min(budget.widest_record(fixed), max(record, widest))

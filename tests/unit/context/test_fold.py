@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.property.driving import quick_count
 from tests.unit.context.threads import call, entries, result, says, user
 from thalweg.context.fold import Quote, Record, absorb, outcome
@@ -77,6 +79,47 @@ def test_the_newest_lines_stay_where_not_all_fit() -> None:
     assert "#0 The goal." in text
     assert "Request 199" in text
     assert "older requests: recall" in text
+
+
+def worked(tasks: int = 3) -> list[Message]:
+    """Delegate tasks, change a file, run a command that fails and one that does not."""
+    asked = {"prompt": "Look everywhere. " * 40, "subagent_type": "scout"}
+    made: list[Message] = []
+    for n in range(tasks):
+        told = json.dumps({**asked, "description": f"Survey harbour {n}"})
+        made += [call(f"t{n}", "task", told), result(f"t{n}", f"{n} quays found.\nDone.")]
+    return [
+        *made,
+        call("w", "write_file", '{"path": "quays.md", "content": "x"}'), result("w", "written"),
+        call("e", "execute", '{"command": "make check"}'), result("e", "exit code 2"),
+        call("o", "execute", '{"command": "git log"}'), result("o", "4f9d2c1aa0 Mend"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("budget", [330, 1_000, 8_000])
+@pytest.mark.parametrize("says_what", ["It is about item {n}. ", "You must never drop item {n}. "])
+def test_no_section_vanishes_behind_requests(budget: int, says_what: str) -> None:
+    """Hundreds of them came after the work; the newest line of every kind is still there."""
+    said = [user(says_what.format(n=n) * 30) for n in range(300)]
+    text = record_of(user("The goal."), *worked(), *said, budget=budget)
+
+    assert quick_count(text) <= budget
+    assert "## Tasks\n" in text
+    assert "task(Survey harbour 2, subagent_type=scout" in text
+    assert "quays.md: changed 1x" in text
+    assert "execute(make check)" in text
+    assert "execute(git log)" in text
+
+
+def test_tasks_are_named_where_what_came_of_them_does_not_fit() -> None:
+    """As the ledger in the state names them: description and subagent. More of them fit so."""
+    work = worked(20)
+    wide, narrow = (record_of(user("Go."), *work, budget=b) for b in (8_000, 2_000))
+
+    assert "scout" in wide
+    assert "→ 19 quays found." in wide
+    assert all(f"task(Survey harbour {n}, subagent_type=scout" in wide for n in range(20))
+    assert sum(f"task(Survey harbour {n}, " in narrow for n in range(20)) > 8
 
 
 def test_a_picture_of_a_request_is_named() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.property.driving import Drive
 from tests.property.strategies import Scenario
-from tests.unit.context.threads import call, result, says, steps, system, user
+from tests.unit.context.threads import call, entries, result, says, steps, system, user
 from thalweg.context import TARIFFS, ContextPolicy, Offload
 from thalweg.context.edits import Edit, Elide, Evict, Fold
 from thalweg.entries import Message
@@ -159,42 +159,79 @@ def test_a_large_request_leaves_an_excerpt_when_it_arrives_and_a_smaller_one_sta
         assert sum(isinstance(e, Evict) for e in drive.engine.history) == expected
 
 
-def test_a_record_leaves_room_to_the_next_fold() -> None:
-    """It takes half of what tail and trigger leave, so folds are some turns apart."""
-    work = [m for n in range(60) for m in (user(f"Question {n}? " + "why " * 30), says("Well."))]
-    drive = run(work, ("tokens", 1_600), ("tokens", 300), window=200_000)
-    turns = [fold.turn for fold in folds(drive)]
+def chat(turns: int, words: int = 50) -> list[Message]:
+    """Write a chat, without tools, of turns that are all of one size."""
+    return [
+        message
+        for n in range(turns)
+        for message in (
+            user(f"About item {n}: {'why ' * words}"),
+            says(f"On item {n}: {'so ' * words}"),
+        )
+    ]
 
-    assert len(turns) > 2
-    assert all(fold.tokens_after <= 3 * 1_300 // 4 for fold in folds(drive))
-    assert all(b - a > 3 for a, b in pairwise(turns))
+
+SUMMARY = Summary(
+    goal=("Answer the questions.",),
+    decisions=tuple(f"Decision {n} on the quay was taken." for n in range(20)),
+    state=tuple(f"Item {n} was talked over with the crew." for n in range(20)),
+)
 
 
-def test_a_summary_does_not_take_the_room_to_the_next_fold() -> None:
-    """The record that shows it is written in the room its fold was planned with."""
-    work = [m for n in range(60) for m in (user(f"Question {n}? " + "why " * 30), says("Well."))]
-    policy = ContextPolicy(trigger=("tokens", 1_600), keep=("tokens", 300))
-    scenario = Scenario((), policy.budget(200_000), "anthropic")
+def summarized(
+    messages: Sequence[Message], trigger: tuple[str, float], keep: tuple[str, float], window: int
+) -> list[Fold]:
+    """Drive a thread whose folds are all joined by a summary of some length."""
+    policy = ContextPolicy.from_mapping({"trigger": trigger, "keep": keep})
+    scenario = Scenario((), policy.budget(window), "anthropic")
     drive = Drive(scenario, policy=policy.policy(TARIFFS["anthropic"]))
-    engine = drive.engine
-    joined: list[Fold] = []
-    for message in work:
-        drive.entries.append(engine.receive(message))
+    for message in messages:
+        drive.entries.append(drive.engine.receive(message))
         drive.log()
-        stepping = engine.steps()
+        stepping = drive.engine.steps()
         better: list[Edit] | None = None
         with suppress(StopIteration):
             while True:
                 edits = stepping.send(better)
-                summary = Summary(goal=("Answer the questions.",))
                 better = [
-                    engine.joined(one, summary, (0, 0)) if isinstance(one, Fold) else one
+                    drive.engine.joined(one, SUMMARY, (0, 0)) if isinstance(one, Fold) else one
                     for one in edits
                 ]
-                joined += [one for one in better if isinstance(one, Fold)]
+    return folds(drive)
 
-    assert len(joined) > 2
-    assert all(fold.tokens_after <= 3 * 1_300 // 4 + 100 for fold in joined)
+
+@pytest.mark.parametrize(
+    ("trigger", "keep", "window", "tail", "limit"),
+    [
+        (("tokens", 4_000), ("tokens", 1_000), 32_000, 1_000, 4_000),
+        (("fraction", 0.8), ("fraction", 0.3), 8_000, 2_400, 6_400),
+        (("tokens", 20_000), ("messages", 20), 200_000, 1_190, 20_000),
+    ],
+)
+def test_what_a_compaction_leaves_is_what_keep_says_and_a_small_record(
+    trigger: tuple[str, float], keep: tuple[str, float], window: int, tail: int, limit: int
+) -> None:
+    """So most of the way to the trigger is free: four fifths of the turns that it holds."""
+    work = chat(2 * limit // 119 + 60)
+    plain = folds(run(work, trigger, keep, window=window))
+    joined = summarized(work, trigger, keep, window)
+    turn = sum(entry.tokens for entry in entries(*work[-2:]))
+
+    for made in (plain, joined):
+        calls = [b.turn - a.turn for a, b in pairwise(made)]
+        assert calls
+        assert all(fold.tokens_after <= (limit - tail) * 5 // 24 + 16 for fold in made)
+        assert min(calls) * turn >= (limit - tail) * 4 // 5 - turn
+
+
+def test_triggers_in_messages_leave_a_record_its_size() -> None:
+    """However large it is, the next fold is as many messages away."""
+    work = chat(70, 400)
+    drive = run(work, ("messages", 50), ("messages", 20), window=200_000)
+    both = run(work, [("messages", 50), ("tokens", 150_000)], ("messages", 20), window=200_000)
+
+    assert folds(drive)[-1].tokens_after > 4_000
+    assert folds(both) == folds(drive)
 
 
 def test_the_models_own_input_has_a_threshold_of_its_own() -> None:

@@ -82,7 +82,7 @@ def test_a_result_that_was_bounded_when_it_came_is_read_only_apart() -> None:
 
 def test_a_fold_of_little_waits_for_the_next_one_with_its_summary() -> None:
     """Then it is caught up on."""
-    run = replayed(thread(30, words=40), "thalweg@0.5", 3_000, tariff=FLAT)
+    run = replayed(thread(60, words=20), "thalweg@0.5", 3_000, tariff=FLAT)
     made = folds(run)
 
     assert 0 < run.summaries < len(made)
