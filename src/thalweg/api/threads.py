@@ -179,6 +179,16 @@ class Done(Shape):
     limit: int
 
 
+class DeletedThread(Shape):
+    """What was deleted, and what of it may be left."""
+
+    thread: str
+    forgotten: bool
+    """Whether memory forgot what it learned from it, and its bytes were erased."""
+    left: tuple[str, ...] = ()
+    """What may be left, and where, one line each; no content is in it."""
+
+
 class Rewind(Shape):
     """Where to go back to."""
 

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from thalweg.api.catalogue import Check, Health
+from thalweg.app.erasure import Erasure
 from thalweg.app.files import Files
 from thalweg.app.kept import Kept
 from thalweg.app.memory import TenantMemory
@@ -270,6 +271,7 @@ class App:
             registry=registry,
             journal=journal,
             runs=runs,
+            erasure=Erasure(at.home if at.url is None else None),
             places=places,
             converter=Converter(_upload_policy(settings)),
             agents=performing.agents,

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from thalweg.app.erasure import Erasure
 from thalweg.app.kept import Kept
 from thalweg.app.registry import Registry
 from thalweg.archive import Archive
@@ -34,6 +35,8 @@ class Parts:
     registry: Registry
     journal: Journal
     runs: Runs
+    erasure: Erasure
+    """Takes the bytes of what was deleted out of files."""
     places: Places
     converter: Converter
     agents: "Callable[[], Awaitable[Agents]]"

@@ -11,6 +11,7 @@ from uuid import uuid4
 from thalweg.api.threads import (
     Branch,
     Context,
+    DeletedThread,
     Done,
     History,
     NewThread,
@@ -115,12 +116,16 @@ class TenantThreads:
             raise NoSuchThreadError(thread)
         return await self._shown(row)
 
-    async def delete(self, thread: str, *, forget: bool = False) -> None:
+    async def delete(self, thread: str, *, forget: bool = False) -> DeletedThread:
         """Delete a thread: log, checkpoints, runs and files.
 
         Args:
             thread: Which.
-            forget: Whether memory forgets what it learned from it, too.
+            forget: Whether memory forgets what it learned from it, too, and its bytes are erased
+                from the files of the databases.
+
+        Returns:
+            What may be left, and where.
 
         Raises:
             NoSuchThreadError: There is none.
@@ -129,16 +134,19 @@ class TenantThreads:
         await self._row(thread)
         await self._parts.journal.delete(self._owner, thread)  # first: it knows of runs under way
         await self._saver().adelete_thread(thread)
-        await asyncio.to_thread(self._delete, thread, forget=forget)
+        left = await asyncio.to_thread(self._delete, thread, forget=forget)
+        left += await self._parts.erasure.erase() if forget else _LEFT_WITHOUT_ERASURE
+        return DeletedThread(thread=thread, forgotten=forget, left=left)
 
-    def _delete(self, thread: str, *, forget: bool) -> None:
-        parts = self._parts
+    def _delete(self, thread: str, *, forget: bool) -> tuple[str, ...]:
+        parts, left = self._parts, tuple[str, ...]()
         if forget:
-            memory_of(self._owner, parts).forget(threads=[thread])
+            left = memory_of(self._owner, parts).forget(threads=[thread]).left
         parts.places.forget(self._owner, thread)
         for one in own_threads(parts.archive, self._owner, thread):
             parts.archive.delete(ThreadKey(self._owner, one))
         parts.registry.delete(self._owner, thread)
+        return left
 
     # -- what is in them -------------------------------------------------------------------
 
@@ -375,5 +383,9 @@ def _read_cursor(given: str) -> Row:
     return row
 
 
+_LEFT_WITHOUT_ERASURE = (
+    "memory: what was learned from it; delete with memory=forget",
+    "databases: deleted rows until SQLite or PostgreSQL overwrites them; the same erases them",
+)
 _TIMES_END = 2**63
 """No time has a larger number; databases fail over larger ones."""

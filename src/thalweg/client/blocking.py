@@ -10,7 +10,7 @@ from thalweg.api.events import Numbered
 from thalweg.api.files import Artifacts, Uploads
 from thalweg.api.memory import Commit, Commits, Facts, FactView, Forgotten, Recall
 from thalweg.api.runs import Run, Runs
-from thalweg.api.threads import Context, Done, History, State, Thread, Threads, Turns
+from thalweg.api.threads import Context, DeletedThread, Done, History, State, Thread, Threads, Turns
 from thalweg.api.usage import OwnerUsage, ThreadUsage
 from thalweg.client.aio import AsyncThalwegClient
 from thalweg.client.files import File
@@ -256,7 +256,9 @@ class ThalwegClient:
         """See `AsyncThalwegClient.update_thread`."""
         return self._call(lambda: self._client.update_thread(thread, title=title))
 
-    def delete_thread(self, thread: str, *, memory: Literal["forget"] | None = None) -> None:
+    def delete_thread(
+        self, thread: str, *, memory: Literal["forget"] | None = None
+    ) -> DeletedThread:
         """See `AsyncThalwegClient.delete_thread`."""
         return self._call(lambda: self._client.delete_thread(thread, memory=memory))
 

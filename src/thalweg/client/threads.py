@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from thalweg.api.threads import Context, Done, History, State, Thread, Threads, Turns
+from thalweg.api.threads import Context, DeletedThread, Done, History, State, Thread, Threads, Turns
 from thalweg.client.calls import Call, Caller, path_of
 
 _THREAD = "/api/threads/{}"
@@ -44,13 +44,19 @@ class ThreadCalls(Caller):
         call = Call("PATCH", path_of(_THREAD, thread), body={"title": title}, again=True)
         return await self._ask(call, Thread)
 
-    async def delete_thread(self, thread: str, *, memory: Literal["forget"] | None = None) -> None:
-        """Delete a thread; with `memory="forget"` also what was learned from it.
+    async def delete_thread(
+        self, thread: str, *, memory: Literal["forget"] | None = None
+    ) -> DeletedThread:
+        """Delete a thread; with `memory="forget"` also what was learned from it, and its bytes.
+
+        Returns:
+            What may be left, and where.
 
         Raises:
             BusyError: A run of it has not ended.
         """
-        await self._do(Call("DELETE", path_of(_THREAD, thread), {"memory": memory}))
+        call = Call("DELETE", path_of(_THREAD, thread), {"memory": memory})
+        return await self._ask(call, DeletedThread)
 
     async def get_state(self, thread: str) -> State:
         """Give where a thread stands: todos, files, and what the agent waits for."""

@@ -9,6 +9,7 @@ from fastapi.responses import StreamingResponse
 from thalweg.api.threads import (
     Branch,
     Context,
+    DeletedThread,
     Done,
     History,
     NewThread,
@@ -62,18 +63,20 @@ async def update_thread(
     return await mine.threads.update(thread, change)
 
 
-@threads.delete(
-    "/{thread}", operation_id="delete_thread", status_code=204, responses=problems(404, 409)
-)
+@threads.delete("/{thread}", operation_id="delete_thread", responses=problems(404, 409))
 async def delete_thread(
     mine: Mine,
     thread: ThreadId,
     memory: Annotated[
         Literal["keep", "forget"], Query(description="Whether what was learned from it goes, too.")
     ] = "keep",
-) -> None:
-    """Delete a thread: messages, runs and files."""
-    await mine.threads.delete(thread, forget=memory == "forget")
+) -> DeletedThread:
+    """Delete a thread: messages, runs and files.
+
+    With `memory=forget` what was learned from it goes, too, and the bytes of all of it are erased
+    from the files of the databases before the answer, which names what is left and where.
+    """
+    return await mine.threads.delete(thread, forget=memory == "forget")
 
 
 @threads.get("/{thread}/state", operation_id="get_state", responses=problems(404))

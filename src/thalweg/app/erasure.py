@@ -1,0 +1,92 @@
+"""Erasing deleted rows from the files of SQLite databases while they are in use.
+
+A deleted row stays in three places: in free space of its page, in copies that are left behind
+where SQLite moved rows between pages, and in the write-ahead log. `secure_delete` overwrites the
+first only, so the whole file is written anew, and the log is truncated.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+MOST_BYTES: Final = 64 << 20
+"""A larger file is not written anew while it is served: other owners' writes would wait for more
+than a second."""
+_PATIENCE_S: Final = 5.0
+_DATABASES: Final = ("thalweg.db", "checkpoints.db", "runs.db")
+_WORDS: Final = "INSERT INTO archive_words (archive_words) VALUES ('optimize')"
+"""Has the word index drop the words of deleted passages, which it keeps until segments merge."""
+
+
+class Erasure:
+    """Erases what was deleted from the databases of one application.
+
+    Args:
+        home: The folder of its SQLite files; `None` where everything is in PostgreSQL.
+        most_bytes: Size above which a file is not written anew.
+    """
+
+    def __init__(self, home: Path | None, *, most_bytes: int = MOST_BYTES) -> None:
+        self._home = home
+        self._most_bytes = most_bytes
+        self._turn = asyncio.Lock()
+
+    async def erase(self) -> tuple[str, ...]:
+        """Erase what was deleted before; one caller at a time.
+
+        Returns:
+            What may be left, and where: one line each, without any content.
+        """
+        if self._home is None:
+            return _LEFT_IN_POSTGRES
+        async with self._turn:
+            return (*await asyncio.to_thread(self._erase, self._home), *_LEFT)
+
+    def _erase(self, home: Path) -> Sequence[str]:
+        said = [erase_file(home / name, self._most_bytes) for name in _DATABASES]
+        return [one for one in said if one]
+
+
+_LEFT: Final = (
+    "jobs.db: the ids of the thread and its runs, for a day",
+    "copies outside of the data folder: backups, exports, snapshots, logs of model providers",
+)
+_LEFT_IN_POSTGRES: Final = (
+    "PostgreSQL: dead rows until VACUUM, the write-ahead log, replicas and backups",
+    _LEFT[-1],
+)
+
+
+def erase_file(path: Path, most_bytes: int = MOST_BYTES) -> str:
+    """Write a database anew and truncate its log.
+
+    Returns:
+        What is left to do, or an empty text.
+    """
+    if not path.exists():
+        return ""
+    try:
+        with closing(sqlite3.connect(path, timeout=_PATIENCE_S, isolation_level=None)) as database:
+            is_small = path.stat().st_size <= most_bytes
+            if is_small:
+                database.execute("PRAGMA temp_store = MEMORY")  # no copy goes to another file
+                if _has_words(database):
+                    database.execute(_WORDS)
+                database.execute("VACUUM")
+            busy, _, _ = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.Error as error:
+        return f"{path.name}: not erased ({error}); deleted rows stay in it until the next erasure"
+    if busy:
+        return f"{path.name}-wal: a reader is in the way; it is truncated when the gateway ends"
+    if not is_small:
+        size = f"{path.stat().st_size >> 20} MiB"
+        return f"{path.name}: deleted rows in free pages; a file of {size} is not written anew"
+    return ""
+
+
+def _has_words(database: sqlite3.Connection) -> bool:
+    there = "SELECT 1 FROM sqlite_master WHERE name = 'archive_words'"
+    return database.execute(there).fetchone() is not None
