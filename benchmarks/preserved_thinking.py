@@ -2,21 +2,27 @@
 
     python -m benchmarks.preserved_thinking endpoint [--requests 10000] [--seed 1]
     python -m benchmarks.preserved_thinking steps [--turns 30]
+    python -m benchmarks.preserved_thinking sessions [--window 200000] [--tariff claude-fable-5-2]
 
 `endpoint` drives real agents (`create_agent`, `ContextMiddleware`, `ChatAnthropic`) against the
 strict provider, which binds signed reasoning as Claude's newest models do. Between the runs of a
 thread its person compacts, rewinds, undoes, pins, forks, switches the model, changes the tools or
 the system prompt, has memory told before a message, loads a skill, and starts the process again.
 
+`sessions` replays recorded sessions of Claude Code (`THALWEG_RECORDED`) as such a model would have
+had them: what they cost with the reasoning priced that edits discard (of the exchange under way,
+and of all), beside the same policy without that price, and beside deepagents.
+
 `steps` is a thread of twelve calls a turn, each result about 5,000 tokens, in a window of 128,000.
 """
 
 import argparse
+import os
 import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,11 +35,26 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
-from thalweg.archive import ThreadKey
+from thalweg.archive import ThreadKey, open_archive
+from thalweg.context.binding import is_signed
+from thalweg.context.budget import Budget
+from thalweg.context.edits import Edit, Fold
+from thalweg.context.engine import Engine
+from thalweg.context.policy import RentOrBuy
+from thalweg.context.pricing import Tariff
+from thalweg.context.scene import Scene
 from thalweg.context.settings import ContextPolicy
+from thalweg.context.tariffs import NAMED
+from thalweg.entries import Message, Thinking
 from thalweg.errors import ArchiveError, PinError
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.inserts import Inserts, handed_on, told_before
+from thalweg.replay.account import Account
+from thalweg.replay.contestants.ours import Ours
+from thalweg.replay.policies import contestant_named
+from thalweg.replay.questions import Questions
+from thalweg.replay.sources import read_thread
+from thalweg.replay.subject import subject_of, terms_of
 from thalweg.testing.strict import Answer, Request, StrictProvider
 from thalweg.threads import compact, pin, rewind, undo
 
@@ -392,6 +413,119 @@ def steps(turns: int, model: str = MODELS[0]) -> tuple[StrictProvider, Watch]:
     return provider, watch
 
 
+@dataclass(slots=True)
+class Tally:
+    """What one policy made of the sessions."""
+
+    calls: int = 0
+    edits: int = 0
+    """Requests that changed what the one before had."""
+    folds: int = 0
+    cost: float = 0.0
+    """In uncached input tokens, faults and summaries included."""
+    discarded: int = 0
+    """Tokens of reasoning that edits took out of the view."""
+    current: int = 0
+    """Of them, those of an exchange still under way."""
+    before: int = 0
+    """Tokens of reasoning in the requests before each edit."""
+
+    def row(self, name: str, output: float) -> str:
+        """Write it as a line of the table."""
+        whole = self.cost + output * self.discarded
+        current = self.cost + output * self.current
+        kept = 1 - self.discarded / self.before if self.before else 1.0
+        numbers = (
+            f"{100 * self.edits / self.calls:9.1f} {100 * self.folds / self.calls:9.1f}"
+            f" {kept:9.1%} {self.cost / 1e6:9.3f} {current / 1e6:9.3f} {whole / 1e6:9.3f}"
+        )
+        return f"{name:28}{numbers}"
+
+
+def signed(message: Message, position: int) -> Message:
+    """Sign the reasoning of a recorded answer."""
+    if message.role != "assistant":
+        return message
+    parts = (
+        replace(part, signature=f"{position}.{k}") if isinstance(part, Thinking) else part
+        for k, part in enumerate(message.parts)
+    )
+    return replace(message, parts=tuple(parts), origin=None)
+
+
+def replayed(path: Path, name: str, budget: Budget, tariff: Tariff, tally: Tally) -> None:
+    """Replay a recording as a model that binds its reasoning would have had it."""
+    recording = read_thread(path)
+    messages = tuple(signed(message, k) for k, message in enumerate(recording.messages))
+    subject = subject_of(replace(recording, messages=messages), Questions())
+    terms = terms_of(subject, tariff)
+    with closing(open_archive(":memory:")) as archive:
+        key = ThreadKey("replay", name)
+        base = name.partition(" ")[0]
+        contestant = contestant_named(base, budget, tariff, archive, key)
+        assert isinstance(contestant, Ours)
+        engine = contestant.engine
+        engine.binds = True
+        if base != name and isinstance(engine.policy, RentOrBuy):
+            contestant.policy = engine.policy = Unpriced(tariff, engine.policy.summarizes)
+        account = Account(subject, terms, name, budget)
+        shown: dict[int, int] = {}
+        for position, message in enumerate(messages):
+            if message.role == "assistant":
+                request = contestant.request(cold=position in terms.cold)
+                account.take(position, request, contestant)
+                shown = counted(engine, shown, tally)
+            contestant.receive(message)
+        run = account.close(contestant.request(cold=False), contestant)
+    tally.calls += len(run.calls)
+    tally.edits += sum(call.broke_at >= 0 for call in run.calls)
+    tally.folds += sum(any(isinstance(e, Fold) for e in call.edits) for call in run.calls)
+    tally.cost += run.cost_with_faults
+
+
+class Unpriced(RentOrBuy):
+    """The same policy, blind to the reasoning that its edits discard."""
+
+    def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
+        """See `Policy.prepare`."""
+        yield from super().prepare(replace(scene, binds=False), cold=cold)
+
+
+def counted(engine: Engine, before: dict[int, int], tally: Tally) -> dict[int, int]:
+    """Count the reasoning that the newest request shows, and what it lost."""
+    window = engine.window
+    shown = {
+        item.position: window.entries[item.position].thinking
+        for item in window.items
+        if is_signed(item.message)
+    }
+    if lost := before.keys() - shown.keys():
+        requests = (e.position for e in window.entries.values() if e.is_request)
+        began = max(requests, default=-1)
+        tally.discarded += sum(before[p] for p in lost)
+        tally.current += sum(before[p] for p in lost if p > began)
+        tally.before += sum(before.values())
+    return shown
+
+
+POLICIES = ("thalweg", "thalweg (not priced)", "deepagents")
+
+
+def sessions(window: int, tariff: Tariff, most: int) -> None:
+    """Print what the recorded sessions cost under each policy."""
+    recorded = Path(os.environ["THALWEG_RECORDED"]) / "trajectories"
+    paths = sorted((p for p in recorded.glob("cc*")), key=lambda p: -p.stat().st_size)[:most]
+    budget = Budget(window=window)
+    heads = ("edits/100", "folds/100", "kept", "cost", "+ current", "+ all")
+    print(f"{len(paths)} sessions, window {window:,}, {tariff.name}; costs in million input tokens")
+    print(f"{'policy':28}" + " ".join(f"{head:>9}" for head in heads))
+    for name in POLICIES:
+        tally = Tally()
+        for path in paths:
+            replayed(path, name, budget, tariff, tally)
+        print(tally.row(name, tariff.output), flush=True)
+
+
 def report(provider: StrictProvider, watch: Watch) -> int:
     """Print what became of the requests; return how many were refused."""
     seen = provider.requests
@@ -407,11 +541,17 @@ def report(provider: StrictProvider, watch: Watch) -> int:
 def main(arguments: Sequence[str]) -> int:
     """Run what is asked for; 1 where a request was refused."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("endpoint", "steps"))
+    parser.add_argument("what", choices=("endpoint", "sessions", "steps"))
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--turns", type=int, default=30)
+    parser.add_argument("--window", type=int, default=200_000)
+    parser.add_argument("--tariff", default="claude-fable-5-2", choices=sorted(NAMED))
+    parser.add_argument("--most", type=int, default=8, help="how many sessions, the largest first")
     asked = parser.parse_args(arguments)
+    if asked.what == "sessions":
+        sessions(asked.window, NAMED[asked.tariff], asked.most)
+        return 0
     if asked.what == "steps":
         return bool(report(*steps(asked.turns)))
     provider, world = drive(asked.requests, asked.seed)

@@ -215,7 +215,7 @@ class Engine:
         """Return what a decision may look at, as the window stands."""
         self.window.settle()
         budget = self.budget.calibrated(self.calibration)
-        return Scene(self.window, budget, self.name_span, self.turn)
+        return Scene(self.window, budget, self.name_span, self.turn, self.binds)
 
     def _commit(self, edits: Sequence[Edit]) -> None:
         self.window.apply(edits)

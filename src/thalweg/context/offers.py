@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from thalweg.context.binding import is_signed
 from thalweg.context.edits import Edit, Reason
 from thalweg.context.plan import is_fetched, kept_skills, plan_clear, plan_fold, plan_tail
 from thalweg.context.pricing import Tariff
@@ -70,6 +71,22 @@ class Costs:
         behind = (prices.write if self.cold else prices.read) * self.tokens
         return min(behind, prices.input * dropped) + prices.output * SUMMARY
 
+    def rethinking(self, scene: Scene, first: int) -> float:
+        """Price the reasoning that a change of `items[first]` discards: it is thought again.
+
+        Only a model that binds its reasoning loses what stands behind a change. What it thought in
+        exchanges that are over has led to an answer and counts nothing, so the price is lowest
+        where a person has just spoken.
+        """
+        if not scene.binds:
+            return 0.0
+        latest, discarded = scene.latest_request, 0
+        began = latest.position if latest else -1
+        for item in scene.window.items[first:]:
+            if item.position > began and is_signed(item.message):
+                discarded += scene.window.entries[item.position].thinking
+        return self.tariff.prices(self.tokens).output * discarded
+
     def offer(self, freed: int, price: float, edits: Plan) -> "Offer":
         """Offer what frees so many tokens, at a price."""
         rent, saving = self.rent(freed, cold=self.cold), self.rent(freed, cold=False)
@@ -108,6 +125,7 @@ def fold(scene: Scene, costs: Costs, tail: int, *, summarizes: bool) -> Offer:
     freed = dropped - record
     price = costs.rewriting(freed, record + kept)
     price += costs.asking(dropped) if summarizes else 0.0
+    price += costs.rethinking(scene, window.head)
     return costs.offer(freed, price, partial(_fold, tail=tail))
 
 
@@ -131,7 +149,9 @@ def clear(scene: Scene, costs: Costs, tail: int) -> Offer:
     freed = sum(window.items[k].tokens - scene.budget.card for k in large)
     behind = window.tokens_from(large[0]) - freed if large else 0
     positions = [window.items[k].position for k in large]
-    return costs.offer(freed, costs.rewriting(freed, behind), partial(_clear, positions=positions))
+    price = costs.rewriting(freed, behind)
+    price += costs.rethinking(scene, large[0]) if large else 0.0
+    return costs.offer(freed, price, partial(_clear, positions=positions))
 
 
 def _is_clearable(scene: Scene, item: Item) -> bool:

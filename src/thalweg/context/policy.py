@@ -49,7 +49,8 @@ class RentOrBuy:
     price of writing where the cache is cold; at a dearer tier where the request has grown into
     one. The price of a rung is rewriting what stands behind its first change (nothing, where
     the cache is cold), what it puts in place of what it drops, a summary, and fetching back
-    what will be missed, as estimated from what was. When the rent has added up to the price,
+    what will be missed, as estimated from what was; for a model that binds its reasoning, thinking
+    again what the change discards. When the rent has added up to the price,
     the rung is taken (`Meter`). No forecast is needed.
 
     Below it, hard ceilings: a request that would not fit is squeezed, whatever it costs.
@@ -66,6 +67,9 @@ class RentOrBuy:
     PRIOR_MISSED = 0.075
     """What a freed token is taken to cost in fetches until so many were freed. A guess: on
     recorded sessions any value from 0 to 0.15 costs the same within 2 %."""
+    NEAR = 0.9
+    """Share of its price from which a fold is made where a clear is due, of a model that binds its
+    reasoning: both discard the same."""
     MOST_CAUTION = 2.0
     """How much longer the tail may become, where the model keeps fetching back what left."""
 
@@ -80,6 +84,8 @@ class RentOrBuy:
             "clear": clear(scene, costs, tail),
         }
         due = [name for name, offer in rungs.items() if self._is_due(name, offer, scene)]
+        if scene.binds and due == ["clear"] and self._is_near("fold", rungs["fold"], scene):
+            due = ["fold"]  # either discards the same reasoning: once is enough
         if due and scene.window.tokens <= scene.budget.limit:
             yield from self._taken(due[0], self._foretold(rungs[due[0]], scene))
         for batch in squeeze(scene):
@@ -101,6 +107,11 @@ class RentOrBuy:
         due = meter.is_due(offer.rent, self._price(offer))
         self.memory[name] = meter.paid
         return due and offer.freed > scene.budget.progress
+
+    def _is_near(self, name: str, offer: Offer, scene: Scene) -> bool:
+        """Tell whether the rent of a rung has reached a good part of its price."""
+        near = self.memory[name] >= self.NEAR * self._price(offer)
+        return near and offer.freed > scene.budget.progress
 
     def _price(self, offer: Offer) -> float:
         return offer.price + self.missed * max(0, offer.freed)

@@ -23,6 +23,8 @@ class Scene:
     name_span: NameSpan
     turn: int
     """The model call that is being prepared, from 1."""
+    binds: bool = False
+    """Whether the model binds signed reasoning to what was sent before it."""
 
     @property
     def newest(self) -> int:

@@ -6,6 +6,8 @@ from tests.unit.context.threads import call, result, steps, user
 from thalweg.context import TARIFFS, Budget, Engine, RentOrBuy
 from thalweg.context.binding import Bond, binds_thinking
 from thalweg.context.edits import Fold, Strip
+from thalweg.context.offers import Costs
+from thalweg.context.rewrites import evict
 from thalweg.context.saved import standing_from_bytes, standing_to_bytes
 from thalweg.entries import Message, Text, Thinking, ToolCall
 from thalweg.tokens import exact_counter
@@ -99,16 +101,16 @@ def test_a_changed_system_prompt_strips_all_reasoning() -> None:
 
 def test_reasoning_before_a_cleared_result_stays() -> None:
     """Only what stands behind the first change is invalid."""
-    engine = binding_engine(window=40_000)
+    engine = binding_engine()
     engine.receive(user("go"))
-    work(engine, 0, 3)
-    engine.prepare()
-    engine.receive(thinks(3))
-    engine.receive(result("c3", "large " * 6_000))
-    work(engine, 4, 60)
-    assert any(type(edit).__name__ == "Evict" for edit in engine.history)
-    assert shown(engine)[:4] == ["s0", "s1", "s2", "s3"]
-    assert "s4" not in shown(engine)
+    work(engine, 0, 6)
+    cleared = engine.window.entries[6]
+    assert cleared.message.answers == "c2"
+    engine.window.apply([evict(engine.scene(), cleared, 20, "asked for")])
+    work(engine, 6, 8)
+    assert shown(engine) == ["s0", "s1", "s2", "s6", "s7"]
+    (strip,) = (edit for edit in engine.history if isinstance(edit, Strip))
+    assert strip.positions == (7, 9, 11)
 
 
 def test_another_engine_that_resumes_shows_the_same_reasoning() -> None:
@@ -186,3 +188,39 @@ def test_a_model_that_does_not_bind_keeps_its_reasoning_through_edits() -> None:
         engine.receive(message)
     engine.prepare()
     assert not any(isinstance(edit, Strip) for edit in engine.history)
+
+
+def first_edit(*, binds: bool) -> int:
+    """Let an engine work on one request; return the call of its first edit of something sent."""
+    engine = binding_engine(window=200_000)
+    engine.binds = binds
+    engine.receive(user("go"))
+    for number in range(200):
+        engine.prepare()
+        if engine.history:
+            return engine.turn
+        engine.receive(thinks(number))
+        engine.receive(result(f"c{number}", "word " * 2_000))
+    raise AssertionError
+
+
+def test_reasoning_that_would_be_lost_makes_an_edit_come_later() -> None:
+    """It is part of the price, for a model that binds it."""
+    assert first_edit(binds=True) > first_edit(binds=False)
+
+
+def test_reasoning_of_a_finished_exchange_costs_nothing() -> None:
+    """So the edit comes rather when a person has spoken."""
+    engine = binding_engine()
+    engine.receive(user("go"))
+    work(engine, 0, 4)
+    costs = Costs.of(engine.scene(), TARIFFS["anthropic"], cold=False)
+    under_way = costs.rethinking(engine.scene(), 1)
+    assert under_way == TARIFFS["anthropic"].output * sum(
+        entry.thinking for entry in engine.window.entries.values()
+    )
+    assert costs.rethinking(engine.scene(), 3) < under_way
+    engine.receive(user("and now?"))
+    assert costs.rethinking(engine.scene(), 1) == 0
+    engine.binds = False
+    assert costs.rethinking(engine.scene(), 1) == 0
