@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Annotated, Any, NotRequired, Required, get_args, get_origin, get_type_hints
 
@@ -16,7 +16,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import ConfigError
-from thalweg.graph.layers import Middleware, arrange, replacing
+from thalweg.graph.layers import LAYERS, USERS, Middleware, arrange, replacing
 from thalweg.graph.state import DeepAgentState
 from thalweg.memory import Memory, MemoryStore
 from thalweg.middleware.answers import AnswerMiddleware
@@ -41,13 +41,23 @@ from thalweg.middleware.subagents import (
     SubAgentMiddleware,
 )
 from thalweg.middleware.todos import TodoListMiddleware
+from thalweg.middleware.tool_profile import ToolProfileMiddleware
+from thalweg.profiles import (
+    GeneralPurposeSubagentProfile,
+    HarnessProfile,
+    ProfileError,
+    for_subagent,
+)
 from thalweg.prompts import prompt
+from thalweg.tools.kit import FILE_TOOLS
 from thalweg.tools.rights import Rights, both
 
 DEFAULT_MODEL = "anthropic:claude-sonnet-4-6"
 """The model where none is named, as in `deepagents`."""
 _STEPS = 9_999
 """LangGraph's limit of steps is no limit of ours: loops are found, and subagents have their own."""
+_NEEDED = frozenset({"FilesystemMiddleware", "SubAgentMiddleware", "ContextMiddleware"})
+"""Middleware that an agent cannot do without: others rely on its tools and its state."""
 _AT_ONCE = 256
 """Tool calls of one turn that run at once; LangGraph's own pool has a few threads a core."""
 
@@ -79,6 +89,7 @@ class Recipe:
     """Whether the prompt says how to work; that of a subagent is its own."""
     addendum: str | None = None
     """What a fork is told beside its parent's prompt."""
+    profile: HarnessProfile = field(default_factory=HarnessProfile)
 
 
 def build(recipe: Recipe, **others: Any) -> CompiledStateGraph[Any, Any, Any, Any]:  # noqa: ANN401 (create_agent's own)
@@ -100,12 +111,16 @@ def build(recipe: Recipe, **others: Any) -> CompiledStateGraph[Any, Any, Any, An
 
 def stack(recipe: Recipe) -> list[Middleware]:
     """Make the middleware, outermost first; see `LAYERS`."""
-    backend = recipe.backend
+    backend, profile = recipe.backend, recipe.profile
     ours: list[Middleware] = [
         TodoListMiddleware(),
         FilesystemMiddleware(
             backend=backend,
             permissions=recipe.permissions,
+            custom_tool_descriptions=profile.tool_description_overrides,
+            tools=[
+                name for name in FILE_TOOLS if name not in profile.excluded_tools - {"read_file"}
+            ],
             tool_token_limit_before_evict=None,  # the engine's ingestion loses nothing
             human_message_token_limit_before_evict=None,
         ),
@@ -120,12 +135,35 @@ def stack(recipe: Recipe) -> list[Middleware]:
         ours.append(SkillsMiddleware(backend=backend, sources=recipe.skills))
     if recipe.subagents:
         ours.append(_subagents(recipe))
+    if profile.excluded_tools or profile.tool_description_overrides:
+        descriptions = profile.tool_description_overrides
+        ours.append(ToolProfileMiddleware(profile.excluded_tools, descriptions))
     asked = merge_approvals(recipe.interrupt_on, interrupts(recipe.permissions, backend))
-    arranged = arrange(ours, with_approvals(recipe.middleware, asked))
+    users = [*recipe.middleware, *profile.materialize_extra_middleware()]
+    arranged = _without_excluded(profile, arrange(ours, with_approvals(users, asked)))
     for one in arranged:
         if isinstance(one, SubAgentMiddleware):
             one.private_state_keys |= _private_keys(arranged, recipe.state_schema)
     return arranged
+
+
+def _without_excluded(profile: HarnessProfile, middleware: list[Middleware]) -> list[Middleware]:
+    """Leave out the middleware that a profile excludes.
+
+    Raises:
+        ConfigError: An agent cannot do without it, or there is none of that name.
+    """
+    needed = [one.name for one in middleware if profile.excludes(one) and one.name in _NEEDED]
+    known = {layer.name for layer in LAYERS} | {one.name for one in middleware}
+    names = {entry for entry in profile.excluded_middleware if isinstance(entry, str)}
+    if needed or not names <= known:
+        unknown = sorted(names - known)
+        problem = (
+            f"{', '.join(needed)} cannot be left out" if needed else f"no {', '.join(unknown)}"
+        )
+        mend = f"leave out some of {', '.join(sorted(known - _NEEDED - {USERS}))}"
+        raise ProfileError("excluded_middleware", problem, mend)
+    return [one for one in middleware if not profile.excludes(one)]
 
 
 def _memory(recipe: Recipe) -> MemoryMiddleware:
@@ -193,6 +231,7 @@ def child(parent: Recipe, spec: SubAgent) -> Recipe:
         memory=parent.memory if is_fork else None,
         permissions=allowed,
         interrupt_on=merge_approvals(asked, spec.get("interrupt_on", {})),
+        profile=parent.profile if is_fork else for_subagent(parent.profile),
     )
 
 
@@ -213,9 +252,11 @@ def _limited(one: Middleware, allowed: Rights) -> Middleware:
 
 
 def with_general_purpose(
-    subagents: Sequence[SubAgent | CompiledSubAgent], skills: list[str] | None
+    subagents: Sequence[SubAgent | CompiledSubAgent],
+    skills: list[str] | None,
+    profile: GeneralPurposeSubagentProfile | None = None,
 ) -> list[SubAgent | CompiledSubAgent]:
-    """Add the subagent that there always is, unless one of that name is given.
+    """Add the standard subagent, unless one of that name is given or the profile disables it.
 
     Raises:
         ConfigError: One is the address of a remote graph.
@@ -227,7 +268,14 @@ def with_general_purpose(
             raise ConfigError("subagents", problem, mend)
     if any(spec["name"] == GENERAL_PURPOSE_SUBAGENT["name"] for spec in subagents):
         return list(subagents)
+    profile = profile or GeneralPurposeSubagentProfile()
+    if profile.enabled is False:
+        return list(subagents)
     general: SubAgent = {**GENERAL_PURPOSE_SUBAGENT}
+    if profile.description is not None:
+        general["description"] = profile.description
+    if profile.system_prompt is not None:
+        general["system_prompt"] = profile.system_prompt
     if skills is not None:
         general["skills"] = skills
     return [general, *subagents]
@@ -254,8 +302,9 @@ def as_model(given: str | BaseChatModel | None) -> BaseChatModel:
 
 
 def _instructions(recipe: Recipe) -> str | SystemMessage | None:
-    base = prompt("base_agent").render() if recipe.has_base else None
-    own = recipe.system_prompt
+    profile, own = recipe.profile, recipe.system_prompt
+    suffix = profile.system_prompt_suffix
+    base = profile.prompt(prompt("base_agent").render()) if recipe.has_base else suffix
     behind = [text for text in (base, recipe.addendum) if text]
     if isinstance(own, SystemMessage):
         blocks = [{"type": "text", "text": f"\n\n{text}"} for text in behind]

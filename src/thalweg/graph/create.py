@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from thalweg.memory import Memory, MemoryStore
     from thalweg.middleware.arguments import KeptState, Owner
     from thalweg.middleware.subagents import CompiledSubAgent, SubAgent
+    from thalweg.profiles import Profile
     from thalweg.tools.rights import FilesystemPermission
 
 
@@ -50,13 +51,15 @@ def create_deep_agent(
     archive: "Archive | str | PathLike[str] | None" = None,
     owner: "Owner" = "local",
     state: "KeptState | None" = None,
+    profile: "Profile | None" = None,
 ) -> "CompiledStateGraph[Any, Any, Any, Any]":
     """Make an agent that plans, works on files, delegates, and never outgrows its window.
 
     It has the tools `write_todos, ls, read_file, write_file, edit_file, delete, glob, grep`,
     `execute` where the backend has a shell, `task` for subagents, and `recall` and
     `compact_conversation` for its own context. The parameters are those of `deepagents` 0.7, so
-    that changing the import is enough; `context`, `archive`, `owner` and `state` are ours.
+    that changing the import is enough; `context`, `archive`, `owner`, `state` and `profile`
+    are ours.
 
     Args:
         model: A chat model, or its name for `init_chat_model` (`"anthropic:claude-sonnet-4-6"`,
@@ -94,6 +97,8 @@ def create_deep_agent(
             `ContextMiddleware`.
         owner: Whose threads and whose memory they are, or how to tell it from a run's config.
         state: What the graph's state keeps of a thread; see `ContextMiddleware`.
+        profile: What differs from the standard agent: a `HarnessProfile`, or a mapping of
+            `HarnessProfileConfig`. It holds in subagents, too.
 
     Returns:
         The compiled graph: `invoke`, `stream` and their async twins.
@@ -114,15 +119,17 @@ def create_deep_agent(
     from thalweg.graph.memories import Memories  # noqa: PLC0415
     from thalweg.middleware.arguments import NEWEST  # noqa: PLC0415
     from thalweg.middleware.context import ContextMiddleware  # noqa: PLC0415
+    from thalweg.profiles import as_profile  # noqa: PLC0415
     from thalweg.tools.rights import rights  # noqa: PLC0415
 
     memories = Memories.of(memory)
+    differing = as_profile(profile)
     recipe = Recipe(
         model=as_model(model),
         tools=tuple(tools or ()),
         system_prompt=system_prompt,
         middleware=tuple(middleware),
-        subagents=with_general_purpose(subagents or (), skills),
+        subagents=with_general_purpose(subagents or (), skills, differing.general_purpose_subagent),
         skills=skills,
         memory=memories.files,
         user_memory=memories.user,
@@ -134,6 +141,7 @@ def create_deep_agent(
         context=ContextMiddleware(
             context, archive=archive, owner=owner, state=NEWEST if state is None else state
         ),
+        profile=differing,
     )
     return build(
         recipe,

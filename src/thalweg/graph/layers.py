@@ -34,6 +34,7 @@ LAYERS = (
     Layer("LoopMiddleware", "sees what the model asks for before it is run"),
     Layer("AnswerMiddleware", "asks again where an answer is empty"),
     Layer(USERS, "sees the agent's messages as the state has them"),
+    Layer("ToolProfileMiddleware", "hides and describes tools, whoever brought them"),
     Layer("HumanInTheLoopMiddleware", "asks about the calls that are really going to be run"),
     Layer("ContextMiddleware", "last: what it counts is what is sent"),
 )

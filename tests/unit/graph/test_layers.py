@@ -15,6 +15,7 @@ from thalweg.graph.layers import LAYERS, USERS, arrange
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.filesystem import FilesystemMiddleware
 from thalweg.middleware.system_prompt import with_text
+from thalweg.profiles import HarnessProfile
 from thalweg.testing.model import ScriptedModel
 from thalweg.tools.rights import Rights
 
@@ -54,6 +55,7 @@ def recipe(*middleware: AgentMiddleware[Any, Any, Any], **given: Any) -> Recipe:
         "interrupt_on": {"delete": True},
         "state_schema": None,
         "context": ContextMiddleware(archive=":memory:"),
+        "profile": HarnessProfile(excluded_tools=frozenset({"grep"})),
     }
     return Recipe(**{**whole, **given}, middleware=middleware)
 
@@ -72,6 +74,7 @@ def test_the_order_of_the_layers() -> None:
         "LoopMiddleware",
         "AnswerMiddleware",
         USERS,
+        "ToolProfileMiddleware",
         "HumanInTheLoopMiddleware",
         "ContextMiddleware",
     ]
@@ -85,8 +88,9 @@ def test_an_agent_has_every_layer_in_its_place() -> None:
 
 
 def test_what_was_not_asked_for_is_not_there() -> None:
-    """No memory files, skills, subagents or approvals."""
-    plain = recipe(memory=None, skills=None, subagents=(), interrupt_on={})
+    """No memory files, skills, subagents, approvals or profile."""
+    options = {"interrupt_on": {}, "profile": HarnessProfile()}
+    plain = recipe(memory=None, skills=None, subagents=(), **options)
     assert [one.name for one in stack(plain)] == [
         "TodoListMiddleware",
         "FilesystemMiddleware",

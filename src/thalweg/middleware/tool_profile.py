@@ -1,0 +1,90 @@
+"""`ToolProfileMiddleware`: which tools a model sees and how they are described."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ModelRequest,
+    ModelResponse,
+)
+from langchain.tools.tool_node import ToolCallRequest
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.types import Command
+
+from thalweg.middleware.showing import tool_name
+from thalweg.prompts import prompt
+
+Tool = BaseTool | dict[str, Any]
+Result = ToolMessage | Command[Any]
+
+
+class ToolProfileMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
+    """Hide tools from the model, refuse calls of them, and replace descriptions.
+
+    Args:
+        excluded: Names of the tools to hide.
+        descriptions: Descriptions by the name of a tool.
+    """
+
+    def __init__(
+        self, excluded: frozenset[str] = frozenset(), descriptions: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__()
+        self._excluded = excluded
+        self._descriptions = dict(descriptions or {})
+        self._described: dict[str, tuple[Tool, Tool]] = {}
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Send the tools that the model is to see."""
+        return handler(self._shown(request))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """See `wrap_model_call`."""
+        return await handler(self._shown(request))
+
+    def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        tools = [self._as_described(tool) for tool in request.tools if not self._hides(tool)]
+        return request.override(tools=tools)
+
+    def _hides(self, tool: Tool) -> bool:
+        return tool_name(tool) in self._excluded
+
+    def _as_described(self, tool: Tool) -> Tool:
+        name = tool_name(tool)
+        description = self._descriptions.get(name or "")
+        if name is None or description is None or not isinstance(tool, BaseTool):
+            return tool
+        given, made = self._described.get(name, (None, tool))
+        if given is not tool:
+            made = tool.model_copy(update={"description": description})
+            self._described[name] = (tool, made)
+        return made
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]
+    ) -> Result:
+        """Refuse a call of a tool that the model does not see."""
+        return self._refusal(request) or handler(request)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]
+    ) -> Result:
+        """See `wrap_tool_call`."""
+        return self._refusal(request) or await handler(request)
+
+    def _refusal(self, request: ToolCallRequest) -> ToolMessage | None:
+        name = request.tool_call["name"]
+        if name not in self._excluded:
+            return None
+        text = prompt("tool_excluded").render(name=name)
+        call_id = request.tool_call["id"]
+        return ToolMessage(text, name=name, tool_call_id=call_id, status="error")
