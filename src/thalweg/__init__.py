@@ -6,20 +6,26 @@ from typing import TYPE_CHECKING, Any
 from thalweg.lazy import lazily
 
 if TYPE_CHECKING:
+    from thalweg.absent import ProviderProfile, register_harness_profile, register_provider_profile
     from thalweg.context.settings import ContextPolicy
     from thalweg.graph.create import create_deep_agent
     from thalweg.graph.state import DeepAgentState, ThreadState
+    from thalweg.middleware.async_subagents import AsyncSubAgent, AsyncSubAgentMiddleware
     from thalweg.middleware.context import ContextMiddleware
     from thalweg.middleware.filesystem import FilesystemMiddleware
     from thalweg.middleware.memory import MemoryMiddleware
+    from thalweg.middleware.rubric import RubricMiddleware
     from thalweg.middleware.skills import SkillsMiddleware
     from thalweg.middleware.subagents import CompiledSubAgent, SubAgent, SubAgentMiddleware
+    from thalweg.profiles import GeneralPurposeSubagentProfile, HarnessProfile, HarnessProfileConfig
     from thalweg.tools.kit import FsToolName
     from thalweg.tools.rights import FilesystemPermission
 
     __version__: str
 
 __all__ = [
+    "AsyncSubAgent",
+    "AsyncSubAgentMiddleware",
     "CompiledSubAgent",
     "ContextMiddleware",
     "ContextPolicy",
@@ -27,17 +33,33 @@ __all__ = [
     "FilesystemMiddleware",
     "FilesystemPermission",
     "FsToolName",
+    "GeneralPurposeSubagentProfile",
+    "HarnessProfile",
+    "HarnessProfileConfig",
     "MemoryMiddleware",
+    "ProviderProfile",
+    "RubricMiddleware",
     "SkillsMiddleware",
     "SubAgent",
     "SubAgentMiddleware",
     "ThreadState",
     "create_deep_agent",
+    "register_harness_profile",
+    "register_provider_profile",
 ]
 
 _find, _names = lazily(
     __name__,
     {
+        "GeneralPurposeSubagentProfile": "thalweg.profiles",
+        "HarnessProfile": "thalweg.profiles",
+        "HarnessProfileConfig": "thalweg.profiles",
+        "ProviderProfile": "thalweg.absent",
+        "register_harness_profile": "thalweg.absent",
+        "register_provider_profile": "thalweg.absent",
+        "AsyncSubAgent": "thalweg.middleware.async_subagents",
+        "AsyncSubAgentMiddleware": "thalweg.middleware.async_subagents",
+        "RubricMiddleware": "thalweg.middleware.rubric",
         "CompiledSubAgent": "thalweg.middleware.subagents",
         "ContextMiddleware": "thalweg.middleware.context",
         "ContextPolicy": "thalweg.context.settings",

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from thalweg.backends.bubblewrap import BubblewrapBackend
     from thalweg.backends.composite import CompositeBackend
     from thalweg.backends.container import ContainerBackend
+    from thalweg.backends.context_hub import ContextHubBackend
     from thalweg.backends.filesystem import FilesystemBackend
+    from thalweg.backends.langsmith import LangSmithSandbox
     from thalweg.backends.local_shell import DEFAULT_EXECUTE_TIMEOUT, LocalShellBackend
     from thalweg.backends.process_limits import Limits
     from thalweg.backends.protocol import BackendProtocol, SandboxBackendProtocol
@@ -26,7 +28,9 @@ __all__ = [
     "BubblewrapBackend",
     "CompositeBackend",
     "ContainerBackend",
+    "ContextHubBackend",
     "FilesystemBackend",
+    "LangSmithSandbox",
     "Limits",
     "LocalShellBackend",
     "NamespaceFactory",
@@ -44,6 +48,8 @@ _HOMES = {
     "ContainerBackend": "container",
     "FilesystemBackend": "filesystem",
     "Limits": "process_limits",
+    "ContextHubBackend": "context_hub",
+    "LangSmithSandbox": "langsmith",
     "LocalShellBackend": "local_shell",
     "NamespaceFactory": "store",
     "SandboxBackendProtocol": "protocol",

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Annotated, Any, NotRequired, Required, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NotRequired, Required, cast, get_args, get_origin, get_type_hints
 
 from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware.types import PrivateStateAttr
@@ -49,6 +49,7 @@ from thalweg.profiles import (
     for_subagent,
 )
 from thalweg.prompts import prompt
+from thalweg.subagents.background import AsyncSubAgent, is_elsewhere
 from thalweg.tools.kit import FILE_TOOLS
 from thalweg.tools.rights import Rights, both
 
@@ -89,6 +90,8 @@ class Recipe:
     """Whether the prompt says how to work; that of a subagent is its own."""
     addendum: str | None = None
     """What a fork is told beside its parent's prompt."""
+    background: Sequence[AsyncSubAgent] = ()
+    """Subagents that run elsewhere."""
     profile: HarnessProfile = field(default_factory=HarnessProfile)
 
 
@@ -135,6 +138,8 @@ def stack(recipe: Recipe) -> list[Middleware]:
         ours.append(SkillsMiddleware(backend=backend, sources=recipe.skills))
     if recipe.subagents:
         ours.append(_subagents(recipe))
+    if recipe.background:
+        ours.append(_background(recipe.background))
     if profile.excluded_tools or profile.tool_description_overrides:
         descriptions = profile.tool_description_overrides
         ours.append(ToolProfileMiddleware(profile.excluded_tools, descriptions))
@@ -164,6 +169,13 @@ def _without_excluded(profile: HarnessProfile, middleware: list[Middleware]) -> 
         mend = f"leave out some of {', '.join(sorted(known - _NEEDED - {USERS}))}"
         raise ProfileError("excluded_middleware", problem, mend)
     return [one for one in middleware if not profile.excludes(one)]
+
+
+def _background(specs: Sequence[AsyncSubAgent]) -> Middleware:
+    # The client of agent servers takes long to import, and most agents need none.
+    from thalweg.middleware.async_subagents import AsyncSubAgentMiddleware  # noqa: PLC0415
+
+    return AsyncSubAgentMiddleware(async_subagents=specs)
 
 
 def _memory(recipe: Recipe) -> MemoryMiddleware:
@@ -227,6 +239,7 @@ def child(parent: Recipe, spec: SubAgent) -> Recipe:
         has_base=is_fork,
         middleware=[_limited(one, allowed) for one in stack.values()],
         subagents=(),
+        background=(),
         skills=parent.skills if is_fork else spec.get("skills"),
         memory=parent.memory if is_fork else None,
         permissions=allowed,
@@ -256,16 +269,7 @@ def with_general_purpose(
     skills: list[str] | None,
     profile: GeneralPurposeSubagentProfile | None = None,
 ) -> list[SubAgent | CompiledSubAgent]:
-    """Add the standard subagent, unless one of that name is given or the profile disables it.
-
-    Raises:
-        ConfigError: One is the address of a remote graph.
-    """
-    for spec in subagents:
-        if "graph_id" in spec:
-            problem = f"{spec['name']!r} is the address of a remote graph ('graph_id')"
-            mend = "pass {'name', 'description', 'runnable': RemoteGraph(graph_id, url=...)}"
-            raise ConfigError("subagents", problem, mend)
+    """Add the standard subagent, unless one of that name is given or the profile disables it."""
     if any(spec["name"] == GENERAL_PURPOSE_SUBAGENT["name"] for spec in subagents):
         return list(subagents)
     profile = profile or GeneralPurposeSubagentProfile()
@@ -279,6 +283,21 @@ def with_general_purpose(
     if skills is not None:
         general["skills"] = skills
     return [general, *subagents]
+
+
+Specs = Sequence[SubAgent | CompiledSubAgent | AsyncSubAgent]
+
+
+def parted(specs: Specs) -> tuple[list[SubAgent | CompiledSubAgent], list[AsyncSubAgent]]:
+    """Part subagents that run in their parent's run from those that run elsewhere."""
+    here: list[SubAgent | CompiledSubAgent] = []
+    elsewhere: list[AsyncSubAgent] = []
+    for spec in specs:
+        if is_elsewhere(spec):
+            elsewhere.append(spec)
+        else:
+            here.append(cast("SubAgent | CompiledSubAgent", spec))
+    return here, elsewhere
 
 
 def as_model(given: str | BaseChatModel | None) -> BaseChatModel:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from thalweg.middleware.arguments import KeptState, Owner
     from thalweg.middleware.subagents import CompiledSubAgent, SubAgent
     from thalweg.profiles import Profile
+    from thalweg.subagents.background import AsyncSubAgent
     from thalweg.tools.rights import FilesystemPermission
 
 
@@ -33,7 +34,7 @@ def create_deep_agent(
     *,
     system_prompt: "str | SystemMessage | None" = None,
     middleware: "Sequence[AgentMiddleware[Any, Any, Any]]" = (),
-    subagents: "Sequence[SubAgent | CompiledSubAgent] | None" = None,
+    subagents: "Sequence[SubAgent | CompiledSubAgent | AsyncSubAgent] | None" = None,
     skills: list[str] | None = None,
     memory: "Sequence[str | MemoryStore | Memory] | MemoryStore | Memory | None" = None,
     permissions: "list[FilesystemPermission] | None" = None,
@@ -70,7 +71,8 @@ def create_deep_agent(
         middleware: Yours. One with the name of one of ours takes its place, in subagents, too;
             others come after ours and before approval. See `thalweg.graph.layers.LAYERS`.
         subagents: Whom `task` can ask. Where none is called `general-purpose`, there is one with
-            the agent's own model, tools and skills.
+            the agent's own model, tools and skills. Those with a `graph_id` or a `client` run in
+            the background: see `AsyncSubAgentMiddleware`.
         skills: Folders with skills, in the backend: `["/skills/user/", "/skills/project/"]`. Of
             two with one name the later counts.
         memory: Paths of `AGENTS.md` files, in the backend; always in the system prompt. Or the
@@ -115,7 +117,13 @@ def create_deep_agent(
     # LangChain takes seconds to import: not before an agent is made.
     from thalweg.backends.foreign import as_backend  # noqa: PLC0415
     from thalweg.backends.state import StateBackend  # noqa: PLC0415
-    from thalweg.graph.build import Recipe, as_model, build, with_general_purpose  # noqa: PLC0415
+    from thalweg.graph.build import (  # noqa: PLC0415
+        Recipe,
+        as_model,
+        build,
+        parted,
+        with_general_purpose,
+    )
     from thalweg.graph.memories import Memories  # noqa: PLC0415
     from thalweg.middleware.arguments import NEWEST  # noqa: PLC0415
     from thalweg.middleware.context import ContextMiddleware  # noqa: PLC0415
@@ -124,12 +132,13 @@ def create_deep_agent(
 
     memories = Memories.of(memory)
     differing = as_profile(profile)
+    here, elsewhere = parted(subagents or ())
     recipe = Recipe(
         model=as_model(model),
         tools=tuple(tools or ()),
         system_prompt=system_prompt,
         middleware=tuple(middleware),
-        subagents=with_general_purpose(subagents or (), skills, differing.general_purpose_subagent),
+        subagents=with_general_purpose(here, skills, differing.general_purpose_subagent),
         skills=skills,
         memory=memories.files,
         user_memory=memories.user,
@@ -141,6 +150,7 @@ def create_deep_agent(
         context=ContextMiddleware(
             context, archive=archive, owner=owner, state=NEWEST if state is None else state
         ),
+        background=elsewhere,
         profile=differing,
     )
     return build(

@@ -30,6 +30,7 @@ LAYERS = (
     Layer("SkillsMiddleware", "skills: change between runs at most"),
     Layer("FilesystemMiddleware", "files and the shell"),
     Layer("SubAgentMiddleware", "whom to delegate to"),
+    Layer("AsyncSubAgentMiddleware", "whom to delegate to in the background"),
     Layer("PatchToolCallsMiddleware", "a call without a result gets one before anybody reads it"),
     Layer("LoopMiddleware", "sees what the model asks for before it is run"),
     Layer("AnswerMiddleware", "asks again where an answer is empty"),

@@ -10,7 +10,7 @@ from langchain_core.tools import tool
 from tests.unit.graph.test_layers import MODEL, Mine, MyFiles, recipe
 from thalweg import create_deep_agent
 from thalweg.errors import ConfigError
-from thalweg.graph.build import as_model, child, with_general_purpose
+from thalweg.graph.build import as_model, child, parted, with_general_purpose
 from thalweg.middleware.filesystem import FilesystemPermission
 from thalweg.testing.model import ScriptedModel
 from thalweg.tools.rights import both, rights
@@ -88,11 +88,15 @@ def test_there_is_always_a_general_purpose_subagent() -> None:
     assert with_general_purpose(own, None) == own
 
 
-def test_the_address_of_a_remote_graph_is_refused_with_what_to_do() -> None:
-    """`AsyncSubAgent` of the peer."""
+def test_a_subagent_with_the_address_of_a_graph_runs_in_the_background() -> None:
+    """Beside the others, which `task` runs."""
     remote: Any = {"name": "far", "description": "Far away.", "graph_id": "agent"}
-    with pytest.raises(ConfigError, match="RemoteGraph"):
-        create_deep_agent(MODEL, subagents=[remote])
+    here, elsewhere = parted([HELPER, remote])
+    assert (here, elsewhere) == ([HELPER], [remote])
+
+    node: Any = create_deep_agent(MODEL, subagents=[HELPER, remote]).nodes["tools"].bound
+    assert {"task", "start_async_task"} <= set(node.tools_by_name)
+    assert "far" not in node.tools_by_name["task"].description
 
 
 @pytest.mark.parametrize("name", ["nobody:nothing", "no-such-model-at-all"])

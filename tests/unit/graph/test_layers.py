@@ -48,6 +48,7 @@ def recipe(*middleware: AgentMiddleware[Any, Any, Any], **given: Any) -> Recipe:
         "tools": (),
         "system_prompt": None,
         "subagents": with_general_purpose((), None),
+        "background": [{"name": "far", "description": "Far.", "graph_id": "g"}],
         "skills": ["/skills/"],
         "memory": ["/AGENTS.md"],
         "permissions": Rights(),
@@ -70,6 +71,7 @@ def test_the_order_of_the_layers() -> None:
         "SkillsMiddleware",
         "FilesystemMiddleware",
         "SubAgentMiddleware",
+        "AsyncSubAgentMiddleware",
         "PatchToolCallsMiddleware",
         "LoopMiddleware",
         "AnswerMiddleware",
@@ -89,7 +91,7 @@ def test_an_agent_has_every_layer_in_its_place() -> None:
 
 def test_what_was_not_asked_for_is_not_there() -> None:
     """No memory files, skills, subagents, approvals or profile."""
-    options = {"interrupt_on": {}, "profile": HarnessProfile()}
+    options: dict[str, Any] = {"background": (), "interrupt_on": {}, "profile": HarnessProfile()}
     plain = recipe(memory=None, skills=None, subagents=(), **options)
     assert [one.name for one in stack(plain)] == [
         "TodoListMiddleware",

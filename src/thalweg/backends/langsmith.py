@@ -1,0 +1,162 @@
+"""A sandbox of LangSmith as a backend."""
+
+import asyncio
+import base64
+from typing import TYPE_CHECKING, Final
+
+from thalweg.backends.answers import MAX_BINARY_BYTES, MAX_OUTPUT_BYTES, TRUNCATION_MSG
+from thalweg.backends.files import create_file_data, file_data_from_bytes, read_file_type
+from thalweg.backends.protocol import (
+    ExecuteResponse,
+    FileDownloadResponse,
+    FileUploadResponse,
+    ReadResult,
+)
+from thalweg.backends.sandbox import BaseSandbox
+from thalweg.backends.text import EMPTY_CONTENT_WARNING, slice_read_response
+
+if TYPE_CHECKING:
+    from langsmith.sandbox import AsyncSandbox, AsyncSandboxClient, ExecutionResult, Sandbox
+
+DEFAULT_TIMEOUT: Final = 30 * 60
+"""Seconds that a command may take when the call says nothing."""
+
+
+class LangSmithSandbox(BaseSandbox):
+    """Files and commands of a LangSmith sandbox.
+
+    Files are read and written by LangSmith's API; everything else is a command in the sandbox.
+
+    Args:
+        sandbox: What `langsmith.sandbox.SandboxClient.create_sandbox` returned.
+    """
+
+    enable_capture_offload = True
+
+    def __init__(self, sandbox: "Sandbox") -> None:
+        self._sandbox = sandbox
+        self._async: tuple[AsyncSandboxClient, AsyncSandbox] | None = None
+
+    @property
+    def id(self) -> str:
+        """See `SandboxBackendProtocol.id`."""
+        return self._sandbox.name
+
+    def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
+        """See `SandboxBackendProtocol.execute`; 0 is no limit."""
+        return _response(self._sandbox.run(command, timeout=_seconds(timeout)))
+
+    async def aexecute(
+        self,
+        command: str,
+        *,
+        timeout: int | None = None,  # noqa: ASYNC109  # the protocol's
+    ) -> ExecuteResponse:
+        """See `execute`. One connection pool is kept, which belongs to the running event loop."""
+        if self._async is None:
+            # The SDK closes no client that it made itself, so it is made here.
+            client = self._sandbox._client.to_async()  # noqa: SLF001  # there is no public way
+            self._async = (client, self._sandbox.to_async(client=client))
+        return _response(await self._async[1].run(command, timeout=_seconds(timeout)))
+
+    async def aclose(self) -> None:
+        """Close the connections of `aexecute`; a later call opens others."""
+        if self._async is not None:
+            client, _ = self._async
+            self._async = None
+            await client.aclose()
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """See `BackendProtocol.read`; the file is transferred whole."""
+        from langsmith.sandbox import (  # noqa: PLC0415  # slow to import
+            ResourceNotFoundError,
+            SandboxClientError,
+        )
+
+        try:
+            raw = self._sandbox.read(file_path)
+        except ResourceNotFoundError:
+            return ReadResult(error=f"File '{file_path}': file_not_found")
+        except SandboxClientError as problem:
+            return ReadResult(error=f"File '{file_path}': {type(problem).__name__}: {problem}")
+        found = _window(file_path, raw, offset, limit)
+        if found.error:
+            found = ReadResult(error=f"File '{file_path}': {found.error}")
+        return found
+
+    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """See `read`."""
+        return await asyncio.to_thread(self.read, file_path, offset, limit)
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """See `BackendProtocol.upload_files`."""
+        return [FileUploadResponse(path, self._uploaded(path, raw)) for path, raw in files]
+
+    def _uploaded(self, path: str, raw: bytes) -> str | None:
+        from langsmith.sandbox import SandboxClientError  # noqa: PLC0415
+
+        if not path.startswith("/"):
+            return "invalid_path"
+        try:
+            self._sandbox.write(path, raw)
+        except SandboxClientError:
+            return "permission_denied"
+        return None
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """See `BackendProtocol.download_files`."""
+        return [self._downloaded(path) for path in paths]
+
+    def _downloaded(self, path: str) -> FileDownloadResponse:
+        from langsmith.sandbox import SandboxClientError  # noqa: PLC0415
+
+        if not path.startswith("/"):
+            return FileDownloadResponse(path, error="invalid_path")
+        try:
+            return FileDownloadResponse(path, content=self._sandbox.read(path))
+        except SandboxClientError as problem:
+            is_folder = "is a directory" in str(problem).lower()
+            return FileDownloadResponse(
+                path, error="is_directory" if is_folder else "file_not_found"
+            )
+
+
+def _seconds(timeout: int | None) -> int:
+    return DEFAULT_TIMEOUT if timeout is None else timeout
+
+
+def _response(result: "ExecutionResult") -> ExecuteResponse:
+    output = "\n".join(text for text in (result.stdout, result.stderr) if text)
+    return ExecuteResponse(output, result.exit_code)
+
+
+def _window(path: str, raw: bytes, offset: int, limit: int) -> ReadResult:
+    """Return lines of a text, or all of a binary file as base64."""
+    data = file_data_from_bytes(raw)
+    if data["encoding"] == "base64" or read_file_type(path) != "text":
+        if len(raw) > MAX_BINARY_BYTES:
+            problem = f"Binary file exceeds maximum preview size of {MAX_BINARY_BYTES} bytes"
+            return ReadResult(error=problem)
+        return ReadResult(
+            file_data=create_file_data(base64.b64encode(raw).decode(), encoding="base64")
+        )
+    if not raw:
+        return ReadResult(file_data=create_file_data(EMPTY_CONTENT_WARNING))
+    return _bounded(slice_read_response(data, offset, limit))
+
+
+def _bounded(read: ReadResult) -> ReadResult:
+    """Cut a window that is too long for one answer behind its last whole line, or in its first."""
+    room = MAX_OUTPUT_BYTES - len(TRUNCATION_MSG.encode())
+    data, start = read.file_data, read.start_line
+    if data is None or start is None or len(data["content"].encode()) <= room:
+        return read
+    shown = data["content"].encode()[:room].decode(errors="ignore")
+    end = start - 1 + (shown.count("\n") or 1)
+    return ReadResult(
+        file_data={**data, "content": shown + TRUNCATION_MSG},
+        total_lines=read.total_lines,
+        start_line=start,
+        end_line=end,
+        next_offset=end if read.total_lines is None or end < read.total_lines else None,
+    )

@@ -1,0 +1,407 @@
+"""`AsyncSubAgentMiddleware`: tasks in the background, on a server that keeps their runs."""
+
+import asyncio
+import json
+import logging
+import threading
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, NotRequired
+
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ModelRequest,
+    ModelResponse,
+)
+from langchain.tools import ToolRuntime
+from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+from langgraph_sdk import get_sync_client
+from pydantic import BaseModel, Field
+
+from thalweg.errors import ConfigError
+from thalweg.middleware.system_prompt import with_text
+from thalweg.prompts import prompt
+from thalweg.subagents.background import (
+    ACTIVE,
+    AgentServer,
+    AsyncSubAgent,
+    AsyncTask,
+    DurableRuns,
+    Remote,
+    Status,
+    TaskEvent,
+    is_elsewhere,
+    merge_tasks,
+)
+from thalweg.tools.ready import ReadyTool
+
+__all__ = [
+    "AsyncSubAgent",
+    "AsyncSubAgentMiddleware",
+    "AsyncSubAgentState",
+    "AsyncTask",
+    "TaskEvent",
+]
+
+_log = logging.getLogger(__name__)
+POLL_S: Final = 5.0
+"""Seconds between two looks at a task that runs."""
+
+
+class AsyncSubAgentState(AgentState[Any]):
+    """What the middleware keeps in an agent's state."""
+
+    async_tasks: NotRequired[Annotated[dict[str, AsyncTask], merge_tasks]]
+
+
+class AsyncSubAgentError(ConfigError, ValueError):
+    """The specs of background subagents cannot be used."""
+
+
+class _Start(BaseModel):
+    description: str = Field(description="The task, with all that the subagent has to know.")
+    subagent_type: str = Field(description="The name of the subagent.")
+
+
+class _OfTask(BaseModel):
+    task_id: str = Field(description="The id of the task, as start_async_task returned it.")
+
+
+class _Update(_OfTask):
+    message: str = Field(description="The further instructions.")
+
+
+class _List(BaseModel):
+    status_filter: Status | None = Field(None, description="Only tasks with this status.")
+
+
+Update = dict[str, Any]
+Wake = Callable[[str, str], object]
+
+
+class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
+    """Give an agent tools to start tasks in the background, check, update, cancel and list them.
+
+    A task is a thread with runs on a server, and in the state `async_tasks` of its parent. When it
+    ends, or waits for a person, its parent gets a message: before the next model call of a run
+    under way, and else through `wake`. What ends while no process of the parent lives is reported
+    by its next run.
+
+    Args:
+        async_subagents: The subagents.
+        system_prompt: Text for the system prompt, which is followed by the list of subagents.
+        wake: Called with the parent's thread id and the message when a task ends after the
+            parent's run has ended; `client.start_run` of a `ThalwegClient` starts a run. `None`:
+            the next run of the parent reports it.
+        poll_s: Seconds between two looks at a task.
+
+    Raises:
+        ConfigError: There is no subagent, two have one name, or one has no address; also a
+            `ValueError`.
+    """
+
+    state_schema = AsyncSubAgentState
+
+    def __init__(
+        self,
+        *,
+        async_subagents: Sequence[AsyncSubAgent],
+        system_prompt: str | None = None,
+        wake: Wake | None = None,
+        poll_s: float = POLL_S,
+    ) -> None:
+        super().__init__()
+        self._specs = _checked(async_subagents)
+        self._remotes: dict[str, Remote] = {}
+        self._looked: dict[str, float] = {}
+        self._wake = wake
+        self._poll_s = poll_s
+        self._watches: dict[str, threading.Event] = {}
+        listed = "\n".join(f"- {one['name']}: {one['description']}" for one in async_subagents)
+        self.system_prompt = f"{system_prompt}\n\n{listed}" if system_prompt else None
+        self.tools: list[BaseTool] = [
+            self._tool("start_async_task", "async_start", _Start, self._start, agents=listed),
+            self._tool("check_async_task", "async_check", _OfTask, self._check),
+            self._tool("update_async_task", "async_update", _Update, self._update),
+            self._tool("cancel_async_task", "async_cancel", _OfTask, self._cancel),
+            self._tool("list_async_tasks", "async_list", _List, self._list),
+        ]
+
+    def _tool(
+        self,
+        name: str,
+        words: str,
+        schema: type[BaseModel],
+        make: Callable[..., tuple[str, Update]],
+        **variables: str,
+    ) -> BaseTool:
+        def blocking(runtime: ToolRuntime[Any, Any], **given: Any) -> Command[Any]:  # noqa: ANN401
+            try:
+                text, changed = make(runtime.state.get("async_tasks") or {}, **given)
+                status = "success"
+            except _RefusedError as refused:
+                text, changed, status = str(refused), {}, "error"
+            except Exception as problem:  # noqa: BLE001  # whatever a client of a server raises
+                text, changed, status = _failed(problem), {}, "error"
+            message = ToolMessage(text, name=name, tool_call_id=runtime.tool_call_id, status=status)
+            return Command(update={"messages": [message], "async_tasks": changed})
+
+        async def awaited(runtime: ToolRuntime[Any, Any], **given: Any) -> Command[Any]:  # noqa: ANN401
+            return await asyncio.to_thread(blocking, runtime, **given)
+
+        description = prompt(words).render(**variables)
+        return ReadyTool(
+            name=name,
+            description=description,
+            args_schema=schema,
+            func=blocking,
+            coroutine=awaited,
+        )
+
+    def _remote(self, name: str) -> Remote:
+        if name not in self._remotes:
+            spec = self._specs[name]
+            if "client" in spec:
+                self._remotes[name] = DurableRuns(spec["client"])
+            else:
+                client = get_sync_client(url=spec.get("url"), headers=spec.get("headers"))
+                self._remotes[name] = AgentServer(client, spec["graph_id"])
+        return self._remotes[name]
+
+    def _start(
+        self, tasks: Mapping[str, AsyncTask], description: str, subagent_type: str
+    ) -> tuple[str, Update]:
+        del tasks
+        if subagent_type not in self._specs:
+            known = ", ".join(f"`{name}`" for name in self._specs)
+            raise _refused("async_unknown_type", name=subagent_type, known=known)
+        remote = self._remote(subagent_type)
+        thread = remote.create()
+        now = _now()
+        task = AsyncTask(
+            task_id=thread,
+            agent_name=subagent_type,
+            thread_id=thread,
+            run_id=remote.start(thread, description),
+            status="running",
+            created_at=now,
+            last_checked_at=now,
+            last_updated_at=now,
+        )
+        return prompt("async_started").render(agent=subagent_type, task=thread), {thread: task}
+
+    def _check(self, tasks: Mapping[str, AsyncTask], task_id: str) -> tuple[str, Update]:
+        task = self._looked_at(_known(tasks, task_id))
+        found = {"status": task["status"], "task_id": task_id, **self._outcome(task)}
+        return json.dumps(found, ensure_ascii=False), {task_id: task}
+
+    def _update(
+        self, tasks: Mapping[str, AsyncTask], task_id: str, message: str
+    ) -> tuple[str, Update]:
+        task = _known(tasks, task_id)
+        run = self._remote(task["agent_name"]).start(task["thread_id"], message)
+        changed: AsyncTask = {
+            **task,
+            "run_id": run,
+            "status": "running",
+            "last_updated_at": _now(),
+        }
+        return prompt("async_updated").render(task=task_id), {task_id: changed}
+
+    def _cancel(self, tasks: Mapping[str, AsyncTask], task_id: str) -> tuple[str, Update]:
+        task = _known(tasks, task_id)
+        self._remote(task["agent_name"]).cancel(task["thread_id"], task["run_id"])
+        cancelled: AsyncTask = {**task, "status": "cancelled", "last_updated_at": _now()}
+        return prompt("async_cancelled").render(task=task_id), {task_id: cancelled}
+
+    def _list(
+        self, tasks: Mapping[str, AsyncTask], status_filter: Status | None = None
+    ) -> tuple[str, Update]:
+        now = {name: self._looked_at(task) for name, task in tasks.items()}
+        rows = [
+            f"- {name}: {task['agent_name']}, {task['status']}"
+            for name, task in now.items()
+            if status_filter in {None, task["status"]}
+        ]
+        return "\n".join([f"{len(rows)} tracked task(s)", *rows]), now
+
+    def _looked_at(self, task: AsyncTask) -> AsyncTask:
+        if task["status"] not in ACTIVE:
+            return task
+        status = self._remote(task["agent_name"]).status(task["thread_id"], task["run_id"])
+        return {**task, "status": status, "last_checked_at": _now()}
+
+    def _outcome(self, task: AsyncTask) -> dict[str, str]:
+        match task["status"]:
+            case "success":
+                return {"result": self._remote(task["agent_name"]).answer(task["thread_id"])}
+            case "error" | "timeout":
+                return {"error": f"the run ended with status {task['status']}"}
+            case _:
+                return {}
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Add the text for the system prompt, if there is one."""
+        return handler(self._prompted(request))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """See `wrap_model_call`."""
+        return await handler(self._prompted(request))
+
+    def _prompted(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        return with_text(request, self.system_prompt) if self.system_prompt else request
+
+    def before_agent(
+        self,
+        state: AsyncSubAgentState,
+        runtime: Runtime[Any],
+        config: RunnableConfig | None = None,
+    ) -> None:
+        """End the watch over this thread's tasks: the run itself looks at them now."""
+        del state, runtime
+        if watch := self._watches.pop(_thread_of(config), None):
+            watch.set()
+
+    def before_model(
+        self, state: AsyncSubAgentState, runtime: Runtime[Any]
+    ) -> dict[str, Any] | None:
+        """Report the tasks that ended since the last look."""
+        del runtime
+        ended = [task for task in map(self._polled, _active(state).values()) if _has_ended(task)]
+        if not ended:
+            return None
+        return {
+            "messages": [self._notice(task) for task in ended],
+            "async_tasks": {task["task_id"]: task for task in ended},
+        }
+
+    async def abefore_model(
+        self, state: AsyncSubAgentState, runtime: Runtime[Any]
+    ) -> dict[str, Any] | None:
+        """See `before_model`."""
+        if not _active(state):
+            return None
+        return await asyncio.to_thread(self.before_model, state, runtime)
+
+    def after_agent(
+        self,
+        state: AsyncSubAgentState,
+        runtime: Runtime[Any],
+        config: RunnableConfig | None = None,
+    ) -> None:
+        """Watch the tasks that run on after this run."""
+        del runtime
+        thread, tasks = _thread_of(config), _active(state)
+        if self._wake is None or not thread or not tasks:
+            return
+        stop = self._watches[thread] = threading.Event()
+        watch = threading.Thread(
+            target=self._watch, args=(thread, tasks, stop), name="thalweg-tasks", daemon=True
+        )
+        watch.start()
+
+    def _watch(self, thread: str, tasks: Mapping[str, AsyncTask], stop: threading.Event) -> None:
+        left = dict(tasks)
+        while left and not stop.wait(self._poll_s):
+            ended = [task for task in map(self._looked_quietly, left.values()) if _has_ended(task)]
+            if ended and not stop.is_set() and self._wake is not None:
+                try:
+                    self._wake(thread, "\n\n".join(self._notice(task).text for task in ended))
+                except Exception as problem:  # noqa: BLE001  # whatever wakes it
+                    _log.warning("thread %s was not woken for its tasks: %s", thread, problem)
+            for task in ended:
+                del left[task["task_id"]]
+
+    def _polled(self, task: AsyncTask) -> AsyncTask:
+        """Look at a task, but not more often than agreed."""
+        now = datetime.now(UTC).timestamp()
+        if now - self._looked.get(task["task_id"], 0.0) < self._poll_s:
+            return task
+        self._looked[task["task_id"]] = now
+        return self._looked_quietly(task)
+
+    def _looked_quietly(self, task: AsyncTask) -> AsyncTask:
+        try:
+            return self._looked_at(task)
+        except Exception as problem:  # noqa: BLE001  # whatever a client of a server raises
+            _log.warning("task %s cannot be looked at: %s", task["task_id"], problem)
+            return task
+
+    def _notice(self, task: AsyncTask) -> HumanMessage:
+        try:
+            answer = next(iter(self._outcome(task).values()), "")
+        except Exception as problem:  # noqa: BLE001  # whatever a client of a server raises
+            answer = _failed(problem)
+        text = prompt("async_notice").render(
+            agent=task["agent_name"], task=task["task_id"], status=task["status"], answer=answer
+        )
+        event = TaskEvent(
+            task_id=task["task_id"],
+            agent_name=task["agent_name"],
+            status=task["status"],
+            run_id=task["run_id"],
+        )
+        return HumanMessage(text.strip(), additional_kwargs={"task_event": event})
+
+
+class _RefusedError(Exception):
+    """A call that is not made; the model is given the reason."""
+
+
+def _refused(words: str, **variables: str) -> _RefusedError:
+    return _RefusedError(prompt(words).render(**variables))
+
+
+def _failed(problem: Exception) -> str:
+    return prompt("async_failed").render(problem=f"{type(problem).__name__}: {problem}")
+
+
+def _known(tasks: Mapping[str, AsyncTask], task_id: str) -> AsyncTask:
+    if task_id not in tasks:
+        raise _refused("async_unknown_task", task=task_id)
+    return tasks[task_id]
+
+
+def _checked(specs: Sequence[AsyncSubAgent]) -> dict[str, AsyncSubAgent]:
+    if not specs:
+        what = "At least one async subagent must be given"
+        raise AsyncSubAgentError(what, "the tools would start nothing", "give async_subagents")
+    named = {spec["name"]: spec for spec in specs}
+    if len(named) < len(specs):
+        names = ", ".join(spec["name"] for spec in specs)
+        what = "Duplicate async subagent names"
+        raise AsyncSubAgentError(what, names, "name each differently")
+    for spec in specs:
+        if not is_elsewhere(spec):
+            problem = f"{spec['name']!r} has no address"
+            mend = "give 'client', a ThalwegClient, or 'graph_id' and 'url'"
+            raise AsyncSubAgentError("async_subagents", problem, mend)
+    return named
+
+
+def _active(state: Mapping[str, Any]) -> dict[str, AsyncTask]:
+    tasks: Mapping[str, AsyncTask] = state.get("async_tasks") or {}
+    return {name: task for name, task in tasks.items() if task["status"] in ACTIVE}
+
+
+def _has_ended(task: AsyncTask) -> bool:
+    return task["status"] not in ACTIVE
+
+
+def _thread_of(config: RunnableConfig | None) -> str:
+    return str((config or {}).get("configurable", {}).get("thread_id", ""))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

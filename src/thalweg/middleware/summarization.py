@@ -1,0 +1,77 @@
+"""`SummarizationMiddleware`: the constructor of LangChain's and Deep Agents', over our engine."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+
+from thalweg.archive import Archive
+from thalweg.context.settings import ContextPolicy
+from thalweg.middleware.arguments import Owner
+from thalweg.middleware.context import ContextMiddleware
+from thalweg.prompts import prompt
+
+Size = tuple[str, float] | Mapping[str, object]
+"""`("tokens", 4000)`, `("messages", 50)` or `("fraction", 0.8)`; or DeerFlow's
+`{"type": "tokens", "value": 4000}`."""
+
+_STANDARD = prompt("summary").text
+DEEPAGENTS_DEFAULT_SUMMARY_PROMPT = _STANDARD
+"""The template of what a model is asked for when `summary_prompt` says nothing; given as
+`summary_prompt`, it means the same."""
+
+
+class SummarizationMiddleware(ContextMiddleware):
+    """A `ContextMiddleware` whose policy is written in LangChain's words.
+
+    It stands in the place of `ContextMiddleware` in `create_deep_agent`.
+
+    Args:
+        model: Writes the summaries; the agent's own model by default.
+        trigger: The size, or one of several sizes, at which the context is compacted. Without
+            one, prices decide; see `ContextPolicy`.
+        keep: How much of the end stays as it is.
+        token_counter: Accepted and not called: tokens are counted as the model's provider does.
+        summary_prompt: What the model is asked for, in place of the standard text.
+        trim_tokens_to_summarize: Tokens of the text that is summarized at most.
+        archive: See `ContextMiddleware`; so are `owner` and what else is given.
+        owner: Whose threads they are.
+        others: Accepted for what Deep Agents has beside: `backend`, `history_path_prefix` and
+            `truncate_args_settings`. The archive holds what is compacted.
+
+    Raises:
+        ConfigError: A size cannot be used.
+
+    Example:
+        >>> SummarizationMiddleware(trigger=("messages", 50), keep=("messages", 10)).policy.keep
+        Threshold(type='messages', value=10)
+    """
+
+    name = "ContextMiddleware"
+
+    def __init__(
+        self,
+        model: BaseChatModel | str | None = None,
+        *,
+        trigger: Size | Sequence[Size] | None = None,
+        keep: Size = ("messages", 20),
+        token_counter: Callable[[Iterable[BaseMessage]], int] | None = None,
+        summary_prompt: str | None = None,
+        trim_tokens_to_summarize: int | None = None,
+        archive: Archive | str | PathLike[str] | None = None,
+        owner: Owner = "local",
+        **others: Any,  # noqa: ANN401  # of Deep Agents' signature
+    ) -> None:
+        del token_counter, others
+        section = {
+            "trigger": trigger,
+            "keep": keep,
+            "summary_prompt": None if summary_prompt == _STANDARD else summary_prompt,
+            "trim_tokens_to_summarize": trim_tokens_to_summarize,
+        }
+        given = {name: value for name, value in section.items() if value is not None}
+        self.policy = ContextPolicy.from_mapping(given)
+        """What the arguments amount to."""
+        super().__init__(self.policy, archive=archive, owner=owner, summarizer=model)

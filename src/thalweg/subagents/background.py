@@ -1,0 +1,188 @@
+"""Tasks that run elsewhere and outlive the run that started them.
+
+Two rules: a status is one of `Status`, whatever a server calls it; a task that has ended never
+runs again under the same run.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NotRequired, Protocol, TypeGuard
+
+from typing_extensions import TypedDict
+
+Status = Literal["pending", "running", "waiting", "success", "error", "timeout", "cancelled"]
+"""`waiting`: for a person. All but the first two end a run."""
+_STATUSES: Final[Mapping[str, Status]] = {
+    "pending": "pending",
+    "queued": "pending",
+    "running": "running",
+    "interrupted": "waiting",
+    "success": "success",
+    "completed": "success",
+    "error": "error",
+    "failed": "error",
+    "timeout": "timeout",
+    "cancelled": "cancelled",
+}
+"""What an Agent Protocol server and our gateway call it."""
+ACTIVE: Final = frozenset({"pending", "running"})
+
+
+class AsyncSubAgent(TypedDict):
+    """A subagent that runs elsewhere: `client`, or `graph_id` with `url`."""
+
+    name: str
+    description: str
+    graph_id: NotRequired[str]
+    """The graph or assistant on a server that speaks the Agent Protocol."""
+    url: NotRequired[str]
+    """That server; the default of `langgraph_sdk` when not given."""
+    headers: NotRequired[dict[str, str]]
+    client: NotRequired[Any]
+    """A `ThalwegClient`: the subagent is the agent of that gateway, its runs are durable."""
+
+
+class AsyncTask(TypedDict):
+    """A task in the state of the agent that started it."""
+
+    task_id: str
+    """The same as `thread_id`."""
+    agent_name: str
+    thread_id: str
+    run_id: str
+    """Its newest run."""
+    status: Status
+    created_at: str
+    """ISO 8601."""
+    last_checked_at: NotRequired[str]
+    last_updated_at: NotRequired[str]
+
+
+class TaskEvent(TypedDict):
+    """How a task ended or paused: `additional_kwargs["task_event"]` of the message that says so."""
+
+    task_id: str
+    agent_name: str
+    status: Status
+    run_id: NotRequired[str]
+
+
+class Remote(Protocol):
+    """Where a background subagent runs."""
+
+    def create(self) -> str:
+        """Make a thread; return its id."""
+        ...
+
+    def start(self, thread: str, text: str) -> str:
+        """Start a run, in place of one under way; return its id."""
+        ...
+
+    def status(self, thread: str, run: str) -> Status:
+        """Return how a run is."""
+        ...
+
+    def answer(self, thread: str) -> str:
+        """Return the last message of a thread."""
+        ...
+
+    def cancel(self, thread: str, run: str) -> None:
+        """End a run."""
+        ...
+
+
+class AgentServer:
+    """A server that speaks the Agent Protocol, as LangGraph's does.
+
+    Args:
+        client: A blocking client of `langgraph_sdk`.
+        graph_id: The graph or assistant that runs.
+    """
+
+    def __init__(self, client: Any, graph_id: str) -> None:  # noqa: ANN401  # langgraph_sdk's
+        self._client = client
+        self._graph_id = graph_id
+
+    def create(self) -> str:
+        """See `Remote.create`."""
+        return str(self._client.threads.create()["thread_id"])
+
+    def start(self, thread: str, text: str) -> str:
+        """See `Remote.start`."""
+        run = self._client.runs.create(
+            thread_id=thread,
+            assistant_id=self._graph_id,
+            input={"messages": [{"role": "user", "content": text}]},
+            multitask_strategy="interrupt",
+        )
+        return str(run["run_id"])
+
+    def status(self, thread: str, run: str) -> Status:
+        """See `Remote.status`."""
+        return status_of(str(self._client.runs.get(thread_id=thread, run_id=run)["status"]))
+
+    def answer(self, thread: str) -> str:
+        """See `Remote.answer`."""
+        values = self._client.threads.get(thread_id=thread).get("values") or {}
+        messages = values.get("messages") or [{}]
+        content = messages[-1].get("content", "")
+        if isinstance(content, str):
+            return content
+        return "".join(block.get("text", "") for block in content if isinstance(block, dict))
+
+    def cancel(self, thread: str, run: str) -> None:
+        """See `Remote.cancel`."""
+        self._client.runs.cancel(thread_id=thread, run_id=run)
+
+
+class DurableRuns:
+    """Durable runs of a gateway: they survive the process that performs them.
+
+    Args:
+        client: A `ThalwegClient`.
+    """
+
+    def __init__(self, client: Any) -> None:  # noqa: ANN401  # a room above this one
+        self._client = client
+
+    def create(self) -> str:
+        """See `Remote.create`."""
+        return str(self._client.create_thread().id)
+
+    def start(self, thread: str, text: str) -> str:
+        """See `Remote.start`."""
+        return str(self._client.start_run(thread, text, if_busy="cancel").id)
+
+    def status(self, thread: str, run: str) -> Status:
+        """See `Remote.status`."""
+        return status_of(self._client.get_run(thread, run).status)
+
+    def answer(self, thread: str) -> str:
+        """See `Remote.answer`."""
+        items = self._client.get_history(thread).items
+        return str(items[-1].message.text) if items else ""
+
+    def cancel(self, thread: str, run: str) -> None:
+        """See `Remote.cancel`."""
+        self._client.cancel_run(thread, run)
+
+
+def is_elsewhere(spec: Mapping[str, Any]) -> TypeGuard[AsyncSubAgent]:
+    """Whether a subagent runs elsewhere, by its address."""
+    return "client" in spec or "graph_id" in spec
+
+
+def status_of(word: str) -> Status:
+    """Return the status that a server's word means; an unknown word is a run under way.
+
+    Example:
+        >>> status_of("completed"), status_of("dreaming")
+        ('success', 'running')
+    """
+    return _STATUSES.get(word, "running")
+
+
+def merge_tasks(
+    known: Mapping[str, AsyncTask] | None, changed: Mapping[str, AsyncTask]
+) -> dict[str, AsyncTask]:
+    """Return the tasks with those that changed in place of what they were."""
+    return {**(known or {}), **changed}
