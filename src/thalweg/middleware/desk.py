@@ -12,6 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_config
@@ -49,7 +50,7 @@ from thalweg.middleware.lineage import (
 from thalweg.middleware.marking import Marking
 from thalweg.middleware.marks import parse_mark, read_mark, write_mark
 from thalweg.middleware.names import INSIDE, is_nobodys, thread_name
-from thalweg.middleware.wording import Wording
+from thalweg.middleware.wording import Reading, Wording
 from thalweg.private_files import make_private_folder
 from thalweg.threads.opening import left_by_hand, open_session
 from thalweg.threads.session import Session
@@ -87,7 +88,7 @@ class OpenThread:
         session = self.session
         if session.number is None:
             return ""
-        identity, released = session.archive.identity, session.released
+        identity, released = session.archive.identity, session.page.released
         return write_mark(session.key, session.number, archive=identity, released=released)
 
     def set_beside(self, beside: Beside) -> None:
@@ -161,6 +162,7 @@ class Desk:
         self._archives: dict[bool, Archive] = {}
         """By whether they outlive the process."""
         self._open: OrderedDict[tuple[ThreadKey, int], OpenThread] = OrderedDict()
+        self._readings: OrderedDict[ThreadKey, Reading] = OrderedDict()
         self._lock = Lock()
 
     @property
@@ -186,6 +188,17 @@ class Desk:
         owner = owner_of(self._owner, config)
         name = thread_name(config, state)
         return ThreadKey(owner, f"{INSIDE}{uuid4().hex}" if name is None else name)
+
+    def read(self, key: ThreadKey, messages: Sequence[BaseMessage]) -> list[Message]:
+        """Read the messages of a thread's state; those of its last state are not read again."""
+        with self._lock:
+            known = self._readings.pop(key, Reading())
+        reading = known.of(messages)
+        with self._lock:
+            self._readings[key] = reading
+            while len(self._readings) > OPEN_THREADS:
+                self._readings.popitem(last=False)
+        return reading.messages
 
     def release(self, session: Session, config: RunnableConfig) -> list[str]:
         """Release what need not stay in a state, at the end of a run.
@@ -336,6 +349,7 @@ class Desk:
         """Close the archive if it was opened here; one that was given is its owner's to close."""
         with self._lock:
             self._open.clear()
+            self._readings.clear()
             if self._address is None or isinstance(self._address, (str, PathLike)):
                 for archive in self._archives.values():
                     archive.close()

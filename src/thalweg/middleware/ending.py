@@ -10,7 +10,6 @@ from langchain_core.runnables import RunnableConfig
 from thalweg.errors import ConflictError
 from thalweg.middleware.desk import Desk
 from thalweg.middleware.effects import Flow, Work
-from thalweg.middleware.wording import read_state
 from thalweg.threads.trying import Tries
 
 
@@ -27,7 +26,8 @@ def end_run(desk: Desk, state: Any, config: RunnableConfig) -> Flow[dict[str, An
 
 
 def _end(desk: Desk, state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401
-    key, said = desk.key(config, state), read_state(state["messages"])
+    key = desk.key(config, state)
+    said = desk.read(key, state["messages"])
     tries = Tries()
     while True:
         opened = desk.open(key, state["thalweg_turn"], said, config)

@@ -33,7 +33,6 @@ from thalweg.middleware.limits import Limits, is_stand_in, limits_of, provider_o
 from thalweg.middleware.neighbours import as_left
 from thalweg.middleware.sending import Sending
 from thalweg.middleware.summaries import Summarizer
-from thalweg.middleware.wording import read_state
 from thalweg.threads.journal import Page
 from thalweg.threads.trying import Tries
 from thalweg.tokens import Calibration
@@ -70,7 +69,7 @@ class _Turn:
     def __post_init__(self) -> None:
         policy, model = self.desk.policy, self.request.model
         self.key = self.desk.key(self.config, self.request.state)
-        self.said = read_state(self.request.state["messages"])
+        self.said = self.desk.read(self.key, self.request.state["messages"])
         self.limits = limits_of(model, window=policy.window, max_output=policy.max_output)
         self.priced = policy.pricing.of(provider_of(model), self.limits.model)
         self.sending = Sending(self.desk, self.limits.model, self.request.runtime)

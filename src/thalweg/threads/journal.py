@@ -115,6 +115,16 @@ class Page:
     """The words of a provider that refused what this turn sent, and its repair: the next request
     leaves out what was refused."""
 
+    @property
+    def released(self) -> int:
+        """Messages of the thread that were not held outside any more."""
+        both = (
+            min(held.last, span.last) - max(held.first, span.first) + 1
+            for held in self.held
+            for span in self.line.spans
+        )
+        return len(self.line) - sum(count for count in both if count > 0)
+
 
 def page_to_json(page: Page) -> str:
     """Write one turn as a line of JSON; `page_from_json` reads it back.

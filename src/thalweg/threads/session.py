@@ -207,11 +207,6 @@ class Session:
     def _hold(self, entry: Entry) -> None:
         self.held.append(Held(entry.position, entry.message))
 
-    @property
-    def released(self) -> int:
-        """Messages of the thread that the state does not hold any more."""
-        return len(self.line) - sum(h.position in self.line for h in self.held)
-
     def release(self, newest: int | None, *, spare: int = 0) -> list[str]:
         """Release what the state need not hold: all of it is in the log.
 
