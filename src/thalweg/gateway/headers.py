@@ -6,10 +6,10 @@ uvicorn has one for idle connections between requests, and none for a request th
 import asyncio
 from typing import ClassVar
 
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 
-class HeadersInTime(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # h11's or httptools'
+class HeadersInTime(H11Protocol):
     """Closes a connection whose headers do not arrive in `limit_s` seconds.
 
     The time runs from the opening of the connection, or from the first byte of a further request.
@@ -18,7 +18,7 @@ class HeadersInTime(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # h11'
     limit_s: ClassVar[float]
     _timer: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """See `asyncio.Protocol.connection_made`."""
         super().connection_made(transport)
         self._watch()
@@ -40,7 +40,8 @@ class HeadersInTime(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # h11'
             self._timer = self.loop.call_later(self.limit_s, self._close)
 
     def _awaits_headers(self) -> bool:
-        return self.cycle is None or self.cycle.response_complete
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is None or cycle.response_complete
 
     def _stop(self) -> None:
         if self._timer is not None:

@@ -210,9 +210,9 @@ class Desk:
             return []
         if self.state == "whole" or not self._lasts(session.archive):
             return session.release(None)
-        if self.state == "run":
-            return session.release(1)
-        return session.release(self.state, spare=self.state // SPARE)
+        if isinstance(self.state, int):
+            return session.release(self.state, spare=self.state // SPARE)
+        return session.release(1)
 
     def _lasts(self, archive: Archive) -> bool:
         """Tell whether an archive lasts as long as the states that it would be the only copy of."""
