@@ -149,9 +149,8 @@ def _callers(gateway: GatewaySettings, token: "LocalToken | None") -> str:
         owners = len({each.owner for each in gateway.keys})
         ways.append(f"{_many(len(gateway.keys), 'key')} of {_many(owners, 'owner')}")
     if gateway.oidc is not None:
-        ways.append(
-            f"tokens of {gateway.oidc.issuer}; the owner is their `{gateway.oidc.owner_claim}`"
-        )
+        named = f"{gateway.oidc.owner_prefix}`{gateway.oidc.owner_claim}`"
+        ways.append(f"tokens of {gateway.oidc.issuer}; the owner is {named}")
     return "\n".join(ways)
 
 

@@ -104,6 +104,7 @@ def _tokens_of(settings: GatewaySettings) -> ProviderTokens | None:
         issuer=oidc.issuer,
         audience=oidc.audience,
         owner_claim=oidc.owner_claim,
+        owner_prefix=oidc.owner_prefix,
         jwks_url=oidc.jwks_url,
     )
     return ProviderTokens(provider)

@@ -16,7 +16,8 @@ from typing import Any
 
 import jwt
 
-from thalweg.gateway.door import UNKNOWN, unauthorized
+from thalweg.app.opening import NOBODY
+from thalweg.gateway.door import LOCAL, UNKNOWN, unauthorized
 from thalweg.gateway.problems import Refusal
 from thalweg.settings.parts import is_owner
 
@@ -36,6 +37,8 @@ _FAMILIES = {
 key is no secret."""
 LEEWAY_S = 60
 """How far the clocks may be apart."""
+_NOBODYS = frozenset({LOCAL, NOBODY})
+"""Owners that no token speaks for: what was made before there were keys, and health checks."""
 _KEPT_S = 600.0
 _PAUSE_S = 10.0
 _TIMEOUT_S = 5.0
@@ -52,6 +55,8 @@ class Provider:
     issuer: str
     audience: str
     owner_claim: str = "sub"
+    owner_prefix: str = ""
+    """What the owner of a token begins with."""
     jwks_url: str | None = None
     """Where its keys are; where its discovery document says so, if not given."""
 
@@ -95,9 +100,11 @@ class ProviderTokens:
         return self._owner_in(claims)
 
     def _owner_in(self, claims: dict[str, Any]) -> str:
-        claim = self._provider.owner_claim
-        owner = claims.get(claim)
-        if not isinstance(owner, str) or not is_owner(owner):
+        claim, prefix = self._provider.owner_claim, self._provider.owner_prefix
+        named = claims.get(claim)
+        owner = f"{prefix}{named}"
+        is_named = isinstance(named, str) and is_owner(named) and is_owner(owner)
+        if not is_named or owner in _NOBODYS:
             said = f"the token has no claim {claim} that could name an owner"
             raise _invalid(said)
         return owner

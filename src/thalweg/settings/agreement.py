@@ -9,6 +9,7 @@ from thalweg.settings.nodes import Node, Path
 from thalweg.settings.notices import Notice, warning
 from thalweg.settings.whole import Settings
 
+_KEYS: Path = ("gateway", "keys")
 _WITH_PROVIDER = re.compile(r"[a-z][\w-]*:.+")
 NAMES_A_MODEL: tuple[Path, ...] = (
     ("agent", "model"),
@@ -46,6 +47,10 @@ def doubts(root: Node, settings: Settings | None) -> Iterator[Notice]:
             yield warning(group, f"there is no group {group.value!r} in tool_groups ({known})")
     if settings is not None:
         yield from _idle(root, settings)
+    oidc = root.find(("gateway", "oidc"))
+    prefix = root.find(("gateway", "oidc", "owner_prefix"))
+    if oidc is not None and prefix is not None and prefix.value == "" and _items(root, _KEYS):
+        yield warning(prefix, "a token whose claim is the owner of a key opens what is that key's")
 
 
 def _idle(root: Node, settings: Settings) -> Iterator[Notice]:

@@ -3,10 +3,17 @@
 from ipaddress import ip_address
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, PositiveFloat, PositiveInt, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    StringConstraints,
+    model_validator,
+)
 
 from thalweg.sections import Section, refuse
-from thalweg.settings.parts import Name, Owner, Secret
+from thalweg.settings.parts import Name, Owner, Secret, is_owner
 
 Suffix = Annotated[
     str, StringConstraints(pattern=r"^\.[a-z0-9]+(\.[a-z0-9]+)?$", to_lower=True, strict=True)
@@ -44,6 +51,12 @@ class GatewayKey(Section):
     """What this owner may do, in place of `gateway.limits`."""
 
 
+def _begins_an_owner(prefix: str) -> str:
+    if prefix and not is_owner(prefix):
+        refuse(f"no owner begins with {prefix[:40]!a}", "write a word such as oidc:")
+    return prefix
+
+
 class OidcSettings(Section):
     """An OpenID provider whose bearer tokens are taken."""
 
@@ -53,6 +66,9 @@ class OidcSettings(Section):
     """What its tokens for this gateway name in `aud`."""
     owner_claim: Name = "sub"
     """The claim of a token that names the owner."""
+    owner_prefix: Annotated[str, AfterValidator(_begins_an_owner)] = "oidc:"
+    """What owners of tokens begin with, so that no token opens what is a key's, whatever its claim
+    says. Empty: owners of keys and of tokens are the same by name, as before this setting."""
     jwks_url: Name | None = None
     """Where its public keys are; as its discovery document has it when not given."""
 
@@ -94,6 +110,15 @@ class GatewaySettings(Section):
     def may_have_more_owners(self) -> bool:
         """Whether callers may be of more than one owner."""
         return self.oidc is not None or len({each.owner for each in self.keys}) > 1
+
+    @model_validator(mode="after")
+    def _owners_of_keys_are_no_owners_of_tokens(self) -> Self:
+        prefix = "" if self.oidc is None else self.oidc.owner_prefix
+        for each in self.keys:
+            if prefix and each.owner.startswith(prefix):
+                problem = f"a token could open what is {each.owner!r}'s: {prefix!r} begins it"
+                refuse(problem, "name the owner otherwise, or set oidc.owner_prefix", key="keys")
+        return self
 
     @model_validator(mode="after")
     def _strangers_say_who_they_are(self) -> Self:

@@ -98,6 +98,22 @@ def test_a_claim_that_names_nobody_lets_nobody_in(name: object) -> None:
     assert refused(World().tokens(), token(RSA, {"sub": name})).status_code == 401
 
 
+def test_owners_of_tokens_have_names_of_their_own() -> None:
+    assert owner(World().tokens(owner_prefix="oidc:"), token()) == "oidc:ada"
+
+
+@pytest.mark.parametrize("name", ["local", "thalweg-health"])
+def test_no_token_speaks_for_an_owner_that_nobody_is(name: str) -> None:
+    assert refused(World().tokens(), token(RSA, {"sub": name})).status_code == 401
+    assert owner(World().tokens(owner_prefix="oidc:"), token(RSA, {"sub": name})) == f"oidc:{name}"
+
+
+def test_an_owner_is_not_too_long_with_its_prefix() -> None:
+    tokens = World().tokens(owner_prefix="oidc:")
+    assert owner(tokens, token(RSA, {"sub": "a" * 250})) == f"oidc:{'a' * 250}"
+    assert refused(tokens, token(RSA, {"sub": "a" * 251})).status_code == 401
+
+
 NOW = int(time.time())
 
 

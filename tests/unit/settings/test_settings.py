@@ -20,7 +20,7 @@ from thalweg.settings import (
     ToolSettings,
     load_settings,
 )
-from thalweg.settings.loading import examine_text
+from thalweg.settings.loading import Report, examine_text
 from thalweg.settings.usage import unused_and_wanting, wanting
 
 TWO = b"""\
@@ -206,3 +206,20 @@ def test_values_of_the_sandbox_s_environment_are_secret() -> None:
     settings = examine_text(text, "c", {}).unless_wrong()
     assert settings.sandbox.variables == {"MODE": "swordfish"}
     assert "swordfish" not in repr(settings)
+
+
+OIDC = "gateway: {keys: [{key: k1, owner: OWNER}], oidc: {issuer: i, audience: aMORE}}"
+
+
+def test_owners_of_keys_and_of_tokens_are_not_the_same() -> None:
+    def examined(owner: str, more: str = "") -> Report:
+        text = OIDC.replace("OWNER", owner).replace("MORE", more)
+        return examine_text(text.encode(), "c", {})
+
+    assert examined("ada").unless_wrong().gateway.oidc is not None
+    (problem,) = examined("'oidc:ada'").problems
+    assert "a token could open" in str(problem)
+    shared = examined("ada", ", owner_prefix: ''")
+    assert shared.problems == ()
+    assert "opens what is that key's" in str(shared.notices[0])
+    assert examined("ada", ", owner_prefix: ' '").problems
