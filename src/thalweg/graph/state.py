@@ -53,7 +53,9 @@ def merge_messages(state: Sequence[AnyMessage] | None, writes: Sequence[Any]) ->
 
 def _unused_id(message: AnyMessage, there: dict[str, AnyMessage]) -> str:
     place = len(there)
-    while (uid := str(uuid5(_NAMESPACE, f"{place}:{message.type}:{message.content}"))) in there:
+    # Content may hold half of a character, which UTF-8 cannot encode.
+    content = str(message.content).encode("utf-8", "backslashreplace").decode()
+    while (uid := str(uuid5(_NAMESPACE, f"{place}:{message.type}:{content}"))) in there:
         place += 1
     return uid
 

@@ -39,6 +39,7 @@ from thalweg.summaries.reading import read_summary
 from thalweg.summaries.summary import Summary, merged
 from thalweg.threads.journal import Spent
 from thalweg.tokens import Counter, measure
+from thalweg.wires.repairs import encodable
 
 FAILURES = 2
 """After so many errors in a row no more is asked in this turn: each may be a timeout."""
@@ -185,7 +186,7 @@ class Summarizer:
                 break
             asked = ask_for(text, words=words, custom=self.policy.summary_prompt)
             try:
-                answer = yield Ask(model, [HumanMessage(asked)])
+                answer = yield Ask(model, [HumanMessage(encodable(asked))])
             except GraphBubbleUp:  # as above
                 raise
             except Exception as error:  # noqa: BLE001 (whatever it is, the record stands)

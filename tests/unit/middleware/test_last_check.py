@@ -1,0 +1,116 @@
+"""The last check of a thread's requests: what it leaves alone, and what it remembers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain.agents.middleware.types import ModelRequest
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+
+from thalweg.middleware.last_check import LastCheck
+from thalweg.testing.model import ScriptedModel
+from thalweg.wires.rules import RULES, Rules
+
+OPENAI = RULES["openai-chat"]
+
+
+def talk(exchanges: int) -> list[AnyMessage]:
+    """Return a valid conversation."""
+    messages: list[AnyMessage] = []
+    for n in range(exchanges):
+        call: Any = {"name": "ls", "args": {"path": "."}, "id": f"c{n}"}
+        messages += [
+            HumanMessage(f"question {n}", id=f"h{n}"),
+            AIMessage("", tool_calls=[call], id=f"a{n}"),
+            ToolMessage("README.md", tool_call_id=f"c{n}", id=f"t{n}"),
+            AIMessage(f"answer {n}", id=f"b{n}"),
+        ]
+    return [*messages, HumanMessage("and now?", id="last")]
+
+
+def expecting(messages: Sequence[BaseMessage]) -> LastCheck:
+    """Return a check that expects these, each at its position."""
+    check = LastCheck()
+    check.expect([(m, position) for position, m in enumerate(messages)], lambda p: f"recall({p})")
+    return check
+
+
+def broken(position: int) -> AIMessage:
+    return AIMessage(
+        "", tool_calls=[{"name": "functions.ls", "args": {}, "id": f"x{position}"}], id="broken"
+    )
+
+
+def test_a_valid_request_leaves_as_the_objects_that_came() -> None:
+    for rules in (*RULES.values(), Rules()):
+        messages = talk(3)
+        checked = expecting(messages).check(rules, messages)
+        assert all(a is b for a, b in zip(checked, messages, strict=True))
+
+
+def test_a_request_that_grew_is_checked_for_what_is_new() -> None:
+    messages = talk(50)
+    check = expecting(messages)
+    check.check(OPENAI, messages)
+    messages += [AIMessage("answer"), HumanMessage("more")]
+    rows = check._exchanges.check(messages, lambda _: "")  # noqa: SLF001 (what is counted)
+    assert len(rows) == 2
+
+
+def test_a_repair_is_handed_out_once_with_its_place() -> None:
+    messages = [HumanMessage("go", id="h"), broken(1), HumanMessage("on", id="h2")]
+    check = expecting(messages)
+    checked = check.check(OPENAI, messages)
+    assert [m.type for m in checked] == ["human", "ai", "tool", "human"]
+    reasons = {repair.reason: repair.position for repair in check.take(0)}
+    assert reasons["the provider does not accept the name of a tool"] == 1
+    check.check(OPENAI, [*messages, AIMessage("done"), HumanMessage("thanks")])
+    assert check.take(0) == ()
+
+
+def test_repairs_of_what_another_process_sent_are_not_listed_again() -> None:
+    messages = [HumanMessage("go", id="h"), broken(1), HumanMessage("on", id="h2")]
+    check = expecting(messages)
+    check.check(OPENAI, messages)
+    assert check.take(3) == ()
+
+
+def test_a_request_of_other_middleware_is_repaired_and_changes_nothing() -> None:
+    messages = talk(2)
+    check = expecting(messages)
+    check.check(OPENAI, messages)
+    foreign = check.check(OPENAI, [HumanMessage("choose a tool: caf\udce9")])
+    assert foreign[0].content == "choose a tool: caf\ufffd"
+    assert check.take(0) == ()
+    assert len(check._exchanges.rows) == len(messages) - 2  # noqa: SLF001 (results are in rows)
+
+
+def test_another_model_is_checked_as_well() -> None:
+    """As `ModelFallbackMiddleware` takes one, behind us."""
+    seen: list[Sequence[BaseMessage]] = []
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        seen.append(messages)
+        return "fine"
+
+    messages: list[AnyMessage] = [HumanMessage("caf\udce9", id="h")]
+    request: ModelRequest[Any] = ModelRequest(model=ScriptedModel(script=script), messages=messages)
+    checked = expecting(messages).request(request)
+    other = checked.override(messages=[*messages]).override(model=ScriptedModel(script=script))
+    for model in (checked.model, other.model, other.model.bind_tools([])):
+        model.invoke(messages)
+    assert [messages[0].content for messages in seen] == ["caf\ufffd"] * 3
+    assert type(checked.model).__name__ == "ScriptedModel"
+    assert isinstance(checked.model, ScriptedModel)
+
+
+def test_a_blank_system_prompt_is_left_out() -> None:
+    messages: list[AnyMessage] = [HumanMessage("hi", id="h")]
+    check = expecting(messages)
+    assert check.check(RULES["anthropic"], [SystemMessage("  "), *messages]) == messages
