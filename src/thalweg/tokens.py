@@ -158,7 +158,9 @@ class Calibration:
     """How a provider's count relates to ours, learned from the usage it reports.
 
     The bound is one-sided: it follows an undercount at once and forgets it slowly, so that
-    `upper` stays above what the provider counts.
+    `upper` stays above what the provider counts. A report far below our count is believed
+    once several requests agree: a proxy that leaves cached tokens out, or a provider that
+    counts a part, would else let a request outgrow the window.
 
     Example:
         >>> seen = Calibration().observe(estimated=10_000, reported=13_000)
@@ -167,11 +169,24 @@ class Calibration:
     """
 
     factor: float = 1.0
-    """Reported tokens per token of ours; never below 0.5 nor above 8."""
+    """Reported tokens per token of ours; never below `least` nor above 8. Before the first
+    observation, what is known of the provider."""
     observations: int = 0
+    least: float = 0.75
+    """A report below this share of our count is no count of the request. o200k is among the
+    largest vocabularies in use; recorded providers report 1.0 to 1.6 of it."""
+    doubted: int = 0
+    """How many reports in a row were below `DOUBTFUL` and agreed."""
+    heard: float = 0.0
+    """The largest ratio of those."""
 
+    DOUBTFUL = 0.9
+    """A smaller ratio is believed only once `AGREEING` requests in a row have about the same."""
+    AGREEING = 5
+    SPREAD = 0.05
+    """How far ratios may differ that agree."""
     MARGIN = 0.02
-    """Kept above the factor once it was observed."""
+    """Kept above the factor where one is known."""
     LEAST = 2_000
     """Tokens of the smallest request that is learned from."""
     DECAY = 0.9
@@ -181,26 +196,41 @@ class Calibration:
         """Fold in one reported count.
 
         Missing counts change nothing (I23), nor do those of requests so small that what a
-        provider adds to every request weighs more than how it counts.
+        provider adds to every request weighs more than how it counts, nor those too small to
+        be true.
         """
-        if estimated < self.LEAST or reported <= 0:
+        if estimated < self.LEAST or reported < estimated * self.least:
             return self
-        ratio = min(8.0, max(0.5, reported / estimated))
+        ratio = min(8.0, reported / estimated)
+        if ratio >= self.DOUBTFUL:
+            return replace(self._follow(ratio), doubted=0, heard=0.0)
+        agrees = abs(ratio - self.heard) <= self.SPREAD * self.heard
+        times, heard = (self.doubted + 1, max(ratio, self.heard)) if agrees else (1, ratio)
+        believed = self._follow(heard) if times >= self.AGREEING else self
+        return replace(believed, doubted=times, heard=heard)
+
+    def _follow(self, ratio: float) -> "Calibration":
+        """Take in a ratio: a larger one at once, a smaller one slowly."""
         if ratio >= self.factor or self.observations == 0:
             factor = ratio
         else:
             factor = ratio + (self.factor - ratio) * self.DECAY
         return replace(self, factor=factor, observations=self.observations + 1)
 
+    @property
+    def is_known(self) -> bool:
+        """Whether anything is known of how the provider counts."""
+        return self.observations > 0 or self.factor != 1.0
+
     def upper(self, tokens: int) -> int:
         """Bound a count of ours from above, in the provider's tokens."""
-        if self.observations == 0:
+        if not self.is_known:
             return tokens
         return math.ceil(tokens * self.factor * (1 + self.MARGIN))
 
     def lower(self, tokens: int) -> int:
         """Turn a limit in the provider's tokens into one of ours; the inverse of `upper`."""
-        if self.observations == 0:
+        if not self.is_known:
             return tokens
         return int(tokens / (self.factor * (1 + self.MARGIN)))
 

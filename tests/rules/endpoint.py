@@ -43,6 +43,8 @@ class Endpoint:
     over: list[str] = field(default_factory=list)
     reports: float = 1.0
     """Share of the true usage that is reported."""
+    counts: float = 1.0
+    """Tokens of this provider per token of o200k."""
     written: list[str] = field(default_factory=list)
     """Every text that the model has written."""
     serial: int = 0
@@ -62,7 +64,7 @@ class Endpoint:
             if broken:
                 self.refused.append(broken[0])
                 return 400, error_body(provider, broken[0])
-            tokens = count(body)
+            tokens = round(count(body) * self.counts)
             window = self.window if body.get("tools") else MODEL_WINDOW
             if tokens > window:
                 self.over.append(f"{tokens} of {window} tokens")

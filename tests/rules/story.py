@@ -28,7 +28,7 @@ WORDS = (
     "src/main.py", "error", "404", "value", "河流", "編譯", "エラー", "привет", "été", "naïve",
     "\U0001f600", "def", "return", "import", "await", "{}", "[]", "=>", "--", "3.14", "0x1f",
 )  # fmt: skip
-BROKEN = ('{"page": 1', '{"page": "unfinis', "", "null", '{"page": NaN}', "{'page': 1}", "page=1")
+BROKEN = ('{"page": 1', '{"page": "unfinis', "", '{"page": NaN}', "{'page': 1}", "page=1")
 ODD = ('{"page": "one"}', '{"pages": 1}', '{"page": 1, "note": "\\ud83d"}', "{}")
 
 

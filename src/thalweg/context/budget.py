@@ -117,7 +117,7 @@ class Budget(BaseModel):
 
     def calibrated(self, calibration: Calibration) -> "Budget":
         """Restate the window in our tokens, for a provider that counts otherwise."""
-        if not calibration.observations:
+        if not calibration.is_known:
             return self
         output = calibration.lower(self.output)
         window = max(calibration.lower(self.window), output + MIN_LIMIT)

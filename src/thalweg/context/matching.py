@@ -6,6 +6,7 @@ in the table is priced carefully, and that is said.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -61,10 +62,9 @@ def tariff_for(provider: str, model: str) -> Priced:
     if not rows:
         told = model.strip(":") or "this model"
         return Priced(UNKNOWN, "nobody", _NOTE.format(model=told, tariff=UNKNOWN.name))
-    named = _segments(model)
-    found = [row for row in rows if _stands_in(_segments(row.name), named)]
-    if found:
-        return Priced(max(found, key=lambda row: len(_segments(row.name))), "model")
+    by_name = {row.name: row for row in rows}
+    if found := row_of(by_name, model):
+        return Priced(by_name[found], "model")
     careful = max(rows, key=lambda row: (row.rewriting, row.lifetime_s or float("inf")))
     if len(rows) == 1:
         return Priced(careful, "provider")
@@ -75,6 +75,13 @@ def tariff_for(provider: str, model: str) -> Priced:
 
 
 _NOTE = "the prices of {model} are not known, those of {tariff} are assumed; name them in pricing"
+
+
+def row_of(names: Iterable[str], model: str) -> str:
+    """Return the most specific of `names` that stands in a model's name, or an empty string."""
+    named = _segments(model)
+    found = [name for name in names if _stands_in(_segments(name), named)]
+    return max(found, key=lambda name: len(_segments(name)), default="")
 
 
 def _segments(name: str) -> tuple[str, ...]:

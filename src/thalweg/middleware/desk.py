@@ -154,7 +154,7 @@ class Desk:
         self.binding: set[str] = set()
         """Models that were heard to bind signed reasoning to what was sent before it."""
         self.assumed: set[str] = set()
-        """Models whose prices had to be assumed, and that this was said of."""
+        """Models of which it was reported what is assumed of their windows and prices."""
         self.summarizer = as_summarizer(summarizer, self.policy)
         """The model that was named to write summaries; `None` for the agent's own."""
         self._owner = as_owner(owner)

@@ -1,9 +1,9 @@
 """Every decision as one event: LangGraph's custom stream, `logging`, OpenTelemetry.
 
 The logger is `thalweg.context`. At INFO it says one sentence a decision, at DEBUG the numbers
-line by line; at WARNING that a summary was lost, or that prices had to be assumed. No word of a
-thread is in any of it: what was wrong with a summary is counted here, and stands in full in the
-journal.
+line by line; at WARNING that a summary was lost, or that a window or prices are assumed. No word
+of a thread is in any of it: what was wrong with a summary is counted here, and stands in full in
+the journal.
 """
 
 import logging
@@ -129,6 +129,11 @@ def emit_repairs(key: ThreadKey, page: Page, runtime: Speaks) -> None:
 
 
 _REPAIRED = "thread %s, turn %d: the request was repaired: %s"
+
+
+def warn_of_window(note: str) -> None:
+    """Log which window is assumed of a model and where it is set. Callers do so once a model."""
+    _log.warning("%s", note)
 
 
 def emit_rejection(

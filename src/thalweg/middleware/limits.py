@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from thalweg.context.windows import window_for
 from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-Source = Literal["given", "attribute", "profile", "default"]
+Source = Literal["given", "attribute", "profile", "table", "default"]
 
 DEFAULT_WINDOW = 32_000
 """Tokens of a window nobody names. Hosted models of the last years accept at least 32,768, so a
@@ -42,7 +43,7 @@ class Limits:
     """`provider:name`, see `model_name`."""
     source: Source
     """Where the window comes from: the caller; a setting of the model object (`num_ctx`); its
-    LangChain profile; or a default, because nobody names it."""
+    LangChain profile; our table (`context/windows.py`); or a default, because none has it."""
     note: str = ""
     """What had to be assumed or mended, as one sentence; empty when nothing had."""
 
@@ -72,6 +73,8 @@ def limits_of(
     most = _count(profile.get("max_output_tokens"))
     asked = asked or _first(objects, _OUTPUT_NAMES)
     found, source = _window(objects, profile, name, given)
+    if source == "default" and (known := window_for(provider_of(model), name)):
+        found, source = known.tokens, "table"
     note = _UNKNOWN.format(model=name.strip(":") or "this model", window=found)
     note = note if source == "default" else ""
     output = asked or min(MOST_OUTPUT, found // 8, most or MOST_OUTPUT)
@@ -84,7 +87,10 @@ def limits_of(
     return Limits(found, output, name, source, note)
 
 
-_UNKNOWN = "the window of {model} is not known, {window} tokens are assumed; name it"
+_UNKNOWN = (
+    "the window of {model} is not known, {window:,} tokens are assumed; set it: "
+    "ContextPolicy(window=…), or summarization.window in config.yaml"
+)
 _CONTRADICTION = (
     "an answer of {output} tokens does not fit a window of {window}, {to} are kept free for it"
 )

@@ -12,6 +12,7 @@ from langgraph.errors import GraphBubbleUp
 from thalweg.context.binding import is_binding_refusal, is_signed
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Edit
+from thalweg.context.token_factors import first_calibration
 from thalweg.errors import RefusedError, RejectedRequestError, WindowExceededError
 from thalweg.middleware.boundary import Boundary, TooLarge
 from thalweg.middleware.ceilings import Ceilings, Refusal, Size
@@ -168,7 +169,7 @@ class Sending:
     def _calibrate(self, opened: OpenThread, asked: str, counted: int | None) -> Calibration:
         """Learn how the model that was asked counts."""
         session, engine = opened.session, opened.session.engine
-        calibration = session.calibrations.get(asked, Calibration())
+        calibration = session.calibrations.get(asked) or first_calibration(asked)
         if counted:
             calibration = calibration.observe(estimated=engine.window.tokens, reported=counted)
             session.calibrations[asked] = calibration

@@ -20,13 +20,20 @@ from thalweg.context.matching import Priced
 from thalweg.context.policy import RentOrBuy
 from thalweg.context.pricing import Tariff
 from thalweg.context.rejected import REFUSED, plan_plain
+from thalweg.context.token_factors import first_calibration
 from thalweg.context.window import Item
 from thalweg.entries import Message
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 from thalweg.middleware.beside import Beside
 from thalweg.middleware.desk import Desk, OpenThread
 from thalweg.middleware.effects import Flow, Work
-from thalweg.middleware.events import Report, emit_repairs, tell, tell_prices
+from thalweg.middleware.events import (
+    Report,
+    emit_repairs,
+    tell,
+    tell_prices,
+    warn_of_window,
+)
 from thalweg.middleware.fitting import listener_of, without_thinking
 from thalweg.middleware.inserts import Inserts, inserts_of
 from thalweg.middleware.limits import Limits, is_stand_in, limits_of, provider_of
@@ -35,7 +42,6 @@ from thalweg.middleware.sending import Sending
 from thalweg.middleware.summaries import Summarizer
 from thalweg.threads.journal import Page
 from thalweg.threads.trying import Tries
-from thalweg.tokens import Calibration
 
 NOTE_CHARS = 2_000
 """Most characters of what the journal notes of a summary's faults."""
@@ -87,12 +93,16 @@ class _Turn:
         return self.sending.under(budget)
 
     def say_what_is_assumed(self) -> None:
-        """Tell, once, that the prices of a model are not known, where they decide anything."""
-        model, decides = self.limits.model, self.desk.policy.weighs_prices
-        if decides and self.priced.note and model not in self.desk.assumed:
-            self.desk.assumed.add(model)
-            if is_stand_in(self.request.model):
-                return
+        """Report once what is assumed of a model: its window, and prices where they decide."""
+        model = self.limits.model
+        if model in self.desk.assumed:
+            return
+        self.desk.assumed.add(model)
+        if is_stand_in(self.request.model):
+            return
+        if self.limits.source == "default":
+            warn_of_window(self.limits.note)
+        if self.desk.policy.weighs_prices and self.priced.note:
             tell_prices(self.priced, model, self.request.runtime)
 
     def prepare(self) -> Flow[None]:
@@ -122,7 +132,9 @@ class _Turn:
         engine.budget = self._budget
         engine.speak_to(self.limits.model)
         engine.binds = binds_thinking(self.limits.model) or self.limits.model in self.desk.binding
-        engine.calibration = session.calibrations.get(self.limits.model, Calibration())
+        engine.calibration = session.calibrations.get(self.limits.model) or first_calibration(
+            self.limits.model, (item.message.text for item in reversed(engine.window.items))
+        )
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
         self.open.wording.speak_to(listener_of(self.request))

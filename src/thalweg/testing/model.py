@@ -10,7 +10,8 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from thalweg.tokens import exact_counter
+from thalweg.tokens import count_json, exact_counter, measure
+from thalweg.wires.registry import WIRES
 
 Script = Callable[[Sequence[BaseMessage]], AIMessage | str]
 """What the model answers to the messages it is sent."""
@@ -38,7 +39,10 @@ class OfflineModel(BaseChatModel):
 
 
 class ScriptedModel(OfflineModel):
-    """Answers what its script says, and reports exact usage.
+    """Answers what its script says, and reports as usage what it was sent.
+
+    Input tokens are those of every message (calls, reasoning and images included) and of the
+    schemas of the tools.
 
     Example:
         >>> model = ScriptedModel(script=lambda messages: f"{len(messages)} messages")
@@ -55,11 +59,17 @@ class ScriptedModel(OfflineModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,  # noqa: ANN401 (LangChain's signature)
     ) -> ChatResult:
-        del stop, run_manager, kwargs
+        del stop, run_manager
         said = self.script(messages)
         answer = AIMessage(said) if isinstance(said, str) else said
         count = exact_counter()
-        read, wrote = sum(count(str(m.text)) for m in messages), count(str(answer.text))
+        tools = count_json(kwargs["tools"], count) if kwargs.get("tools") else 0
+        read, wrote = tools + _tokens(messages), _tokens([answer])
         usage = {"input_tokens": read, "output_tokens": wrote, "total_tokens": read + wrote}
         answer = answer.model_copy(update={"usage_metadata": usage})
         return ChatResult(generations=[ChatGeneration(message=answer)])
+
+
+def _tokens(messages: Sequence[BaseMessage]) -> int:
+    read, _ = WIRES["langchain"].read(messages)
+    return sum(measure(message, exact_counter()).tokens for message in read)

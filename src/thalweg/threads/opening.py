@@ -7,6 +7,7 @@ from itertools import accumulate
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.context.engine import Engine
 from thalweg.context.standing import Standing
+from thalweg.context.token_factors import first_calibration
 from thalweg.entries import Message
 from thalweg.threads.journal import (
     BY_HAND,
@@ -18,7 +19,6 @@ from thalweg.threads.journal import (
 )
 from thalweg.threads.line import Line, read_line
 from thalweg.threads.session import Held, Session, common, is_same
-from thalweg.tokens import Calibration
 
 MakeEngine = Callable[[Callable[[int, int], str]], Engine]
 """Makes the engine of a thread; it is given the way to name a span."""
@@ -88,7 +88,10 @@ def open_session(
         length=length,
         line=line,
         held=_held(kept, said),
-        calibrations={m: Calibration(factor, n) for m, (factor, n) in page.calibration.items()},
+        calibrations={
+            model: replace(first_calibration(model), factor=factor, observations=seen)
+            for model, (factor, seen) in page.calibration.items()
+        },
     )
     if by_hand is not None and by_hand.is_rewound:
         session.leave_behind(_before_newest_request(said[len(kept) :]))

@@ -114,7 +114,7 @@ def test_what_is_no_count_is_not_taken_for_one(nothing: object) -> None:
     model = stub(max_tokens=nothing, num_ctx=nothing, profile=profile)
     found = limits_of(model)
     assert (found.window, found.output, found.source) == (DEFAULT_WINDOW, 4_000, "default")
-    assert str(DEFAULT_WINDOW) in found.note
+    assert f"{DEFAULT_WINDOW:,}" in found.note
 
 
 def test_counts_written_as_words_are_read() -> None:
@@ -175,6 +175,28 @@ def test_a_configurable_model_is_read_by_its_default() -> None:
     assert limits_of(model.bind_tools([])) == limits_of(openai("gpt-4o"))
     nobody: Any = init_chat_model()
     assert limits_of(nobody).source == "default"
+
+
+@pytest.mark.parametrize(
+    ("model", "window"),
+    [
+        (claude("claude-fable-5-2", max_tokens=4_096), 1_000_000),
+        (openai("anthropic/claude-opus-4-5", base_url="http://localhost/v1"), 200_000),
+        (openai("kimi-k3", base_url="http://localhost/v1"), 1_048_576),
+    ],
+    ids=["newer than its client", "behind a gateway", "another provider's"],
+)
+def test_a_model_without_a_profile_takes_its_window_from_the_table(
+    model: BaseChatModel, window: int
+) -> None:
+    found = limits_of(model)
+    assert (found.window, found.source, found.note) == (window, "table", "")
+
+
+def test_an_assumed_window_names_the_setting() -> None:
+    note = limits_of(stub()).note
+    assert f"{DEFAULT_WINDOW:,} tokens are assumed" in note
+    assert "ContextPolicy(window=…)" in note
 
 
 def test_a_model_that_tells_nothing_gets_the_default_and_it_is_said() -> None:
