@@ -15,8 +15,9 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 from thalweg.app.naming import named_model
+from thalweg.app.remote_files import RemoteShell
 from thalweg.app.run_files import RunFiles, RunShell, owner_of_run, thread_of_run
-from thalweg.app.sandboxes import shell_over
+from thalweg.app.sandboxes import made_by_factory, shell_over
 from thalweg.app.skills import skills_below
 from thalweg.app.tools import McpTools, imported
 from thalweg.archive import Archive
@@ -139,6 +140,8 @@ class Agents:
         sandbox = settings.sandbox
         if not sandbox.is_on:
             return RunFiles(self._places)
+        if sandbox.use == "custom":
+            return RemoteShell(self._places, made_by_factory(sandbox), sandbox.folder)
         root = "" if sandbox.use == "host" else WORKSPACE
         return RunShell(self._places, shell_over(sandbox, self._hidden), root)
 

@@ -5,14 +5,20 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import assert_never
 
+from thalweg.app.importing import import_named
 from thalweg.backends.bubblewrap import BubblewrapBackend, check_bubblewrap
 from thalweg.backends.container import ContainerBackend, check_runtime
 from thalweg.backends.local_shell import LocalShellBackend
 from thalweg.backends.process_limits import Limits
+from thalweg.backends.protocol import SandboxBackendProtocol
+from thalweg.errors import ConfigError
+from thalweg.settings.fixed import thawed
 from thalweg.settings.sandbox import SandboxSettings
 
 OpenShell = Callable[[Path], LocalShellBackend]
 """Makes the shell of one thread, whose files are in the folder."""
+MakeSandbox = Callable[[str, str], SandboxBackendProtocol]
+"""Makes the sandbox of a thread: of its owner and its id."""
 _OF_HOST = ("PATH", "HOME", "LANG")
 
 
@@ -54,13 +60,27 @@ def shell_over(settings: SandboxSettings, hidden: Iterable[Path]) -> OpenShell:
                     is_private=True,
                     timeout=timeout,
                 )
-            case "host" | "none":
+            case "host" | "none" | "custom":
                 known = {name: os.environ[name] for name in _OF_HOST if name in os.environ}
                 return LocalShellBackend(folder, env={**known, **env}, timeout=timeout)
             case _:
                 assert_never(settings.use)
 
     return opened
+
+
+def made_by_factory(settings: SandboxSettings) -> MakeSandbox:
+    """Import what makes the sandbox of each thread.
+
+    Raises:
+        ConfigError: It cannot be imported, or is nothing to call.
+    """
+    factory = import_named(str(settings.factory), "sandbox.factory")
+    options = thawed(settings.options)
+    if not callable(factory) or not isinstance(options, dict):
+        problem, mend = "it is nothing to call", "name a function of owner and thread"
+        raise ConfigError("sandbox.factory", problem, mend)
+    return lambda owner, thread: factory(owner, thread, **options)
 
 
 def check_sandbox(settings: SandboxSettings) -> None:
@@ -73,3 +93,5 @@ def check_sandbox(settings: SandboxSettings) -> None:
         check_bubblewrap()
     elif settings.use in {"docker", "podman"}:
         check_runtime(settings.use)
+    elif settings.use == "custom":
+        made_by_factory(settings)

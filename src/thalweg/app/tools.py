@@ -6,11 +6,11 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from importlib import import_module
 from typing import Any
 
 from langchain_core.tools import BaseTool, StructuredTool
 
+from thalweg.app.importing import import_named
 from thalweg.errors import ConfigError
 from thalweg.settings.tools import McpServer, ToolSettings
 
@@ -31,16 +31,7 @@ def imported(settings: ToolSettings) -> BaseTool:
     """
     where = f"tools.{settings.name}"
     settings = settings.ready()
-    place, _, attribute = settings.use.partition(":")
-    try:
-        found: object = import_module(place)
-    except ImportError as error:
-        mend = "check its name, or install its package"
-        raise ConfigError(where, f"{place} cannot be imported ({error})", mend) from error
-    for name in attribute.split("."):
-        found = getattr(found, name, None)
-    if found is None:
-        raise ConfigError(where, f"{place} has no {attribute}", "check its name")
+    found = import_named(settings.use, where)
     arguments = settings.arguments()
     if isinstance(found, type) or (arguments and callable(found)):
         try:

@@ -1,22 +1,28 @@
 """`sandbox:`: where commands of the agent run, and what they may use."""
 
 from collections.abc import Mapping
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, PositiveFloat, PositiveInt, SecretStr, model_validator
+from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretStr, model_validator
 
 from thalweg.sections import Section, refuse
-from thalweg.settings.fixed import Fixed, Secrets
-from thalweg.settings.parts import Name
+from thalweg.settings.fixed import Fixed, Options, Secrets
+from thalweg.settings.parts import Import, Name
+
+
+def _is_absolute(folder: str) -> str:
+    if not folder.startswith("/"):
+        refuse(f"{folder!r} is no absolute path", "write one such as /workspace")
+    return folder
 
 
 class SandboxSettings(Section):
     """Commands: whether the agent has the tool `execute`, and what confines what it runs."""
 
-    use: Literal["none", "bubblewrap", "docker", "podman", "host"] = "none"
+    use: Literal["none", "bubblewrap", "docker", "podman", "custom", "host"] = "none"
     """Where commands run: nowhere; confined on this machine by `bubblewrap`; each in a container of
-    `docker` or `podman`; or unconfined on this machine as the user who started it (`host`), which
-    is refused where more than one owner comes in."""
+    `docker` or `podman`; in what `factory` makes (`custom`); or unconfined on this machine as the
+    user who started it (`host`), which is refused where more than one owner comes in."""
     network: bool = False
     """Whether commands reach the network; those of `bubblewrap` then reach services of this
     machine, too. Commands on the `host` always do."""
@@ -33,6 +39,14 @@ class SandboxSettings(Section):
     """Folders of this machine that commands may read, at the same paths; of `bubblewrap`."""
     image: Name = "docker.io/library/python:3.13-slim"
     """What is in the containers of `docker` and `podman`."""
+    factory: Import | None = None
+    """Of `custom`: `module:attribute`, called with an owner, a thread's id and `options` by name.
+    It returns a sandbox as deepagents has them (`SandboxBackendProtocol`): of Daytona, Modal,
+    Runloop or your own. Limits, network and environment are its business."""
+    options: Options = Field(default=Fixed[object]())
+    """What `factory` is called with as well."""
+    folder: Annotated[Name, AfterValidator(_is_absolute)] = "/workspace"
+    """Of `custom`: where the thread's files are in the sandbox."""
 
     @property
     def is_on(self) -> bool:
@@ -49,4 +63,6 @@ class SandboxSettings(Section):
         if self.read_only and self.use not in {"none", "bubblewrap"}:
             mend = "leave it out, or use bubblewrap"
             refuse(f"commands of {self.use} do not take it", mend, key="read_only")
+        if self.use == "custom" and self.factory is None:
+            refuse("nothing makes the sandbox", "name sandbox.factory", key="use")
         return self
