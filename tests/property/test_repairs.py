@@ -2,12 +2,24 @@
 
 import json
 import re
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, ToolMessage
 
 from thalweg.context.window import NO_RESULT
-from thalweg.entries import Media, Message, Part, Text, ToolCall
+from thalweg.entries import (
+    Media,
+    Message,
+    Part,
+    Text,
+    ToolCall,
+    message_from_json,
+    message_to_json,
+)
+from thalweg.wires.langchain import LangChainWire
 from thalweg.wires.repairs import Checked, Checker, encodable
 from thalweg.wires.rules import RULES, Rules
 
@@ -129,3 +141,18 @@ def test_a_result_wins_over_the_notice_that_there_is_none() -> None:
     result = Message("tool", (Text("README.md"),), answers="c1")
     (row,) = checked(RULES["openai-chat"], [(call, none, result)])
     assert row.messages == (call, result)
+
+
+@pytest.mark.parametrize("wire", sorted(RULES))
+def test_a_result_without_content_is_sent_alike_before_and_after_a_restart(wire: str) -> None:
+    """Reasoning is bound to the bytes before it (I7, I42)."""
+    call: Any = {"name": "ls", "args": {}, "id": "c1"}
+    answer, result = AIMessage("", tool_calls=[call]), ToolMessage([], tool_call_id="c1")
+    live, _ = LangChainWire().read([answer, result])
+    logged = [message_from_json(message_to_json(message)) for message in live]
+    before, after = (
+        LangChainWire().write(sent(checked(RULES[wire], [tuple(messages)])))
+        for messages in (live, logged)
+    )
+    assert [m.content for m in before] == [m.content for m in after]
+    assert before[1].content != []

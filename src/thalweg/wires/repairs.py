@@ -129,7 +129,7 @@ class Checker:
         if is_fine or (says and said is message.parts):
             return message
         self._note(k, _EMPTY)
-        parts = said if says else (*said, Text(NO_WORDS))
+        parts = said if says or self.rules.accepts_blank else (*said, Text(NO_WORDS))
         return replace(message, parts=parts, origin=None)
 
     def _result(self, message: Message, k: int) -> Message:
@@ -137,7 +137,7 @@ class Checker:
         if said is message.parts and not _has_empty_list(message):
             return message
         self._note(k, _EMPTY)
-        parts = said or (Text(prompt("no_output").text),)
+        parts = said or (Text(prompt("no_output").text),) if message.parts else ()
         return replace(message, parts=parts, origin=None)
 
     def _paired(self, single: Sequence[Message | None]) -> Iterator[Message]:
@@ -328,6 +328,9 @@ def _notice(part: Part, pointer: str) -> Part:
 
 
 def _has_empty_list(message: Message) -> bool:
-    """Tell whether the content of a LangChain message is a list of no blocks."""
+    """Tell whether the content of a LangChain message is a list of no blocks.
+
+    Built again, it is the empty text, as it is where the message is read from the archive.
+    """
     raws = message.origin.raws if message.origin is not None else ()
     return len(raws) == 1 and getattr(raws[0], "content", None) == []
