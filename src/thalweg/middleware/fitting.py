@@ -39,13 +39,17 @@ class Listener:
     client: Client = "other"
     stores: bool = True
     """Whether OpenAI may keep items, so that they can be sent by their ids alone."""
+    takes_system: bool = False
+    """Whether Anthropic's model takes system messages among the others, as its profile says."""
 
 
 def listener_of(request: ModelRequest[Any]) -> Listener:
     """Tell who a request goes to."""
     model = request.model
     stores = request.model_settings.get("store", _setting(model, "store")) is not False
-    return Listener(model_name(model), _client(request), stores)
+    client, profile = _client(request), _setting(model, "profile")
+    takes = isinstance(profile, Mapping) and profile.get("mid_conversation_system_messages")
+    return Listener(model_name(model), client, stores, client == "anthropic" and takes is True)
 
 
 def _client(request: ModelRequest[Any]) -> Client:

@@ -68,6 +68,8 @@ class _Row:
     is_own: bool
     """Whether the listener itself said it."""
     thinks: bool
+    stays: bool
+    """Whether a system message among the others keeps its role."""
     written: tuple[AnyMessage, ...]
     aside: tuple[Media, ...]
 
@@ -90,12 +92,13 @@ class Wording:
 
     def write(self, items: Sequence[Item]) -> list[AnyMessage]:
         """Write a view."""
+        items, stay = _placed(items) if self._listener.takes_system else (items, frozenset[int]())
         rows: list[_Row] = []
         for start, end in _loops(items):
             owned = [self._owns(k, items[k]) for k in range(start, end)]
             thinks = all(owned)
             rows += [
-                self._row(k, items[k], is_own=own, thinks=thinks)
+                self._row(k, items[k], is_own=own, thinks=thinks, stays=k in stay)
                 for k, own in zip(range(start, end), owned, strict=True)
             ]
             first = next((i for i in items[start:end] if i.message.role == "assistant"), None)
@@ -111,17 +114,18 @@ class Wording:
             return known.is_own
         return is_own(item.message, self._listener)
 
-    def _row(self, k: int, item: Item, *, is_own: bool, thinks: bool) -> _Row:
+    def _row(self, k: int, item: Item, *, is_own: bool, thinks: bool, stays: bool) -> _Row:
         known = self._rows[k] if k < len(self._rows) else None
-        if known is not None and known.item is item and known.thinks == thinks:
+        if known and known.item is item and (known.thinks, known.stays) == (thinks, stays):
             return known
         message, to = item.message, self._listener
-        if message.role == "system" and item.section != "system" and to.client == "anthropic":
+        is_late = message.role == "system" and item.section != "system" and not stays
+        if is_late and to.client == "anthropic":
             text = prompt("moved_system").render(text=message.text)
             message = Message("user", (Text(text),), kind="injected", uid=message.uid)
         message = fitted(message, to, own=is_own, thinks=thinks)
         written = tuple(_WIRE.write([message]))
-        return _Row(item, is_own, thinks, written, tuple(aside(item.message, to)))
+        return _Row(item, is_own, thinks, stays, written, tuple(aside(item.message, to)))
 
     def _joined(self) -> list[AnyMessage]:
         messages: list[AnyMessage] = []
@@ -155,6 +159,36 @@ class Wording:
             for k, message in enumerate(row.written)
         ]
         return said + [(message, 0) for message, _ in self._shown]
+
+
+def _placed(items: Sequence[Item]) -> tuple[Sequence[Item], frozenset[int]]:
+    """Put system messages where Anthropic takes them: behind the user's turn, before the model's.
+
+    Returns:
+        The items, and the indices of the system messages that keep their role: those that stand
+        right, one at each place. Source: platform.claude.com, "Mid-conversation system messages",
+        read 2026-11-23.
+    """
+    placed: list[Item] = []
+    waiting: list[Item] = []
+    stay: set[int] = set()
+
+    def settle() -> None:
+        placed.extend(waiting)
+        before = placed[-len(waiting) - 1].message.role if len(placed) > len(waiting) else ""
+        if waiting and before in {"user", "tool"}:
+            stay.add(len(placed) - 1)
+        waiting.clear()
+
+    for item in items:
+        if item.message.role == "system" and item.section != "system":
+            waiting.append(item)
+            continue
+        if item.message.role not in {"user", "tool"}:
+            settle()
+        placed.append(item)
+    settle()
+    return placed, frozenset(stay)
 
 
 def _loops(items: Sequence[Item]) -> Iterator[tuple[int, int]]:

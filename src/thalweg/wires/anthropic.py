@@ -2,10 +2,11 @@
 
 A user message with tool results is read as one message per result and one for the rest; on
 writing they join again, results first. The system prompt, a parameter of the request, is
-read and written as an item of role `system` at the head; `split_system` takes it off.
+read and written as an item of role `system` at the head; `split_system` takes it off. A system
+message among the others, as Opus 4.8 and later models take it, keeps its role.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,8 @@ from thalweg.wires.origins import foreign_item, shared
 from thalweg.wires.turns import Turn, join, turns
 
 _RESULT = "anthropic:result"
+_LATE = "anthropic:system"
+"""Marks a system message that stood behind the head."""
 _RESPONSE_ONLY = frozenset(
     {
         "id",
@@ -43,13 +46,51 @@ class AnthropicWire:
         """See `Wire.read`."""
         notes: list[Note] = []
         messages = [m for line, item in enumerate(items) for m in _read(item, line, notes)]
-        return messages, notes
+        head = next((k for k, m in enumerate(messages) if m.role != "system"), len(messages))
+        return [*messages[:head], *map(_as_late, messages[head:])], notes
 
     def write(self, messages: Sequence[Message]) -> list[Any]:
         """See `Wire.write`. Neighbours of one role are joined."""
-        drafted = turns(messages, WIRE, model="assistant", draft=_draft, build=_build)
-        written = join(drafted, opened=_opened, build=_build, is_result=_is_result)
+        drafted = turns(
+            messages, WIRE, model="assistant", draft=_draft, build=_build, stays=_is_late
+        )
+        written = join(_placed(drafted), opened=_opened, build=_build, is_result=_is_result)
         return [_sendable(item) if _role(item) else item for item in written]
+
+
+def _as_late(message: Message) -> Message:
+    if message.role != "system":
+        return message
+    return replace(message, extra=packed(message.extra, pack(_LATE, {"stays": True})))
+
+
+def _is_late(message: Message) -> bool:
+    return bool(unpack(message.extra, _LATE))
+
+
+def _placed(drafted: Iterable[Turn]) -> Iterator[Turn]:
+    """Put system messages where Anthropic takes them: behind the user's turn, before the model's.
+
+    One that has no turn of the user on either side becomes the user's. Source:
+    platform.claude.com, "Mid-conversation system messages", read 2026-11-23.
+    """
+    waiting: list[Turn] = []
+    last = ""
+    for turn in drafted:
+        if turn.role == "system":
+            waiting.append(turn)
+            continue
+        if turn.role != "user":
+            yield from _settled(waiting, last)
+            waiting.clear()
+        last = turn.role
+        yield turn
+    yield from _settled(waiting, last)
+
+
+def _settled(waiting: Sequence[Turn], last: str) -> Iterator[Turn]:
+    for turn in waiting:
+        yield turn if last == "user" else replace(_opened(turn) if turn.raws else turn, role="user")
 
 
 def _sendable(item: object) -> object:

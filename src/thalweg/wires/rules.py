@@ -86,6 +86,8 @@ def rules_of(wire: str, profile: Mapping[str, object] | None = None) -> Rules:
         False
     """
     rules, known = RULES.get(wire, _ANY), profile or {}
+    if known.get("mid_conversation_system_messages") is True:  # Claude Opus 4.8 and later
+        rules = replace(rules, accepts_late_system=True)
     gone = tuple(kind for name, kind in _INPUTS.items() if known.get(name) is False)
     if not gone:
         return rules

@@ -34,6 +34,7 @@ def turns(
     model: str,
     draft: Callable[[Message, str], Turn],
     build: Callable[[Turn], object],
+    stays: Callable[[Message], bool] = lambda _: False,
 ) -> Iterator[Turn]:
     """Give each message its turn. System messages behind the head become the user's.
 
@@ -43,6 +44,7 @@ def turns(
         model: What the wire calls the model's role.
         draft: Makes the turn of one message in the role it is given.
         build: Makes the provider's object of a turn.
+        stays: Tells whether a system message behind the head keeps its role.
     """
     at_head = True
     for piece in pieces(messages, wire):
@@ -52,6 +54,8 @@ def turns(
         if first.role == "system":
             if at_head:
                 yield Turn("", raws=raws or (build(draft(first, "system")),))
+            elif stays(first):
+                yield Turn("system", raws=raws) if raws else draft(first, "system")
             else:
                 yield draft(first, role)
             continue

@@ -224,3 +224,21 @@ def test_a_response_keeps_in_the_log_what_a_request_may_not_hold() -> None:
     (message,) = _read(RESPONSE)
     assert (message.uid, message.usage) == ("msg_01", Usage(3, output=2))
     assert "stop_reason" in message.extra
+
+
+def test_a_system_message_among_the_others_keeps_its_role_and_a_place_where_it_is_taken() -> None:
+    """Behind the user's turn and before the model's; without a user's turn it becomes one."""
+
+    def roles(*given: str) -> list[str]:
+        items = [{"role": role, "content": f"{role} {k}"} for k, role in enumerate(given)]
+        read, _ = WIRE.read(items)
+        written = WIRE.write(read)
+        assert written == WIRE.write([replace(message, origin=None) for message in read])
+        return [item["role"] for item in written]
+
+    assert roles("system", "user", "system", "assistant") == [
+        "system", "user", "system", "assistant",
+    ]  # fmt: skip
+    assert roles("user", "assistant", "system", "user") == ["user", "assistant", "user", "system"]
+    assert roles("user", "system", "system", "assistant") == ["user", "system", "assistant"]
+    assert roles("user", "assistant", "system") == ["user", "assistant", "user"]
