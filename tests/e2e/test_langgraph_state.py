@@ -5,13 +5,14 @@ once with `ContextMiddleware` in its default settings. Both must send the model 
 the user and leave the same messages in the state.
 """
 
+import asyncio
 import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langchain.agents import create_agent
@@ -33,6 +34,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Overwrite
 
 from thalweg import ContextMiddleware, create_deep_agent
+from thalweg.middleware.arguments import KeptState
 from thalweg.testing.model import ScriptedModel
 
 BETWEEN = "[the assistant was asked to go on]"
@@ -306,3 +308,95 @@ def test_ours_hears_and_shows_what_plain_does(
 
     assert ours.heard == plain.heard
     assert ours.shown == plain.shown
+
+
+Stream = tuple[list[Any], list[int]]
+
+
+def _streamed(agent: Agent, said: str, config: RunnableConfig = CONFIG) -> Stream:
+    """Run, and give the updates and the number of messages in each of the values."""
+    given = {"messages": [HumanMessage(said)]}
+    updates: list[Any] = []
+    lengths: list[int] = []
+    for mode, part in agent.stream(given, config, stream_mode=["updates", "values"]):
+        if mode == "updates":
+            updates += cast("dict[str, Any]", part).values()
+        else:
+            lengths.append(len(cast("dict[str, Any]", part)["messages"]))
+    return updates, lengths
+
+
+@pytest.mark.parametrize("make_agent", [_ours, _deep])
+def test_streams_are_what_langchain_documents(
+    make_agent: Callable[[World, BaseCheckpointSaver[Any]], Agent], tmp_path: Path
+) -> None:
+    """Each update is a dict, and no message leaves the values, over twelve large results."""
+    world = World(make_agent, tmp_path)
+    agent = world.agent(world.sqlite())
+    with world.closing:
+        for said in ("look 12", "and now?", "look 14"):
+            updates, lengths = _streamed(agent, said)
+            assert all(update is None or isinstance(update, dict) for update in updates)
+            assert lengths == sorted(lengths)
+        shown = agent.get_state(CONFIG).values["messages"]
+    assert shown[0].content == "look 12"
+    assert len(shown) == (2 + 2 * 12) + 2 + (2 + 2 * 2)
+
+
+@pytest.mark.parametrize(("keeps", "left"), [(4, 6), ("run", 2)])
+def test_what_leaves_a_state_leaves_it_at_the_end_of_a_run_in_an_update_of_its_own(
+    keeps: KeptState, left: int, tmp_path: Path
+) -> None:
+    """Into an archive that was named; without one nothing leaves it."""
+    named = tmp_path / "threads.db"
+
+    def agent_with(archive: Path | None) -> Agent:
+        world = World(_plain, tmp_path)
+        middleware = ContextMiddleware(archive=archive, state=keeps)
+        model = world.model()
+        return create_agent(model, middleware=[middleware], checkpointer=InMemorySaver())
+
+    for archive in (named, None):
+        agent = agent_with(archive)
+        for n in range(8):
+            updates, lengths = _streamed(agent, f"question {n}")
+            assert all(isinstance(update, dict) for update in updates)
+            assert lengths[:-1] == sorted(lengths[:-1])
+        shown = agent.get_state(CONFIG).values["messages"]
+        assert len(shown) <= left if archive else len(shown) == 16
+        assert shown[0].type == "human"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of LangGraph, at ag-ui-langgraph
+def test_ag_ui_shows_the_whole_conversation(tmp_path: Path) -> None:
+    """The messages of each snapshot, which a browser draws in place of what it had."""
+    ag_ui = pytest.importorskip("ag_ui_langgraph", reason="ag-ui-langgraph is not installed")
+    core = pytest.importorskip("ag_ui.core", reason="ag-ui-langgraph is not installed")
+
+    async def snapshots(make_agent: Callable[[World, BaseCheckpointSaver[Any]], Agent]) -> Any:  # noqa: ANN401
+        graph = make_agent(World(make_agent, tmp_path), saver)
+        agent = ag_ui.LangGraphAgent(name="t", graph=graph)
+        shown: list[int] = []
+        said: list[Any] = []
+        for n in range(4):
+            said.append(core.UserMessage(id=f"u{n}", role="user", content=f"question {n}"))
+            given = core.RunAgentInput(
+                thread_id="t",
+                run_id=f"r{n}",
+                messages=said,
+                state={},
+                tools=[],
+                context=[],
+                forwarded_props={},
+            )
+            async for event in agent.run(given):
+                if event.type == core.EventType.MESSAGES_SNAPSHOT:
+                    said = list(event.messages)
+            shown.append(len(said))
+        return shown
+
+    found = []
+    for make_agent in (_plain, _ours):
+        saver = InMemorySaver()
+        found.append(asyncio.run(snapshots(make_agent)))
+    assert found[0] == found[1] == [2, 4, 6, 8]
