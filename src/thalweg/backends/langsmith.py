@@ -5,9 +5,10 @@ import base64
 from typing import TYPE_CHECKING, Final
 
 from thalweg.backends.answers import MAX_BINARY_BYTES, MAX_OUTPUT_BYTES, TRUNCATION_MSG
-from thalweg.backends.files import create_file_data, file_data_from_bytes, read_file_type
+from thalweg.backends.files import file_data_from_bytes, read_file_type
 from thalweg.backends.protocol import (
     ExecuteResponse,
+    FileData,
     FileDownloadResponse,
     FileUploadResponse,
     ReadResult,
@@ -132,16 +133,16 @@ def _response(result: "ExecutionResult") -> ExecuteResponse:
 
 def _window(path: str, raw: bytes, offset: int, limit: int) -> ReadResult:
     """Return lines of a text, or all of a binary file as base64."""
-    data = file_data_from_bytes(raw)
+    found = file_data_from_bytes(raw)  # the service tells no times
+    data = FileData(content=found["content"], encoding=found["encoding"])
     if data["encoding"] == "base64" or read_file_type(path) != "text":
         if len(raw) > MAX_BINARY_BYTES:
             problem = f"Binary file exceeds maximum preview size of {MAX_BINARY_BYTES} bytes"
             return ReadResult(error=problem)
-        return ReadResult(
-            file_data=create_file_data(base64.b64encode(raw).decode(), encoding="base64")
-        )
+        content = base64.b64encode(raw).decode()
+        return ReadResult(file_data=FileData(content=content, encoding="base64"))
     if not raw:
-        return ReadResult(file_data=create_file_data(EMPTY_CONTENT_WARNING))
+        return ReadResult(file_data=FileData(content=EMPTY_CONTENT_WARNING, encoding="utf-8"))
     return _bounded(slice_read_response(data, offset, limit))
 
 
