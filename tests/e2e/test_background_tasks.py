@@ -126,7 +126,9 @@ class Server:
         if self.ends == "broken":
             raise ConnectionError("refused")
         values = {"messages": [{"role": "assistant", "content": "Forty-two."}]}
-        return {"status": self.ends} if "run_id" in given else {"values": values}
+        return (
+            {"status": self.ends, "error": "no memory"} if "run_id" in given else {"values": values}
+        )
 
     def cancel(self, **given: Any) -> None:  # noqa: ANN401
         """End a run."""
@@ -158,6 +160,15 @@ def test_a_run_under_way_is_told_that_a_task_ended(server: Server) -> None:
     notices = [m for m in result["messages"] if "task_event" in m.additional_kwargs]
     assert [notice.additional_kwargs["task_event"]["status"] for notice in notices] == ["success"]
     assert "Forty-two." in notices[0].text
+
+
+def test_a_task_that_failed_says_why(server: Server) -> None:
+    server.ends = "error"
+
+    result = run(server, START, CHECK, poll_s=60.0)
+
+    assert '"error": "no memory"' in results(result)[1]
+    assert result["async_tasks"]["t1"]["status"] == "error"
 
 
 def test_a_task_that_goes_on_is_only_looked_at_now_and_then(server: Server) -> None:

@@ -7,7 +7,6 @@ of the same path. `public_suite.toml` lists the cases that are not expected to p
 
 import argparse
 import asyncio
-import base64
 import inspect
 import os
 import sys
@@ -17,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -57,51 +56,19 @@ class _MissingName(type):
         raise MissingNameError(message)
 
 
-def _glob_command(pattern: str, path: str) -> str:
-    """Return a sandbox's glob, in the form in which the peer's tests take a command apart."""
-    from thalweg.backends.errands import errand, included  # noqa: PLC0415  # before the shim
-
-    return _python_command(errand("python3", "glob", path, included(pattern)), path)
-
-
-def _python_command(command: str, folder: str) -> str:
-    """Write a command of a sandbox as `python3 -c "…" 2>&1`, with paths relative to a folder."""
-    script, arguments = command.split(" -c ", 1)[1].removeprefix("'").split("' ", 1)
-    argv = ["-c", *arguments.removesuffix(" 2>&1").split()]
-    relative = (
-        "import contextlib,io,json,os,sys\n"
-        f"sys.argv={argv!r}\n"
-        "out=io.StringIO()\n"
-        f"with contextlib.redirect_stdout(out):\n exec({script!r})\n"
-        "for line in out.getvalue().splitlines():\n"
-        " record=json.loads(line)\n"
-        f" if 'path' in record: record['path']=os.path.relpath(record['path'],{folder!r})\n"
-        " print(json.dumps(record))\n"
-    )
-    return f'python3 -c "{relative}" 2>&1'
+def _private_names() -> Mapping[str, Mapping[str, object]]:
+    """Load the adapters by their path: `tests` is here the peer's package."""
+    spec = spec_from_file_location("private_names", Path(__file__).with_name("private_names.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    names: Mapping[str, Mapping[str, object]] = module.PRIVATE_NAMES
+    return names
 
 
-class _ReadTemplate(str):
-    """A command that reads a file; `format` takes what the peer's template takes."""
-
-    __slots__ = ()
-
-    def format(self, *_: object, **given: Any) -> str:  # noqa: ANN401  # the peer's names
-        from thalweg.backends.errands import errand  # noqa: PLC0415
-
-        path = base64.b64decode(given["path_b64"]).decode()
-        kind = "text" if given["file_type"] == "text" else "bytes"
-        window = (str(given["offset"]), str(given["limit"]), str(500 * 1024))
-        return _python_command(errand("python3", "read", path, kind, *window), "/")
-
-
-ADAPTERS: Mapping[str, Mapping[str, object]] = {
-    "deepagents.backends.sandbox": {
-        "_build_glob_cmd": _glob_command,
-        "_READ_COMMAND_TEMPLATE": _ReadTemplate(),
-    },
-}
-"""Private names of the peer whose tests check behaviour that Thalweg has under other names."""
+ADAPTERS = _private_names()
+"""Private names of the peer, for tests of behaviour that Thalweg has under other names."""
 
 
 class _Mirror(ModuleType):

@@ -22,7 +22,7 @@ from deepagents.middleware import skills as theirs
 from thalweg.backends.filesystem import FilesystemBackend as OurFolder
 from thalweg.middleware import skill_tools as our_tools
 from thalweg.middleware import skills as ours
-from thalweg.skills.format import SkillMetadata
+from thalweg.skills.format import SkillMetadata, parse_skill, validate_skill_name
 from thalweg.skills.sources import source_label
 from thalweg.testing.model import ScriptedModel
 
@@ -75,7 +75,7 @@ def test_front_matter_says_the_same(fields: list[str], after: str) -> None:
     front = "\n".join(fields)
     content = f"---\n{front}\n---{after}"
 
-    mine = ours._parse_skill_metadata(content, "/s/pdf/SKILL.md", "pdf")
+    mine = parse_skill(content, "/s/pdf/SKILL.md", "pdf").skill
 
     if not _is_known_difference(front, mine):
         assert mine == theirs._parse_skill_metadata(content, "/s/pdf/SKILL.md", "pdf")
@@ -85,7 +85,7 @@ def test_front_matter_says_the_same(fields: list[str], after: str) -> None:
 def test_names_are_judged_the_same(name: str, folder: str) -> None:
     """In the same words."""
     for directory in (name, folder):
-        mine = ours._validate_skill_name(name, directory)
+        mine = validate_skill_name(name, directory)
         assert mine == theirs._validate_skill_name(name, directory)
 
 

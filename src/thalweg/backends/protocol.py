@@ -479,9 +479,6 @@ def supports_delete(backend: BackendProtocol) -> bool:
     return type(backend).delete is not BackendProtocol.delete
 
 
-_supports_delete = supports_delete  # the name by which the peers' users import it
-
-
 @lru_cache(maxsize=128)
 def execute_accepts_timeout(cls: type[SandboxBackendProtocol]) -> bool:
     """Whether `execute` of a class takes `timeout`; those written long ago do not."""

@@ -237,11 +237,12 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
         return {**task, "status": status, "last_checked_at": _now()}
 
     def _outcome(self, task: AsyncTask) -> dict[str, str]:
+        remote, thread = self._remote(task["agent_name"]), task["thread_id"]
         match task["status"]:
             case "success":
-                return {"result": self._remote(task["agent_name"]).answer(task["thread_id"])}
-            case "error" | "timeout":
-                return {"error": f"the run ended with status {task['status']}"}
+                return {"result": remote.answer(thread)}
+            case "error" | "timeout" as status:
+                return {"error": remote.problem(thread, task["run_id"]) or status}
             case _:
                 return {}
 

@@ -143,17 +143,6 @@ Messages = list[AnyMessage]
 Response = ModelResponse[Any] | ExtendedModelResponse[Any]
 
 
-def __getattr__(name: str) -> object:
-    """See `filesystem_names`."""
-    from thalweg.middleware import filesystem_names  # noqa: PLC0415  # hardly anybody asks
-
-    try:
-        return vars(filesystem_names)[name]
-    except KeyError:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg) from None
-
-
 class ArgumentError(ConfigError, ValueError):
     """An argument is of the right kind and cannot be used."""
 

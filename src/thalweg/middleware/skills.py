@@ -23,10 +23,10 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Command
 
-from thalweg.backends.protocol import BackendProtocol, FileDownloadResponse
+from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import ConfigError
 from thalweg.middleware.skill_finding import FIND_SKILLS, wanted_first
-from thalweg.middleware.skill_loading import Found, find_skills_in, read_download
+from thalweg.middleware.skill_loading import Found, find_skills_in
 from thalweg.middleware.skill_pins import pin_skills
 from thalweg.middleware.skill_tools import (
     SkillToolResolver,
@@ -47,10 +47,6 @@ from thalweg.skills.format import (
     MAX_SKILL_FILE_SIZE,
     MAX_SKILL_NAME_LENGTH,
     SkillMetadata,
-    annotations,
-    as_metadata,
-    parse_skill,
-    validate_skill_name,
 )
 from thalweg.skills.listing import (
     DEFAULT_BUDGET,
@@ -400,39 +396,3 @@ def _running(request: ToolCallRequest, name: str, tools: Sequence[BaseTool]) -> 
         )
         return request
     return request.override(tool=tool)
-
-
-# The names by which users of Deep Agents reach the pieces, in their tests and subclasses.
-_format_skill_annotations = annotations
-_validate_skill_name = validate_skill_name
-
-
-def _validate_metadata(raw: object, skill_path: str) -> dict[str, str]:
-    oddities: list[str] = []
-    metadata = as_metadata(raw, oddities)
-    for oddity in oddities:
-        _log.warning("Skill %s: %s", skill_path, oddity)
-    return metadata
-
-
-def _parse_skill_metadata(
-    content: str, skill_path: str, directory_name: str
-) -> SkillMetadata | None:
-    return parse_skill(content, skill_path, directory_name).skill
-
-
-def _skill_metadata_from_response(
-    response: FileDownloadResponse, skill_dir_path: str, skill_md_path: str
-) -> SkillMetadata | None:
-    del skill_dir_path
-    return read_download(response, skill_md_path).skill
-
-
-def _list_skills(backend: BackendProtocol, source_path: str) -> list[SkillMetadata]:
-    found = run(find_skills_in([source_path], is_followed=False), backend)
-    return found.skills if found else []
-
-
-async def _alist_skills(backend: BackendProtocol, source_path: str) -> list[SkillMetadata]:
-    found = await arun(find_skills_in([source_path], is_followed=False), backend)
-    return found.skills if found else []

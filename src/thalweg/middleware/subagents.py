@@ -22,7 +22,6 @@ from langchain.chat_models import init_chat_model
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.runnables import Runnable
-from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
 from thalweg.backends.foreign import as_backend
@@ -336,27 +335,3 @@ def _line(spec: Spec) -> str:
     """Write a subagent's line of the tool's description."""
     note = f" {prompt('task_forked_note').render()}" if spec.is_fork else ""
     return f"- {spec.name}: {spec.description}{note}"
-
-
-# What code written for Deep Agents imports in spite of the underscore.
-_FORK_TASK_PREAMBLE = f"{prompt('task_fork').render()}\n\n"
-_FORK_RECURSION_REFUSAL = prompt("task_fork_refused").render()
-_FORKED_CONTEXT_KEY = "_deepagents_forked_context"
-
-
-def _build_task_tool(
-    subagents: Sequence[SubAgent | CompiledSubAgent],
-    task_description: str | None = None,
-    *,
-    private_state_keys: frozenset[str] = frozenset(),
-    state_schema: type | None = None,
-) -> BaseTool:
-    """Make the tool alone, without the middleware that enters its calls in a ledger."""
-    middleware = SubAgentMiddleware(
-        backend=None,
-        subagents=subagents,
-        task_description=task_description,
-        private_state_keys=private_state_keys,
-        state_schema=state_schema,
-    )
-    return middleware.tools[0]

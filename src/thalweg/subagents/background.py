@@ -85,6 +85,10 @@ class Remote(Protocol):
         """Return the last message of a thread."""
         ...
 
+    def problem(self, thread: str, run: str) -> str:
+        """Return why a run failed, as far as the server says."""
+        ...
+
     def cancel(self, thread: str, run: str) -> None:
         """End a run."""
         ...
@@ -129,6 +133,10 @@ class AgentServer:
             return content
         return "".join(block.get("text", "") for block in content if isinstance(block, dict))
 
+    def problem(self, thread: str, run: str) -> str:
+        """See `Remote.problem`."""
+        return str(self._client.runs.get(thread_id=thread, run_id=run).get("error") or "")
+
     def cancel(self, thread: str, run: str) -> None:
         """See `Remote.cancel`."""
         self._client.runs.cancel(thread_id=thread, run_id=run)
@@ -160,6 +168,11 @@ class DurableRuns:
         """See `Remote.answer`."""
         items = self._client.get_history(thread).items
         return str(items[-1].message.text) if items else ""
+
+    def problem(self, thread: str, run: str) -> str:
+        """See `Remote.problem`."""
+        problem = self._client.get_run(thread, run).problem
+        return "" if problem is None else str(problem.detail or problem.title)
 
     def cancel(self, thread: str, run: str) -> None:
         """See `Remote.cancel`."""

@@ -1,0 +1,49 @@
+"""The peer's public tests pass, but for those that are waived with a reason."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.peers import public_suite
+from tests.peers.public_suite import reason_of, suite_folder, waived_cases
+
+SUITE = Path(public_suite.__file__)
+
+
+def _cases() -> list[str]:
+    folder = suite_folder()
+    if folder is None:
+        pytest.skip("deepagents' tests are not here: set THALWEG_PEER_SUITE to their folder")
+    return (folder / "cases.txt").read_text("utf-8").splitlines()
+
+
+def test_every_waiver_names_a_case_and_a_reason() -> None:
+    cases = _cases()
+    waived = waived_cases()
+
+    assert all(waived.values())
+    known = {case.partition("[")[0] for case in cases} | set(cases)
+    assert [case for case in waived if case not in known] == []
+    assert len([case for case in cases if reason_of(case, waived)]) <= 254
+
+
+def test_the_shim_runs_a_file_of_the_suite() -> None:
+    """One file, in a process of its own, where `deepagents` is Thalweg; `.ci/run` runs them all."""
+    _cases()
+    command = [sys.executable, str(SUITE), "-k", "test_protocol or test_file_format"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert ran.returncode == 0, ran.stdout[-5_000:] + ran.stderr[-2_000:]
+    assert "'passed': 56" in ran.stdout
+
+
+def test_without_the_folder_it_says_so() -> None:
+    environment = {**os.environ, "THALWEG_PEER_SUITE": "/nowhere"}
+    ran = subprocess.run(
+        [sys.executable, str(SUITE)], capture_output=True, text=True, check=False, env=environment
+    )
+
+    assert (ran.returncode, ran.stdout.startswith("deepagents' tests are not here")) == (0, True)
