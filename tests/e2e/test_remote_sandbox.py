@@ -1,5 +1,6 @@
 """Commands run in a sandbox elsewhere, over the files of a thread that are kept here."""
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,11 @@ def make(owner: str, thread: str, **options: Any) -> FolderSandbox:  # noqa: ANN
     return FolderSandbox(folder)
 
 
-def given(folder: Path, **more: Any) -> Settings:  # noqa: ANN401 (the same)
+def given(home: Path, **more: Any) -> Settings:  # noqa: ANN401 (the same)
     sandbox = {
         "use": "custom",
         "factory": "tests.e2e.test_remote_sandbox:make",
-        "options": {"below": str(folder / "remote")},
+        "options": {"below": str(home / "remote")},
         "folder": "/",
         **more,
     }
@@ -76,3 +77,48 @@ async def test_a_sandbox_that_cannot_be_made_fails_the_run(tmp_path: Path) -> No
     async with open_app(given(tmp_path, options={}), home=tmp_path / "home") as app:
         events = await say(app.tenant("ada"), "t1", "ls")
     assert events[-1].type == "run.failed"
+
+
+def make_of_deepagents(owner: str, thread: str, below: str) -> Any:  # noqa: ANN401 (another package's)
+    """Make a sandbox by the base class of deepagents, as the packages of services do."""
+    from deepagents.backends import protocol, sandbox  # noqa: PLC0415 (not everywhere)
+
+    class Theirs(sandbox.BaseSandbox):  # type: ignore[misc,unused-ignore]
+        id = f"{owner}-{thread}"
+
+        def execute(self, command: str, *, timeout: int | None = None) -> Any:  # noqa: ANN401
+            ran = subprocess.run(
+                ["/bin/sh", "-c", command], capture_output=True, timeout=timeout, check=False
+            )
+            output = (ran.stdout + ran.stderr).decode()
+            return protocol.ExecuteResponse(output=output, exit_code=ran.returncode)
+
+        def upload_files(self, files: list[tuple[str, bytes]]) -> list[Any]:
+            for path, raw in files:
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
+                Path(path).write_bytes(raw)
+            return [protocol.FileUploadResponse(path=path, error=None) for path, _ in files]
+
+        def download_files(self, paths: list[str]) -> list[Any]:
+            return [
+                protocol.FileDownloadResponse(path=path, content=Path(path).read_bytes())
+                for path in paths
+            ]
+
+    Path(below).mkdir()
+    return Theirs()
+
+
+async def test_a_sandbox_of_deepagents_is_taken_as_it_is(tmp_path: Path) -> None:
+    pytest.importorskip("deepagents")
+    there = str(tmp_path / "remote")
+    factory = "tests.e2e.test_remote_sandbox:make_of_deepagents"
+    taken = given(tmp_path, factory=factory, options={"below": there}, folder=there)
+    async with open_app(taken, home=tmp_path / "home") as app:
+        ada = app.tenant("ada")
+        await ada.files.upload("t1", "a.txt", [b"one"])
+        assert "one" in await ran(ada, "cat uploads/a.txt; mkdir d; echo two > d/b.txt; echo 3 > c")
+        paths = [one.path for one in (await ada.files.artifacts("t1")).files]
+        assert paths == ["/c", "/d/b.txt"]
+        await ran(ada, "rm -r d")
+        assert [one.path for one in (await ada.files.artifacts("t1")).files] == ["/c"]

@@ -130,12 +130,14 @@ class Mirror:
         self._there = now
 
     def _listed(self) -> dict[str, tuple[object, object]]:
-        found = self.remote.glob("**/*", self._folder or "/")
-        _refuse(self._folder or "/", found.error)
+        root = self._folder or "/"
+        found = self.remote.glob("**/*", root)
+        _refuse(root, found.error)
         if getattr(found, "truncated", False):  # what is not listed would be taken for deleted
-            _refuse(self._folder or "/", "it has too many files to list")
+            _refuse(root, "it has too many files to list")
         return {
-            posixpath.normpath(info["path"])[len(self._folder) :]: (
+            # Some backends name paths from the folder that was searched.
+            posixpath.normpath(posixpath.join(root, info["path"]))[len(self._folder) :]: (
                 info.get("size"),
                 info.get("modified_at"),
             )
