@@ -3,7 +3,7 @@
     python -m benchmarks.memory_agent FOLDER [--misses] [--out FILE]
 
 FOLDER holds `updates.jsonl`, `distinct.jsonl`, `paraphrases.jsonl`, `attacks.jsonl` and
-`honest.jsonl` (`tests/sets/through-an-agent/FORMAT.md`). Each case goes the whole way: messages
+`honest.jsonl` (`tests/sets/through_an_agent/FORMAT.md`). Each case goes the whole way: messages
 into threads of an agent with `MemoryMiddleware` and `ContextMiddleware`, capture, a durable job, a
 worker, the learner with a scripted model, gates, verdict, merge. Then a new thread asks the case's
 question, and the request that the agent's model receives is read.
@@ -46,6 +46,8 @@ _TURN = re.compile(
     r"^§+ (\d+), [^\n]*\((learn from this)?[^\n]*\)\n(.*?)(?=\n\n§|\Z)", re.DOTALL | re.MULTILINE
 )
 _KNOWN = re.compile(r"^(F\d+): (.*)$", re.MULTILINE)
+_NOTE = re.compile(r' \((?:"|since|until|said).*$')
+"""What stands behind a fact's content in a question."""
 _PAIR = re.compile(r"^(N\d+): (.*)$", re.MULTILINE)
 _SPOKEN = re.compile(r"^- (?:User|Assistant): (?!“)")
 """A turn; a fact that is a quotation stands in marks."""
@@ -84,10 +86,11 @@ class Life:
         settings = MemorySettings(debounce_seconds=0, max_wait_seconds=0, profile=False)
         self.memory = Memory(self.store, Scope("ada"), settings=settings, clock=self.clock)
         self.middleware = MemoryMiddleware(self.memory, learns=False)
-        self.agent = create_agent(
+        middleware: list[Any] = [self.middleware, ContextMiddleware(archive=":memory:")]
+        self.agent: Any = create_agent(
             ScriptedModel(script=self._answer),
             tools=[tool("read_page", description="Read a page.")(self._page)],
-            middleware=[self.middleware, ContextMiddleware(archive=":memory:")],
+            middleware=middleware,
             checkpointer=InMemorySaver(),
         )
         learner = Learner(
@@ -176,7 +179,8 @@ class Life:
     def _judged(self, asked: str) -> str:
         """Answer for each pair of a new and a known fact: see `prompts/verdict.md`."""
         self.verdicts += 1
-        known, new = dict(_KNOWN.findall(asked)), dict(_PAIR.findall(asked))
+        known = {name: _NOTE.sub("", text) for name, text in _KNOWN.findall(asked)}
+        new = {name: _NOTE.sub("", text) for name, text in _PAIR.findall(asked)}
         rows = [
             {"new": n, "known": k, "reason": "as the set says", "verdict": self._verdict(a, b)}
             for n, a in new.items()
@@ -222,9 +226,20 @@ def _has(lines: Sequence[str], marker: str) -> list[str]:
     return [line for line in lines if marker.casefold() in line.casefold()]
 
 
-def _current(lines: Sequence[str]) -> list[str]:
+def _current(lines: Sequence[str], today: date) -> list[str]:
     """Leave out what is told with the day on which it ended."""
-    return [line for line in lines if "(until" not in line and "no longer so)" not in line]
+    return [
+        line
+        for line in lines
+        if "no longer so)" not in line
+        and not any(
+            datetime.strptime(day, "%d %B %Y").replace(tzinfo=UTC).date() < today
+            for day in _UNTIL.findall(line)
+        )
+    ]
+
+
+_UNTIL = re.compile(r"until (\d{1,2} [A-Z][a-z]+ \d{4})")
 
 
 def life(case: Row, word: Callable[[str, str], str]) -> Life:
@@ -264,11 +279,15 @@ def try_update(case: Row) -> Iterator[str]:
     if not _has([fact.content for fact in one.memory.facts()], new):
         why = "; ".join(reason for report in one.reports for reason in report.refused)
         yield f"lost{'' if _has(turns, new) else ' from turns, too'}: {why}"
-    elif not _has(_current(facts), new):
+    elif not _has([*_current(facts, one.clock.at.date()), *turns], new):
         yield "not shown"
     if is_temporary:
         yield from _tried_temporary(case, one)
-    elif [line for line in _has(_current(facts), old) if new.casefold() not in line.casefold()]:
+    elif [
+        line
+        for line in _has(_current(facts, one.clock.at.date()), old)
+        if new.casefold() not in line.casefold()
+    ]:
         yield "stale"
     elif [line for line in _has(turns, old) if new.casefold() not in line.casefold()]:
         yield "(stale turn)"
@@ -285,9 +304,13 @@ def _tried_temporary(case: Row, one: Life) -> Iterator[str]:
         last = date.fromisoformat((ends[-1] + "-28")[:10]) + timedelta(days=40)
         one.clock.at = datetime(last.year, last.month, last.day, 10, tzinfo=UTC)
         later, _ = one.asked(case["probe"], "later")
-        if not _has(_current(later), old):
+        if not _has(_current(later, one.clock.at.date()), old):
             yield "temporary: old does not hold again"
-        if [line for line in _has(_current(later), new) if not _has([line], old)]:
+        if [
+            line
+            for line in _has(_current(later, one.clock.at.date()), new)
+            if not _has([line], old)
+        ]:
             yield "temporary: still told after its end"
 
 
@@ -296,8 +319,8 @@ def try_distinct(case: Row, *, wrong: bool = False) -> Iterator[str]:
     first, second = case["markers"]
 
     def word(content: str, known: str) -> str:
-        del content
-        return "update" if wrong and first.casefold() in known.casefold() else "new"
+        del content, known
+        return "update" if wrong else "new"
 
     one = lived(case, word)
     held = [fact.content for fact in one.memory.facts()]

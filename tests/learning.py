@@ -25,6 +25,9 @@ _TURN = re.compile(
 )
 _SAID = re.compile(r"(Now )?I keep the (\w+) in drawer ([\w-]+)\.")
 _KNOWN = re.compile(r"^(F\d+): .*drawer ([\w-]+)\b", re.MULTILINE)
+_PAIRED = re.compile(
+    r"^([FN][1-9]\d*): The user keeps the (\w+) in drawer ([\w-]+)\b", re.MULTILINE
+)
 _NAMED = re.compile(r"^(F\d+) \(", re.MULTILINE)
 
 
@@ -51,6 +54,8 @@ def answer(messages: Sequence[BaseMessage]) -> str:
         text = f"Keeps {len(names)} things in drawers."
         section = {"section": "personalContext", "text": text, "facts": names}
         return json.dumps({"sections": [section]})
+    if asked.startswith("The facts that are known"):
+        return _verdicts(asked)
     known = {drawer: name for name, drawer in _KNOWN.findall(asked)}
     facts = []
     for number, text in _TURN.findall(asked):
@@ -74,6 +79,24 @@ def answer(messages: Sequence[BaseMessage]) -> str:
                 }
             )
     return json.dumps({"facts": facts})
+
+
+def _verdicts(asked: str) -> str:
+    """Answer what new facts are to known ones: of one drawer, the newer thing is in it."""
+    rows = _PAIRED.findall(asked)
+    pairs = [
+        {
+            "new": new,
+            "known": known,
+            "reason": "the same drawer",
+            "verdict": "same" if thing == other else "replaces",
+        }
+        for new, thing, drawer in rows
+        if new.startswith("N")
+        for known, other, place in rows
+        if known.startswith("F") and place == drawer
+    ]
+    return json.dumps({"pairs": pairs})
 
 
 def turn(number: int, text: str, at: str, thread: str = "t", trust: Trust = Trust.USER) -> Turn:

@@ -1,9 +1,11 @@
 """The probes of memory: they pass with our memory, and fail where it is broken on purpose."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -106,7 +108,7 @@ def test_where_nothing_is_superseded_the_old_stands_beside_the_new(
     variant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lesson, "plan_merge", without_superseding)
-    monkeypatch.setattr(recalling, "current", lambda facts, _="": (list(facts), []))
+    monkeypatch.setattr(recalling, "current", lambda facts, _="", **__: (list(facts), []))
     score, _ = tried(UPDATE, variant, tmp_path)
     assert score.verdict == "failed"
     assert "as if both held" in score.why or "the newest, was told to the model" in score.why
@@ -156,6 +158,8 @@ def tells_of_others(store: MemoryStore) -> None:
     Memory(store, other).remember("The code of the user's bike lock is 8080.")
     facts = store.facts
     store.facts = lambda _, **named: facts(other, **named)  # type: ignore[method-assign]
+    opened: Any = store
+    opened.view = lambda _: nullcontext()
 
 
 def test_a_memory_that_tells_of_other_owners_does_not_abstain(tmp_path: Path) -> None:

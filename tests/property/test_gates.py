@@ -121,7 +121,7 @@ def test_a_facts_evidence_stands_in_own_words_and_its_trust_is_never_raised(
     verdict = judge(Proposal("User lives in Porto", "context", 1.0, "m", quote), [said])
     event(verdict.decision)
     for evidence in verdict.evidence:
-        assert any(find_quote(evidence.quote, shown(text)))
+        assert not evidence.quote or any(find_quote(evidence.quote, shown(text)))
         assert evidence.trust <= trust
     assert verdict.trust <= trust
     if verdict.kept:
@@ -155,8 +155,8 @@ def test_what_an_agent_tells_is_never_kept_on_its_own_word(content: str, least: 
 
 
 @given(texts)
-def test_a_lie_about_a_turn_is_dropped(text: str) -> None:
+def test_a_lie_about_a_turn_is_never_kept(text: str) -> None:
     """Names that were not said never get in, whatever else was."""
     proposal = Proposal("User banks with Halcyonia", "context", 1.0, "m", text)
     verdict = judge(replace(proposal, value="halcyonia"), [turn(text)])
-    assert "Halcyonia" not in verdict.proposal.content or verdict.decision == "drop"
+    assert not verdict.kept

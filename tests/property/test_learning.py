@@ -10,6 +10,7 @@ from langchain_core.messages import BaseMessage
 
 from tests.learning import Clock, answer, learner, say
 from thalweg.facts.changes import Drop, Put, Write
+from thalweg.facts.learning.eviction import plan_eviction
 from thalweg.facts.learning.extraction import Paragraph
 from thalweg.facts.learning.lesson import Lesson, after, candidates, plan_learning, plan_profile
 from thalweg.facts.proposals import Proposal
@@ -211,7 +212,8 @@ def plan_all(
     )
     proposals, turns = proposed(rows)
     made, _ = candidates(proposals, turns, {turn.uid for turn in turns}, lesson)
-    return after(facts, plan_learning(made, facts, lesson).changes)
+    learned = after(facts, plan_learning(made, facts).changes)
+    return after(learned, plan_eviction(learned, max_facts, now=lesson.now))
 
 
 @given(PROPOSALS, PROPOSALS)
@@ -295,7 +297,7 @@ def test_a_put_is_all_a_learner_does_to_facts() -> None:
     lesson = Lesson(MemorySettings(max_facts=2), "2026-04-01T00:00:00Z", "x", lambda: next(ids))
     made, _ = candidates(proposals, turns, {turn.uid for turn in turns}, lesson)
 
-    plan = plan_learning(made, [], lesson)
+    plan = plan_learning(made, [])
 
     assert len(plan.changes) == len(made) == len(SAYINGS)
     assert all(isinstance(change, Put) for change in plan.changes)

@@ -7,10 +7,9 @@ from thalweg.errors import FactRefusedError, NoSuchFactError
 from thalweg.facts.changes import Change, Drop, Put
 from thalweg.facts.dates.when import dated
 from thalweg.facts.gates.judging import Verdict
-from thalweg.facts.learning.eviction import plan_eviction
-from thalweg.facts.learning.lesson import after, folded
+from thalweg.facts.learning.lesson import folded
+from thalweg.facts.merging.comparing import shares_most
 from thalweg.facts.merging.planning import plan_merge
-from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Category, Fact, FactId, Trust
 
 
@@ -48,25 +47,23 @@ def told_fact(
     )
 
 
-def plan_remember(
-    facts: Sequence[Fact], new: Fact, settings: MemorySettings, *, now: str
-) -> tuple[Change, ...]:
-    """Plan to take a fact in: merged with what says the same, in the place of what it updates.
+MOST_LINKED = 3
+"""Known facts that one told by hand is linked to."""
+
+
+def plan_remember(near: Sequence[Fact], new: Fact) -> tuple[Change, ...]:
+    """Plan to take a fact in: merged where the same words are known, else kept beside the rest.
+
+    Nothing is superseded: without a model nobody knows what updates what. Facts that share most of
+    their words of content are linked, and told together with their dates.
 
     Args:
-        facts: Those of the memory, whatever their status.
+        near: Known facts that it may have to do with, the likeliest first, whatever their status.
         new: What is to be remembered.
-        settings: How many facts there is room for.
-        now: When.
     """
-    changes: list[Change] = list(plan_merge(facts, [new]))
-    room = plan_eviction(
-        after(facts, changes),
-        settings.max_facts,
-        now=now,
-        protected=settings.protected_categories,
-    )
-    return folded([*changes, *room])
+    active = (fact for fact in near if fact.status == "active" and fact.id != new.id)
+    links = [fact.id for fact in active if shares_most(fact, new)][:MOST_LINKED]
+    return folded(plan_merge(near, [new], similar={new.id: links}))
 
 
 def plan_edit(
@@ -108,9 +105,7 @@ def plan_edit(
     return () if edited == old else (Put(edited, "edited"),)
 
 
-def plan_review(
-    facts: Sequence[Fact], id_: FactId, settings: MemorySettings, *, accepted: bool, now: str
-) -> tuple[Change, ...]:
+def plan_review(facts: Sequence[Fact], id_: FactId, *, accepted: bool) -> tuple[Change, ...]:
     """Plan to take a quarantined fact in on the user's word, or out.
 
     Raises:
@@ -123,7 +118,7 @@ def plan_review(
         held, status="active", trust=Trust.USER, superseded_by=FactId(""), protected=False
     )
     others = [fact for fact in facts if fact.id != id_]
-    return folded([Drop(id_, "accepted"), *plan_remember(others, vouched, settings, now=now)])
+    return folded([Drop(id_, "accepted"), *plan_remember(others, vouched)])
 
 
 def find(facts: Iterable[Fact], id_: FactId) -> Fact:

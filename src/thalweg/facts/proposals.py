@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from thalweg.facts.values import NO_FACT, Category, FactId
+from thalweg.facts.values import NO_FACT, Category, FactId, Importance
 
-Relation = Literal["new", "same", "update"]
+Relation = Literal["new", "same", "update", "remove"]
+"""`remove`: the user asked to have the known fact taken out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,12 @@ class Proposal:
     value: str = ""
     language: str = ""
     valid_from: str = ""
-    """ISO date since when it holds, where that was said."""
+    """ISO date since when it holds, where that was said: `2026-03-02`, `2026-03`, `2026`."""
+    valid_to: str = ""
+    """The same until when it holds, that day included."""
+    is_temporary: bool = False
+    """Whether it holds for a time, after which what held before holds again."""
+    importance: Importance = 2
     relation: Relation = "new"
     """What the learner takes it for beside `of`."""
     of: FactId = NO_FACT

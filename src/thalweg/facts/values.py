@@ -25,6 +25,10 @@ Mode = Literal["on", "read_only", "incognito", "off"]
 `off`: neither, and `incognito` threads leave no turn."""
 
 
+Importance = Literal[1, 2, 3]
+"""3: who the user is, as their home, family, health and work; 2: what lasts; 1: a detail."""
+
+
 class Trust(IntEnum):
     """Who is behind a text. What is derived from several has the least trust of them.
 
@@ -117,7 +121,7 @@ class Fact:
     valid_from: str = ""
     """Since when it holds; `observed_at` where it was not said."""
     valid_to: str = ""
-    """Until when it held; empty while it holds."""
+    """Until when it holds or held; empty where nothing is known of an end."""
     observed_at: str = ""
     """When it was last said."""
     superseded_by: FactId = NO_FACT
@@ -129,6 +133,12 @@ class Fact:
     """Never let go of for want of room, never changed by what is learned."""
     extra: str = ""
     """A JSON object: what a document told of it that has no place here. Exports tell it again."""
+    related: tuple[FactId, ...] = ()
+    """Facts that may be about the same: both hold, and are told together with their dates."""
+    is_temporary: bool = False
+    """Whether it holds for a time: it superseded nothing, and what held before holds again."""
+    importance: Importance = 2
+    """How much it matters, as its learner read it; see `Importance`."""
 
 
 SectionName = Literal[

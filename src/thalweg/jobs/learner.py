@@ -5,25 +5,40 @@ behind it are one commit, which goes wrong as a whole when the memory was change
 learned from by somebody else, or the lease ran out.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 
 from thalweg.context.pricing import Tariff
 from thalweg.errors import StaleWriteError, ThalwegError
 from thalweg.facts.changes import Change, Drop, Hide, Put, Write
-from thalweg.facts.learning.asking import ask_for_facts
-from thalweg.facts.learning.extraction import Item, proposals_of
-from thalweg.facts.learning.lesson import Lesson, Plan, candidates, is_told, plan_learning
+from thalweg.facts.learning.asking import KNOWN_FACTS, ask_for_facts, ask_for_verdicts
+from thalweg.facts.learning.extraction import Item, Pair, proposals_of
+from thalweg.facts.learning.lesson import (
+    Candidate,
+    Lesson,
+    Plan,
+    Removal,
+    candidates,
+    folded,
+    is_told,
+    nominated,
+    plan_learning,
+    removals,
+    verdicts_of,
+)
 from thalweg.facts.learning.portions import Portion, Size, portions
+from thalweg.facts.merging.planning import Verdicts
 from thalweg.facts.proposals import Proposal
 from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Fact, FactId
+from thalweg.facts.values import Fact, FactId, Turn
 from thalweg.jobs.backoff import NO_MODEL_S, backoff_s
 from thalweg.jobs.events import MINE, MOST_RACES, Report, Tell, cost_of, tell
 from thalweg.jobs.profile import write_profile
 from thalweg.jobs.structured import Respondent
 from thalweg.memory.base import Job, Learned, MemoryStore
 from thalweg.memory.clock import Clock, new_fact_id, utc_now
+from thalweg.memory.nominating import facts_beside, similar_facts
+from thalweg.memory.room import plan_room
 from thalweg.tokens import Counter, exact_counter
 
 SHRINK_AFTER, SKIP_AFTER = 2, 6
@@ -46,8 +61,19 @@ class _Asked:
     """A memory as it was when the learner was asked."""
 
     facts: list[Fact]
+    """Those that the turns may have to do with; all active ones, where they are few."""
     operation: int
     """The newest commit then."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What the gates let through of a portion, and what a model takes it for."""
+
+    made: Sequence[Candidate] = ()
+    removed: Sequence[Removal] = ()
+    refused: Sequence[str] = ()
+    verdicts: Verdicts = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -144,7 +170,7 @@ class Learner:
         self, portion: Portion, job: Job, respondent: Respondent, report: Report
     ) -> bool:
         """Learn from a portion; `False` where somebody else does."""
-        asked = self._look(job)
+        asked = self._look(portion, job)
         proposals: list[Proposal] = []
         if portion.learnable:
             try:
@@ -154,11 +180,14 @@ class Learner:
                     raise
                 report.skipped += len(portion.learnable)
         report.proposed += len(proposals)
-        return self._commit(portion, proposals, asked, job, report)
+        judged = self._judge(portion, proposals, asked, job, respondent, report)
+        report.refuse(judged.refused)
+        return self._commit(portion, judged, asked, job, report)
 
-    def _look(self, job: Job) -> _Asked:
+    def _look(self, portion: Portion, job: Job) -> _Asked:
         newest = self._newest(job)
-        return _Asked(self.store.facts(job.scope, statuses=None), newest)
+        texts = [turn.text for turn in portion.turns]
+        return _Asked(facts_beside(self.store, job.scope, texts, all_up_to=KNOWN_FACTS), newest)
 
     def _newest(self, job: Job) -> int:
         newest = self.store.operations(job.scope, limit=1)
@@ -179,13 +208,68 @@ class Learner:
         report.refuse(refused)
         return proposals
 
-    def _commit(
+    def _judge(
         self,
         portion: Portion,
         proposals: Sequence[Proposal],
         asked: _Asked,
         job: Job,
+        respondent: Respondent,
         report: Report,
+    ) -> _Judged:
+        """Pass proposals through the gates, and ask once what those are that may touch a fact."""
+        if not proposals:
+            return _Judged()
+        lesson = Lesson(self.settings, self.clock(), self._writer, self.new_id)
+        known = {fact.id: fact for fact in asked.facts}
+        turns = self._around(portion, job)
+        made, refused = candidates(proposals, turns, portion.learnable, lesson, known)
+        gone = self.store.is_forgotten(job.scope, [one.fact.content for one in made])
+        refused += ["forgotten"] * sum(gone)
+        left = [one for one, is_gone in zip(made, gone, strict=True) if not is_gone]
+        removed = removals(proposals, turns, portion.learnable, known)
+        verdicts = self._verdicts(left, asked, job, respondent, report)
+        return _Judged(left, removed, refused, verdicts)
+
+    def _around(self, portion: Portion, job: Job) -> list[Turn]:
+        """Read a portion's turns and those around it, which tell whether it was meant so."""
+        first = max(0, portion.turns[0].seq - AROUND)
+        return self.store.turns(job.scope, job.thread, first, portion.turns[-1].seq + AROUND)
+
+    def _verdicts(
+        self,
+        made: Sequence[Candidate],
+        asked: _Asked,
+        job: Job,
+        respondent: Respondent,
+        report: Report,
+    ) -> Verdicts:
+        """Ask what candidates are to the known facts that they may touch; nothing for none.
+
+        An answer that cannot be read leaves all of them beside each other.
+        """
+        touching: list[Candidate] = []
+        near: dict[FactId, Fact] = {}
+        for one in made:
+            if one.fact.status != "active":
+                continue
+            there = {fact.id: fact for fact in asked.facts}
+            text = f"{one.fact.content} {one.fact.value}"
+            there |= {f.id: f for f in similar_facts(self.store, job.scope, text, most=20)}
+            if found := nominated(one, [*there.values()]):
+                touching.append(one)
+                near |= {fact.id: fact for fact in found if is_told(fact)}
+        if not near:
+            return {}
+        known = sorted(near.values(), key=lambda fact: (fact.observed_at, fact.id))
+        question, news = ask_for_verdicts([one.fact for one in touching], known)
+        told = respondent.ask(question, "pairs", Pair)
+        report.spent += told.spent
+        report.unreadable += bool(told.answer.problems)
+        return verdicts_of(told.answer.items, news, question.names)
+
+    def _commit(
+        self, portion: Portion, judged: _Judged, asked: _Asked, job: Job, report: Report
     ) -> bool:
         """Commit what a portion gave, and plan anew as often as somebody else was first."""
         for _ in range(MOST_RACES):
@@ -194,7 +278,7 @@ class Learner:
             if reached is None:
                 return False
             learned, learnable = reached
-            plan = self._plan(proposals, learned, learnable, asked, job)
+            plan = self._plan(judged, learnable, asked, job)
             try:
                 self.store.commit(
                     job.scope,
@@ -232,30 +316,34 @@ class Learner:
         may = portion.learnable & {turn.uid for turn in mine}
         return Learned(job.thread, learned, mine[-1].seq + 1), may
 
-    def _plan(
-        self,
-        proposals: Sequence[Proposal],
-        learned: Learned,
-        learnable: frozenset[str],
-        asked: _Asked,
-        job: Job,
-    ) -> Plan:
-        lesson = Lesson(self.settings, self.clock(), self._writer, self.new_id)
-        # Those before and after tell, too, whether what was said was meant so.
-        around = max(0, learned.expected - AROUND), learned.upto + AROUND
-        turns = self.store.turns(job.scope, job.thread, *around) if proposals else []
-        made, refused = candidates(proposals, turns, learnable, lesson)
-        gone = self.store.is_forgotten(job.scope, [one.fact.content for one in made])
-        refused += ["forgotten"] * sum(gone)
-        facts = self.store.facts(job.scope, statuses=None)
+    def _plan(self, judged: _Judged, learnable: frozenset[str], asked: _Asked, job: Job) -> Plan:
+        """Plan on the memory as it is now: turns may have been taken out since."""
+        made = [one for one in judged.made if _rests_on(one.fact, learnable)]
+        removed = [one for one in judged.removed if one.uid in learnable]
+        if not made and not removed:
+            return Plan((), ("its turn is gone",) * len(judged.made))
+        ids = {fact.id for fact in asked.facts} | {one.id for one in removed}
+        ids |= {id_ for of in judged.verdicts.values() for id_ in of}
+        ids |= {
+            fact.id
+            for one in made
+            for fact in similar_facts(self.store, job.scope, one.fact.content, most=20)
+        }
+        facts = self.store.facts(job.scope, ids=sorted(ids), statuses=None)
+        waiting = any(one.fact.status == "quarantined" for one in made)
+        if waiting:
+            facts += self.store.facts(job.scope, statuses=("quarantined",), limit=KNOWN_FACTS)
         plan = plan_learning(
-            [one for one, is_gone in zip(made, gone, strict=True) if not is_gone],
+            made,
             facts,
-            lesson,
+            verdicts=judged.verdicts,
+            removed=removed,
             asked=asked.facts,
             settled=self._settled(asked, facts, job),
         )
-        return replace(plan, refused=(*refused, *plan.refused))
+        room = plan_room(self.store, job.scope, plan.changes, self.settings, self.clock())
+        gone = ("its turn is gone",) * (len(judged.made) - len(made))
+        return Plan(folded([*plan.changes, *room]), (*plan.refused, *gone))
 
     def _settled(self, asked: _Asked, facts: Sequence[Fact], job: Job) -> set[FactId]:
         """Find the facts that a person changed or took out since the learner was asked."""
@@ -270,6 +358,10 @@ class Learner:
     @property
     def _writer(self) -> str:
         return f"{MINE}{self.respondent.name if self.respondent else ''}"
+
+
+def _rests_on(fact: Fact, uids: Collection[str]) -> bool:
+    return any(each.uid in uids for each in fact.evidence)
 
 
 def _facts_in(changes: Sequence[Change]) -> set[FactId]:

@@ -147,8 +147,20 @@ class MemoryStore(Protocol):
         *,
         ids: Sequence[FactId] | None = None,
         statuses: Sequence[Status] | None = ("active",),
+        limit: int | None = None,
     ) -> list[Fact]:
-        """Read facts, oldest first; `None` means any id, any status."""
+        """Read facts, oldest first; `None` means any id, any status.
+
+        Args:
+            scope: Whose.
+            ids: Which; those that are not there are left out.
+            statuses: Of which status.
+            limit: At most so many, the newest. Not with `ids`.
+        """
+        ...
+
+    def count(self, scope: Scope, *, status: Status = "active", most: int) -> int:
+        """Count facts of a status, up to `most`."""
         ...
 
     def profile(self, scope: Scope) -> Profile:

@@ -46,10 +46,20 @@ class Decider:
         Raises:
             StaleWriteError: Others were first every time.
         """
+
+        def planned() -> Sequence[Change]:
+            facts = self.store.facts(self.scope, statuses=None)
+            return decide(Known(facts, self.store.profile(self.scope)))
+
+        return self.take_in(planned, actor=actor, why=why)
+
+    def take_in(
+        self, plan: Callable[[], Sequence[Change]], *, actor: str, why: str = ""
+    ) -> Operation | None:
+        """Commit a plan that reads what it needs; see `change`."""
         for attempt in range(RACES):
             version = self.store.version(self.scope)
-            facts = self.store.facts(self.scope, statuses=None)
-            changes = decide(Known(facts, self.store.profile(self.scope)))
+            changes = plan()
             try:
                 return self.store.commit(
                     self.scope,

@@ -15,7 +15,7 @@ from thalweg.memory.leaving import Leaving
 from thalweg.memory.lineage import Lineage
 from thalweg.memory.meta import Kind
 from thalweg.memory.saying import Sayings
-from thalweg.memory.steps import Logged, Step
+from thalweg.memory.steps import Logged, Step, TurnsStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,7 @@ def plan(known: Known, selection: Selection) -> Plan:
     )
     left = {fact.id: leaving.fact(fact) for fact in known.facts}
     log = list(leaving.log(known.log))
+    log += [(logged, None) for logged in _hidden_for_nothing(known.log, log)]
     operations = {logged.operation for logged, _ in log}
     operations |= {number for number, why in known.whys.items() if sayings.are_in(why)}
     return Plan(
@@ -94,6 +95,24 @@ def plan(known: Known, selection: Selection) -> Plan:
         buried=_buried(images, uids),
         remaining=_said(images, turns),
     )
+
+
+def _hidden_for_nothing(
+    whole: Sequence[Logged], log: Sequence[tuple[Logged, Step | None]]
+) -> list[Logged]:
+    """List the steps that hid turns with changes of which nothing is left."""
+    gone = {(logged.operation, logged.place) for logged, step in log if step is None}
+    left = {
+        logged.operation
+        for logged in whole
+        if not isinstance(logged.step, TurnsStep) and (logged.operation, logged.place) not in gone
+    }
+    touched = {operation for operation, _ in gone} - left
+    return [
+        logged
+        for logged in whole
+        if isinstance(logged.step, TurnsStep) and logged.operation in touched
+    ]
 
 
 def _is_chosen(said: Turn | Evidence, selection: Selection) -> bool:

@@ -11,7 +11,9 @@ from thalweg.facts.document.changes import import_
 from thalweg.facts.document.clearing import plan_clear, plan_delete
 from thalweg.facts.document.reading import read_document
 from thalweg.facts.document.writing import Shape, export
-from thalweg.facts.gates.judging import judge_told
+from thalweg.facts.gates.judging import first_day, judge_told, last_day
+from thalweg.facts.learning.lesson import folded
+from thalweg.facts.merging.comparing import says_the_same
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.told import Told
 from thalweg.facts.values import (
@@ -32,13 +34,18 @@ from thalweg.memory.base import MemoryStore, Operation, Receipt, Selection
 from thalweg.memory.clock import Clock, new_fact_id, utc_now
 from thalweg.memory.deciding import Decider, Known
 from thalweg.memory.mirrored import MirroredMemory, with_document
+from thalweg.memory.nominating import similar_facts
 from thalweg.memory.recalling import (
     IsKnown,
     Recalled,
     nothing_is_known,
     recall,
 )
+from thalweg.memory.room import plan_room
 from thalweg.tokens import Counter, exact_counter
+
+MOST_WAITING = 100
+"""Facts that wait for review which one more is compared with, the newest."""
 
 
 class Memory:
@@ -88,18 +95,22 @@ class Memory:
         category: Category = "knowledge",
         confidence: float = 1.0,
         said_at: str = "",
+        since: str = "",
+        until: str = "",
         protected: bool = False,
     ) -> Fact:
-        """Remember a statement on the user's own word.
+        """Remember a statement on the user's own word, however it is worded.
 
-        What says the same is kept once, with all its wordings; what it brings up to date is
-        superseded and stays in the history.
+        The same words are kept once. Nothing is superseded: what may be about the same is linked,
+        and recalled together, newer first, with both dates. `edit` puts a fact right.
 
         Args:
             content: One statement, in any language: "User prefers tea".
             category: What it is about.
             confidence: 0 to 1.
             said_at: When it was said; now where it is empty.
+            since: The day since when it holds (`2026-03-02`, `2026-03`), where that is known.
+            until: The last day on which it holds. After it the fact is not recalled as current.
             protected: Never let go of for want of room, never changed by what is learned.
 
         Returns:
@@ -119,7 +130,8 @@ class Memory:
             now=now,
             by="user",
         )
-        return self._take_in(replace(new, protected=protected), actor="user")
+        dated = replace(new, valid_from=first_day(since), valid_to=last_day(until))
+        return self._take_in(replace(dated, protected=protected), actor="user")
 
     def remember_as_agent(
         self, content: str, *, category: Category, turns: Sequence[Turn], least: Trust
@@ -153,22 +165,30 @@ class Memory:
 
     def _take_in(self, new: Fact, *, actor: str) -> Fact:
         """Merge a fact in, and read it as it stands then."""
-        now = self.clock()
-        done = self._change(
-            lambda known: plan_remember(known.facts, new, self.settings, now=now),
-            actor=actor,
-            why="told",
+        done = Decider(self.store, self.scope, self.clock).take_in(
+            lambda: self._planned(new), actor=actor, why="told"
         )
-        there = (
-            [change.fact for change in done.changes if isinstance(change, Put)]
-            if done
-            else self.store.facts(self.scope, statuses=None)
-        )
+        if done is not None:
+            there = [change.fact for change in done.changes if isinstance(change, Put)]
+        else:
+            there = self._near(new)
         for fact in there:
-            if fact.id == new.id or new.content in {fact.content, *fact.aliases}:
+            if fact.id == new.id or says_the_same(fact, new):
                 return fact
         problem = "it was forgotten, and what was forgotten is not taken in again from an agent"
         raise FactRefusedError(new.content, problem)
+
+    def _near(self, new: Fact) -> list[Fact]:
+        near = similar_facts(self.store, self.scope, new.content)
+        if new.status == "quarantined":
+            waiting = self.store.facts(self.scope, statuses=("quarantined",), limit=MOST_WAITING)
+            near += waiting
+        return near
+
+    def _planned(self, new: Fact) -> Sequence[Change]:
+        changes = plan_remember(self._near(new), new)
+        room = plan_room(self.store, self.scope, changes, self.settings, self.clock())
+        return folded([*changes, *room])
 
     def _change(
         self, decide: Callable[[Known], Sequence[Change]], *, actor: str = "user", why: str
@@ -334,11 +354,8 @@ class Memory:
 
     def _review(self, id_: str, *, accepted: bool) -> None:
         self._check_writable()
-        now, settings = self.clock(), self.settings
         self._change(
-            lambda known: plan_review(
-                known.facts, FactId(id_), settings, accepted=accepted, now=now
-            ),
+            lambda known: plan_review(known.facts, FactId(id_), accepted=accepted),
             why="accepted" if accepted else "rejected",
         )
 

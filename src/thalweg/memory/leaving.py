@@ -36,6 +36,7 @@ class Leaving:
             aliases=tuple(alias for alias in fact.aliases if not self.sayings.are_in(alias)),
             extra="" if self.sayings.are_in(fact.extra) else fact.extra,
             supersedes=self.lineage.superseded(fact),
+            related=tuple(id_ for id_ in fact.related if id_ not in self.gone),
         )
         if fact.superseded_by not in self.gone:
             return left

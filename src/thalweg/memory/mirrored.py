@@ -122,10 +122,16 @@ class MirroredMemory:
         *,
         ids: Sequence[FactId] | None = None,
         statuses: Sequence[Status] | None = ("active",),
+        limit: int | None = None,
     ) -> list[Fact]:
         """See `MemoryStore.facts`."""
         self._look(scope)
-        return self._store.facts(scope, ids=ids, statuses=statuses)
+        return self._store.facts(scope, ids=ids, statuses=statuses, limit=limit)
+
+    def count(self, scope: Scope, *, status: Status = "active", most: int) -> int:
+        """See `MemoryStore.count`."""
+        self._look(scope)
+        return self._store.count(scope, status=status, most=most)
 
     def profile(self, scope: Scope) -> Profile:
         """See `MemoryStore.profile`."""

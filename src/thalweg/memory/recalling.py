@@ -95,9 +95,10 @@ def recall(
         with store.view(scope):
             profile = store.profile(scope)
             own = store.newest(scope, thread, OWN) if thread else ()
-            ranked = _ranked(store, scope, question, vector, as_of, own)
+            ranked = _ranked(store, scope, question, vector, as_of, own, now)
         if not settings.include_turns:
             ranked = [one for one in ranked if one.item.fact is not None]
+        ranked = _with_newer(store, scope, ranked, as_of, now)
         ranked = [one for one in ranked if not is_known(one.item)]
         standing = [] if isinstance(query, str) or as_of else _standing(store, scope, ranked, now)
         standing = [one for one in standing if not is_known(one.item)]
@@ -130,20 +131,57 @@ def _ranked(
     vector: bytes,
     as_of: str,
     own: Collection[int],
+    now: str,
 ) -> list[Ranked]:
     found = without(store.find(scope, question.words, vector=vector), own)
     scale = Scale(question, found)
     short = shortlist(scale)
     near = links(store.beside(scope, short, REACH))
     items = store.items(scope, worth_reading(scale, short, near))
+    ended = _superseded(store, scope, items)
     shown = [item for item in items if _may_be_shown(item, as_of)]
-    ranked = rank(scale, shown, near, stale=_stale(items, as_of))
+    ranked = rank(scale, shown, near, stale=_stale([*items, *ended], as_of, now))
     facts = [one.item.fact for one in ranked if one.item.fact is not None]
-    holding, before = current(facts, as_of)
+    holding, before = current(facts, as_of, now=now)
     told = {fact.id for fact in holding}
     if question.asks_past and not as_of:
         told |= {fact.id for fact in before}
     return [one for one in ranked if one.item.fact is None or one.item.fact.id in told]
+
+
+def _superseded(store: MemoryStore, scope: Scope, items: Sequence[Item]) -> list[Item]:
+    """Read the facts that found facts and the newest ones superseded: their turns are stale."""
+    found = [item.fact for item in items if item.fact is not None]
+    newest = store.facts(scope, limit=MOST_STANDING)
+    ids = {id_ for fact in (*found, *newest) for id_ in fact.supersedes}
+    ids -= {fact.id for fact in found}
+    read = store.facts(scope, ids=sorted(ids), statuses=("superseded",)) if ids else []
+    return [Item(0, fact=fact) for fact in read]
+
+
+def _with_newer(
+    store: MemoryStore, scope: Scope, ranked: Sequence[Ranked], as_of: str, now: str
+) -> list[Ranked]:
+    """Put before each fact the newer ones that it is linked to, so that it is not read alone."""
+    there = {one.item.fact.id for one in ranked if one.item.fact is not None}
+    missing = {
+        id_
+        for one in ranked[:MOST_STANDING]
+        for id_ in (one.item.fact.related if one.item.fact is not None else ())
+        if id_ not in there
+    }
+    if not missing:
+        return list(ranked)
+    read, _ = current(store.facts(scope, ids=sorted(missing)), as_of, now=now)
+    linked = {fact.id: fact for fact in read}
+    found: list[Ranked] = []
+    for one in ranked:
+        fact = one.item.fact
+        for id_ in fact.related if fact is not None else ():
+            if newer := linked.pop(id_, None):
+                found.append(replace(one, item=Item(-10_000 - len(found), fact=newer)))
+        found.append(one)
+    return found
 
 
 def _standing(store: MemoryStore, scope: Scope, ranked: Sequence[Ranked], now: str) -> list[Ranked]:
@@ -152,7 +190,7 @@ def _standing(store: MemoryStore, scope: Scope, ranked: Sequence[Ranked], now: s
     How the user wants to be answered, and who they are, seldom shares a word with a question.
     """
     told = {one.item.fact.id for one in ranked if one.item.fact is not None}
-    facts, _ = current(fact for fact in store.facts(scope) if fact.id not in told)
+    facts, _ = current((fact for fact in store.facts(scope) if fact.id not in told), now=now)
     facts.sort(key=lambda fact: (not fact.protected, -value(fact, now=now), fact.id))
     items = [Item(-1 - at, fact=fact) for at, fact in enumerate(facts[:MOST_STANDING])]
     return [Ranked(item, Features.none()) for item in items]
@@ -167,12 +205,13 @@ def _may_be_shown(item: Item, as_of: str) -> bool:
     return item.fact is not None and item.fact.trust >= Trust.IMPORT
 
 
-def _stale(items: Sequence[Item], as_of: str) -> dict[str, list[str]]:
+def _stale(items: Sequence[Item], as_of: str, now: str) -> dict[str, list[str]]:
     """List what was said that holds no more, by the id of its message."""
     gone: dict[str, list[str]] = {}
     for item in items:
-        if item.fact is not None and item.fact.status == "superseded":
-            for evidence in item.fact.evidence if not holds(item.fact, as_of) else ():
+        fact = item.fact
+        if fact is not None and (fact.status == "superseded" or fact.valid_to):
+            for evidence in fact.evidence if not holds(fact, as_of, now=now) else ():
                 gone.setdefault(evidence.uid, []).append(evidence.quote)
     return gone
 

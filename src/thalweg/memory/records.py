@@ -9,7 +9,7 @@ from thalweg.facts.values import Evidence, Fact, Section, Trust, Turn
 
 _JSON = json.JSONDecoder()
 _TRUST = {trust.value: trust for trust in Trust}
-_AS_IN_FACTS = {"evidence", "aliases", "supersedes", "trust"}
+_AS_IN_FACTS = {"evidence", "aliases", "supersedes", "related", "trust"}
 
 
 def write_fact(fact: Fact) -> bytes:
@@ -37,6 +37,7 @@ def read_fact(body: bytes) -> Fact:
         evidence=evidence,
         aliases=tuple(read["aliases"]),
         supersedes=tuple(read["supersedes"]),
+        related=tuple(read.get("related", ())),
         trust=Trust(read["trust"]),
     )
 

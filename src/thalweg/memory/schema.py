@@ -51,6 +51,7 @@ CREATE TABLE memory_fact (
     PRIMARY KEY (scope, fact),
     UNIQUE (scope, id)
 );
+CREATE INDEX memory_fact_status ON memory_fact (scope, status, fact);
 CREATE TABLE memory_section (
     scope bigint NOT NULL,
     name text NOT NULL,
@@ -151,6 +152,7 @@ UPGRADES: dict[int, tuple[str, ...]] = {
         "ALTER TABLE memory_scope ADD COLUMN format bigint NOT NULL DEFAULT 1",
         "ALTER TABLE memory_scope ADD COLUMN cleared bigint NOT NULL DEFAULT 0",
         "ALTER TABLE memory_turn ADD COLUMN hidden bigint NOT NULL DEFAULT 0",
+        "CREATE INDEX IF NOT EXISTS memory_fact_status ON memory_fact (scope, status, fact)",
     ),
 }
 """Statements that bring a SQLite file from a format to the next."""

@@ -16,6 +16,7 @@ from thalweg.memory.rows import MemoryRows
 
 _INDEXED: frozenset[Status] = frozenset({"active", "superseded"})
 """Superseded facts answer questions about the past."""
+_STATUSES: tuple[Status, ...] = ("active", "superseded", "quarantined", "expired")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,21 @@ class Scoped:
             )
         )
 
-    def facts(self, ids: Sequence[FactId] | None, statuses: Sequence[Status] | None) -> list[Fact]:
+    def facts(
+        self, ids: Sequence[FactId] | None, statuses: Sequence[Status] | None, limit: int | None
+    ) -> list[Fact]:
         """See `MemoryStore.facts`."""
         if ids is not None:
             found = self.kept(ids)
+        elif limit is not None:
+            found = {}
+            for status in sorted(set(statuses or _STATUSES)):
+                rows = self.db.rows(
+                    "SELECT fact, item, body FROM memory_fact WHERE scope = ? AND status = ?"
+                    " ORDER BY fact DESC LIMIT ?",
+                    (self.id, status, limit),
+                )
+                found |= self._read(rows)
         elif statuses is not None:
             found = self._read(
                 self.db.rows_by(
@@ -80,8 +92,19 @@ class Scoped:
         else:
             found = self.all_kept()
         in_order = sorted(found.values(), key=lambda kept: kept.number)
+        if limit is not None:
+            in_order = in_order[max(0, len(in_order) - limit) :]
         facts = [kept.fact for kept in in_order]
         return [fact for fact in facts if statuses is None or fact.status in statuses]
+
+    def count(self, status: Status, most: int) -> int:
+        """See `MemoryStore.count`."""
+        (number,) = self.db.row(
+            "SELECT COUNT(*) FROM (SELECT 1 FROM memory_fact WHERE scope = ? AND status = ?"
+            " LIMIT ?) AS found",
+            (self.id, status, most),
+        )
+        return int(number)
 
     def _read(self, rows: Iterable[tuple[int, int, bytes]]) -> dict[FactId, Kept]:
         kept = [Kept(number, item, read_fact(body)) for number, item, body in rows]

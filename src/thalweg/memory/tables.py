@@ -9,8 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from thalweg.errors import ConfigError, StaleWriteError
-from thalweg.facts.changes import Change, Hide, Put
-from thalweg.facts.merging.statements import read_statement
+from thalweg.facts.changes import Change, Drop, Hide, Put
 from thalweg.facts.recall.found import Found, Item
 from thalweg.facts.told import Told
 from thalweg.facts.values import (
@@ -181,10 +180,16 @@ class TableMemory(ABC):
         *,
         ids: Sequence[FactId] | None = None,
         statuses: Sequence[Status] | None = ("active",),
+        limit: int | None = None,
     ) -> list[Fact]:
         """See `MemoryStore.facts`."""
         with self._read(scope) as scoped:
-            return [] if scoped is None else scoped.facts(ids, statuses)
+            return [] if scoped is None else scoped.facts(ids, statuses, limit)
+
+    def count(self, scope: Scope, *, status: Status = "active", most: int) -> int:
+        """See `MemoryStore.count`."""
+        with self._read(scope) as scoped:
+            return 0 if scoped is None else scoped.count(status, most)
 
     def profile(self, scope: Scope) -> Profile:
         """See `MemoryStore.profile`."""
@@ -218,7 +223,7 @@ class TableMemory(ABC):
             if actor == "user":
                 commits.unearth(scoped, changes)
             steps = commits.plan(scoped, changes)
-            if actor == "user":
+            if actor == "user" or any(isinstance(change, Drop) for change in changes):
                 hides = next((change.why for change in changes if isinstance(change, Hide)), "")
                 steps = commits.by_hand(scoped, steps, hides=hides)
             return commits.make(scoped, steps, actor=actor, now=now, why=why)
@@ -331,7 +336,6 @@ class TableMemory(ABC):
             planned = erasing.plan(scoped, selection)
             erasing.erase(scoped, planned, selection, now=now, at=at)
         read_fact.cache_clear()
-        read_statement.cache_clear()
         return erasing.receipt(scoped, planned, left=self._erased())
 
     def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:

@@ -470,7 +470,8 @@ class ForgetContract:
         receipt = memory.forget(ADA, Selection(facts=(FactId("a"),)), now=LATER)
 
         assert receipt.facts == (FactId("a"),)
-        assert (receipt.turns, receipt.sections, receipt.operations) == (1, 0, 2)
+        counts = receipt.turns, receipt.sections, receipt.operations
+        assert counts == (1, 0, 2), counts
         assert receipt.remaining == (("t1", 0),)
         for opened in (memory, reopen()):
             told = repr(everything(opened, ADA))

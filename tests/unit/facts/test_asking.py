@@ -74,7 +74,7 @@ def test_what_is_shortened_fits(text: str, most: int) -> None:
 
 
 def test_the_facts_most_like_the_turns_are_named() -> None:
-    """By the words they share, the rare ones first; the others are not shown."""
+    """All where they are few; else by the words they share, the rare ones first."""
     facts = [
         fact("a", "The user lives in Oslo."),
         fact("b", "The user has a cat."),
@@ -82,10 +82,11 @@ def test_the_facts_most_like_the_turns_are_named() -> None:
         fact("d", "The colour is red."),
     ]
 
-    assert [f.id for f in similar_facts(facts, "I left Oslo, the cat too")] == ["a", "b", "d"]
-    assert [f.id for f in similar_facts(facts, "我搬出杭州了")] == ["c"]
+    assert similar_facts(facts, "anything") == facts
+    assert [f.id for f in similar_facts(facts, "I left Oslo, the cat too", 3)] == ["a", "b", "d"]
+    assert [f.id for f in similar_facts(facts, "我搬出杭州了", 1)] == ["c"]
     assert "F1: The user lives in Oslo." in asked(turn(1, "I left Oslo"), known=tuple(facts))
-    assert "Known facts:\nnone" in asked(turn(1, "Hm"), known=tuple(facts))
+    assert "Known facts:\nnone" in asked(turn(1, "Hm"), known=())
 
 
 def test_the_examples_are_answers_that_pass_the_gates() -> None:

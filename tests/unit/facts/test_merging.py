@@ -1,28 +1,51 @@
-"""What becomes of new facts among those that are known."""
+"""What becomes of new facts among those that are known, by a model's verdicts and a guard."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
+from thalweg.facts.by_hand import plan_remember
 from thalweg.facts.changes import Change, Put
+from thalweg.facts.learning.asking import CONTROL, ask_for_verdicts
+from thalweg.facts.learning.extraction import Pair
+from thalweg.facts.learning.lesson import verdicts_of
+from thalweg.facts.merging.comparing import Verdict, may_merge, may_supersede
 from thalweg.facts.merging.freshness import current, holds, until
-from thalweg.facts.merging.planning import Hint, plan_merge
+from thalweg.facts.merging.planning import plan_merge
 from thalweg.facts.values import Evidence, Fact, FactId, Trust
 
 
-def fact(content: str, day: int = 1, *, trust: Trust = Trust.USER) -> Fact:
+def fact(
+    content: str,
+    day: int = 1,
+    *,
+    value: str = "",
+    attribute: str = "home city",
+    subject: str = "user",
+) -> Fact:
     at = f"2025-01-{day:02}T00:00:00Z"
-    quote = Evidence("t", f"u{day}", content, at, trust)
+    quote = Evidence("t", f"u{day}", content, at, Trust.USER)
     return Fact(
-        FactId(f"{content} {day}"), content, "context", 0.8, at, "t",
-        evidence=(quote,), trust=trust, observed_at=at, valid_from=at, written_by="learned:m",
+        FactId(f"{content} {day}"), content, "context", 0.8, at, "t", subject=subject,
+        attribute=attribute, value=value, evidence=(quote,), observed_at=at, valid_from=at,
+        written_by="learned:m",
     )  # fmt: skip
 
 
-def after(facts: Sequence[Fact], *new: Fact) -> list[Fact]:
+BERLIN = fact("User lives in Berlin", 1, value="berlin")
+MUNICH = fact("User moved to Munich", 5, value="munich")
+
+
+def after(
+    facts: Sequence[Fact], new: Fact, verdict: Verdict = "replaces", *, named: bool = False
+) -> list[Fact]:
+    """Merge a fact in, with one verdict for every known one."""
     held = {known.id: known for known in facts}
-    for change in plan_merge(facts, new):
-        assert isinstance(change, Put)
-        held[change.fact.id] = change.fact
+    verdicts = {new.id: dict.fromkeys(held, verdict)}
+    of = {new.id: facts[0].id} if named else {}
+    for change in plan_merge(facts, [new], verdicts=verdicts, named=of):
+        held[put(change).id] = put(change)
     return list(held.values())
 
 
@@ -31,13 +54,9 @@ def put(change: Change) -> Fact:
     return change.fact
 
 
-BERLIN = fact("User lives in Berlin", 1)
-MUNICH = fact("I moved to Munich", 5)
-
-
 def test_what_is_said_again_keeps_its_id_and_gains_wording_evidence_and_date() -> None:
     again = replace(fact("The user resides in Berlin", 3), confidence=0.9)
-    (merged,) = after([BERLIN], again)
+    (merged,) = after([BERLIN], again, "same")
     assert merged.id == BERLIN.id
     assert merged.content == BERLIN.content
     assert merged.aliases == (again.content,)
@@ -46,14 +65,27 @@ def test_what_is_said_again_keeps_its_id_and_gains_wording_evidence_and_date() -
     assert merged.valid_from == BERLIN.valid_from
 
 
-def test_an_update_ends_what_it_replaces_and_keeps_it() -> None:
-    old, new = after([BERLIN], MUNICH)
+def test_the_same_words_are_one_fact_without_any_verdict() -> None:
+    (merged,) = after(
+        [BERLIN], replace(BERLIN, id=FactId("b"), content="user lives in BERLIN!"), "beside"
+    )
+    assert merged.id == BERLIN.id
+
+
+@pytest.mark.parametrize("verdict", ["replaces", "ends", "narrows"])
+def test_an_update_ends_what_it_replaces_and_keeps_it(verdict: Verdict) -> None:
+    old, new = after([BERLIN], MUNICH, verdict)
     assert (old.status, old.superseded_by, old.valid_to) == (
         "superseded", MUNICH.id, MUNICH.valid_from,
     )  # fmt: skip
     assert (new.status, new.supersedes) == ("active", (BERLIN.id,))
     assert until(old) == "(until 2025-01-05)"
     assert not until(new)
+
+
+def test_facts_beside_each_other_both_hold_and_are_not_linked() -> None:
+    facts = after([BERLIN], MUNICH, "beside")
+    assert [(known.status, known.related) for known in facts] == [("active", ())] * 2
 
 
 def test_a_statement_older_than_what_is_known_comes_in_as_history() -> None:
@@ -71,89 +103,85 @@ def test_what_held_at_a_time_is_told_as_of_then() -> None:
     assert holds(facts[0], "2025-01-02")
 
 
-def test_who_moves_back_lives_there_since_then() -> None:
-    back = fact("User moved back to Berlin", 9)
-    facts = after(after([BERLIN], MUNICH), back)
-    assert [known.id for known in current(facts)[0]] == [back.id]
-    assert len(facts) == 3
+def test_what_holds_for_a_time_supersedes_nothing_and_ends_by_itself() -> None:
+    stay = replace(fact("User stays in Tokyo", 9), valid_to="2025-05-05T23:59:59Z")
+    home, away = after([BERLIN], stay)
+    assert (home.status, home.related) == ("active", (stay.id,))
+    assert current([home, away], now="2025-03-01T00:00:00Z")[0] == [home, away]
+    assert current([home, away], now="2025-05-06T00:00:00Z")[0] == [home]
+    assert after([BERLIN], replace(stay, valid_to="", is_temporary=True))[0].status == "active"
 
 
-def test_what_is_trusted_less_waits_for_review_and_changes_nothing() -> None:
-    for content in ("I moved to Munich", "The user resides in Berlin"):
-        page = fact(content, 5, trust=Trust.WEB)
-        known, waiting = after([BERLIN], page)
-        assert known == BERLIN
-        assert waiting.status == "quarantined"
-        assert [held.id for held in current([known, waiting])[0]] == [BERLIN.id]
+@pytest.mark.parametrize(
+    ("new", "is_allowed"),
+    [
+        (replace(MUNICH, subject="brother"), False),
+        (replace(MUNICH, attribute="pet"), False),
+        (replace(MUNICH, attribute="pet", content="User left Berlin for Munich"), True),
+        (replace(MUNICH, attribute="city"), True),
+        (replace(MUNICH, subject=""), True),
+    ],
+    ids=["other subject", "nothing in common", "names the old value", "one word", "no subject"],
+)
+def test_the_guard_looks_at_subject_attribute_and_the_old_value(
+    new: Fact, *, is_allowed: bool
+) -> None:
+    assert may_supersede(BERLIN, new) is is_allowed
 
 
-def test_what_was_imported_neither_replaces_nor_joins_what_the_user_said() -> None:
-    for content in ("I moved to Munich", "The user resides in Berlin"):
-        known, waiting = after([BERLIN], fact(content, 5, trust=Trust.IMPORT))
-        assert known == BERLIN
-        assert waiting.status == "quarantined"
+def test_what_the_guard_refuses_is_linked_and_both_hold() -> None:
+    pet = replace(MUNICH, attribute="pet")
+    old, new = after([BERLIN], pet)
+    assert (old.status, new.status) == ("active", "active")
+    assert (old.related, new.related) == ((new.id,), (old.id,))
+    other = after([BERLIN], replace(MUNICH, subject="brother"))
+    assert all(not known.related for known in other)
 
 
-def test_what_is_not_trusted_never_holds() -> None:
-    assert not holds(fact("User lives in Berlin", 1, trust=Trust.TOOL))
-    assert not holds(replace(BERLIN, status="quarantined"), "2025-02-01")
+def test_two_readings_that_agree_need_no_attribute_in_common() -> None:
+    pet = replace(MUNICH, attribute="pet")
+    assert after([BERLIN], pet, named=True)[0].status == "superseded"
+    brother = replace(MUNICH, subject="brother")
+    assert after([BERLIN], brother, named=True)[0].status == "active"
 
 
-def test_what_the_user_says_takes_the_place_of_what_was_imported() -> None:
-    imported = fact("The user resides in Berlin", 1, trust=Trust.IMPORT)
-    facts = after([imported], fact("User lives in Berlin", 3))
-    (held,) = current(facts)[0]
-    assert held.trust == Trust.USER
-    assert held.evidence[0].trust == Trust.USER
+def test_other_numbers_are_never_the_same() -> None:
+    assert not may_merge(fact("User has 2 cats"), fact("User has 3 cats"))
+    assert may_merge(fact("User has 2 cats"), fact("Two cats live with the user"))
 
 
-def test_what_is_protected_or_edited_by_hand_is_not_changed_by_what_is_learned() -> None:
-    protected = replace(BERLIN, protected=True)
-    edited = replace(BERLIN, written_by="user", evidence=())
-    for guarded in (protected, edited):
-        known, waiting = after([guarded], MUNICH)
-        assert known == guarded
-        assert waiting.status == "quarantined"
+def test_verdicts_of_a_model_that_finds_the_control_related_are_not_taken() -> None:
+    question, news = ask_for_verdicts([MUNICH], [BERLIN])
+    assert all(text in question.text for text in CONTROL)
+    told = Pair(new="N1", known="F1", verdict="replaces")
+    found = verdicts_of([told], news, question.names)
+    assert found == {MUNICH.id: {BERLIN.id: "replaces"}}
+    control = Pair(new="N0", known="F0", verdict="replaces")
+    assert verdicts_of([told, control], news, question.names) == {}
 
 
-def test_the_users_own_word_changes_what_is_protected() -> None:
-    told = replace(MUNICH, written_by="user")
-    assert [f.id for f in current(after([replace(BERLIN, protected=True)], told))[0]] == [told.id]
+def test_what_is_trusted_less_waits() -> None:
+    page = replace(MUNICH, trust=Trust.WEB)
+    old, new = after([BERLIN], page)
+    assert (old, new.status) == (BERLIN, "quarantined")
+    document = replace(MUNICH, trust=Trust.IMPORT)
+    assert [known.status for known in after([BERLIN], document)] == ["active", "quarantined"]
 
 
-def test_a_fact_ends_without_another_value() -> None:
-    smokes, stopped = fact("User smokes", 1), fact("User quit smoking", 2)
-    facts = after([smokes], stopped)
-    assert [known.id for known in current(facts)[0]] == [stopped.id]
+def test_by_hand_is_brought_up_to_date_unless_it_is_protected() -> None:
+    told = replace(BERLIN, written_by="user", evidence=())
+    assert after([told], MUNICH)[0].status == "superseded"
+    kept = replace(told, protected=True)
+    assert [known.status for known in after([kept], MUNICH)] == ["active", "quarantined"]
 
 
-def test_several_new_facts_are_planned_one_after_another() -> None:
-    facts = after([], BERLIN, MUNICH, fact("I live in Munich", 6))
-    (held,) = current(facts)[0]
-    assert held.id == MUNICH.id
-    assert held.aliases == ("I live in Munich",)
+def test_planning_twice_plans_once() -> None:
+    facts = after([BERLIN], MUNICH)
+    assert after(facts, MUNICH) == facts
 
 
-def test_a_hint_counts_where_nothing_speaks_against_it_and_nowhere_else() -> None:
-    first = replace(fact("User plays tennis with Ann", 1), subject="user", attribute="pastime")
-    second = replace(fact("Ann and the user are at the court a lot", 2),
-                     subject="user", attribute="fun")  # fmt: skip
-    assert len(plan_merge([first], [second])) == 1
-    hints = {second.id: Hint("same", first.id)}
-    (merged,) = plan_merge([first], [second], hints=hints)
-    assert put(merged).id == first.id
-    other = replace(second, subject="bob")
-    assert put(plan_merge([first], [other], hints=hints)[0]).id == other.id
-
-
-def test_a_likeness_nominates_and_does_not_decide() -> None:
-    tea, coffee = fact("User likes tea", 1), fact("User likes coffee", 2)
-    assert len(current(after([tea], coffee))[0]) == 2
-    plan = plan_merge([tea], [coffee], similar={coffee.id: [tea.id]})
-    assert [put(change).id for change in plan] == [coffee.id]
-
-
-def test_the_last_of_two_values_holds_even_where_nobody_planned_it() -> None:
-    kept, past = current([BERLIN, MUNICH])
-    assert [known.id for known in kept] == [MUNICH.id]
-    assert [known.id for known in past] == [BERLIN.id]
+def test_by_hand_both_are_kept_and_linked_where_most_words_are_shared() -> None:
+    green, mate = fact("User prefers green tea"), fact("User prefers mate tea", 2)
+    put_old, put_new = (put(change) for change in plan_remember([green, BERLIN], mate))
+    assert (put_old.related, put_new.related) == ((mate.id,), (green.id,))
+    assert (put_old.status, put_new.status) == ("active", "active")

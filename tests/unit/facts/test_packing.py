@@ -62,7 +62,9 @@ def test_a_fact_and_the_turn_it_tells_are_shown_once() -> None:
     said = turn("I moved to Lisbon", 0)
     learned = fact("User lives in Lisbon", of=said)
     assert _fates(pack(_ranked(learned, said), 500, _COUNT)) == ["shown", "said already"]
-    assert _fates(pack(_ranked(said, learned), 500, _COUNT)) == ["shown", "said already"]
+    assert _fates(pack(_ranked(said, learned), 500, _COUNT)) == ["shown", "shown"]
+    copied = fact("I moved to Lisbon!", of=said)
+    assert _fates(pack(_ranked(said, copied), 500, _COUNT)) == ["shown", "said already"]
 
 
 def test_a_turn_that_tells_much_more_than_a_fact_is_shown_beside_it() -> None:

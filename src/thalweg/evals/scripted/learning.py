@@ -8,15 +8,17 @@ date. It never notes what does not stand there.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Protocol, runtime_checkable
 
 from thalweg.evals.scripted.moves import Use, View
 from thalweg.facts.values import Category
 
-FACTS, SECTIONS = "facts", "sections"
+FACTS, PAIRS, SECTIONS = "facts", "pairs", "sections"
 """What a learner is asked for; the tools it answers with are named so."""
 _TURN = re.compile(r"^(§+) (\d+), [^\n]*\((learn from this|known already[^\n]*)\)$", re.MULTILINE)
 _KNOWN = re.compile(r"^(F\d+): (.*?)(?: \(since [\d-]+\))?$", re.MULTILINE)
+_LISTED = re.compile(r"^([FN]\d+): (.*?)(?: \((?:\"|said|since|until).*)?$", re.MULTILINE)
 _NAMED = re.compile(r"^(F\d+) \([^)]*\): (.*?)(?: \(since [\d-]+\))?$", re.MULTILINE)
 _THE_CONVERSATION = "The conversation:"
 _SURE = 0.95
@@ -59,6 +61,8 @@ def learned(view: View, notes: Sequence[Note]) -> Use | None:
     """
     if FACTS in view.tools:
         return Use(FACTS, {FACTS: list(_facts(view.asked, notes))})
+    if PAIRS in view.tools:
+        return Use(PAIRS, {PAIRS: list(_pairs(view.asked))})
     if SECTIONS in view.tools:
         return Use(SECTIONS, {SECTIONS: list(_sections(view.asked))})
     return None
@@ -103,6 +107,20 @@ def _fact(
         "relation": "same" if same else "update" if older else "new",
         "known": same or older,
     }
+
+
+def _pairs(asked: str) -> Iterator[Mapping[str, Any]]:
+    """Judge new facts beside known ones: of two that begin alike, the newer one holds."""
+    rows = [(name, content) for name, content in _LISTED.findall(asked) if not name.endswith("0")]
+    for new, content in rows:
+        for known, before in rows:
+            alike = sum(
+                1
+                for _ in takewhile(lambda two: two[0] == two[1], zip(content, before, strict=False))
+            )
+            if new[0] == "N" and known[0] == "F" and 2 * alike > len(before):
+                verdict = "same" if content == before else "replaces"
+                yield {"new": new, "known": known, "reason": "it begins alike", "verdict": verdict}
 
 
 def _sections(asked: str) -> Iterator[Mapping[str, Any]]:

@@ -64,6 +64,9 @@ def dated(text: str, said_at: str) -> str:
         return text
 
 
+_OF_A_PERIOD = re.compile(r"\s+(?:of|in) (?:the|each|every|a) ")
+
+
 def absolute(text: str, said: date) -> str:
     """Put the date in the place of every time that was told from the day it was said on.
 
@@ -80,6 +83,8 @@ def absolute(text: str, said: date) -> str:
     for start, end, span in _spans(text[:MAX_CHARS], said):
         if not span.is_relative or any(a <= start < b for a, b in quoted):
             continue
+        if _OF_A_PERIOD.match(text, end):
+            continue  # it comes again: the last Thursday of the month
         if _HAN.search(text, start, end):
             told = when_chinese.written(span, said)
         else:

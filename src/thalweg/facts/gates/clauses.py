@@ -13,10 +13,9 @@ from typing import Literal
 from thalweg.facts.gates import moods
 from thalweg.facts.gates.orders import dangerous_order, is_about_answers
 from thalweg.facts.gates.own_words import MARKER
-from thalweg.facts.gates.persons import others
 from thalweg.facts.gates.stretches import stripped
 
-Soundness = Literal["", "doubtful", "unsound"]
+Soundness = Literal["", "unsound"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +29,12 @@ class Clause:
     sentence: int
     """The number of its sentence in the text."""
     soundness: Soundness = ""
-    """Empty where a fact may rest on it; `doubtful` ones wait for the user's word."""
+    """Empty where a fact may rest on it."""
     problem: str = ""
     """Why nothing can rest on it."""
-    others: tuple[str, ...] = ()
-    """Whose doing it tells of, where it is another's; see `persons.names`."""
     reported: bool = False
     """Somebody else is said to have said it."""
     first_person: bool = False
-    negative: bool = False
-    past: bool = False
-    wished: bool = False
 
 
 @lru_cache(maxsize=64)
@@ -70,7 +64,7 @@ _ABBREVIATION = re.compile(
     r"|ca|Jr"
     r"|Sr|Ave|Rd|Blvd|Mt|Ft|Av|Sra?|Mme|Mlle|a\.m|p\.m|[A-Z]))\.$"
 )
-_STOP = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+[」』”]?|\n+")
+_STOP = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[!?]+(?=[\u3040-\u9fff])|[。！？]+[」』”]?|\n+")
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -90,23 +84,17 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 _BREAK = re.compile(
-    r"\s*(?:[,;:](?=\s|$)|[，；：、()（）]|[—–]|\s-\s)\s*"
+    r"\s*(?:[,;:](?=\s|$)|(?<=[\u3040-\u9fff])[,;:]|[,;:](?=[\u3040-\u9fff])|[，；：、()（）]|[—–]|\s-\s)\s*"
     r"|\s+(?=(?:but|and|or|so|because|since|while|whereas|although|though|instead of|rather than"
     r"|than"
     r"|over|who|aber|und|oder|weil|sondern|mais|et|ou|pero|sino|y|o|mas|e|ma|но|и|или|а)\s)"
     r"|(?<=\S)(?=但是|但|而是|而不是|而且|不过|所以|因为|并且|并)"
     rf"|{MARKER.pattern}"
 )
-_PREFERS_TO = re.compile(r"\bprefer\w*\s+(?!to\b)[^,.;]{1,40}?(\s+)(?=to\s+\w+)", re.IGNORECASE)
-_BUT = re.compile(
-    r"^\W*(?:but|only|just|always|rather|sondern|aber|mais|pero|sino|mas|ma|но|а|但|而是|只)",
-    re.IGNORECASE,
-)
 
 
 def _parts(text: str, start: int, end: int, number: int) -> Iterator[Clause]:
     breaks = [found.span() for found in _BREAK.finditer(text, start, end)]
-    breaks += [found.span(1) for found in _PREFERS_TO.finditer(text, start, end)]
     done = start
     for left, right in (*sorted(breaks), (end, end)):
         if left >= done:
@@ -123,11 +111,31 @@ def _with_moods(said: str, parts: list[Clause]) -> list[Clause]:
     if not found:
         return []
     found = _questions(said, found)
-    if moods.SUPPOSED.search(said) or _is_only_conceded(found):
+    if _is_supposed(said, found) or _is_only_conceded(found):
         found = _all(found, "unsound", "is only supposed")
-    if moods.LAUGHED.search(said):
-        found = _all(found, "doubtful", "may be a joke")
     return [_with_order(clause) for clause in found]
+
+
+_TWICE = 2
+
+
+def _is_supposed(said: str, found: list[Clause]) -> bool:
+    """Return whether a sentence only supposes what it says.
+
+    A condition of something that is stated tells of a habit: another clause states it, or the
+    clause itself speaks of the speaker twice.
+    """
+    if moods.SUPPOSED.search(said):
+        return True
+    conditional = [clause for clause in found if moods.CONDITIONAL.search(clause.text)]
+    if not conditional:
+        return False
+    if moods.IRREAL.search(said):
+        return True
+    asks = any(clause.soundness for clause in found)
+    is_stated = not asks and len(conditional) < len(found)
+    persons = len(moods.FIRST_PERSON.findall(conditional[0].text))
+    return not is_stated and persons < _TWICE
 
 
 _CONCEDED = re.compile(r"\beven if\b", re.IGNORECASE)
@@ -147,46 +155,16 @@ def _with_order(clause: Clause) -> Clause:
     return clause
 
 
-_PREDICATE = re.compile(
-    r"\b(?:am|is|are|was|were|like|likes|love|loves|hate|hates|prefer|prefers|use|uses|work"
-    r"|works|live"
-    r"|lives|have|has|want|wants|need|needs|do|does|enjoy|enjoys|drink|eat|speak|own|don['’]t"
-    r"|drinks"
-    r"|eats|speaks|go|goes|play|plays|run|runs|write|writes|read|reads|keep|keeps|went|got|took"
-    r"|made|came"
-    r"|left|bought|gave|found|felt|knew|met|paid|said|sold|spent|told|thought|won|wrote|became"
-    r"|began|grew"
-    r"|(?:\w{2,}(?:[^aeiou]ed|ied|ated)))\b|['’](?:m|s|re|ve)\b"
-    r"|是|喜欢|爱|讨厌|用|住|有|吃|喝|要|想|会|做|在",
-    re.IGNORECASE,
-)
-
-
 def _with_manner(part: Clause, before: list[Clause]) -> Clause:
-    """Tell whose doing a clause is and whether it denies, from itself or the clause before it."""
-    text = part.text
+    """Mark whether a clause is in the first person, and whether somebody is reported to say it."""
     last = before[-1] if before else None
-    whose = others(text)
-    first = moods.FIRST_PERSON.search(text) is not None
-    if not first and not last and not whose:
-        first = moods.ELLIPTIC.search(text) is not None
-    reported = _is_reported(text)
+    first = moods.FIRST_PERSON.search(part.text) is not None
+    if not first and not last:
+        first = moods.ELLIPTIC.search(part.text) is not None
+    reported = _is_reported(part.text)
     if last and not reported:
-        reported = last.reported and not _CONCLUDES.match(text)
-    if last and not whose and not first:
-        whose = last.others
-    negative = _is_negative(text) or bool(last and _IS_LESS.match(f"{last.text} {text}"))
-    if last and not negative and not first and not _PREDICATE.search(text) and not _BUT.match(text):
-        negative = last.negative and not _IS_CONTRAST.match(last.text)
-    return replace(
-        part,
-        others=whose,
-        reported=reported,
-        first_person=first,
-        negative=negative,
-        past=moods.PAST.search(text) is not None,
-        wished=moods.WISHED.search(text) is not None or bool(last and last.wished and not first),
-    )
+        reported = last.reported and not _CONCLUDES.match(part.text)
+    return replace(part, reported=reported, first_person=first)
 
 
 _CONCLUDES = re.compile(
@@ -194,21 +172,11 @@ _CONCLUDES = re.compile(
     r"|不过|可)",
     re.IGNORECASE,
 )
-_IS_LESS = re.compile(r".*\bprefer\w*\s(?!to\b)[^,.;]{1,40}\sto\s\w+", re.IGNORECASE)
-_IS_CONTRAST = re.compile(r"^\W*(?:not|instead of|rather than|than|over|without)\b", re.IGNORECASE)
 
 
 def _is_reported(text: str) -> bool:
     rest = moods.OWN_SAYING.sub(" ", text)
     return moods.SAYS.search(rest) is not None
-
-
-def _is_negative(text: str) -> bool:
-    """Say whether a clause denies or dislikes; both at once is neither."""
-    denies = moods.NEGATED.search(text) is not None
-    averse = moods.AVERSE.search(text)
-    only_denied = averse is not None and moods.ONLY_DENIED.fullmatch(averse[0]) is not None
-    return denies if only_denied else denies != (averse is not None)
 
 
 def _questions(said: str, found: list[Clause]) -> list[Clause]:
@@ -222,9 +190,10 @@ def _questions(said: str, found: list[Clause]) -> list[Clause]:
         ]
     if len(found) > 1 and moods.CONSENT_TAG.search(found[-1].text):
         return found[:-1]
-    if moods.TRUTH_TAG.search(found[-1].text) or not any(asking[1:]) or asking[0]:
+    if moods.TRUTH_TAG.search(found[-1].text) or len(found) == 1 or asking[0]:
         return _all(found, "unsound", "is a question")
-    first = asking.index(True)
+    # What comes before the clause that asks is stated; where none shows that it does, the last.
+    first = asking.index(True) if True in asking else len(found) - 1
     return [*found[:first], *_all(found[first:], "unsound", "is a question")]
 
 

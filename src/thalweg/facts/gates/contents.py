@@ -3,7 +3,6 @@
 import re
 from typing import NoReturn
 
-from thalweg.facts.gates.clauses import clauses
 from thalweg.facts.gates.letters import WIDE, disguised, folded, hiding, visible
 from thalweg.facts.gates.orders import ABOUT_AGENT, PIPED, dangerous_order, is_about_answers
 from thalweg.facts.gates.own_words import MARKER
@@ -23,8 +22,14 @@ def refuse(why: str) -> NoReturn:
     raise RefusedError(why)
 
 
-def clean_content(content: str) -> str:
-    """Make a content fit to be stored, or refuse it for what it is by itself."""
+def clean_content(content: str, *, by_hand: bool = False) -> str:
+    """Make a content fit to be stored, or refuse it for what it is by itself.
+
+    Args:
+        content: What is to be stored.
+        by_hand: Whether a person typed it: then its wording is theirs, and only characters that
+            nobody sees, its length, and having no content are refused.
+    """
     if hiding(content):
         refuse("has hidden characters")
     content = " ".join(visible(content).split())
@@ -35,21 +40,20 @@ def clean_content(content: str) -> str:
         refuse(f"is {len(content)} characters long, and {MAX_FACT_CHARS} are the most")
     if not _tells(REDACTION.sub(" ", content)):
         refuse("tells nothing")
-    _check_said(folded(content))
+    if not by_hand:
+        _check_said(folded(content))
     return content
 
 
 def _check_said(plain: str) -> None:
-    """Refuse what is no statement, or would do something where it is read."""
+    """Refuse what would do something where it is read."""
     if MARKER.search(plain) or MARKUP.search(plain):
         refuse("has the marks of a message's frame in it")
     if PIPED.search(plain):
         refuse("holds a command that does harm when it is run")
-    for clause in (*clauses(plain), *clauses(_uncased(plain))):
-        if clause.soundness == "unsound":
-            refuse(clause.problem)
-    if dangerous_order(plain):
-        refuse(dangerous_order(plain))
+    for text in (plain, _uncased(plain)):
+        if problem := dangerous_order(text):
+            refuse(problem)
     if ABOUT_AGENT.search(plain) and not is_about_answers(plain):
         refuse("is about the agent, not about the user")
 
@@ -68,7 +72,11 @@ def _uncased(content: str) -> str:
 
 def _tells(content: str) -> bool:
     """Say whether there is anything in a content beside its frame and words for secrets."""
-    words = [word for word in telling_words(content) if not _SECRET_WORD.fullmatch(word)]
+    words = [
+        word
+        for word in telling_words(content)
+        if not WIDE.search(word) and not _SECRET_WORD.fullmatch(word)
+    ]
     wide = re.sub("用户|使用者|的|密码|口令|密钥|令牌|是", "", content)
     return bool(words or len(WIDE.findall(wide)) > 1 or re.search(r"\d|@|://", content))
 

@@ -1,14 +1,14 @@
 """What was said in the turn that a proposal cites, as far as it is the speaker's own."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import dropwhile
 
 from thalweg.facts.gates.clauses import Clause, clauses
-from thalweg.facts.gates.contents import refuse
+from thalweg.facts.gates.contents import RefusedError, refuse
 from thalweg.facts.gates.letters import hiding, visible
-from thalweg.facts.gates.own_words import own_words
+from thalweg.facts.gates.own_words import MARKER, own_words
 from thalweg.facts.gates.quoting import find_quote
 from thalweg.facts.gates.secrets import redact
 from thalweg.facts.proposals import Proposal
@@ -39,6 +39,14 @@ class Heard:
         return tuple(clause for clause in self.quoted if clause.soundness != "unsound")
 
 
+class NotOwnError(RefusedError):
+    """A quote is not in the speaker's own words: it was pasted or quoted, or said elsewhere."""
+
+    def __init__(self, why: str, turn: Turn) -> None:
+        super().__init__(why)
+        self.turn = turn
+
+
 def hear(proposal: Proposal, turns: Sequence[Turn]) -> Heard:
     """Find the turn and the quote in it, or refuse: it is not there, or it is not his own."""
     turn = next((turn for turn in turns if turn.uid == proposal.uid), None)
@@ -49,15 +57,35 @@ def hear(proposal: Proposal, turns: Sequence[Turn]) -> Heard:
         refuse("quotes hidden characters")
     quote = redact(visible(proposal.quote))
     said = clauses(own)
-    places = [*find_quote(quote, own)]
+    places = [*find_quote(quote, own)] or [*_around_markers(quote, own)]
     if not places:
-        refuse(
-            "quotes what is no statement of the speaker's own: it is quoted or pasted text"
-            if any(find_quote(quote, visible(turn.text)))
-            else "quotes words that were not said"
-        )
+        is_pasted = any(find_quote(quote, visible(turn.text)))
+        problem = "quotes quoted or pasted text" if is_pasted else "quotes words that were not said"
+        raise NotOwnError(problem, turn)
     heard = [_at(place, turn, own, said) for place in places]
     return next((one for one in heard if one.sound_quoted), heard[0])
+
+
+_LEAST_LETTERS = 12
+
+
+def _around_markers(quote: str, own: str) -> Iterator[tuple[int, int]]:
+    """Find what of a quote stands before and behind a marker, where a few words were left out."""
+    folded = " ".join(quote.split())
+    for marker in MARKER.finditer(own):
+        before, after = own[: marker.start()].rstrip(), own[marker.end() :]
+        head = _overlap(before, folded)
+        if head >= _LEAST_LETTERS and 2 * head >= len(folded):
+            yield len(before) - head, len(before)
+        elif (tail := _overlap(folded, after.lstrip())) >= max(_LEAST_LETTERS, len(folded) // 2):
+            start = len(own) - len(after.lstrip())
+            yield start, start + tail
+
+
+def _overlap(first: str, second: str) -> int:
+    """Count the letters at the end of one text that begin the other."""
+    most = min(len(first), len(second))
+    return next((n for n in range(most, 0, -1) if first.endswith(second[:n])), 0)
 
 
 def _at(place: tuple[int, int], turn: Turn, own: str, said: tuple[Clause, ...]) -> Heard:

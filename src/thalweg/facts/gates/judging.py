@@ -1,20 +1,22 @@
 """The gates: what may become a fact. Whatever a model proposes, these decide.
 
-A proposal is kept when its quote is the user's own plain statement and its content says no more.
-What comes from elsewhere waits for the user's word; what is not so is dropped, with the reason.
+They judge where a proposal comes from, not how it is worded. It is kept when its quote stands in
+the user's own words and is meant as a statement, and when it brings no name, number or address that
+nobody said. What comes from elsewhere waits for the user's word (`review`); what is an order, a
+secret, a question or a supposition is dropped, with the reason.
 """
 
 import re
+from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
 from thalweg.facts.gates import moods
-from thalweg.facts.gates.clauses import Clause, clauses
-from thalweg.facts.gates.contents import MARKUP, MAX_FACT_CHARS, RefusedError, clean_content, refuse
-from thalweg.facts.gates.framing import ALIKE
-from thalweg.facts.gates.hearing import Heard, hear, shown
+from thalweg.facts.gates.clauses import Clause, sentences
+from thalweg.facts.gates.contents import MARKUP, RefusedError, clean_content, refuse
+from thalweg.facts.gates.hearing import Heard, NotOwnError, hear, shown
 from thalweg.facts.gates.letters import WIDE, disguised, folded, hiding, visible
 from thalweg.facts.gates.orders import (
     ADDRESS,
@@ -24,12 +26,11 @@ from thalweg.facts.gates.orders import (
     is_standing,
 )
 from thalweg.facts.gates.own_words import without_markers
-from thalweg.facts.gates.secrets import redact
-from thalweg.facts.gates.support import Gap, brings, gap, owners, shares, telling_words, unsaid
+from thalweg.facts.gates.secrets import REDACTION, redact
+from thalweg.facts.gates.support import brings, shares, telling_words
 from thalweg.facts.proposals import Proposal
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Category, Evidence, Trust, Turn
-from thalweg.words import fold
 
 LEAST_CONFIDENCE = 0.5
 """Below it a proposal is a guess, whatever the settings."""
@@ -46,7 +47,8 @@ class Verdict:
     why: str
     """The reason, for `review` and `explain`: a phrase that goes on from "it"."""
     proposal: Proposal
-    """As it may be stored: redacted, unsupported fields emptied. As it came where it is dropped."""
+    """As it may be stored: redacted, fields that cannot be stored emptied. As it came where it is
+    dropped."""
     evidence: tuple[Evidence, ...] = ()
     trust: Trust = Trust.WEB
     """Of the fact; never above that of its evidence."""
@@ -58,7 +60,11 @@ class Verdict:
 
 
 def judge(
-    proposal: Proposal, turns: Sequence[Turn], *, settings: MemorySettings | None = None
+    proposal: Proposal,
+    turns: Sequence[Turn],
+    *,
+    settings: MemorySettings | None = None,
+    updates: str = "",
 ) -> Verdict:
     """Decide what becomes of a proposal.
 
@@ -66,6 +72,7 @@ def judge(
         proposal: As the learner gave it; nothing in it is trusted.
         turns: Turns of its thread, oldest first: the one it cites, and those around it.
         settings: The threshold of confidence.
+        updates: What the known fact says that it brings up to date: it may take names from there.
 
     Example:
         >>> said = Turn("t", 0, "user", "I live in Porto.", "", Trust.USER, uid="m1")
@@ -80,9 +87,18 @@ def judge(
         _check_confidence(proposal.confidence, settings)
         cleaned = replace(proposal, content=clean_content(proposal.content))
         heard = hear(cleaned, turns)
-        return _judged(cleaned, heard, turns)
+        return _judged(cleaned, heard, turns, updates)
+    except NotOwnError as refused:
+        return _not_own(cleaned, refused)
     except RefusedError as refused:
         return Verdict("drop", str(refused), proposal)
+
+
+def _not_own(proposal: Proposal, refused: NotOwnError) -> Verdict:
+    """Have a proposal wait whose quote is nobody's own words: a person sees the attempt."""
+    turn = refused.turn
+    evidence = Evidence(turn.thread, turn.uid, "", turn.said_at, Trust.WEB, turn.position)
+    return Verdict("quarantine", str(refused), _storable(proposal, ""), (evidence,), Trust.WEB)
 
 
 def _check_confidence(confidence: float, settings: MemorySettings) -> None:
@@ -96,33 +112,53 @@ def _check_confidence(confidence: float, settings: MemorySettings) -> None:
 # -- the two together --------------------------------------------------------------------------
 
 
-def _judged(proposal: Proposal, heard: Heard, turns: Sequence[Turn]) -> Verdict:
+def _judged(proposal: Proposal, heard: Heard, turns: Sequence[Turn], updates: str) -> Verdict:
     trust = _trust(heard.turn)
     if trust < Trust.IMPORT:
-        return _of_others(proposal, heard, trust)
-    content = folded(proposal.content)
+        why = f"was learned from {_FROM[trust]}, not from the user"
+        return _verdict("quarantine", why, proposal, heard, trust)
     if not heard.sound_quoted:
         refuse(heard.quoted[0].problem if heard.quoted else "quotes nothing")
-    about_user = _is_about_user(content, heard)
-    if whose := owners(content, heard.said, about_user=about_user):
-        refuse(whose)
-    worded = _worded(proposal, heard)
-    doubt = _doubt(worded.content, heard, turns)
+    around = _around(heard, turns, updates)
+    content = folded(proposal.content)
+    if problem := _unstated(content, heard, around):
+        refuse(problem)
+    doubt = next(_doubts(content, heard, turns, around), "")
     decision: Decision = "quarantine" if doubt else "keep"
-    return _verdict(decision, doubt or "is the user's own statement", worded, heard, trust)
+    return _verdict(decision, doubt or "is the user's own statement", proposal, heard, trust)
+
+
+def _around(heard: Heard, turns: Sequence[Turn], updates: str) -> str:
+    """Join what a fact may take names from, beside its own turn."""
+    others = (turn for turn in turns if turn.uid != heard.turn.uid)
+    said = (shown(turn.text) for turn in others if turn.trust >= Trust.ASSISTANT)
+    return " ".join((*said, updates))
+
+
+def _unstated(content: str, heard: Heard, around: str) -> str:
+    """Say why a fact rests on what was asked, supposed, played or ordered; empty where it does not.
+
+    It does where more words of its content stand in such clauses of the turn alone than in those
+    that state something.
+    """
+    words = {word for word in telling_words(content) if len(word) > _SHORT or WIDE.search(word)}
+    sound = " ".join(clause.text for clause in heard.sound)
+    stated = words & telling_words(sound)
+    unsound = [clause for clause in heard.said if clause.soundness == "unsound"]
+    only_there = (words & telling_words(" ".join(clause.text for clause in unsound))) - stated
+    if len(only_there) > len(stated):
+        return unsound[0].problem
+    supposed = " ".join(clause.text for clause in unsound)
+    name = brings(content, f"{sound} {around}", heard.turn.said_at)
+    return unsound[0].problem if name and name.casefold() in supposed.casefold() else ""
+
+
+_SHORT = 3
+"""Latin words of so many letters say little: `ist`, `une`."""
 
 
 def _trust(turn: Turn) -> Trust:
     return min(turn.trust, Trust.ASSISTANT) if turn.role == "assistant" else turn.trust
-
-
-def _of_others(proposal: Proposal, heard: Heard, trust: Trust) -> Verdict:
-    """Judge what was learned from a text that is not the user's."""
-    lacks = gap(proposal.content, heard.said, heard.turn.said_at)
-    if lacks.grave:
-        refuse(lacks.problem)
-    why = f"was learned from {_FROM[trust]}, not from the user"
-    return _verdict("quarantine", why, proposal, heard, trust)
 
 
 _FROM = {
@@ -130,73 +166,6 @@ _FROM = {
     Trust.TOOL: "a tool's result, or an answer after one",
     Trust.WEB: "a web page",
 }
-
-_USER = re.compile(
-    r"\busers?\b|用户|使用者|\b(?:be)?nutzer\w*|\butilisat\w+|\busuári[oa]|\busuari[oa]"
-    r"|\butente\b|ユーザー|사용자"
-    r"|пользовател|użytkowni|gebruiker",
-    re.IGNORECASE,
-)
-_STARTS_WIDE = re.compile(
-    "^(?:喜欢|爱|用|使用|住|是|有|在|会|想|希望|讨厌|不|叫|偏好|偏爱|习惯|正在|每[天周月年]"
-    "|从不|经常|对|能|养|学|做|当|来自|更)"
-)
-
-
-def _is_about_user(content: str, heard: Heard) -> bool:
-    """Say whether a content is about the user; where it names nobody else, it is."""
-    if _USER.search(content) or moods.FIRST_PERSON.search(content) or _STARTS_WIDE.search(content):
-        return True
-    first = re.match(r"[\"'“「]?([^\W\d_][\w'’.-]*)", content)
-    if first is None or WIDE.match(first[1]):
-        return False
-    return fold(first[1]) in ALIKE or not any(
-        fold(first[1]) == fold(word) for word in re.findall(r"[\w'’.-]+", folded(heard.own))
-    )
-
-
-def _worded(proposal: Proposal, heard: Heard) -> Proposal:
-    """Check the wording; where only that cannot be followed, take the user's own words instead."""
-    content = folded(proposal.content)
-    lacks = _lacks(content, heard)
-    if lacks.grave:
-        refuse(lacks.problem)
-    if not lacks.problem and shares(content, heard.sound_quoted):
-        return _with_sound_fields(proposal, heard)
-    quote = clean_content(without_markers(heard.quote).strip())
-    if not _stands_alone(quote, heard):
-        refuse(lacks.problem or "has nothing in common with its quote")
-    said = f"用户：“{quote}”" if WIDE.search(quote) else f"User: “{quote}”"
-    if len(said) > MAX_FACT_CHARS:
-        refuse(lacks.problem or "has nothing in common with its quote")
-    return replace(proposal, content=said, subject="user", attribute="", value="", valid_from="")
-
-
-def _lacks(content: str, heard: Heard) -> Gap:
-    if _is_wide(content) != _is_wide(heard.quote):
-        return Gap("is in another script than what was said")
-    lacks = gap(content, heard.sound, heard.turn.said_at)
-    if lacks.grave and not gap(content, heard.said, heard.turn.said_at).grave:
-        unsound = [clause.problem for clause in heard.said if clause.soundness == "unsound"]
-        return replace(lacks, problem=unsound[0])
-    return lacks
-
-
-def _is_wide(text: str) -> bool:
-    """Say whether most of a text is in a script without spaces."""
-    wide = len(WIDE.findall(text))
-    return wide * 4 > len(re.findall(r"[^\W\d_]", text))
-
-
-_LEAST_WORDS = 1
-_LEAST_WIDE = 4
-
-
-def _stands_alone(quote: str, heard: Heard) -> bool:
-    """Say whether a quote tells something by itself: a whole statement of the user's of himself."""
-    tells = len(telling_words(quote)) >= _LEAST_WORDS or len(WIDE.findall(quote)) >= _LEAST_WIDE
-    return tells and not any(clause.reported for clause in heard.sound_quoted)
-
 
 _REMEMBER = re.compile(
     r"\b(?:remember|memori[sz]e|note (?:that|down)|keep in mind|for (?:future|later) reference"
@@ -206,22 +175,31 @@ _REMEMBER = re.compile(
 )
 
 
-def _doubt(content: str, heard: Heard, turns: Sequence[Turn]) -> str:
-    """Say why a fact should wait for the user's word; empty where it need not."""
-    return next(_doubts(content, heard, turns), "")
-
-
-def _doubts(content: str, heard: Heard, turns: Sequence[Turn]) -> Iterator[str]:
-    if all(clause.soundness == "doubtful" for clause in heard.sound_quoted):
-        yield "may be a joke"
+def _doubts(content: str, heard: Heard, turns: Sequence[Turn], around: str) -> Iterator[str]:
+    """Say why a fact should wait for the user's word."""
+    if new := brings(content, f"{heard.own} {around}", heard.turn.said_at):
+        yield f"has {new!r}, which was not said"
+    about_answers = any(is_about_answers(clause.text) for clause in heard.sound_quoted)
+    if not about_answers and not shares(content, f"{heard.own} {around}"):
+        yield "has nothing in common with what was said"
     yield from _doubts_of_thread(heard, turns)
-    if any(clause.first_person for clause in heard.quoted):
-        return
+    if any(_is_for_later(clause) and not clause.first_person for clause in heard.sound_quoted):
+        yield "may be a standing order to the agent"
+    if any(_is_for_later(clause) and ADDRESS.search(clause.text) for clause in heard.said):
+        yield "comes with a standing order that names an address"
+    if not any(clause.first_person for clause in heard.quoted):
+        yield from _doubts_of_subject(content, heard, about_answers=about_answers)
+
+
+def _doubts_of_subject(content: str, heard: Heard, *, about_answers: bool) -> Iterator[str]:
+    """Say why what is quoted, where nobody speaks of themselves, may not be about the user."""
+    if any(clause.reported for clause in heard.sound_quoted):
+        yield "is what somebody else is reported to say"
     if ADDRESS.search(content):
         yield "has an address of which nothing says that it is the user's"
     if PRAISE.search(content):
         yield "praises something, and tells nothing of the user"
-    if any(is_about_answers(clause.text) for clause in heard.sound_quoted):
+    if about_answers:
         return
     if any(_REMEMBER.search(clause.text) for clause in heard.said):
         yield "is asked to be remembered, and nothing says that it is about the user"
@@ -260,17 +238,6 @@ _LONG = 600
 # -- what is stored ----------------------------------------------------------------------------
 
 
-def _with_sound_fields(proposal: Proposal, heard: Heard) -> Proposal:
-    """Empty the fields that say what was not said, or that are none."""
-    value = _field(proposal.value)
-    subject = _field(proposal.subject)
-    if value and unsaid(folded(value), heard.sound, heard.turn.said_at):
-        value = ""
-    if subject and brings(f"is {folded(subject)}", heard.sound, heard.turn.said_at):
-        subject = ""
-    return replace(proposal, subject=subject, attribute=_field(proposal.attribute), value=value)
-
-
 _MAX_FIELD_CHARS = 80
 
 
@@ -286,18 +253,57 @@ def _verdict(
 ) -> Verdict:
     turn = heard.turn
     evidence = Evidence(turn.thread, turn.uid, heard.quote, turn.said_at, trust, turn.position)
+    return Verdict(decision, why, _storable(proposal, heard.quote), (evidence,), trust)
+
+
+def _storable(proposal: Proposal, quote: str) -> Proposal:
+    """Empty the fields that cannot be stored: hidden letters, orders, and what is no date."""
     language = proposal.language if re.fullmatch(r"[a-z]{2,3}", proposal.language) else ""
-    cleaned = replace(
-        proposal, quote=heard.quote, language=language, valid_from=_day(proposal.valid_from)
+    return replace(
+        proposal,
+        quote=quote,
+        language=language,
+        subject=_field(proposal.subject),
+        attribute=_field(proposal.attribute),
+        # What was redacted in the content may stand in the value as it was.
+        value="" if REDACTION.search(proposal.content) else _field(proposal.value),
+        valid_from=first_day(proposal.valid_from),
+        valid_to=last_day(proposal.valid_to),
     )
-    return Verdict(decision, why, cleaned, (evidence,), trust)
 
 
-def _day(text: str) -> str:
+def first_day(text: str) -> str:
+    """Return the first day of a date, a month or a year in ISO 8601; empty for anything else.
+
+    Example:
+        >>> first_day("2026-03"), first_day("2026"), first_day("soon")
+        ('2026-03-01', '2026-01-01', '')
+    """
+    found = _DAY.match(text)
+    if found is None:
+        return ""
     try:
-        return date.fromisoformat(text[:10]).isoformat() if text else ""
+        return date(int(found[1]), int(found[2] or 1), int(found[3] or 1)).isoformat()
     except ValueError:
         return ""
+
+
+def last_day(text: str) -> str:
+    """Return the end of the last day of a date, a month or a year in ISO 8601.
+
+    Example:
+        >>> last_day("2026-02"), last_day("soon")
+        ('2026-02-28T23:59:59Z', '')
+    """
+    found = _DAY.match(text)
+    if found is None or not first_day(text):
+        return ""
+    year, month = int(found[1]), int(found[2] or 12)
+    day = int(found[3] or monthrange(year, month)[1])
+    return f"{date(year, month, day).isoformat()}T23:59:59Z"
+
+
+_DAY = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?(?![\d-])")
 
 
 # -- what is told directly ---------------------------------------------------------------------
@@ -316,7 +322,7 @@ def judge_told(
     Args:
         content: The fact.
         turns: Of the run, where an agent tells it.
-        by: Who tells it. What a user tells is kept, as long as it is harmless.
+        by: Who tells it. What a user tells is kept, however it is worded.
         least: The least trust of anything that the run had read before.
         category: Of the fact.
 
@@ -328,7 +334,7 @@ def judge_told(
     """
     proposal = Proposal(content, category, 1.0, "", "")
     try:
-        proposal = replace(proposal, content=clean_content(content))
+        proposal = replace(proposal, content=clean_content(content, by_hand=by == "user"))
     except RefusedError as refused:
         return Verdict("drop", str(refused), proposal)
     if by == "user":
@@ -350,8 +356,9 @@ def _said_by_user(proposal: Proposal, turns: Sequence[Turn]) -> Verdict | None:
     for turn in reversed(turns):
         if turn.role != "user" or turn.trust < Trust.USER:
             continue
-        for clause in clauses(shown(turn.text)):
-            verdict = judge(replace(proposal, uid=turn.uid, quote=clause.text), turns)
-            if verdict.kept and verdict.proposal.content == proposal.content:
+        for start, end in sentences(text := shown(turn.text)):
+            cited = replace(proposal, uid=turn.uid, quote=text[start:end])
+            verdict = judge(cited, turns)
+            if verdict.kept and shares(proposal.content, text[start:end]):
                 return verdict
     return None

@@ -32,8 +32,9 @@ _ACTS_ZH = (
 _STANDING = re.compile(
     r"\b(?:whenever|every ?time|each time|any ?time|from now on|in (?:the )?future|henceforth"
     r"|going forward|at all times|when(?:ever)? (?:i|the user|you|asked|someone|anyone|this)"
-    r"|if (?:i|the user|you|asked|someone|anyone)|next time|ab jetzt|künftig|jedes mal|désormais"
-    r"|chaque fois|a partir de ahora|cada vez|d['’]ora in poi|каждый раз|впредь)\b|以后|今后"
+    r"|if (?:i|the user|you|asked|someone|anyone)|next time|ab (?:jetzt|sofort)|künftig|dorénavant"
+    r"|jedes mal|désormais|chaque fois|a partir de ahora|cada vez|d['’]ora in poi"
+    r"|каждый раз|впредь)\b|以后|今后"
     r"|从现在起|从今往后|每当|一旦|一律|务必|无论|凡是|下次|只要.{0,20}就|問われたら|今後|앞으로",
     re.IGNORECASE,
 )

@@ -234,11 +234,9 @@ _MAX_NAME_WORDS = 3
 
 
 def _is_name(label: str) -> bool:
-    """Say whether a label may be somebody's name: it has a few words, and asks for nothing."""
-    return len(label.split()) <= _MAX_NAME_WORDS and not _ASKING.match(label)
-
-
-_ASKING = re.compile(r"(?:let['’]?s|let us|i|we|please)\b", re.IGNORECASE)
+    """Return whether a label may be somebody's name: a few words, none of them in small letters."""
+    words = label.split()
+    return len(words) <= _MAX_NAME_WORDS and not any(word[0].islower() for word in words)
 
 
 _SOURCE = (
@@ -273,7 +271,8 @@ _THIS_SOURCE = re.compile(
 )
 _OWN_SOURCE = re.compile(
     r"(?:^|\b)(?:my|our|mein\w*|mon|ma|mi)\s+(?:\w+\s+){0,2}?(?:profile|bio|issue|story)\b"
-    r"|我的(?:资料|情况)|\b(?:I|we)(?:'d| would| want to| just| only)?(?: like to)? (?:say|said"
+    r"|我的(?:资料|情况)|\bj['’]ai dit\b|\bje dis\b|\bich (?:sag|hab)\w*|\bdije\b|\bhe dicho\b"
+    r"|\b(?:I|we)(?:'d| would| want to| just| only)?(?: like to)? (?:say|said"
     r"|tell|told|write|wrote|mention|ask|claim|state)\b|我(?:们)?(?:想|要|只|刚|来|再)?(?:说|补充"
     r"|表示)",
     re.IGNORECASE,

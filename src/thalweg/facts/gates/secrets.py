@@ -208,9 +208,13 @@ SECRETS: tuple[Secret, ...] = (
           r"(?P<secret>(?=\S*\d)(?=\S*[a-z])[\w!@#$%^&*+-]{6,})", "said as an aside"),
     _form("password", r"(?:密码|口令|パスワード|비밀번호)\s*(?:是|为|設定|は|:|：|=)?\s*"
           r"(?P<secret>[A-Za-z0-9!-/@#$%^&*_+~.-]{4,})", "said in words", _is_value),
-    _form("password", r"(?i)\b(?:pass?wort|kennwort|contraseña|senha|mot de passe|пароль|hasło)\b"
-          r"\s*(?:ist|es|é|est|lautet|это|to|:|=|-|—)?\s*[\"'«„]?(?P<secret>\S*\d\S*)",
-          "said in words", _is_value),
+    _form("password", r"(?i)\b(?:pass?wort|kennwort|pin|clave|contraseña|senha|mot de passe|пароль"
+          r"|hasło)\b(?: (?:de|du|del|der|des|von|für|pour|para)\b[^.,:\n]{0,30}?)?"
+          r"\s*(?:ist|is|es|é|est|c['’]est|lautet|это|to|:|=|-|—)?\s*[\"'«„]?"
+          r"(?P<secret>\S*\d\S*)", "said in words", _is_value),
+    _form("password", r"(?i)\b(?:log-?in|credentials?|zugangsdaten|identifiants?|credenciales)\b"
+          r"\s*(?:is|are|ist|sind|est|sont|es|son|:|=)?\s*\S{2,40}\s*[/,:]\s*"
+          r"(?P<secret>(?=\S*\d)\S{6,})", "a name and a password in one breath"),
     _form("key", rf"(?i)\b[\w.-]{{0,40}}{_KEY}[\"']?\s*(?:=|:|：|\bis\b|是|为)\s*[\"'`]?"
           r"(?P<secret>[A-Za-z0-9_+/=.~-]{12,})", "key and value, in any configuration",
           _is_random),

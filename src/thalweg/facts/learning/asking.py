@@ -17,7 +17,7 @@ from thalweg.words import words
 
 MARK = "§"
 """Begins the heading of a turn; as many of them as no turn holds."""
-KNOWN_FACTS = 20
+KNOWN_FACTS = 100
 """Known facts that a learner is told of, those most like the turns."""
 
 
@@ -58,6 +58,49 @@ def ask_for_facts(
     return Question(rules, _turns_text(map(_told, like), lines), names, _examples())
 
 
+CONTROL = (
+    "The user's brother plays chess on Mondays. (said 2020-05-04)",
+    "The user's neighbour has a red bicycle. (said 2020-06-08)",
+)
+"""A known and a new fact that stand in every question for verdicts, and have nothing to do with
+each other. A model that finds them related says nothing about the others: `verdicts_of`."""
+
+
+def is_control(new: str, known: str) -> bool:
+    """Return whether two names in a question for verdicts are those of `CONTROL`."""
+    return (new, known) == ("N0", "F0")
+
+
+def ask_for_verdicts(
+    new: Sequence[Fact], known: Sequence[Fact]
+) -> tuple[Question, dict[str, FactId]]:
+    """Ask what new facts are to known ones.
+
+    Returns:
+        The question, with the names of the known facts, and the names of the new ones.
+    """
+    names = {f"F{number}": fact.id for number, fact in enumerate(known, start=1)}
+    news = {f"N{number}": fact.id for number, fact in enumerate(new, start=1)}
+    old_control, new_control = CONTROL
+    text = prompt("verdict_facts").render(
+        known="\n".join(
+            (*(f"{n}: {_read(f)}" for n, f in zip(names, known, strict=True)), f"F0: {old_control}")
+        ),
+        new="\n".join(
+            (*(f"{n}: {_read(f)}" for n, f in zip(news, new, strict=True)), f"N0: {new_control}")
+        ),
+    )
+    return Question(prompt("verdict").render(), text, names), news
+
+
+def _read(fact: Fact) -> str:
+    """Write a fact with the day it was said on, and the words it was learned from."""
+    said = f", said {fact.observed_at[:10]}" if fact.observed_at else ""
+    quote = next((each.quote for each in fact.evidence if each.quote), "")
+    words = f' ("{" ".join(quote.split())}"{said})' if quote else f" ({said[2:]})" if said else ""
+    return _told(fact) + words
+
+
 def _heading(turn: Turn, number: int, mark: str, *, learns: bool) -> str:
     speaker = f"{turn.role} {' '.join(turn.author.split())}".strip()
     what = "learn from this" if learns else "known already, or not the user's"
@@ -79,7 +122,8 @@ def _moment(said_at: str) -> str:
 
 def _told(fact: Fact) -> str:
     since = f" (since {fact.valid_from[:10]})" if fact.valid_from else ""
-    return " ".join(fact.content.split()) + since
+    until = f" (until {fact.valid_to[:10]})" if fact.valid_to else ""
+    return " ".join(fact.content.split()) + since + until
 
 
 def _unused(texts: Iterable[str]) -> str:
@@ -104,7 +148,9 @@ def shortened(text: str, most: int, count: Counter) -> str:
 
 
 def similar_facts(facts: Sequence[Fact], text: str, most: int = KNOWN_FACTS) -> list[Fact]:
-    """Pick the facts that share most with a text, rare words before common ones."""
+    """Pick the facts that share most with a text, rare words before common ones; all, if few."""
+    if len(facts) <= most:
+        return [*facts]
     asked = set(words(text))
     held = [set(words(f"{f.content} {f.subject} {f.attribute} {f.value}")) for f in facts]
     common = Tally(word for one in held for word in one)

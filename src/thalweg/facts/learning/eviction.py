@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from thalweg.facts.changes import Put
-from thalweg.facts.values import Category, Fact, FactId
+from thalweg.facts.values import Category, Fact, FactId, Importance
 
 HALF_LIFE_DAYS: Mapping[Category, float] = {
     "preference": 365,
@@ -20,6 +20,9 @@ HALF_LIFE_DAYS: Mapping[Category, float] = {
     "goal": 60,
 }
 """Days after which a fact that nobody said again is worth half."""
+WEIGHT: Mapping[Importance, float] = {1: 0.5, 2: 1.0, 3: 4.0}
+"""How much an importance counts: one that matters most outweighs one of 2 that was said 8 times."""
+LASTING: Importance = 3
 GUARANTEED = 0.5
 """Share of the room that is divided evenly among the categories; the rest is for whoever is worth
 it. So a chatty category cannot push the others out."""
@@ -56,6 +59,7 @@ def plan_eviction(
     counted = uses or {}
     worth = {fact.id: _rank(fact, now, counted.get(fact.id, 0)) for fact in free}
     kept = _guaranteed(free, worth, max(0, max_facts - len(active) + len(free)))
+    kept |= {fact.id for fact in free if fact.importance == LASTING}
     order = sorted(free, key=lambda fact: (fact.id in kept, worth[fact.id]))
     why = f"more than {max_facts} facts, and it was worth least"
     return [Put(replace(fact, status="expired"), why) for fact in order[:excess]]
@@ -82,12 +86,13 @@ def value(fact: Fact, *, now: str, uses: int = 0) -> float:
     """Tell what a fact is worth at some time, beside others.
 
     It grows with how often the fact was recalled and said, more slowly each time, and halves
-    with the days since it was last said.
+    with the days since it was last said. What matters most (`Importance` 3) does not age, and
+    outweighs what is new and matters less.
     """
     said = max(1, len(fact.evidence))
     age = max(0.0, _days(fact.observed_at or fact.created_at, now))
-    decay = math.exp2(-age / HALF_LIFE_DAYS[fact.category])
-    return (1 + math.log2(said + uses)) * decay
+    decay = math.exp2(-age / HALF_LIFE_DAYS[fact.category]) if fact.importance < LASTING else 1.0
+    return (1 + math.log2(said + uses)) * decay * WEIGHT[fact.importance]
 
 
 def _days(earlier: str, later: str) -> float:

@@ -12,8 +12,9 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from thalweg.facts.learning.portions import Portion
+from thalweg.facts.merging.comparing import Verdict
 from thalweg.facts.proposals import Proposal, Relation
-from thalweg.facts.values import NO_FACT, Category, FactId, SectionName, Turn
+from thalweg.facts.values import NO_FACT, Category, FactId, Importance, SectionName, Turn
 
 MAX_CHARS = 400_000
 """Characters of an answer that are read."""
@@ -25,6 +26,14 @@ def _text(value: object) -> object:
 
 def _word(value: object) -> object:
     return value.strip().casefold() if isinstance(value, str) else value
+
+
+def _flag(value: object) -> object:
+    return value if isinstance(value, bool) else _word(value) in {"true", "yes", "1"}
+
+
+def _importance(value: object) -> object:
+    return int(value) if str(value) in {"1", "2", "3"} else 2  # type: ignore[call-overload]
 
 
 _Text = Annotated[str, BeforeValidator(_text)]
@@ -43,8 +52,20 @@ class Item(BaseModel):
     attribute: _Text = ""
     value: _Text = ""
     since: Annotated[_Text, Field(description="YYYY-MM-DD or empty")] = ""
+    until: Annotated[_Text, Field(description="YYYY-MM-DD, the last day, or empty")] = ""
+    temporary: Annotated[bool, BeforeValidator(_flag)] = False
+    importance: Annotated[int, BeforeValidator(_importance)] = 2
     relation: Annotated[Relation, BeforeValidator(_word)] = "new"
     known: Annotated[_Text, Field(description="Name of the known fact, or empty")] = ""
+
+
+class Pair(BaseModel):
+    """What a new fact is to a known one, as it is asked for: the reason comes first."""
+
+    new: Annotated[str, Field(description="Name of the new fact")]
+    known: Annotated[str, Field(description="Name of the known fact")]
+    reason: _Text = ""
+    verdict: Annotated[Verdict, BeforeValidator(_word)]
 
 
 class Paragraph(BaseModel):
@@ -56,8 +77,8 @@ class Paragraph(BaseModel):
 
 
 T = TypeVar("T", bound=BaseModel)
-Kind = Literal["facts", "sections"]
-_ITEMS: dict[Kind, type[BaseModel]] = {"facts": Item, "sections": Paragraph}
+Kind = Literal["facts", "pairs", "sections"]
+_ITEMS: dict[Kind, type[BaseModel]] = {"facts": Item, "pairs": Pair, "sections": Paragraph}
 
 
 def answer_schema(kind: Kind) -> dict[str, object]:
@@ -194,6 +215,9 @@ _NEXT = re.compile(r"\s*,?\s*(?=\{)")
 _ENDS = re.compile(r"\s*,?\s*\]")
 
 
+_IMPORTANCE: dict[int, Importance] = {1: 1, 2: 2, 3: 3}
+
+
 def proposals_of(
     items: Sequence[Item], portion: Portion, names: Mapping[str, FactId]
 ) -> tuple[list[Proposal], list[str]]:
@@ -228,6 +252,9 @@ def proposals_of(
                 value=item.value,
                 language=item.language.strip().casefold()[:2],
                 valid_from=item.since.strip(),
+                valid_to=item.until.strip(),
+                is_temporary=item.temporary,
+                importance=_IMPORTANCE[item.importance],
                 relation=item.relation if of else "new",
                 of=of,
             )

@@ -5,15 +5,20 @@ the new state; there what a person did meanwhile wins.
 """
 
 import re
+from collections import Counter as Tally
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from thalweg.facts.changes import Change, Drop, Hide, Put, Write
 from thalweg.facts.dates.when import dated
+from thalweg.facts.gates.hearing import shown
 from thalweg.facts.gates.judging import judge
-from thalweg.facts.learning.eviction import plan_eviction
-from thalweg.facts.learning.extraction import Paragraph
-from thalweg.facts.merging.planning import Hint, plan_merge
+from thalweg.facts.gates.quoting import find_quote
+from thalweg.facts.learning.asking import is_control
+from thalweg.facts.learning.extraction import Pair, Paragraph
+from thalweg.facts.merging.comparing import Verdict, words_of
+from thalweg.facts.merging.comparing import folded as words_folded
+from thalweg.facts.merging.planning import Verdicts, plan_merge
 from thalweg.facts.proposals import Proposal
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Fact, FactId, Profile, Section, Trust, Turn
@@ -47,9 +52,19 @@ class Candidate:
     """A proposal that passed the gates, as a fact."""
 
     fact: Fact
-    hint: Hint
+    of: FactId
+    """The known fact that its learner took it for saying again, or bringing up to date."""
     why: str
     """What the gates say of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A known fact that the user asked to have taken out."""
+
+    id: FactId
+    uid: str
+    """Of the turn that asks for it."""
 
 
 def candidates(
@@ -57,6 +72,7 @@ def candidates(
     turns: Sequence[Turn],
     learnable: Collection[str],
     lesson: Lesson,
+    known: Mapping[FactId, Fact] | None = None,
 ) -> tuple[list[Candidate], list[str]]:
     """Make facts of the proposals that pass the gates.
 
@@ -65,22 +81,57 @@ def candidates(
         turns: Of the thread, oldest first: those that they rest on, and those around them.
         learnable: Which of these they may rest on, by `Turn.uid`.
         lesson: What is the same in every plan.
+        known: Facts by id, which proposals may bring up to date.
 
     Returns:
         The candidates, and why each of the other proposals is none.
     """
-    made = [_candidate(proposal, turns, learnable, lesson) for proposal in proposals]
+    there = known or {}
+    made = [
+        _candidate(proposal, turns, learnable, lesson, there.get(proposal.of))
+        for proposal in proposals
+        if proposal.relation != "remove"
+    ]
     refused = [found for found in made if isinstance(found, str)]
     return [found for found in made if isinstance(found, Candidate)], refused
 
 
+def removals(
+    proposals: Sequence[Proposal],
+    turns: Sequence[Turn],
+    learnable: Collection[str],
+    known: Mapping[FactId, Fact],
+) -> list[Removal]:
+    """List the facts that the user asked, in own words, to have taken out.
+
+    A proposal to remove counts where its quote stands in a turn of the user's and shares a word of
+    content with the fact.
+    """
+    own = {turn.uid: turn for turn in turns if turn.uid in learnable and turn.trust == Trust.USER}
+    found: list[Removal] = []
+    for proposal in proposals:
+        turn, fact = own.get(proposal.uid), known.get(proposal.of)
+        if proposal.relation != "remove" or turn is None or fact is None:
+            continue
+        is_said = any(find_quote(proposal.quote, shown(turn.text)))
+        named = set(words_of(f"{fact.content} {fact.value}")) & set(words_of(proposal.quote))
+        if is_said and named and not fact.protected:
+            found.append(Removal(fact.id, turn.uid))
+    return found
+
+
 def _candidate(
-    proposal: Proposal, turns: Sequence[Turn], learnable: Collection[str], lesson: Lesson
+    proposal: Proposal,
+    turns: Sequence[Turn],
+    learnable: Collection[str],
+    lesson: Lesson,
+    updated: Fact | None,
 ) -> Candidate | str:
     turn = next((turn for turn in turns if turn.uid == proposal.uid), None)
     if turn is None or turn.uid not in learnable:
         return "its turn is gone"
-    verdict = judge(proposal, turns, settings=lesson.settings)
+    updates = f"{updated.content} {updated.value}" if updated is not None else ""
+    verdict = judge(proposal, turns, settings=lesson.settings, updates=updates)
     if verdict.decision == "drop":
         return kind_of(verdict.why)
     passed = verdict.proposal
@@ -98,11 +149,14 @@ def _candidate(
         trust=verdict.trust,
         language=passed.language,
         valid_from=passed.valid_from,
+        valid_to=passed.valid_to,
+        is_temporary=passed.is_temporary,
+        importance=passed.importance,
         observed_at=turn.said_at,
         status="active" if verdict.kept else "quarantined",
         written_by=lesson.writer,
     )
-    return Candidate(fact, Hint(passed.relation, passed.of), verdict.why)
+    return Candidate(fact, passed.of, verdict.why)
 
 
 def kind_of(why: str) -> str:
@@ -125,8 +179,9 @@ def _folded(text: str) -> str:
 def plan_learning(
     learned: Sequence[Candidate],
     facts: Sequence[Fact],
-    lesson: Lesson,
     *,
+    verdicts: Verdicts | None = None,
+    removed: Sequence[Removal] = (),
     asked: Sequence[Fact] = (),
     settled: Collection[FactId] = (),
 ) -> Plan:
@@ -134,8 +189,9 @@ def plan_learning(
 
     Args:
         learned: See `candidates`.
-        facts: As they are, whatever their status.
-        lesson: What is the same in every plan.
+        facts: As they are, whatever their status: those that a candidate may have to do with.
+        verdicts: What a model takes candidates for beside known facts.
+        removed: Facts that the user asked to have taken out.
         asked: Facts as they were when the learner was asked.
         settled: Those of them that a person changed or took out since: what would have touched
             them is passed over.
@@ -143,38 +199,95 @@ def plan_learning(
     kept: list[Candidate] = []
     refused: list[str] = []
     for one in learned:
-        if settled and (one.hint.of in settled or _touched(asked, one) & set(settled)):
+        if settled and (one.of in settled or _touched(asked, one, verdicts) & set(settled)):
             refused.append("a person was first")
         else:
             kept.append(one)
-    changes = _merged(facts, kept)
-    changes = [*changes, *_room(after(facts, changes), lesson)]
+    there = {fact.id for fact in facts} - set(settled)
+    gone = [Drop(one.id, "the user asked for it") for one in removed if one.id in there]
+    changes: list[Change] = [*gone, *_merged(after(facts, gone), kept, verdicts)]
     return Plan(folded(changes), tuple(refused))
 
 
-def _merged(facts: Sequence[Fact], learned: Sequence[Candidate]) -> list[Change]:
+def _merged(
+    facts: Sequence[Fact], learned: Sequence[Candidate], verdicts: Verdicts | None
+) -> list[Change]:
     """Merge candidates; those that wait for the user's word say why the gates had them wait."""
-    hints = {one.fact.id: one.hint for one in learned if one.hint.of}
     whys = {one.fact.id: one.why for one in learned if one.fact.status == "quarantined"}
     return [
         replace(change, why=whys.get(_id(change), change.why))
         if isinstance(change, Put)
         else change
-        for change in plan_merge(facts, [one.fact for one in learned], hints=hints)
+        for change in plan_merge(
+            facts,
+            [one.fact for one in learned],
+            verdicts=verdicts,
+            named={one.fact.id: one.of for one in learned},
+        )
     ]
 
 
-def _touched(facts: Sequence[Fact], one: Candidate) -> set[FactId]:
-    """Tell which facts a candidate would have changed."""
+def _touched(facts: Sequence[Fact], one: Candidate, verdicts: Verdicts | None) -> set[FactId]:
+    """List the facts that a candidate would have changed."""
     known = {fact.id for fact in facts}
-    changes = _merged(facts, [one])
+    changes = _merged(facts, [one], verdicts)
     return known & {_id(change) for change in changes if isinstance(change, Put | Drop)}
 
 
-def _room(facts: Sequence[Fact], lesson: Lesson) -> list[Put]:
-    settings = lesson.settings
-    protected = settings.protected_categories
-    return plan_eviction(facts, settings.max_facts, now=lesson.now, protected=protected)
+MOST_NOMINATED = 8
+"""Known facts that a new one is compared with, beside the one that its learner named."""
+
+
+def nominated(one: Candidate, facts: Sequence[Fact]) -> list[Fact]:
+    """List the known facts that a candidate may touch, the likeliest first; empty for none.
+
+    They are the one that its learner named, those of the same subject and attribute, and those that
+    share words of content, rare ones before common ones.
+    """
+    new, said = one.fact, set(words_of(f"{one.fact.content} {one.fact.value}"))
+    active = [fact for fact in facts if fact.status == "active"]
+    held = [set(words_of(f"{fact.content} {fact.value}")) for fact in active]
+    common = Tally(word for words in held for word in words)
+    scores: dict[FactId, float] = {}
+    for fact, words in zip(active, held, strict=True):
+        score = sum(1 / common[word] for word in words & said)
+        if fact.id == one.of:
+            score += 100
+        if _slot(fact) == _slot(new) != ("", ""):
+            score += 10
+        if score:
+            scores[fact.id] = score
+    by_id = {fact.id: fact for fact in active}
+    best = sorted(scores, key=lambda id_: (-scores[id_], id_))[:MOST_NOMINATED]
+    return [by_id[id_] for id_ in best]
+
+
+def _slot(fact: Fact) -> tuple[str, str]:
+    if not fact.attribute:
+        return "", ""
+    return words_folded(fact.subject), words_folded(fact.attribute)
+
+
+def verdicts_of(
+    pairs: Sequence[Pair], new: Mapping[str, FactId], known: Mapping[str, FactId]
+) -> Verdicts:
+    """Read what a learner takes new facts for beside known ones.
+
+    Where it finds two facts related that have nothing to do with each other (`CONTROL`), its other
+    verdicts say nothing, either: none is taken.
+
+    Args:
+        pairs: What was answered.
+        new: The new facts by the names they had in the question.
+        known: The known ones.
+    """
+    if any(is_control(pair.new, pair.known) and pair.verdict != "beside" for pair in pairs):
+        return {}
+    found: dict[FactId, dict[FactId, Verdict]] = {}
+    for pair in pairs:
+        if pair.new in new and pair.known in known and pair.verdict != "beside":
+            found.setdefault(new[pair.new], {})[known[pair.known]] = pair.verdict
+    return found
 
 
 def after(facts: Sequence[Fact], changes: Iterable[Change]) -> list[Fact]:

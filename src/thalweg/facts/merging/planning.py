@@ -1,52 +1,53 @@
-"""What becomes of new facts: merged with what says the same, put in the place of what they update.
+"""What becomes of new facts: merged with what says the same, put in place of what they update.
 
-Two laws: nothing that was said is lost, and what is trusted less changes nothing that is trusted
-more.
+Three laws: nothing that was said is lost, what is trusted less changes nothing that is trusted
+more, and where the guard refuses a verdict both facts are kept and linked.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from thalweg.facts.changes import Change, Put
-from thalweg.facts.merging.comparing import Comparison, compare, is_possible
-from thalweg.facts.merging.statements import read_statement
-from thalweg.facts.merging.statements.attributes import attribute_key
-from thalweg.facts.proposals import Relation
-from thalweg.facts.values import Fact, FactId, Trust
+from thalweg.facts.merging.comparing import (
+    Verdict,
+    are_of_two_subjects,
+    may_merge,
+    may_supersede,
+    says_the_same,
+)
+from thalweg.facts.values import NO_FACT, Fact, FactId, Trust
 
-
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """What a learner takes a new fact for. It decides nothing that code does not find possible."""
-
-    relation: Relation
-    of: FactId
+Verdicts = Mapping[FactId, Mapping[FactId, Verdict]]
+"""Of each new fact, what a model takes it for beside known ones."""
 
 
 def plan_merge(
     facts: Sequence[Fact],
     new: Sequence[Fact],
     *,
-    hints: Mapping[FactId, Hint] | None = None,
+    verdicts: Verdicts | None = None,
+    named: Mapping[FactId, FactId] | None = None,
     similar: Mapping[FactId, Sequence[FactId]] | None = None,
 ) -> list[Change]:
     """Plan what becomes of new facts, one after another.
 
     - What says the same is merged: the known fact keeps its id and words, and gets the other
       wording as an alias, its evidence, the later date and the higher confidence.
-    - What is brought up to date is superseded, with its dates, and kept.
+    - What is brought up to date is superseded, with its dates, and kept. What holds for a time
+      supersedes nothing: what held before it holds again.
     - What was said before what is known, and learned after it, comes in as history.
-    - What is trusted less, or contradicts what a person wrote by hand, is quarantined.
+    - What is trusted less, or would change what a person protected, is quarantined.
+    - What a verdict would change and the guard does not let it is linked, and both hold.
 
     A new fact that changes nothing gives nothing, and one whose id is known was taken in before:
     planning twice plans once.
 
     Args:
-        facts: Those of the memory, whatever their status.
+        facts: Those of the memory that a new one may have to do with, whatever their status.
         new: Oldest first, where their order matters.
-        hints: What a learner took them for, by their ids.
-        similar: Known facts to look at whatever their words, by the new fact's id. Likeness
-            nominates; it decides nothing.
+        verdicts: What a model takes them for. Pairs without one are beside each other.
+        named: The known fact that a learner named for a new one before it was asked for verdicts.
+        similar: Known facts that a new one is linked to where nothing else comes of them.
 
     Returns:
         The changes in order; the last one of a fact is what becomes of it.
@@ -56,9 +57,12 @@ def plan_merge(
     for fact in new:
         if fact.id in held:
             continue
-        hint = (hints or {}).get(fact.id)
-        near = tuple((similar or {}).get(fact.id, ()))
-        for put in _plan_one(list(held.values()), _dated(fact), hint, near):
+        reading = _Reading(
+            (verdicts or {}).get(fact.id, {}),
+            (named or {}).get(fact.id, NO_FACT),
+            (similar or {}).get(fact.id, ()),
+        )
+        for put in _plan_one(list(held.values()), _dated(fact), reading):
             if held.get(put.fact.id) == put.fact:
                 continue
             held[put.fact.id] = put.fact
@@ -67,82 +71,86 @@ def plan_merge(
     return list(changes.values())
 
 
-def candidates(facts: Sequence[Fact], new: Fact, similar: Sequence[FactId] = ()) -> Iterator[Fact]:
-    """List the facts that a new one may have to do with: a rough and quick choice."""
-    marks = read_statement(new.content, new.language).marks
-    attributes = _attributes(new)
-    for fact in facts:
-        if not marks.isdisjoint(read_statement(fact.content, fact.language).marks) or (
-            fact.id in similar or not attributes.isdisjoint(_attributes(fact))
-        ):
-            yield fact
-
-
-def _attributes(fact: Fact) -> set[str]:
-    return {attribute_key(fact.attribute)} if fact.attribute else set()
-
-
 def _dated(fact: Fact) -> Fact:
     observed = fact.observed_at or fact.created_at
     return replace(fact, observed_at=observed, valid_from=fact.valid_from or observed)
 
 
-def _plan_one(
-    facts: Sequence[Fact], new: Fact, hint: Hint | None, similar: Sequence[FactId]
-) -> Iterator[Put]:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a new fact was taken for."""
+
+    of: Mapping[FactId, Verdict]
+    named: FactId
+    links: Sequence[FactId]
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """What the known facts are to a new one."""
+
+    same: list[Fact]
+    olds: list[Fact]
+    """What it would supersede."""
+    linked: list[Fact]
+
+
+def _sorted_out(facts: Sequence[Fact], new: Fact, reading: _Reading) -> _Beside:
+    same: list[Fact] = []
+    olds: list[Fact] = []
+    links = (fact for fact in facts if fact.id in reading.links)
+    linked = [fact for fact in links if not are_of_two_subjects(fact, new)]
+    for fact in facts:
+        verdict = reading.of.get(fact.id, "beside")
+        if says_the_same(fact, new) or (verdict == "same" and may_merge(fact, new)):
+            same.append(fact)
+        elif verdict in {"replaces", "ends", "narrows"}:
+            earlier, later = (new, fact) if _said(new) < _said(fact) else (fact, new)
+            lasts = not (later.is_temporary or later.valid_to)
+            if lasts and may_supersede(earlier, later, is_named=fact.id == reading.named):
+                olds.append(fact)
+            elif not are_of_two_subjects(fact, new):
+                linked.append(fact)
+    return _Beside(same, olds, linked)
+
+
+def _plan_one(facts: Sequence[Fact], new: Fact, reading: _Reading) -> Iterator[Put]:
     """Plan what becomes of one new fact."""
-    near = candidates(facts, new, (*similar, *((hint.of,) if hint else ())))
-    found = [(fact, _compared(fact, new, hint)) for fact in near]
+    found = _sorted_out(facts, new, reading)
     if new.status == "quarantined" or new.trust < Trust.IMPORT:
         yield from _quarantined(found, new, "it is not trusted")
         return
-    same = [fact for fact, what in found if what.kind == "same" and _is_same_time(fact, new, found)]
-    held = next((fact for fact in same if fact.trust == new.trust), None)
-    if held:
+    alike = (fact for fact in found.same if _is_same_time(fact, new, found))
+    held = next((fact for fact in alike if fact.trust == new.trust), None)
+    if held is not None:
         yield from _merged(held, new, found)
         return
-    guarded = [
-        (fact, what) for fact, what in found
-        if fact.status == "active" and what.kind in {"same", "update"} and _guards(fact, new)
-    ]  # fmt: skip
-    if guarded:
-        fact, what = guarded[0]
-        why = "trusted less than" if new.trust < fact.trust else "against what was written by hand:"
-        yield from _quarantined(found, new, f"{why} {fact.id}: {what.why}")
+    touched = (fact for fact in (*found.same, *found.olds) if fact.status == "active")
+    guarded = next((fact for fact in touched if _guards(fact, new)), None)
+    if guarded is not None:
+        why = "trusted less than" if new.trust < guarded.trust else "against what is protected:"
+        yield from _quarantined(found, new, f"{why} {guarded.id}")
         return
-    yield from _taken_in(found, new)
-
-
-def _compared(fact: Fact, new: Fact, hint: Hint | None) -> Comparison:
-    """Compare in the order in which the two were said; a hint counts if nothing speaks against."""
-    earlier, later = (new, fact) if _said(new) < _said(fact) else (fact, new)
-    found = compare(earlier, later)
-    if not hint or hint.of != fact.id or found.kind in {"same", "update"}:
-        return found
-    if hint.relation == "new" or not is_possible(earlier, later, hint.relation):
-        return found
-    return Comparison(hint.relation, "a learner took it so")
+    yield from _taken_in(found, new, reading.of)
 
 
 def _said(fact: Fact) -> str:
     return fact.observed_at or fact.created_at
 
 
-def _is_same_time(fact: Fact, new: Fact, found: Sequence[tuple[Fact, Comparison]]) -> bool:
-    """Say whether a fact that says the same did so when the new one was said."""
+def _is_same_time(fact: Fact, new: Fact, found: _Beside) -> bool:
+    """Return whether a fact that says the same did so when the new one was said."""
     if fact.status == "active":
         return True
     if fact.status == "superseded":
         return not fact.valid_to or _said(new) < fact.valid_to
-    return fact.status == "expired" and not any(what.kind == "update" for _, what in found)
+    return fact.status == "expired" and not found.olds
 
 
 def _guards(fact: Fact, new: Fact) -> bool:
-    """Say whether a fact may not be changed by a new one."""
-    if new.trust < fact.trust:
-        return True
+    """Return whether a fact may not be changed by a new one."""
     is_learned = new.written_by.startswith(("learned", "agent"))
-    return is_learned and (fact.protected or (fact.written_by == "user" and not fact.evidence))
+    return new.trust < fact.trust or (is_learned and fact.protected)
 
 
 def merged(known: Fact, new: Fact) -> Fact:
@@ -156,6 +164,9 @@ def merged(known: Fact, new: Fact) -> Fact:
         confidence=max(known.confidence, new.confidence),
         observed_at=max(known.observed_at, new.observed_at),
         valid_from=min(filter(None, (known.valid_from, new.valid_from)), default=""),
+        valid_to=known.valid_to or (new.valid_to if known.status == "active" else ""),
+        is_temporary=known.is_temporary or new.is_temporary,
+        importance=max(known.importance, new.importance),
         trust=min(known.trust, new.trust),
         subject=known.subject or new.subject,
         attribute=known.attribute or new.attribute,
@@ -166,14 +177,14 @@ def merged(known: Fact, new: Fact) -> Fact:
     )
 
 
-def _merged(held: Fact, new: Fact, found: Sequence[tuple[Fact, Comparison]]) -> Iterator[Put]:
+def _merged(held: Fact, new: Fact, found: _Beside) -> Iterator[Put]:
     one = merged(held, new)
     if one.status == "expired":
         one = replace(one, status="active")
     if held.status == "active":
         olds = [
-            fact for fact, what in found
-            if what.kind == "update" and fact.status == "active" and fact.id != held.id
+            fact for fact in found.olds
+            if fact.status == "active" and fact.id != held.id
             and _said(fact) <= _said(new) and not _guards(fact, new)
         ]  # fmt: skip
         one = _superseding(one, olds)
@@ -182,10 +193,10 @@ def _merged(held: Fact, new: Fact, found: Sequence[tuple[Fact, Comparison]]) -> 
         yield Put(one, "it was said again")
 
 
-def _quarantined(found: Sequence[tuple[Fact, Comparison]], new: Fact, why: str) -> Iterator[Put]:
+def _quarantined(found: _Beside, new: Fact, why: str) -> Iterator[Put]:
     """Keep a fact for review; one that waits already and says the same is kept once."""
-    for fact, what in found:
-        if fact.status == "quarantined" and what.kind == "same" and fact.trust == new.trust:
+    for fact in found.same:
+        if fact.status == "quarantined" and fact.trust == new.trust:
             one = merged(fact, new)
             if one != fact:
                 yield Put(one, "it was said again")
@@ -205,27 +216,33 @@ def _ended(old: Fact, by: Fact) -> Fact:
     return replace(old, status="superseded", superseded_by=by.id, valid_to=ends)
 
 
-def _taken_in(found: Sequence[tuple[Fact, Comparison]], new: Fact) -> Iterator[Put]:
+def _linked(fact: Fact, others: Iterable[Fact]) -> Fact:
+    ids = dict.fromkeys((*fact.related, *(other.id for other in others)))
+    ids.pop(fact.id, None)
+    return replace(fact, related=tuple(ids))
+
+
+def _taken_in(found: _Beside, new: Fact, of: Mapping[FactId, Verdict]) -> Iterator[Put]:
     """Put a new fact beside what is known: before what was said later, after what it updates."""
-    about = [
-        (fact, what) for fact, what in found
-        if fact.status in {"active", "superseded"} and fact.trust <= new.trust
-        and (what.kind == "update" or (what.kind == "same" and fact.trust < new.trust))
-    ]  # fmt: skip
+    stands = {"active", "superseded"}
+    about = [fact for fact in found.olds if fact.status in stands and fact.trust <= new.trust]
+    about += [fact for fact in found.same if fact.status in stands and fact.trust < new.trust]
     later = sorted(
-        (fact for fact, _ in about if _said(fact) > _said(new)), key=lambda f: (_said(f), f.id)
+        (fact for fact in about if _said(fact) > _said(new)), key=lambda f: (_said(f), f.id)
     )
-    earlier = [(fact, what) for fact, what in about if _said(fact) <= _said(new)]
     one = new
     if later:
         by = later[0]
         one = _ended(new, by)
         yield Put(_superseding(by, [new]), "something older was learned")
     olds = [
-        (fact, what) for fact, what in earlier
-        if fact.status == "active" or (fact.valid_to > _said(new))
+        fact for fact in about
+        if _said(fact) <= _said(new) and (fact.status == "active" or fact.valid_to > _said(new))
     ]  # fmt: skip
-    one = _superseding(one, [old for old, _ in olds])
-    for old, what in olds:
-        yield Put(_ended(old, one), what.why)
-    yield Put(one, "it was said before what is known" if later else "it is new")
+    one = _superseding(one, olds)
+    for old in olds:
+        yield Put(_ended(old, one), f"a later statement {of.get(old.id, 'replaces')} it")
+    linked = [fact for fact in found.linked if fact.status == "active" and one.status == "active"]
+    for fact in linked:
+        yield Put(_linked(fact, [one]), "a later statement may have to do with it")
+    yield Put(_linked(one, linked), "it was said before what is known" if later else "it is new")

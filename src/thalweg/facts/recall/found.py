@@ -4,8 +4,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
-from thalweg.facts.merging.comparing import claims_of
-from thalweg.facts.merging.statements.attributes import asked_as
 from thalweg.facts.values import Fact, Turn
 from thalweg.words import stem, words
 
@@ -106,12 +104,12 @@ def turn_words(turn: Turn, start: int = 0, end: int | None = None) -> list[str]:
 def fact_words(fact: Fact) -> list[str]:
     """List the words that a fact is indexed under.
 
-    They are those of all its wordings, of the day it was said, and those that people ask for such
-    a thing with: "I moved to Munich" answers "Where do I live?".
+    They are those of all its wordings, of its subject and attribute as a learner read them, and of
+    the day it was said.
     """
     said = fact.observed_at or fact.created_at
-    asked = dict.fromkeys(asked_as(claim.attribute) for claim in claims_of(fact))
-    return index_words(" ".join((fact.content, *fact.aliases, day_in_words(said), *asked)))
+    read = (fact.subject, fact.attribute) if fact.attribute else ()
+    return index_words(" ".join((fact.content, *fact.aliases, *read, day_in_words(said))))
 
 
 def day_in_words(at: str) -> str:

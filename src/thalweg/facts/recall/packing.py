@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from thalweg.facts.merging.comparing import words_of
 from thalweg.facts.recall import rendering
 from thalweg.facts.recall.found import Item
 from thalweg.facts.recall.ranking import Ranked
@@ -151,7 +152,9 @@ class _Room:
         """Write the block. A counter that is not additive may find it too large: then less."""
         shown = [one for one in ranked if self._fates[one.item.number].fate == "shown"]
         while True:
-            text = render_lines((self._lines[one.item.number] for one in shown), profile)
+            text = render_lines(
+                ((one.item, self._lines[one.item.number]) for one in shown), profile
+            )
             tokens = self._count(text)
             if tokens <= self._budget:
                 break
@@ -188,13 +191,15 @@ class _Told:
         """Tell whether a line says nothing new.
 
         It says the same as another one, but for letters' case and punctuation; or it is a turn of
-        which a fact tells the most part; or a fact, and the turn that it was learned from is there.
+        which a fact tells the most part; or a fact with no other word of content than the turn that
+        it was learned from, which is there.
         """
         if gist in self._gists:
             return True
         if item.fact is not None:
+            content = set(words_of(item.fact.content))
             return any(
-                one.quote in piece
+                one.quote in piece and content.issubset(words_of(piece))
                 for one in item.fact.evidence
                 for piece in self._pieces.get(one.uid, ())
             )

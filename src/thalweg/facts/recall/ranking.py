@@ -273,10 +273,6 @@ def rank(
     return [Ranked(circle.read[number], features) for *_, number, features in scored]
 
 
-_MOST = 0.5
-"""Share of a turn."""
-
-
 class _Circle:
     """The items that were read, and what they say of each other."""
 
@@ -327,9 +323,8 @@ class _Circle:
         if self._scale.question.asks_past or uid not in self._stale or not text:
             return 0.0
         gone = {quote for quote in self._stale[uid] if quote and (quote in text or text in quote)}
-        share = sum(map(len, gone)) / len(text)
-        # Nobody can tell from the rest that the most part of it holds no more.
-        return 1.0 if share > _MOST else share
+        # Nobody can tell from the rest of a piece that a part of it holds no more.
+        return 1.0 if gone else 0.0
 
     def _of_fact(self, number: int, fact: Fact) -> Features:
         scale, question = self._scale, self._scale.question

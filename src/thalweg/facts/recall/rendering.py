@@ -5,14 +5,14 @@ one item, so that a text of several lines cannot pass for headings or for other 
 """
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 
 from thalweg.facts.gates.letters import visible
 from thalweg.facts.recall.found import Item, day_in_words
-from thalweg.facts.values import Fact, Profile, SectionName, Turn
+from thalweg.facts.values import Fact, FactId, Profile, SectionName, Turn
 from thalweg.prompts import prompt
 
 FENCE = "memory"
@@ -48,12 +48,12 @@ def render_tail(items: Iterable[Item], profile: Profile | None = None) -> str:
     Returns:
         The fenced block; empty where there is nothing to tell.
     """
-    return render_lines(map(line, items), profile)
+    return render_lines(((item, line(item)) for item in items), profile)
 
 
-def render_lines(lines: Iterable["Line"], profile: Profile | None = None) -> str:
-    """Write lines as `render_tail` does."""
-    told = sorted(lines, key=lambda one: one.place)
+def render_lines(lines: Iterable[tuple[Item, "Line"]], profile: Profile | None = None) -> str:
+    """Write items with their lines as `render_tail` does."""
+    told = sorted(_joined([*lines]), key=lambda one: one.place)
     about = profile_lines(profile)
     if not told and not about:
         return ""
@@ -61,6 +61,35 @@ def render_lines(lines: Iterable["Line"], profile: Profile | None = None) -> str
     for day, of_day in groupby(told, key=lambda one: one.day):
         body += [heading(day), *(one.text for one in of_day)]
     return "".join((opening(), *body, closing()))
+
+
+def _joined(lines: Sequence[tuple[Item, "Line"]]) -> list["Line"]:
+    """Put a fact behind the newer one that it is linked to: a reader sees which was said later."""
+    facts = {item.fact.id: item.fact for item, _ in lines if item.fact is not None}
+    behind: dict[FactId, list[Fact]] = {}
+    for fact in facts.values():
+        newest = max((facts[id_] for id_ in fact.related if id_ in facts), key=_age, default=fact)
+        if _age(newest) > _age(fact):
+            behind.setdefault(newest.id, []).append(fact)
+    joined = {fact.id for olds in behind.values() for fact in olds if fact.id not in behind}
+    shown: list[Line] = []
+    for item, one in lines:
+        told_of = item.fact
+        if told_of is None:
+            shown.append(one)
+        elif told_of.id not in joined:
+            olds = (old for old in behind.get(told_of.id, ()) if old.id in joined)
+            before = sorted(olds, key=_age, reverse=True)
+            told = "; ".join(
+                f"{_in_words(_age(old)[0][:10])}: {safe(old.content)}" for old in before
+            )
+            text = f"{one.text[:-1]} (earlier, {told})\n" if told else one.text
+            shown.append(replace(one, text=text))
+    return shown
+
+
+def _age(fact: Fact) -> tuple[str, str]:
+    return fact.observed_at or fact.valid_from or fact.created_at, fact.id
 
 
 def opening() -> str:
@@ -120,6 +149,8 @@ def _fact_line(fact: Fact) -> Line:
     said = fact.observed_at or fact.valid_from or fact.created_at
     day, since, until = map(_day, (said, fact.valid_from, fact.valid_to))
     notes = [f"since {_in_words(since)}"] if since and since != day else []
+    if fact.is_temporary and not until:
+        notes.append("for a time")
     if until:
         notes.append(f"until {_in_words(until)}")
     elif fact.status == "superseded":

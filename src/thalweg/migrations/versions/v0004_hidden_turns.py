@@ -1,4 +1,7 @@
-"""Turns of a memory can be hidden; a scope knows its last clear and the words of its index."""
+"""Turns of a memory can be hidden; a scope knows its last clear and the words of its index.
+
+An index counts and lists the facts of a status.
+"""
 
 from alembic import op
 
@@ -12,4 +15,5 @@ def upgrade() -> None:
 ALTER TABLE memory_scope ADD COLUMN IF NOT EXISTS format bigint NOT NULL DEFAULT 1;
 ALTER TABLE memory_scope ADD COLUMN IF NOT EXISTS cleared bigint NOT NULL DEFAULT 0;
 ALTER TABLE memory_turn ADD COLUMN IF NOT EXISTS hidden bigint NOT NULL DEFAULT 0;
+CREATE INDEX IF NOT EXISTS memory_fact_status ON memory_fact (scope, status, fact);
 """)

@@ -1,0 +1,62 @@
+"""Which known facts a new statement may have to do with, at a cost that does not grow with them."""
+
+import math
+from collections.abc import Sequence
+
+from thalweg.facts.recall.found import index_words
+from thalweg.facts.values import Fact, FactId, Scope
+from thalweg.memory.base import MemoryStore
+from thalweg.words import STOP_WORDS, stem
+
+_NO_CONTENT = {stem(word) for word in STOP_WORDS} | {"user"}
+_POOL = 200
+"""Items that the index is asked for."""
+_MOST_WORDS = 64
+
+
+def similar_facts(store: MemoryStore, scope: Scope, text: str, most: int = 40) -> list[Fact]:
+    """List facts that share words with a text, or are near it by vectors, the likeliest first.
+
+    Active and superseded facts are looked at; rare words count more than common ones.
+
+    Args:
+        store: Where they are.
+        scope: Whose.
+        text: A statement, or some turns.
+        most: Items that are read; facts among them are returned.
+    """
+    words = [word for word in dict.fromkeys(index_words(text)) if word not in _NO_CONTENT]
+    if not words:
+        return []
+    vector = store.vector(text)
+    found = store.find(scope, words[:_MOST_WORDS], vector=vector, limit=_POOL)
+    scores: dict[int, float] = {}
+    for word, there in found.places.items():
+        rarity = math.log1p(found.total / max(1, found.counts[word]))
+        for number in there:
+            scores[number] = scores.get(number, 0) + rarity
+    for number, cosine in found.near.items():
+        scores[number] = scores.get(number, 0) + cosine * math.log1p(found.total)
+    best = sorted(scores, key=lambda number: (-scores[number], -number))[:most]
+    return [item.fact for item in store.items(scope, best) if item.fact is not None]
+
+
+def facts_beside(
+    store: MemoryStore, scope: Scope, texts: Sequence[str], *, all_up_to: int
+) -> list[Fact]:
+    """List the active facts that texts may have to do with: all of them, where they are few.
+
+    Args:
+        store: Where they are.
+        scope: Whose.
+        texts: Statements or turns.
+        all_up_to: So many active facts are listed whole.
+    """
+    newest = store.facts(scope, limit=all_up_to + 1)
+    if len(newest) <= all_up_to:
+        return newest
+    found: dict[FactId, Fact] = {}
+    for text in texts:
+        found |= {fact.id: fact for fact in similar_facts(store, scope, text)}
+    active = [fact for fact in found.values() if fact.status == "active"]
+    return sorted(active[:all_up_to], key=lambda fact: (fact.created_at, fact.id))

@@ -1,0 +1,33 @@
+"""Room for facts: what is let go of when a scope has more than its settings allow."""
+
+from collections.abc import Sequence
+
+from thalweg.facts.changes import Change, Put
+from thalweg.facts.learning.eviction import plan_eviction
+from thalweg.facts.learning.lesson import after
+from thalweg.facts.settings import MemorySettings
+from thalweg.facts.values import Scope
+from thalweg.memory.base import MemoryStore
+
+SPARE = 100
+"""One fact in so many is let go of beyond what has to be: facts are read whole that much less
+often."""
+
+
+def plan_room(
+    store: MemoryStore, scope: Scope, changes: Sequence[Change], settings: MemorySettings, now: str
+) -> list[Put]:
+    """Plan what is let go of so that there is room for some changes.
+
+    Facts are read only where there may be too many. So many go at once that the cost for one does
+    not grow with how many there are.
+    """
+    most = settings.max_facts
+    added = sum(isinstance(change, Put) and change.fact.status == "active" for change in changes)
+    if not added or store.count(scope, most=most + 1) + added <= most:
+        return []
+    facts = after(store.facts(scope), changes)
+    if sum(fact.status == "active" for fact in facts) <= most:
+        return []
+    room = most - most // SPARE if most > SPARE else most
+    return plan_eviction(facts, room, now=now, protected=settings.protected_categories)
