@@ -101,7 +101,7 @@ class Prefixes:
             self._digests, self._epoch = [], window.epoch
         del self._digests[window.sent + 1 :]  # what was not sent yet may be laid out again
         if not self._digests:
-            self._digests.append(_digest(self.base.encode()))
+            self._digests.append(_digest(self.base.encode("utf-8", "surrogatepass")))
         for item in window.items[len(self._digests) - 1 : index]:
             self._digests.append(_digest(self._digests[-1] + _content(item.message)))
         return self._digests[index].hex()

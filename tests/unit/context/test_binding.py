@@ -224,3 +224,12 @@ def test_reasoning_of_a_finished_exchange_costs_nothing() -> None:
     assert costs.rethinking(engine.scene(), 1) == 0
     engine.binds = False
     assert costs.rethinking(engine.scene(), 1) == 0
+
+
+def test_a_lone_surrogate_in_prompt_or_words_is_hashed_like_any_text() -> None:
+    """What no provider takes may stand in a thread; the request's last check repairs it."""
+    engine = binding_engine()
+    engine.prefixes.rebase("You are \ud800.")
+    engine.receive(user("go \udfff"))
+    work(engine, 0, 2)
+    assert shown(engine) == ["s0", "s1"]
