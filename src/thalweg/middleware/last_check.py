@@ -36,6 +36,8 @@ class _Row:
     ids: tuple[str, ...]
     """Of the calls that are sent."""
     found: tuple[Found, ...]
+    ends: tuple[int, int]
+    """Where it ends, in what was given and in what is sent."""
 
 
 @dataclass(slots=True)
@@ -44,6 +46,8 @@ class _Exchanges:
 
     rules: Rules
     rows: list[_Row] = field(default_factory=list)
+    sent: list[BaseMessage] = field(default_factory=list)
+    _given: list[BaseMessage] = field(default_factory=list)
     _checker: Checker = field(init=False)
 
     def __post_init__(self) -> None:
@@ -53,25 +57,38 @@ class _Exchanges:
         self, messages: Sequence[BaseMessage], pointer: Callable[[BaseMessage], str]
     ) -> list[_Row]:
         """Check a whole request; return the rows that are new."""
-        given = [*_exchanges(messages)]
-        pairs = zip(given, self.rows, strict=False)
-        same = next(
-            (k for k, (new, row) in enumerate(pairs) if not _is_same(new, row.given)),
-            min(len(given), len(self.rows)),
-        )
-        if same < len(self.rows):
-            del self.rows[same:]
-            ids = {call_id for row in self.rows for call_id in row.ids}
-            began = any(message.type != "system" for row in self.rows for message in row.sent)
-            self._checker = Checker(self.rules, ids, began)
-        self.rows += (self._row(exchange, pointer) for exchange in given[same:])
-        return self.rows[same:]
+        kept = self._keep(messages)
+        start, _ = self.rows[-1].ends if self.rows else (0, 0)
+        for given in _exchanges(messages[start:]):
+            self._add(given, pointer)
+        self._given = list(messages)
+        return self.rows[kept:]
 
-    def _row(self, given: tuple[BaseMessage, ...], pointer: Callable[[BaseMessage], str]) -> _Row:
+    def _keep(self, messages: Sequence[BaseMessage]) -> int:
+        """Keep the rows that a request begins with; return how many they are."""
+        same, length = _common(self._given, messages), len(self.rows)
+        while self.rows:
+            end, sent_end = self.rows[-1].ends
+            if end <= same and (end == len(messages) or messages[end].type != "tool"):
+                del self.sent[sent_end:]
+                break
+            self.rows.pop()
+        else:
+            self.sent = []
+        if len(self.rows) < length:
+            ids = {call_id for row in self.rows for call_id in row.ids}
+            began = any(message.type != "system" for message in self.sent)
+            self._checker = Checker(self.rules, ids, began)
+        return len(self.rows)
+
+    def _add(self, given: tuple[BaseMessage, ...], pointer: Callable[[BaseMessage], str]) -> None:
         checked = self._checker.check(read_state(given), lambda k: pointer(given[k]))
         ids = tuple(call.id for message in checked.messages for call in message.calls)
         sent = tuple(_WIRE.write(checked.messages)) if checked.found else given
-        return _Row(given, sent, ids, checked.found)
+        self.sent += sent
+        start, _ = self.rows[-1].ends if self.rows else (0, 0)
+        ends = start + len(given), len(self.sent)
+        self.rows.append(_Row(given, sent, ids, checked.found, ends))
 
 
 def _exchanges(messages: Iterable[BaseMessage]) -> Iterator[tuple[BaseMessage, ...]]:
@@ -86,8 +103,12 @@ def _exchanges(messages: Iterable[BaseMessage]) -> Iterator[tuple[BaseMessage, .
         yield tuple(exchange)
 
 
-def _is_same(new: Sequence[BaseMessage], old: Sequence[BaseMessage]) -> bool:
-    return len(new) == len(old) and all(map(is_, new, old))
+def _common(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
+    """Count the leading messages that are the same objects."""
+    if len(old) <= len(new) and all(map(is_, old, new)):
+        return len(old)
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((k for k, (a, b) in pairs if a is not b), min(len(old), len(new)))
 
 
 @dataclass(slots=True)
@@ -140,7 +161,8 @@ class LastCheck:
         """
         if all(self._position(message) is None for message in messages):
             other = _Exchanges(rules)  # a request that another middleware makes for itself
-            return [m for row in other.check(messages, lambda _: "") for m in row.sent]
+            other.check(messages, lambda _: "")
+            return other.sent
         if rules != self._exchanges.rules:
             self._exchanges = _Exchanges(rules)
         for row in self._exchanges.check(messages, self._point):
@@ -150,7 +172,7 @@ class LastCheck:
                 repair = Repair(reason=found.reason, position=place, detail=found.detail)
                 if repair not in self._taken:
                     self._waiting[repair] = None
-        return [message for row in self._exchanges.rows for message in row.sent]
+        return [*self._exchanges.sent]
 
     def _position(self, message: BaseMessage) -> int | None:
         """Return the position that a message shows; `None` of one that the thread does not."""

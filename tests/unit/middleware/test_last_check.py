@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import (
     AIMessage,
@@ -114,3 +116,15 @@ def test_a_blank_system_prompt_is_left_out() -> None:
     messages: list[AnyMessage] = [HumanMessage("hi", id="h")]
     check = expecting(messages)
     assert check.check(RULES["anthropic"], [SystemMessage("  "), *messages]) == messages
+
+
+@given(st.lists(st.lists(st.integers(0, 11), max_size=9), max_size=6))
+def test_what_is_remembered_changes_no_request(requests: list[list[int]]) -> None:
+    """Requests that share messages in any order come out as a new check would send them."""
+    pool = [*talk(2), broken(9), ToolMessage("late", tool_call_id="x9", id="t9"), HumanMessage("")]
+    check = expecting(pool)
+    for chosen in requests:
+        messages = [pool[n] for n in chosen]
+        remembered = check.check(RULES["anthropic"], messages)
+        fresh = expecting(pool).check(RULES["anthropic"], messages)
+        assert [(m.type, m.content) for m in remembered] == [(m.type, m.content) for m in fresh]
