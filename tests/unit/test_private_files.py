@@ -1,5 +1,6 @@
 """Nothing that Thalweg keeps can be read by other users of the machine, whatever the umask is."""
 
+import asyncio
 import os
 import stat
 from collections.abc import Iterator
@@ -7,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from thalweg.app import open_app
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.memory import Scope, open_memory
 from thalweg.private_files import is_open_to_others, make_private_file, make_private_folder
+from thalweg.settings import Settings
 from thalweg.testing.archive import said
 from thalweg.threads.export import write_to
 from thalweg.uploads.places import open_places
@@ -64,6 +67,21 @@ def test_what_is_there_keeps_its_mode(tmp_path: Path) -> None:
 
     assert is_open_to_others(tmp_path)
     assert is_open_to_others(place)
+
+
+@pytest.mark.parametrize(("mode", "is_told"), [(0o755, True), (0o700, False)])
+def test_a_data_folder_that_others_can_read_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int, *, is_told: bool
+) -> None:
+    """A folder that an older version made keeps its mode; its user learns of it at each start."""
+    tmp_path.chmod(mode)
+
+    async def open_and_close() -> None:
+        async with open_app(Settings(), home=tmp_path):
+            pass
+
+    asyncio.run(open_and_close())
+    assert ("chmod -R go=" in caplog.text) is is_told
 
 
 def test_a_hard_link_to_the_file_of_another_is_not_read(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from thalweg.errors import ConfigError, ThalwegError
 from thalweg.facts.settings import MemorySettings
 from thalweg.memory import MemoryStore, Scope, open_memory
 from thalweg.memory.mirrored import with_document
-from thalweg.private_files import make_private_folder
+from thalweg.private_files import is_open_to_others, make_private_folder
 from thalweg.runs.base import Journal, Run
 from thalweg.runs.opening import open_journal
 from thalweg.runs.running import Outcome, Runs
@@ -228,6 +228,8 @@ class App:
         settings = self.settings
         await asyncio.to_thread(check_sandbox, settings.sandbox)
         await asyncio.to_thread(make_private_folder, at.home)
+        if is_open_to_others(at.home):
+            _log.warning("other users of this machine can read %s: chmod -R go= it", at.home)
         archive = await asyncio.to_thread(open_archive, at.at("thalweg.db"))
         stack.callback(archive.close)
         store = await asyncio.to_thread(open_memory, at.at("thalweg.db"))
