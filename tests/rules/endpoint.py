@@ -20,8 +20,6 @@ from tests.rules.story import Move
 from tests.rules.table import faults
 from thalweg.tokens import exact_counter
 
-MODEL_WINDOW = 128_000
-"""The model's own, which a request for a summary may fill: an agent's may be set smaller."""
 IMAGE_TOKENS = 300
 """What a provider counts for the one small image of the stories."""
 OPAQUE = frozenset(
@@ -36,6 +34,8 @@ class Endpoint:
 
     window: int
     """The agent's, in tokens."""
+    own: int = 1_000_000
+    """The model's, which a request for a summary may fill: an agent's may be set smaller."""
     moves: deque[Move] = field(default_factory=deque)
     issued: Issued = field(default_factory=Issued)
     requests: int = 0
@@ -65,7 +65,7 @@ class Endpoint:
                 self.refused.append(broken[0])
                 return 400, error_body(provider, broken[0])
             tokens = round(count(body) * self.counts)
-            window = self.window if body.get("tools") else MODEL_WINDOW
+            window = self.window if body.get("tools") else self.own
             if tokens > window:
                 self.over.append(f"{tokens} of {window} tokens")
                 return 400, error_body(provider, too_large(provider, tokens, window))

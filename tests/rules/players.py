@@ -33,6 +33,8 @@ MODELS: dict[Provider, tuple[str, ...]] = {
     "anthropic": ("claude-fable-5-2", "claude-sonnet-4-5", "claude-opus-5-5"),
     "gemini": ("gemini-3-pro-preview", "gemini-2.5-flash"),
 }
+OWN_WINDOWS = {"gpt-4o": 128_000, "gpt-5.2": 272_000, "claude-sonnet-4-5": 200_000}
+"""Input tokens that the providers' pages give; of the others a million."""
 BARE: dict[ResultKind, object] = {
     "error": {"error": "unavailable", "status": 503},
     "empty": "",
@@ -307,7 +309,7 @@ class Theatre:
         model = models[seed % len(models)]
         window = windows[seed // len(models) % len(windows)]
         if (model, window) not in self.stages:
-            point = Endpoint(window)
+            point = Endpoint(window, OWN_WINDOWS.get(model.partition(" ")[0], 1_000_000))
             address = self.address_of(point)
             stage = Stage(self.provider, self.kind, model, window, point, address)
             self.stages[model, window] = stage

@@ -8,6 +8,11 @@ Provider = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
 
 PROVIDERS: tuple[Provider, ...] = ("openai-chat", "openai-responses", "anthropic", "gemini")
 
+KeptBy = Literal[
+    "layout", "check", "verbatim", "binding", "budget", "learned", "client", "settings"
+]
+"""What makes a request keep a rule; `docs/providers.md` explains each."""
+
 Json = Mapping[str, Any]
 
 
@@ -71,6 +76,7 @@ class Rule:
     since: str
     """ISO date (or month) of the document, or of the day the rule took effect."""
     check: Check
+    kept_by: KeptBy
 
     def faults(self, request: Request) -> Iterator[str]:
         """Yield what `request` breaks, with the rule's name."""

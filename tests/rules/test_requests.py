@@ -17,15 +17,6 @@ from tests.rules.rule import PROVIDERS, Provider
 
 HISTORIES = int(os.environ.get("THALWEG_RULES_HISTORIES", "96"))
 
-BROKEN_TODAY = {
-    ("openai-chat", False): "call-names, content, pairs, unicode",
-    ("openai-responses", False): "calls, pairs, unicode",
-    ("anthropic", False): "binding, calls, text, unicode",
-    ("anthropic", True): "binding",
-    ("gemini", False): "calls, unicode",
-}
-"""Rules that are broken, by provider and whether the stories are without accidents."""
-
 
 @pytest.fixture
 def addresses() -> Iterator[ExitStack]:
@@ -42,12 +33,8 @@ def test_no_request_is_refused(
     kind: AgentKind,
     calm: bool,  # noqa: FBT001 (a parameter of the test)
     addresses: ExitStack,
-    request: pytest.FixtureRequest,
 ) -> None:
     """None refused, none over the window, every turn answered, nothing lost."""
-    if (provider, calm) in BROKEN_TODAY:
-        reason = BROKEN_TODAY[provider, calm]
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=False))
 
     def address_of(point: Endpoint) -> str:
         return addresses.enter_context(serving(point))
