@@ -18,6 +18,15 @@ from tests.rules.rule import PROVIDERS, Provider
 HISTORIES = int(os.environ.get("THALWEG_RULES_HISTORIES", "96"))
 
 
+KNOWN: dict[tuple[Provider, AgentKind, bool], str] = {
+    ("anthropic", "create_deep_agent", False): (
+        "binding: an empty answer is asked for again with a message that is not kept; "
+        "the refusal is repaired and the turn goes on"
+    ),
+}
+"""Rules that are broken today, by provider, agent and whether the stories are calm."""
+
+
 @pytest.fixture
 def addresses() -> Iterator[ExitStack]:
     with ExitStack() as stack:
@@ -33,8 +42,12 @@ def test_no_request_is_refused(
     kind: AgentKind,
     calm: bool,  # noqa: FBT001 (a parameter of the test)
     addresses: ExitStack,
+    request: pytest.FixtureRequest,
 ) -> None:
     """None refused, none over the window, every turn answered, nothing lost."""
+    if (provider, kind, calm) in KNOWN:
+        mark = pytest.mark.xfail(reason=KNOWN[provider, kind, calm], strict=False)
+        request.applymarker(mark)
 
     def address_of(point: Endpoint) -> str:
         return addresses.enter_context(serving(point))
