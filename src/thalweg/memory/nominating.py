@@ -9,12 +9,12 @@ from thalweg.memory.base import MemoryStore
 from thalweg.words import STOP_WORDS, stem
 
 _NO_CONTENT = {stem(word) for word in STOP_WORDS} | {"user"}
-_POOL = 200
+_POOL = 64
 """Items that the index is asked for."""
 _MOST_WORDS = 64
 
 
-def similar_facts(store: MemoryStore, scope: Scope, text: str, most: int = 40) -> list[Fact]:
+def similar_facts(store: MemoryStore, scope: Scope, text: str, most: int = 16) -> list[Fact]:
     """List facts that share words with a text, or are near it by vectors, the likeliest first.
 
     Active and superseded facts are looked at; rare words count more than common ones.
