@@ -5,6 +5,7 @@ import json
 import logging
 import re
 import shutil
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,6 +76,11 @@ class Speaker:
             return self.summary(messages)
         self.live.append(list(messages))
         return f"Noted as entry {len(self.live)}, {PROSE}"
+
+    @property
+    def transcripts(self) -> list[str]:
+        """What was shown apart, oldest first: requests of one summary come in any order."""
+        return sorted(map(shown, self.asked), key=lambda text: DRAWER.findall(text)[:1])
 
     @property
     def record(self) -> str:
@@ -193,7 +199,7 @@ def test_no_chunk_holds_more_than_was_allowed() -> None:
     for request in asked:
         (transcript,) = re.findall(r"<transcript>\n(.*)\n</transcript>", shown(request), re.DOTALL)
         assert count(transcript) <= 1_000
-    drawers = DRAWER.findall("".join(map(shown, asked)))
+    drawers = DRAWER.findall("".join(thread.speaker.transcripts))
     assert drawers == [f"D-{1001 + n}" for n in range(len(drawers))]
     assert len(drawers) > 3
 
@@ -323,7 +329,7 @@ def test_a_summary_that_must_not_be_used_leaves_the_record_and_says_why(
     what: str, *, apart: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The run goes on; the journal tells what was wrong (I35), events and logs its kind alone."""
-    thread = Thread(Speaker(), scribe=scribe(bad(what))[0]) if apart else Thread(Speaker(bad(what)))
+    thread = Thread(Speaker(bad(what)), scribe=scribe(bad(what))[0] if apart else None)
     events: list[dict[str, Any]] = []
     with caplog.at_level(logging.DEBUG, logger="thalweg"):
         while not thread.folds:
@@ -365,11 +371,11 @@ def test_what_is_true_of_a_summary_stays_where_a_line_is_not(
 
 
 def test_a_summarizer_whose_window_is_smaller_than_it_says_gets_smaller_chunks() -> None:
-    """It refuses what is over 1,500 tokens; everything is read in the end."""
+    """It refuses what is over 2,500 tokens; everything is read in the end."""
 
     def refuses(messages: Sequence[BaseMessage]) -> str:
-        if count(shown(messages)) > 1_500:
-            msg = "prompt is too long: 9999 tokens > 1500 maximum"
+        if count(shown(messages)) > 2_500:
+            msg = "prompt is too long: 9999 tokens > 2500 maximum"
             raise ContextOverflowError(msg)
         return faithful(messages)
 
@@ -377,22 +383,91 @@ def test_a_summarizer_whose_window_is_smaller_than_it_says_gets_smaller_chunks()
     thread = Thread(Speaker(), scribe=cheap)
     page = thread.fold()
 
-    fitting = [shown(a) for a in reader.asked if count(shown(a)) <= 1_500]
+    fitting = [text for text in reader.transcripts if count(text) <= 2_500]
     drawers = DRAWER.findall("".join(fitting))
     assert drawers == [f"D-{1001 + n}" for n in range(len(drawers))]
     assert len(drawers) > 3
     assert "prompt is too long" in page.note
-    assert f"is kept in drawer {drawers[-1]}." in thread.speaker.record.partition("## Summary")[2]
+    assert "is kept in drawer" in thread.speaker.record.partition("## Summary")[2]
 
 
-def test_a_summarizer_that_is_down_is_not_asked_once_for_every_chunk() -> None:
-    """Each of those calls may wait for a timeout, and the user with it."""
+def test_where_the_named_model_is_down_the_agents_own_writes_the_summary() -> None:
+    """The chunks fail at once, so a user waits for one timeout and one more call."""
     cheap, reader = scribe(bad("fails"), max_input_tokens=2_500)
     policy = ContextPolicy(window=20_000, max_output=500, trigger=("fraction", 0.6))
     thread = Thread(Speaker(), policy, cheap)
-    thread.fold()
+    page = thread.fold()
 
-    assert len(reader.asked) == 2
+    assert len(reader.asked) > 4
+    assert len(thread.speaker.asked) == 1
+    assert "## Summary" in thread.speaker.record
+    assert "RuntimeError: the line is dead" in page.note
+    assert page.spent is not None
+    assert page.spent.calls == 1
+
+
+def test_where_no_model_answers_the_record_is_alone() -> None:
+    """Each is asked once; the run goes on."""
+    cheap, reader = scribe(bad("fails"))
+    thread = Thread(Speaker(bad("fails")), scribe=cheap)
+    page = thread.fold()
+
+    assert (len(reader.asked), len(thread.speaker.asked)) == (1, 1)
+    assert fold_of(page).summary is None
+    assert "## Requests" in thread.speaker.record
+    assert page.note.count("the line is dead") == 2
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_the_chunks_of_one_summary_are_read_at_once(*, is_async: bool) -> None:
+    """Each answer comes only when three requests are under way: one by one none would."""
+    lock, under_way, met = threading.Lock(), [0], threading.Event()
+
+    def waits(messages: Sequence[BaseMessage]) -> str:
+        with lock:
+            under_way[0] += 1
+            if under_way[0] == 3:
+                met.set()
+        if not met.wait(20):
+            msg = "the others were not asked"
+            raise TimeoutError(msg)
+        return faithful(messages)
+
+    policy = POLICY.model_copy(update={"trim_tokens_to_summarize": 600})
+    thread = Thread(Speaker(), policy, scribe(waits)[0])
+    while not thread.folds:
+        if is_async:
+            asyncio.run(thread.agent.ainvoke(thread.next(), CONFIG))
+        else:
+            thread.talk(1)
+
+    assert thread.folds[-1].note == ""
+    assert "is kept in drawer" in thread.speaker.record.partition("## Summary")[2]
+
+
+def test_a_summary_takes_a_bounded_number_of_requests() -> None:
+    """Chunks grow above `trim_tokens_to_summarize` rather than become more; all is read."""
+    policy = POLICY.model_copy(update={"trim_tokens_to_summarize": 130})
+    thread = Thread(Speaker(), policy)
+    page = thread.fold()
+
+    assert 8 < len(thread.speaker.asked) <= 16
+    drawers = set(DRAWER.findall("".join(thread.speaker.transcripts)))
+    assert drawers == {f"D-{1001 + n}" for n in range(len(drawers))}
+    assert len(drawers) > 8
+    assert page.note == ""
+
+
+def test_what_a_bounded_number_of_small_windows_cannot_hold_is_not_read() -> None:
+    """The oldest; the journal tells how much, and the record is of all of it."""
+    cheap, reader = scribe(max_input_tokens=1_380)
+    thread = Thread(Speaker(), scribe=cheap)
+    page = thread.fold()
+
+    assert len(reader.asked) == 16
+    assert "D-1001" not in "".join(reader.transcripts)
+    assert re.search(r"the oldest \d+ of \d+ chunks were not read", page.note)
+    assert "D-1001" in thread.speaker.record
 
 
 def test_folds_too_small_for_a_summary_are_read_with_a_later_one() -> None:
@@ -406,7 +481,7 @@ def test_folds_too_small_for_a_summary_are_read_with_a_later_one() -> None:
         thread.fold()
 
     assert small
-    drawers = [d for asked in reader.asked for d in DRAWER.findall(shown(asked))]
+    drawers = [d for text in reader.transcripts for d in DRAWER.findall(text)]
     assert drawers == [f"D-{1001 + n}" for n in range(len(drawers))]
     last = fold_of(thread.folds[-1]).last
     assert len(drawers) >= last // 2
@@ -414,7 +489,7 @@ def test_folds_too_small_for_a_summary_are_read_with_a_later_one() -> None:
 
 def test_what_no_summary_is_of_is_read_again_when_the_next_one_is_made() -> None:
     """The summarizer was down for one fold; the next one's summary is of both."""
-    thread = Thread(Speaker(), scribe=scribe(bad("fails"))[0])
+    thread = Thread(Speaker(bad("fails")), scribe=scribe(bad("fails"))[0])
     missed = fold_of(thread.fold()).last
     cheap, reader = scribe()
     again = Thread(
@@ -429,24 +504,24 @@ def test_what_no_summary_is_of_is_read_again_when_the_next_one_is_made() -> None
 
 
 def test_one_failure_costs_the_summary_of_one_chunk_alone() -> None:
-    said: list[int] = []
+    """The others are kept, and no other model is asked."""
 
     def stumbles(messages: Sequence[BaseMessage]) -> str:
-        said.append(1)
-        if len(said) == 2:
+        if "D-1005" in shown(messages):
             msg = "try again later"
             raise RuntimeError(msg)
         return faithful(messages)
 
-    cheap, reader = scribe(stumbles, max_input_tokens=2_500)
+    cheap, reader = scribe(stumbles, max_input_tokens=3_500)
     policy = ContextPolicy(window=24_000, max_output=500, trigger=("fraction", 0.6))
     thread = Thread(Speaker(), policy, cheap)
     page = thread.fold()
 
     assert len(reader.asked) > 3
+    assert not thread.speaker.asked
     assert "try again later" in page.note
-    third = DRAWER.findall(shown(reader.asked[2]))[0]
-    assert f"is kept in drawer {third}." in thread.speaker.record.partition("## Summary")[2]
+    last = DRAWER.findall(reader.transcripts[-1])[0]
+    assert f"is kept in drawer {last}." in thread.speaker.record.partition("## Summary")[2]
 
 
 def test_no_word_of_a_summary_is_streamed() -> None:

@@ -99,7 +99,7 @@ class ContextPolicy(Section):
     beside them takes about a tenth of what they leave to a trigger in tokens."""
     trim_tokens_to_summarize: PositiveInt | None = None
     """Most tokens of messages that one request for a summary holds; as many as the model takes,
-    when not given."""
+    when not given. Requests hold more where a summary would need over 16 of them."""
     summary_prompt: str | None = None
     """Instructions to the model that summarizes, in place of ours."""
     window: PositiveInt | None = None

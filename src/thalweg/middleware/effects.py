@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables.config import (
     RunnableConfig,
@@ -48,10 +48,23 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Ask a model beside the agent's flow."""
+    """Ask a model several things at once, beside the agent's flow.
+
+    It gives a list with the answer to each, or the `Exception` that came instead.
+    """
 
     model: BaseChatModel
-    messages: Sequence[BaseMessage]
+    prompts: Sequence[Sequence[BaseMessage]]
+
+    @property
+    def inputs(self) -> list[LanguageModelInput]:
+        """The prompts as `batch` takes them."""
+        return [list(prompt) for prompt in self.prompts]
+
+    @property
+    def config(self) -> RunnableConfig:
+        """All at once, and unseen."""
+        return {"tags": list(UNSEEN), "max_concurrency": max(1, len(self.prompts))}
 
 
 Effect = Work | Send | Ask
@@ -77,8 +90,8 @@ def run(flow: Flow[Done], handler: Handler | None = None) -> Done:
                 case Send(request, callbacks, tags) if handler:
                     with listening(callbacks, tags):
                         result = handler(request)
-                case Ask(model, messages):
-                    result = model.invoke(list(messages), {"tags": list(UNSEEN)})
+                case Ask(model) as ask:
+                    result = model.batch(ask.inputs, ask.config, return_exceptions=True)
         except BaseException as error:  # noqa: BLE001 (the flow decides, a cancelled one too)
             failure = error
 
@@ -102,8 +115,8 @@ async def arun(flow: Flow[Done], handler: AsyncHandler | None = None) -> Done:
                 case Send(request, callbacks, tags) if handler:
                     with listening(callbacks, tags):
                         result = await handler(request)
-                case Ask(model, messages):
-                    result = await model.ainvoke(list(messages), {"tags": list(UNSEEN)})
+                case Ask(model) as ask:
+                    result = await model.abatch(ask.inputs, ask.config, return_exceptions=True)
         except BaseException as error:  # noqa: BLE001 (as above; a flow that ended raises it)
             failure = error
         at.go_on(result, failure)

@@ -42,7 +42,10 @@ from thalweg.tokens import Counter, measure
 from thalweg.wires.repairs import encodable
 
 FAILURES = 2
-"""After so many errors in a row no more is asked in this turn: each may be a timeout."""
+"""After so many times in a row that no answer came, no more is asked in this turn: each may have
+been a timeout."""
+MOST_CHUNKS = 16
+"""Requests for one summary. They are sent at once, so that a user waits as for one of them."""
 LEAST_WORDS, MOST_WORDS = 100, 1_000
 """Length of the summary of one chunk at least, and of all chunks together."""
 SHRINKINGS = 4
@@ -88,6 +91,7 @@ class Summarizer:
         """Have the messages that a fold takes summarized, from the originals.
 
         Folds that were too small for a summary, and those of which it failed, are caught up on.
+        Where the model that was named gives no answer, the agent's own is asked.
 
         Args:
             engine: Of the thread; the fold is not committed.
@@ -107,16 +111,16 @@ class Summarizer:
         said = [Message("user", (Text(quote.text),)) for quote in window.record.requests]
         source = [*said, *(m for _, m in older), *(e.message for e in window.entries.values())]
         newer = [(entry.position, entry.message) for entry in folded]
-        found: list[Summary] = []
-        if self._pays_in_place(engine, tokens):
-            answer = yield from self._in_place(live, fold.last)
-            found = self._read(answer, source)
-        if found:
-            before = (yield from self._apart(older)) if older else []
-            found = [*(s for a in before for s in self._read(a, source)), *found]
-        else:
-            answers = yield from self._apart([*older, *newer])
-            found = [s for a in answers for s in self._read(a, source)]
+        shown = [*older, *newer]
+        answers = (yield from self._apart(self.named, shown)) if self.named else []
+        if not answers and self._pays_in_place(engine, tokens):
+            found = self._read((yield from self._in_place(live, fold.last)), source)
+            if found:
+                before = (yield from self._apart(self.request.model, older)) if older else []
+                return Written(first, merged([*self._read(before, source), *found]))
+        if not answers:
+            answers = yield from self._apart(self.request.model, shown)
+        found = self._read(answers, source)
         return Written(first, merged(found)) if found else None
 
     def _older(self, record: Record, tokens: int) -> list[tuple[int, Message]]:
@@ -135,7 +139,7 @@ class Summarizer:
 
         A format that was asked for answers to would spoil it.
         """
-        if self.named is not None or self.policy.summary_prompt or self.request.response_format:
+        if self.policy.summary_prompt or self.request.response_format:
             return False
         return pays_in_place(
             self.tariff,
@@ -146,7 +150,7 @@ class Summarizer:
             most=self.policy.trim_tokens_to_summarize,
         )
 
-    def _in_place(self, live: Sequence[AnyMessage], last: int) -> Flow[AIMessage | None]:
+    def _in_place(self, live: Sequence[AnyMessage], last: int) -> Flow[list[AIMessage]]:
         asking = HumanMessage(ask_in_place(last))
         request = self.request.override(messages=[*live, asking])
         try:
@@ -154,79 +158,102 @@ class Summarizer:
         except GraphBubbleUp:  # not an error: LangGraph's own way out of a step
             raise
         except Exception as error:  # noqa: BLE001 (as below)
-            self._fault(error, counts=overflow_of(error) is None)
-            return None
+            self.failures += overflow_of(error) is None
+            self._fault(error)
+            return []
+        self.failures = 0
         return self._answer(response.result, self.request.model)
 
-    def _apart(self, shown: Sequence[tuple[int, Message]]) -> Flow[list[AIMessage | None]]:
-        """Show originals to the summarizer, in chunks that fit its window."""
-        model = self.named or self.request.model
-        room = int((limits_of(model).input - PROMPT_TOKENS) * MARGIN)
+    def _apart(
+        self, model: BaseChatModel, shown: Sequence[tuple[int, Message]]
+    ) -> Flow[list[AIMessage]]:
+        """Show originals to a model, in chunks that fit its window.
+
+        Returns:
+            Its answers, in order; empty when none came.
+        """
+        room = max(LEAST_BUDGET, int((limits_of(model).input - PROMPT_TOKENS) * MARGIN))
         budget = max(LEAST_BUDGET, min(room, self.policy.trim_tokens_to_summarize or room))
         for left in reversed(range(SHRINKINGS)):
-            transcripts = yield Work(partial(chunks, shown, budget, self.count))
+            transcripts = yield Work(partial(self._transcripts, shown, budget, room))
             answers, smaller = yield from self._round(model, transcripts)
             if not smaller or not left:
                 return answers
-            budget = max(LEAST_BUDGET, min(smaller, budget // 2))
+            room = budget = max(LEAST_BUDGET, min(smaller, room // 2))
         return []
+
+    def _transcripts(
+        self, shown: Sequence[tuple[int, Message]], budget: int, room: int
+    ) -> list[str]:
+        """Write messages as few enough transcripts, each of `budget` tokens or up to `room`."""
+        transcripts = chunks(shown, budget, self.count)
+        while len(transcripts) > MOST_CHUNKS and budget < room:
+            each = sum(map(self.count, transcripts)) // MOST_CHUNKS
+            budget = min(room, max(each, budget) * 9 // 8)
+            transcripts = chunks(shown, budget, self.count)
+        over = len(transcripts) - MOST_CHUNKS
+        if over > 0:
+            told = f"the oldest {over} of {len(transcripts)} chunks were not read"
+            self.faults.append(Fault("chunks left out", told))
+        return transcripts[-MOST_CHUNKS:]
 
     def _round(
         self, model: BaseChatModel, transcripts: Sequence[str]
-    ) -> Flow[tuple[list[AIMessage | None], int]]:
-        """Ask for the summary of each transcript.
+    ) -> Flow[tuple[list[AIMessage], int]]:
+        """Ask for the summary of each transcript, all at once.
 
         Returns:
             The answers; and, where one was too large for the model, the tokens of a smaller one.
         """
+        if self.failures >= FAILURES:
+            return [], 0
         words = min(WORDS, max(LEAST_WORDS, MOST_WORDS // max(1, len(transcripts))))
-        answers: list[AIMessage | None] = []
-        for text in transcripts:
-            if self.failures >= FAILURES:
-                break
-            asked = ask_for(text, words=words, custom=self.policy.summary_prompt)
-            try:
-                answer = yield Ask(model, [HumanMessage(encodable(asked))])
-            except GraphBubbleUp:  # as above
-                raise
-            except Exception as error:  # noqa: BLE001 (whatever it is, the record stands)
-                overflow = overflow_of(error)
-                self._fault(error, counts=overflow is None)
-                if overflow is not None:
-                    most = int(((overflow.limit or 0) - PROMPT_TOKENS) * MARGIN)
-                    half = self.count(text) // 2
-                    return answers, max(1, min(half, most) if most > 0 else half)
+        custom = self.policy.summary_prompt
+        texts = (ask_for(text, words=words, custom=custom) for text in transcripts)
+        asked = [[HumanMessage(encodable(text))] for text in texts]
+        came: list[BaseMessage | Exception] = yield Ask(model, asked)
+        answers, smaller = [], 0
+        for text, answer in zip(transcripts, came, strict=True):
+            if isinstance(answer, GraphBubbleUp):  # as above
+                raise answer
+            if not isinstance(answer, Exception):
+                answers += self._answer([answer], model)
+            elif overflow := overflow_of(answer):
+                most = int(((overflow.limit or 0) - PROMPT_TOKENS) * MARGIN)
+                half = self.count(text) // 2
+                smaller = max(smaller, 1, min(half, most) if most > 0 else half)
+                self._fault(answer)
             else:
-                answers.append(self._answer([answer], model))
-        return answers, 0
+                self._fault(answer)
+        self.failures = 0 if answers or smaller else self.failures + 1
+        return answers, smaller
 
-    def _fault(self, error: Exception, *, counts: bool = True) -> None:
+    def _fault(self, error: Exception) -> None:
         """Note an error of a model; one that says how we were set up wrongly is for the user."""
         if isinstance(error, ConfigError):
             raise error
-        self.failures += counts
         told = f"{type(error).__name__}: {str(error)[:200]}"
         self.faults.append(Fault(f"failed ({type(error).__name__})", told))
 
-    def _answer(self, result: Sequence[BaseMessage], model: BaseChatModel) -> AIMessage | None:
-        """Take the answer, and note what it cost."""
-        self.failures = 0
+    def _answer(self, result: Sequence[BaseMessage], model: BaseChatModel) -> list[AIMessage]:
+        """Take the answer, and note what it cost; empty where there is none."""
         answer = next((m for m in result if isinstance(m, AIMessage)), None)
         if answer is None:
-            return None
+            return []
         self.spent += spent_on(answer, str(answer.text), model_name(model), self.count)
-        return answer
+        return [answer]
 
-    def _read(self, answer: AIMessage | None, source: Sequence[Message]) -> list[Summary]:
-        """Read and check an answer; one that must not be kept gives nothing."""
-        if answer is None:
-            return []
-        meta = answer.response_metadata
-        finish = str(meta.get("finish_reason") or meta.get("stop_reason") or "")
-        try:
-            summary, dropped = checked(read_summary(str(answer.text), finish=finish), source)
-        except SummaryError as error:
-            self.faults.append(Fault("refused", str(error)))
-            return []
-        self.faults += dropped
-        return [summary]
+    def _read(self, answers: Sequence[AIMessage], source: Sequence[Message]) -> list[Summary]:
+        """Read and check answers; one that must not be kept gives nothing."""
+        found: list[Summary] = []
+        for answer in answers:
+            meta = answer.response_metadata
+            finish = str(meta.get("finish_reason") or meta.get("stop_reason") or "")
+            try:
+                summary, dropped = checked(read_summary(str(answer.text), finish=finish), source)
+            except SummaryError as error:
+                self.faults.append(Fault("refused", str(error)))
+            else:
+                self.faults += dropped
+                found.append(summary)
+        return found
