@@ -20,8 +20,8 @@ HISTORIES = int(os.environ.get("THALWEG_RULES_HISTORIES", "96"))
 
 KNOWN: dict[tuple[Provider, AgentKind, bool], str] = {
     ("anthropic", "create_deep_agent", False): (
-        "binding: an empty answer is asked for again with a message that is not kept; "
-        "the refusal is repaired and the turn goes on"
+        "binding: that a user removed the harness's note behind an empty answer is not seen as "
+        "an edit; the one refusal is repaired and the turn goes on"
     ),
 }
 """Rules that are broken today, by provider, agent and whether the stories are calm."""
