@@ -33,7 +33,7 @@ from thalweg.middleware.effects import UNSEEN, Ask, Flow, Send, Work
 from thalweg.middleware.limits import limits_of, model_name
 from thalweg.middleware.overflow import overflow_of
 from thalweg.summaries.ask import WORDS, ask_for, ask_in_place
-from thalweg.summaries.check import Fault, checked
+from thalweg.summaries.check import Fault, Source
 from thalweg.summaries.chunks import LEAST_BUDGET, chunks
 from thalweg.summaries.reading import read_summary
 from thalweg.summaries.summary import Summary, merged
@@ -109,7 +109,8 @@ class Summarizer:
             return None
         first = older[0][0] if older else window.record.last + 1
         said = [Message("user", (Text(quote.text),)) for quote in window.record.requests]
-        source = [*said, *(m for _, m in older), *(e.message for e in window.entries.values())]
+        read = [*said, *(m for _, m in older), *(e.message for e in window.entries.values())]
+        source = yield Work(partial(Source.of, read))
         newer = [(entry.position, entry.message) for entry in folded]
         shown = [*older, *newer]
         answers = (yield from self._apart(self.named, shown)) if self.named else []
@@ -243,14 +244,14 @@ class Summarizer:
         self.spent += spent_on(answer, str(answer.text), model_name(model), self.count)
         return [answer]
 
-    def _read(self, answers: Sequence[AIMessage], source: Sequence[Message]) -> list[Summary]:
+    def _read(self, answers: Sequence[AIMessage], source: Source) -> list[Summary]:
         """Read and check answers; one that must not be kept gives nothing."""
         found: list[Summary] = []
         for answer in answers:
             meta = answer.response_metadata
             finish = str(meta.get("finish_reason") or meta.get("stop_reason") or "")
             try:
-                summary, dropped = checked(read_summary(str(answer.text), finish=finish), source)
+                summary, dropped = source.checked(read_summary(str(answer.text), finish=finish))
             except SummaryError as error:
                 self.faults.append(Fault("refused", str(error)))
             else:

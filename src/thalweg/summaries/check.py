@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from thalweg.entries import Message
 from thalweg.errors import SummaryError
@@ -43,6 +44,39 @@ class Fault:
         return self.told
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What summaries are checked against, indexed once for all of them."""
+
+    names: Names
+    said: Said
+
+    @classmethod
+    def of(cls, messages: Sequence[Message]) -> Self:
+        """Index the messages that were to be summarised, and whatever else the model saw."""
+        return cls(Names.of(_texts(messages)), Said.of(messages))
+
+    def checked(self, summary: Summary) -> tuple[Summary, tuple[Fault, ...]]:
+        """Leave out the lines of a summary that the messages do not bear out; see `checked`."""
+        sections: dict[str, tuple[str, ...]] = {}
+        dropped: list[Fault] = []
+        for section, lines in summary.sections.items():
+            kept: list[str] = []
+            for line in lines:
+                kind, fault = _fault(section, line, self.names, self.said)
+                if fault:
+                    told = f"{SECTIONS[section]}: {line!r}: {fault}"
+                    dropped.append(Fault(kind, told, is_line=True))
+                else:
+                    kept.append(line)
+            sections[section] = tuple(kept)
+        remains = Summary(**sections)
+        if remains.is_empty:
+            problem = f"no line of it is borne out ({dropped[0]})" if dropped else "it is empty"
+            raise SummaryError(problem)
+        return remains, tuple(dropped)
+
+
 def checked(summary: Summary, source: Sequence[Message]) -> tuple[Summary, tuple[Fault, ...]]:
     """Leave out the lines of a summary that its source does not bear out.
 
@@ -56,24 +90,7 @@ def checked(summary: Summary, source: Sequence[Message]) -> tuple[Summary, tuple
     Raises:
         SummaryError: Nothing remains.
     """
-    names, said = Names.of(_texts(source)), Said.of(source)
-    sections: dict[str, tuple[str, ...]] = {}
-    dropped: list[Fault] = []
-    for section, lines in summary.sections.items():
-        kept: list[str] = []
-        for line in lines:
-            kind, fault = _fault(section, line, names, said)
-            if fault:
-                told = f"{SECTIONS[section]}: {line!r}: {fault}"
-                dropped.append(Fault(kind, told, is_line=True))
-            else:
-                kept.append(line)
-        sections[section] = tuple(kept)
-    remains = Summary(**sections)
-    if remains.is_empty:
-        problem = f"no line of it is borne out ({dropped[0]})" if dropped else "it is empty"
-        raise SummaryError(problem)
-    return remains, tuple(dropped)
+    return Source.of(source).checked(summary)
 
 
 def _texts(source: Sequence[Message]) -> Iterator[str]:
