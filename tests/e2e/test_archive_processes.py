@@ -190,6 +190,28 @@ def test_a_database_locked_for_too_long_is_told(tmp_path: Path) -> None:
         assert archive.append(KEY, [said("two")]) == 2
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE archive_log RENAME TO archive_entry",
+        "ALTER TABLE archive_thread RENAME COLUMN length TO entries",
+        "ALTER TABLE archive_thread ADD COLUMN title BLOB NOT NULL DEFAULT NULL",
+    ],
+)
+def test_a_process_beside_one_that_changed_the_tables_is_to_be_restarted(
+    tmp_path: Path, change: str
+) -> None:
+    """A newer version migrates while an older one runs: nothing is wrong with the disk."""
+    path = tmp_path / "thalweg.db"
+    with SqliteArchive(path) as archive, sqlite3.connect(path, isolation_level=None) as newer:
+        newer.execute(change)
+        with pytest.raises(StorageError, match="another version changed them") as caught:
+            archive.append(KEY, [said("one")])
+    newer.close()
+
+    assert "restart this process" in str(caught.value)
+
+
 def a_text_file(folder: Path) -> Path:
     """Make a file that is no database."""
     path = folder / "notes.txt"

@@ -242,6 +242,26 @@ def test_a_newer_format_is_refused(postgres_url: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE archive_log RENAME TO archive_entry",
+        "ALTER TABLE archive_thread RENAME COLUMN length TO entries",
+        "ALTER TABLE archive_thread ADD COLUMN title text NOT NULL",
+    ],
+)
+def test_a_process_beside_one_that_changed_the_tables_is_to_be_restarted(
+    postgres_url: str, change: str
+) -> None:
+    """A newer version migrates while an older one runs: the server's log explains nothing."""
+    with PostgresArchive(postgres_url) as archive, raw(postgres_url) as newer:
+        newer.execute(change)
+        with pytest.raises(StorageError, match="another version changed them") as caught:
+            archive.append(KEY, [said("one")])
+
+    assert "restart this process" in str(caught.value)
+
+
+@pytest.mark.parametrize(
     "address",
     [
         "postgresql://ada:hunter2@127.0.0.1:1/db",

@@ -9,6 +9,9 @@ VERSION = 2
 """Since 2, the index lists the shapes of answers. What `words_of` gives is part of the format:
 an index is only taken apart by the words that it was made of."""
 
+OTHER_TABLES = "its tables are not those that this process knows: another version changed them"
+RESTART = "restart this process with the newest version that uses the database"
+
 
 def is_older(found: bytes | int | None) -> bool:
     """Tell whether the index of an archive is another than ours, and is to be made anew."""

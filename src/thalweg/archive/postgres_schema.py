@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from thalweg.archive.meta import first_secret, secret_of
+from thalweg.archive.meta import OTHER_TABLES, RESTART, first_secret, secret_of
 from thalweg.errors import ConfigError, StorageError
 from thalweg.migrations import bring_up_to_date, is_up_to_date, refuse_newer_formats
 
@@ -131,6 +131,8 @@ _MEANINGS = {
         "run `thalweg db grants ROLE` as the owner of the tables",
     ),
 }
+_OTHER_TABLES = {"42P01", "42703", "42883", "42804", "23502"}
+"""No such table, column or function; a column of another type; one more that must not be null."""
 _UNREACHABLE = ("08", "57P")
 """How the codes of errors begin that tell of a connection or a server that ended."""
 
@@ -143,6 +145,8 @@ def as_storage_error(place: str, error: psycopg.Error) -> StorageError:
         return StorageError(place, problem, mend)
     if code.startswith(_UNREACHABLE) or (not code and isinstance(error, _BROKEN)):
         return StorageError(place, f"the connection broke ({_first_line(error)})", "try again")
+    if code in _OTHER_TABLES:
+        return StorageError(place, f"{OTHER_TABLES} ({_first_line(error)})", RESTART)
     problem = f"the database failed ({_first_line(error)})"
     return StorageError(place, problem, "look into the server's log and try again")
 

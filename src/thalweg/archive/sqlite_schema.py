@@ -6,7 +6,15 @@ from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 
-from thalweg.archive.meta import VERSION, first_secret, is_older, refuse_newer, secret_of
+from thalweg.archive.meta import (
+    OTHER_TABLES,
+    RESTART,
+    VERSION,
+    first_secret,
+    is_older,
+    refuse_newer,
+    secret_of,
+)
 from thalweg.errors import ConfigError, StorageError
 from thalweg.private_files import make_private_file
 
@@ -294,6 +302,11 @@ def _unusable(path: str, error: sqlite3.Error) -> ConfigError | StorageError:
     return as_storage_error(path, error)
 
 
+_OTHER_TABLES = {"SQLITE_ERROR", "SQLITE_SCHEMA", "SQLITE_CONSTRAINT_NOTNULL"}
+"""Statements are constants: one that SQLite cannot run names a table or column that is gone, or
+lacks one that was added."""
+
+
 def as_storage_error(path: str, error: sqlite3.Error) -> StorageError:
     """Say what an error of SQLite means to the caller."""
     name = _name(error)
@@ -305,4 +318,6 @@ def as_storage_error(path: str, error: sqlite3.Error) -> StorageError:
         return StorageError(path, "it is read-only", "make the file and its folder writable")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return StorageError(path, f"the file is damaged ({error})", "restore it from a backup")
+    if name in _OTHER_TABLES:
+        return StorageError(path, f"{OTHER_TABLES} ({error})", RESTART)
     return StorageError(path, f"the database failed ({error})", "check the disk and try again")

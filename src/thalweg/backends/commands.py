@@ -21,6 +21,8 @@ LOOK_S: Final = 0.05
 _GRACE_S: Final = 1.0
 """How long a command that has ended may be survived by writers to its output: a process left
 in the background holds the streams open, and nobody waits for a server to end."""
+_CLEANUP_S: Final = 30
+"""How long `cleanup` may take: a runtime that hangs must not hold the caller of a command."""
 _CHUNK: Final = 65_536
 
 
@@ -192,8 +194,16 @@ class Shell:
                     raise TimeoutError
 
     def _clean_up(self) -> None:
-        if self.cleanup:
-            subprocess.run(self.cleanup, capture_output=True, check=False)  # noqa: S603 (ours)
+        if not self.cleanup:
+            return
+        with suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(  # noqa: S603 (ours)
+                self.cleanup,
+                env=dict(self.environment),
+                capture_output=True,
+                timeout=_CLEANUP_S,
+                check=False,
+            )
 
 
 def _read(descriptor: int, stream: Stream) -> bool:

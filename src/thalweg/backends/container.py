@@ -1,5 +1,7 @@
 """A folder of this machine, and commands that run in containers over it."""
 
+import csv
+import io
 import os
 import secrets
 import shutil
@@ -109,7 +111,15 @@ class ContainerBackend(LocalShellBackend):
         yield from ("--user", f"{os.getuid()}:{os.getgid()}")
         for each in self._inside_only():
             yield from ("--env", each)
-        yield from ("--volume", f"{self.cwd}:{WORKSPACE}", "--workdir", WORKSPACE)
+        yield from ("--mount", _mount(str(self.cwd)), "--workdir", WORKSPACE)
+
+
+def _mount(folder: str) -> str:
+    """Return the value of `--mount` for a folder: one line of CSV, so that it may have any name."""
+    line = io.StringIO()
+    fields = ("type=bind", f"source={folder}", f"target={WORKSPACE}")
+    csv.writer(line, lineterminator="").writerow(fields)
+    return line.getvalue()
 
 
 def find_runtime(runtime: str) -> str:

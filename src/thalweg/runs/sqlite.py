@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from thalweg.archive.sqlite_schema import as_storage_error
 from thalweg.errors import BusyError, ClaimLostError, RunExistsError, StorageError
 from thalweg.private_files import make_private_file, make_private_folder
 from thalweg.runs.base import Claim, Event, Run, RunKey
@@ -209,8 +210,7 @@ class _Thread:
             with self._connected() as database:
                 return ask(database)
         except sqlite3.Error as error:
-            mend = "check that the disk is not full and that the file may be written"
-            raise StorageError(str(self._path), str(error), mend) from error
+            raise as_storage_error(str(self._path), error) from error
 
     def _connected(self) -> sqlite3.Connection:
         if self._database is None:
