@@ -9,12 +9,13 @@ from benchmarks.preserved_thinking import drive, steps
 from langchain.agents import create_agent
 from langchain.agents.middleware.types import AgentMiddleware, ModelRequest
 from langchain_anthropic import ChatAnthropic
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import HumanMessage, RemoveMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
 from thalweg.context.settings import ContextPolicy
+from thalweg.middleware.answers import AnswerMiddleware
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.testing.strict import Answer, Model, Request, StrictProvider
 
@@ -101,6 +102,65 @@ def test_an_unknown_model_that_binds_is_learned_from_one_refusal(behind: bool) -
         assert 0 < len(refused) <= len(days)
     else:
         assert len(refused) == 1
+
+
+class Reminding(AgentMiddleware[Any, Any, Any]):
+    """Other people's middleware: it adds a reminder behind every request, kept in no state."""
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Any) -> Any:  # noqa: ANN401
+        """Add it."""
+        reminder = HumanMessage("Be brief.")
+        return handler(request.override(messages=[*request.messages, reminder]))
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_a_reminder_behind_every_request_is_part_of_what_binds(behind: bool) -> None:  # noqa: FBT001
+    """It is gone from the next request, and the reasoning behind it with it."""
+
+    @tool
+    def fetch(page: int) -> str:
+        """Fetch a page."""
+        return f"page {page}"
+
+    def answer(request: Request) -> Answer:
+        calls = () if request.number % 4 == 3 else (("fetch", {"page": request.number}),)
+        return Answer("Done.", calls=calls, thinking=f"thought {request.number}")
+
+    with StrictProvider(answer=answer) as provider:
+        ours: list[AgentMiddleware[Any, Any, Any]] = [ContextMiddleware(archive=":memory:")]
+        agent: Any = create_agent(
+            model_of(provider, "claude-opus-5-5"),
+            [fetch],
+            middleware=[*ours, Reminding()] if behind else [Reminding(), *ours],
+            checkpointer=InMemorySaver(),
+        )
+        config = {"configurable": {"thread_id": "t"}}
+        for turn in range(3):
+            agent.invoke({"messages": [HumanMessage(f"go on {turn}")]}, config)
+    assert [seen.problems for seen in provider.requests if seen.status != httpx.codes.OK] == []
+
+
+@pytest.mark.parametrize("removes", [False, True])
+def test_the_note_behind_an_empty_answer_binds_what_it_is_answered_with(removes: bool) -> None:  # noqa: FBT001
+    """While the note is in the thread, the reasoning is shown; without it, it is not."""
+    said = iter(["", "Here it is.", "More.", "And more."])
+    ours: list[AgentMiddleware[Any, Any, Any]] = [ContextMiddleware(archive=":memory:")]
+    with StrictProvider(answer=lambda _: Answer(next(said), thinking="hm")) as provider:
+        agent: Any = create_agent(
+            model_of(provider, "claude-opus-5-5"),
+            [],
+            middleware=[AnswerMiddleware(), *ours],
+            checkpointer=InMemorySaver(),
+        )
+        config = {"configurable": {"thread_id": "t"}}
+        messages = agent.invoke({"messages": [HumanMessage("hi")]}, config)["messages"]
+        if removes:
+            change = {"messages": [RemoveMessage(id=messages[1].id)]}
+            agent.update_state(config, change)
+        agent.invoke({"messages": [HumanMessage("and?")]}, config)
+    assert {seen.status for seen in provider.requests} == {httpx.codes.OK}
+    thinks = "thinking" in str((provider.requests[-1].body or {})["messages"])
+    assert thinks is not removes
 
 
 def asked(provider: StrictProvider, **changes: Any) -> anthropic.types.beta.BetaMessage:  # noqa: ANN401

@@ -15,16 +15,7 @@ from tests.rules.endpoint import Endpoint, serving
 from tests.rules.players import KINDS, AgentKind, Theatre
 from tests.rules.rule import PROVIDERS, Provider
 
-HISTORIES = int(os.environ.get("THALWEG_RULES_HISTORIES", "96"))
-
-
-KNOWN: dict[tuple[Provider, AgentKind, bool], str] = {
-    ("anthropic", "create_deep_agent", False): (
-        "binding: that a user removed the harness's note behind an empty answer is not seen as "
-        "an edit; the one refusal is repaired and the turn goes on"
-    ),
-}
-"""Rules that are broken today, by provider, agent and whether the stories are calm."""
+HISTORIES = int(os.environ.get("THALWEG_RULES_HISTORIES", "40"))
 
 
 @pytest.fixture
@@ -42,12 +33,8 @@ def test_no_request_is_refused(
     kind: AgentKind,
     calm: bool,  # noqa: FBT001 (a parameter of the test)
     addresses: ExitStack,
-    request: pytest.FixtureRequest,
 ) -> None:
     """None refused, none over the window, every turn answered, nothing lost."""
-    if (provider, kind, calm) in KNOWN:
-        mark = pytest.mark.xfail(reason=KNOWN[provider, kind, calm], strict=False)
-        request.applymarker(mark)
 
     def address_of(point: Endpoint) -> str:
         return addresses.enter_context(serving(point))

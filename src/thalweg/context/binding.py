@@ -95,8 +95,8 @@ class Prefixes:
         if base != self.base:
             self.base, self._digests = base, []
 
-    def before(self, window: Window, index: int) -> str:
-        """Return the digest of all that stands before `items[index]`."""
+    def before(self, window: Window, index: int, behind: Sequence[Message] = ()) -> str:
+        """Return the digest of all that is sent before `items[index]`, then of `behind`."""
         if window.epoch != self._epoch:
             self._digests, self._epoch = [], window.epoch
         del self._digests[window.sent + 1 :]  # what was not sent yet may be laid out again
@@ -104,12 +104,26 @@ class Prefixes:
             self._digests.append(_digest(self.base.encode("utf-8", "surrogatepass")))
         for item in window.items[len(self._digests) - 1 : index]:
             self._digests.append(_digest(self._digests[-1] + _content(item.message)))
-        return self._digests[index].hex()
+        digest = self._digests[index]
+        for message in behind:
+            digest = _digest(digest + _content(message))
+        return digest.hex()
 
 
-def bond_before(window: Window, prefixes: Prefixes, index: int) -> Bond:
-    """Return what an answer to the request `items[:index]` is bound to."""
-    return Bond(prefixes.before(window, index), _last_mark(window.items[:index]))
+def bond_before(
+    window: Window, prefixes: Prefixes, index: int, behind: Sequence[Message] = ()
+) -> Bond:
+    """Return what an answer to the request `items[:index]` is bound to.
+
+    Args:
+        window: What was sent.
+        prefixes: Its digests.
+        index: How many of its items were sent.
+        behind: Messages that were sent behind them and are not in the window: the bond holds
+            where they are received before the answer, and nowhere else.
+    """
+    shown = [*(item.message for item in window.items[:index]), *behind]
+    return Bond(prefixes.before(window, index, behind), _last_mark(shown))
 
 
 def is_signed(message: Message) -> bool:
@@ -136,7 +150,7 @@ def unbound(
         first: Index of the first item that is checked.
     """
     found: list[int] = []
-    previous = _last_mark(window.items[:first])
+    previous = _last_mark([item.message for item in window.items[:first]])
     for k in range(first, len(window.items)):
         item = window.items[k]
         if not is_signed(item.message):
@@ -166,8 +180,8 @@ def plan_strip(window: Window, positions: Sequence[int], turn: int) -> Strip:
     )
 
 
-def _last_mark(items: Sequence[Item]) -> str:
-    last = next((i.message for i in reversed(items) if is_signed(i.message)), None)
+def _last_mark(messages: Sequence[Message]) -> str:
+    last = next((message for message in reversed(messages) if is_signed(message)), None)
     return mark_of(last) if last else ""
 
 

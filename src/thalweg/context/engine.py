@@ -182,9 +182,13 @@ class Engine:
         if bond is not None:
             self.bonds[entry.position] = bond
 
-    def bond(self) -> Bond:
-        """Return what the answer to the last request is bound to; ask before it is received."""
-        return bond_before(self.window, self.prefixes, len(self.window.items))
+    def bond(self, behind: Sequence[Message] = ()) -> Bond:
+        """Return what the answer to the last request is bound to; ask before it is received.
+
+        Args:
+            behind: Messages that others added at the end of the request.
+        """
+        return bond_before(self.window, self.prefixes, len(self.window.items), behind)
 
     def refuse_reasoning(self) -> Sequence[Edit]:
         """Take in that the provider refused reasoning as bound to another conversation.

@@ -51,6 +51,8 @@ class Boundary(BaseCallbackHandler):
         """Of the request as it was about to be sent; 0 when none was."""
         self.model = ""
         """Who was to get it, as `provider:name`: another middleware may have chosen."""
+        self.behind: list[BaseMessage] = []
+        """What other middleware added at its end: in no log yet, if it ever will be."""
 
     def on_chat_model_start(
         self,
@@ -66,8 +68,10 @@ class Boundary(BaseCallbackHandler):
             TooLarge: It is more than the limit.
         """
         ours = messages[0] if messages else []
-        if not any(id(message) in self._known or message.id in self._named for message in ours):
+        last = next((k for k in reversed(range(len(ours))) if self._is_known(ours[k])), None)
+        if last is None:
             return  # a call that another middleware makes for itself
+        self.behind = ours[last + 1 :]
         told = kwargs.get("metadata") or {}
         if told.get("ls_provider") and told.get("ls_model_name"):
             name = str(told["ls_model_name"]).removeprefix("models/")
@@ -76,6 +80,9 @@ class Boundary(BaseCallbackHandler):
         self.tokens = tokens + count_tools(kwargs.get("invocation_params") or {}, self._count)
         if self.tokens > self._limit:
             raise TooLarge
+
+    def _is_known(self, message: BaseMessage) -> bool:
+        return id(message) in self._known or message.id in self._named
 
     def _tokens(self, message: BaseMessage) -> int:
         """Count a message, unless it is one of ours, or a copy that says the same."""

@@ -101,7 +101,7 @@ class Sending:
                 raise self.exceeded(opened) from error
         else:
             opened.learn_beside(boundary.tokens)
-            self._observe(opened, response, boundary.model or self.model)
+            self._observe(opened, response, boundary)
             return response
         return None
 
@@ -143,14 +143,17 @@ class Sending:
         self.ceilings = self.ceilings.lowered(overflow, ledger, budget, engine.calibration, times)
         engine.budget = self.ceilings.under(budget)
 
-    def _observe(self, opened: OpenThread, response: ModelResponse[Any], asked: str) -> None:
+    def _observe(
+        self, opened: OpenThread, response: ModelResponse[Any], boundary: Boundary
+    ) -> None:
         """Learn how the provider counts and what it takes, and note who answered."""
-        counted = None
+        asked, counted = boundary.model or self.model, None
         for message in response.result:
             if isinstance(message, AIMessage):
                 message.response_metadata[ASKED] = asked
                 if is_signed(*read_state([message])):
-                    message.response_metadata[BOND] = str(opened.session.engine.bond())
+                    behind = read_state(boundary.behind)
+                    message.response_metadata[BOND] = str(opened.session.engine.bond(behind))
                 if message.usage_metadata:
                     counted = message.usage_metadata["input_tokens"]
         calibration = self._calibrate(opened, asked, counted)
