@@ -5,6 +5,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from types import TracebackType
 from typing import Self
 
@@ -166,7 +167,7 @@ class TableArchive(ABC):
 
     def attach(self, key: ThreadKey, *texts: str) -> list[str]:
         """See `Archive.attach`."""
-        blobs = [pack(text) for text in texts]
+        blobs = [_attachment(text) for text in texts]
         with self._write(key.owner) as db:
             thread, _ = _begin(db, key)
             _hold(db, thread, blobs)
@@ -374,6 +375,12 @@ def _begin(db: Database, key: ThreadKey) -> tuple[int, int]:
             "INSERT INTO archive_thread (owner, thread) VALUES (?, ?) ON CONFLICT DO NOTHING",
             (encode(key.owner), encode(key.thread)),
         )
+
+
+@lru_cache(maxsize=16)
+def _attachment(text: str) -> Blob:
+    """Pack a text that comes with every thread: system prompt, tools, prices."""
+    return pack(text)
 
 
 _Row = tuple[bytes, Stored, bytes]

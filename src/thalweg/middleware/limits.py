@@ -5,9 +5,11 @@ not known is assumed small, and said (I23).
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from weakref import ref
 
 from thalweg.context.windows import window_for
 from thalweg.errors import ConfigError
@@ -53,6 +55,68 @@ class Limits:
         return self.window - self.output
 
 
+Reads = TypeVar("Reads", bound=Callable[..., Any])
+
+
+class _Settings:
+    """A chat model as the key of a cache: equal to itself while no setting of it changes."""
+
+    __slots__ = ("_settings", "model")
+
+    def __init__(self, model: object) -> None:
+        # Weak, as some models hold gigabytes. While a reference is kept, `ref` returns that one.
+        self.model = ref(model)
+        self._settings = [_settings(one) for one in _bound(model)]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Settings)
+            and other.model is self.model
+            and other._settings == self._settings
+        )
+
+    def __hash__(self) -> int:
+        return hash(id(self.model))
+
+
+def once_per_model(find: Reads) -> Reads:
+    """Cache what is read off a chat model until one of its settings changes.
+
+    Settings are the numbers, texts and mappings among its attributes and those of the models that
+    it binds.
+    """
+
+    @lru_cache(maxsize=64)
+    def found(settings: _Settings, *args: Hashable, **kwargs: Hashable) -> object:
+        return find(settings.model(), *args, **kwargs)
+
+    @wraps(find)
+    def read(model: object, *args: Hashable, **kwargs: Hashable) -> object:
+        if not hasattr(model, "__weakref__"):
+            return find(model, *args, **kwargs)
+        return found(_Settings(model), *args, **kwargs)
+
+    return cast("Reads", read)
+
+
+def _settings(one: object) -> dict[str, object]:
+    return {
+        name: dict(value) if isinstance(value, Mapping) else value
+        for name, value in vars(one).items()
+        if isinstance(value, (str, int, float, Mapping))
+    }
+
+
+def _bound(model: object) -> Iterator[object]:
+    """Yield a model and those that it binds, the outermost first."""
+    for _ in range(_DEEPEST):
+        if not hasattr(model, "__dict__"):
+            return
+        yield model
+        model = vars(model).get("bound")
+
+
+@once_per_model
 def limits_of(
     model: "BaseChatModel", *, window: int | None = None, max_output: int | None = None
 ) -> Limits:
@@ -188,6 +252,7 @@ _DEEPEST = 8
 """Bindings around a model that are looked through."""
 
 
+@once_per_model
 def is_stand_in(model: object) -> bool:
     """Tell whether a script answers in the place of a model: that costs nobody anything."""
     kinds = (_word(_get(one, "_llm_type")) for one in layers(model))
@@ -250,6 +315,7 @@ def profile_of(model: "BaseChatModel") -> Mapping[str, object]:
     return _profile(tuple(layers(model)))
 
 
+@once_per_model
 def model_name(model: "BaseChatModel") -> str:
     """Name a chat model as `provider:name`, each part empty when it is not told."""
     provider, name = "", ""
@@ -308,6 +374,7 @@ _SERVERS = {
 _HOSTS = ("ollama", "together", "fireworks", "openrouter")
 
 
+@once_per_model
 def provider_of(model: "BaseChatModel") -> str:
     """Name the provider whose counts and prices apply to a chat model.
 

@@ -5,6 +5,7 @@ it, without what the harness injects, when a model first sees the tool, and writ
 milliseconds each, for every tool of every agent. Ours are the same every time.
 """
 
+import json
 from functools import lru_cache
 from typing import Any
 
@@ -41,9 +42,26 @@ class ReadyTool(StructuredTool):
         return _described(given, self.name, self.description)
 
 
+class _CachedSchema(BaseModel):
+    """A model whose default JSON schema is generated once."""
+
+    @classmethod
+    def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401 (pydantic's own)
+        """See `BaseModel.model_json_schema`; the caller may change what it gets."""
+        if args or kwargs:
+            return super().model_json_schema(*args, **kwargs)
+        schema: dict[str, Any] = json.loads(_json_schema(cls))
+        return schema
+
+
+@lru_cache(maxsize=256)
+def _json_schema(model: type[_CachedSchema]) -> str:
+    return json.dumps(super(_CachedSchema, model).model_json_schema())
+
+
 @lru_cache(maxsize=256)
 def _described(schema: type[BaseModel], name: str, description: str) -> type[BaseModel]:
-    return create_model(name, __base__=schema, __doc__=description)
+    return create_model(name, __base__=(_CachedSchema, schema), __doc__=description)
 
 
 def as_openai(tool: BaseTool | dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """What a chat model accepts, read from the objects people hand over."""
 
+import gc
 import math
 from typing import Any, cast
+from weakref import ref
 
 import pytest
 from hypothesis import given
@@ -197,6 +199,38 @@ def test_an_assumed_window_names_the_setting() -> None:
     note = limits_of(stub()).note
     assert f"{DEFAULT_WINDOW:,} tokens are assumed" in note
     assert "ContextPolicy(window=…)" in note
+
+
+def test_a_configurable_model_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model: Any = init_chat_model("openai:gpt-4o", configurable_fields="any", api_key="none")
+    first = limits_of(model), provider_of(model), model_name(model)
+    monkeypatch.setattr(type(model), "_model", None)  # what builds it; LangChain's
+    assert (limits_of(model), provider_of(model), model_name(model)) == first
+
+
+def test_a_setting_that_changes_is_read_again() -> None:
+    model = openai("gpt-4o", max_tokens=500, model_kwargs={})
+    bound: Any = model.bind(stop=["x"])
+    assert limits_of(model).output == limits_of(bound).output == 500
+    model.max_tokens = 600
+    assert limits_of(model).output == limits_of(bound).output == 600
+    model.max_tokens = None
+    model.model_kwargs["max_completion_tokens"] = 700
+    assert limits_of(model).output == limits_of(bound).output == 700
+    assert limits_of(model, max_output=800).output == 800
+    model.openai_api_base = "http://localhost:8000/v1"
+    assert provider_of(model) == "openai"  # by its name
+    model.model_name = "mine"
+    assert (provider_of(model), model_name(model)) == ("", "openai:mine")
+
+
+def test_no_model_is_kept_alive() -> None:
+    model = openai("gpt-4o")
+    limits_of(model)
+    gone = ref(model)
+    del model
+    gc.collect()
+    assert gone() is None
 
 
 def test_a_model_that_tells_nothing_gets_the_default_and_it_is_said() -> None:
