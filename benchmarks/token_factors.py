@@ -9,7 +9,9 @@ with reasoning (which providers leave out of later requests) are skipped, and so
 200 of our tokens. `context/token_factors.py` has the medians.
 
 Where `ctok` is installed (it rebuilds Claude's counts; Python 3.12), its counts of the recorded
-texts are printed as well: they alone tell of Chinese and of the newer vocabulary.
+texts are printed as well: they alone tell of Chinese and of the newer vocabulary. Beside recorded
+usage they were 9 % too low for Opus 4.6; for Sonnet 4.5 12 % too high in sum, 4 % too low in the
+median.
 """
 
 import os

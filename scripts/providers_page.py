@@ -20,7 +20,8 @@ def table(provider: Provider) -> str:
             name = rule.name.partition("/")[2]
             demand = rule.demand.replace("|", "\\|")
             source = f"[{rule.source.title}]({rule.source.url}), {rule.since}"
-            rows.append(f"| `{name}` | {demand} | {source} | {rule.kept_by} |")
+            kept_by = ", ".join(rule.kept_by)
+            rows.append(f"| `{name}` | {demand} | {source} | {kept_by} |")
     return "\n".join(rows)
 
 

@@ -120,14 +120,14 @@ def call_ids(request: Request) -> Iterator[str]:
 
 
 def call_shape(request: Request) -> Iterator[str]:
-    """Names have the alphabet and at most 128 characters; arguments and responses are objects."""
+    """Names have the alphabet and at most 64 characters; arguments and responses are objects."""
     for path, part in parts(request):
         for key, value in (("functionCall", "args"), ("functionResponse", "response")):
             found = pick(part, key)
             if not found:
                 continue
             name = str(found.get("name", ""))
-            if not NAME.fullmatch(name) or len(name) > 128:
+            if not NAME.fullmatch(name) or len(name) > 64:
                 yield f"{path}.{key}.name: invalid function name {name!r}"
             if value == "response" and not isinstance(found.get("response"), dict):
                 yield f"{path}.{key}.response: not an object"
@@ -184,7 +184,7 @@ def tools(request: Request) -> Iterator[str]:
     ]
     for index, function in enumerate(declared):
         name = str(function.get("name", ""))
-        if not NAME.fullmatch(name) or len(name) > 128:
+        if not NAME.fullmatch(name) or len(name) > 64:
             yield f"tools[0].function_declarations[{index}].name: invalid function name {name!r}"
         schema = function.get("parameters")
         if schema is not None and str(schema.get("type", "")).lower() != "object":

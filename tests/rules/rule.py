@@ -9,7 +9,7 @@ Provider = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
 PROVIDERS: tuple[Provider, ...] = ("openai-chat", "openai-responses", "anthropic", "gemini")
 
 KeptBy = Literal[
-    "layout", "check", "verbatim", "binding", "budget", "learned", "client", "settings"
+    "layout", "adapted", "check", "verbatim", "binding", "budget", "learned", "client", "settings"
 ]
 """What makes a request keep a rule; `docs/providers.md` explains each."""
 
@@ -76,7 +76,8 @@ class Rule:
     since: str
     """ISO date (or month) of the document, or of the day the rule took effect."""
     check: Check
-    kept_by: KeptBy
+    kept_by: tuple[KeptBy, ...]
+    """The first is what a request meets first."""
 
     def faults(self, request: Request) -> Iterator[str]:
         """Yield what `request` breaks, with the rule's name."""

@@ -59,6 +59,7 @@ RULES: Mapping[str, Rules] = {
         call_id=re.compile(r"[a-zA-Z0-9_-]{1,64}"),
         media=(*_IMAGES, "application/pdf", "text/plain"),
     ),
+    # The Gemini API accepts 64 characters of a name, Vertex AI 128; the client may speak to either.
     "gemini": Rules(  # https://ai.google.dev/api/caching#FunctionDeclaration
         tool_name=re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}"),
     ),
