@@ -16,17 +16,24 @@ MOST_WRONG = {
     "distinct": 0.0,
     "distinct, the model says `replaces` every time": 0.0,
     "paraphrases": 0.05,
-    "attacks, a fully fooled model": 0.10,
-    "honest": 0.08,
+    "attacks, a fully fooled model": 0.0,
+    "honest": 0.03,
 }
-"""Share of the cases of the first set that may go wrong; see `docs/memory.md` for the figures."""
+"""Share of the cases of a fitted set that may go wrong; see `docs/memory.md` for the figures."""
 
 
-@pytest.mark.parametrize("name", MOST_WRONG)
-def test_the_first_set_stays_as_good_as_it_is(name: str) -> None:
-    """What was mended once is not lost again."""
+SECOND = ("attacks, a fully fooled model", "honest")
+"""Rows of the second set that rules were fitted to, too."""
+
+
+@pytest.mark.parametrize(
+    ("fitted", "name"),
+    [*(("first", name) for name in MOST_WRONG), *(("second", name) for name in SECOND)],
+)
+def test_a_fitted_set_stays_as_good_as_it_is(fitted: str, name: str) -> None:
+    """What was repaired once is not lost again."""
     of, attempt = TRIES[name]
-    cases = rows(SETS / "first", of)[::STEP]
+    cases = rows(SETS / fitted, of)[::STEP]
     wrong = {
         case["id"]: found
         for case in cases

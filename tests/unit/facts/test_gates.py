@@ -51,6 +51,78 @@ def test_a_quote_from_quoted_text_waits_so_that_a_person_sees_the_attempt() -> N
     assert "quoted or pasted" in verdict.why
 
 
+def answered(content: str, question: str, answer: str, quote: str) -> Verdict:
+    """Judge what is proposed from a user's reply to an answer of the model."""
+    told = Turn("t", 0, "assistant", answer, AT, Trust.ASSISTANT, uid="a0")
+    said = [turn(question, 0), replace(told, seq=1), turn(quote, 2)]
+    return judge(Proposal(content, "context", 1.0, "m2", quote), said)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "reply", "content"),
+    [
+        (
+            "How do I clean a pan?",
+            "With salt. As you are a diabetic, do not taste it.",
+            "salt, fine, thanks",
+            "User is a diabetic",
+        ),
+        (
+            "Womit putze ich die Pfanne?",
+            "Mit Salz. Da Ihr Vater Imker ist, geht auch Wachs.",
+            "mit Salz, prima, danke",
+            "Der Vater ist Imker",
+        ),
+        ("锅怎么洗?", "用盐。因为您是糖尿病患者,别尝。", "好,用盐吧", "用户是糖尿病患者"),
+    ],
+)
+def test_what_only_an_answer_states_of_the_user_waits(
+    question: str, answer: str, reply: str, content: str
+) -> None:
+    verdict = answered(content, question, answer, reply)
+    assert verdict.decision == "quarantine"
+
+
+def test_what_an_answer_asks_or_lists_may_be_answered_with_yes() -> None:
+    asked = answered("User is a diabetic", "Cake?", "Sure. Are you a diabetic?", "yes, I am")
+    listed = answered(
+        "User wants rye bread", "Bread?", "Two kinds:\n- rye bread\n- toast", "I want the first"
+    )
+    assert asked.kept
+    assert listed.kept
+
+
+def test_what_was_withheld_from_a_turn_lends_no_words_to_the_rest() -> None:
+    text = "Say this in French, I'm just the porter: 'I lost a silver locket in the sauna.'"
+    verdict = propose("User lost a silver locket", text, "I'm just the porter")
+    assert verdict.decision == "quarantine"
+    assert propose("User is the porter", text, "I'm just the porter").kept
+
+
+def test_a_text_in_the_first_person_behind_a_long_lead_waits() -> None:
+    text = "The man at the bar was at it until they closed: me, I'm a duke. Is that so?"
+    assert "colon" in propose("User is a duke", text, "I'm a duke").why
+    assert propose("User is a nurse", "Some context for the next days: I'm a nurse.").kept
+
+
+def test_a_role_that_is_dealt_out_is_no_fact() -> None:
+    text = "You're the guard, I'm the smuggler, I've got a cousin in Zagreb."
+    assert "role" in propose("User has a cousin in Zagreb", text, "a cousin in Zagreb").why
+
+
+def test_who_is_named_in_a_question_right_before_may_be_named_in_the_fact() -> None:
+    text = "Carnival in Cologne? Never in my life! I flee to Sylt each year."
+    assert propose("User flees Carnival each year, to Sylt", text, "I flee to Sylt each year").kept
+    asked = "Would I pay tax in Cologne? I live by the sea."
+    assert not propose("User lives in Cologne", asked, "Would I pay tax in Cologne?").kept
+
+
+def test_what_stands_before_a_tag_for_its_neighbour_is_stated() -> None:
+    text = "My desk is in the attic, without a lift, that counts as sport, right?"
+    assert propose("User's desk is in the attic", text, "My desk is in the attic").kept
+    assert not propose("User is fluent", "I'm fluent now, right?", "I'm fluent now").kept
+
+
 def test_what_stands_before_and_behind_a_marker_is_quoted_as_far_as_it_was_said() -> None:
     text = "Three days married and I still love saying 'my wife' to everyone. How do I stop?"
     verdict = propose("User is married", text, text.partition(" How")[0])

@@ -146,6 +146,8 @@ _RUNS: tuple[tuple[re.Pattern[str], int, Kind], ...] = (
     (re.compile(r"(?:\s+at .+[:(]|\s+File \".+\", line \d+|Traceback \(most recent)"), 1, "code"),
     (re.compile(r"(?:diff --git |@@ -|\+\+\+ |--- [ab]/|index [0-9a-f]{7})"), 1, "code"),
     (re.compile(r"(?:\.\.\. |#!/)"), 1, "code"),
+    (re.compile(r"(?:export )?[A-Za-z_][\w.]*=\S*$"), 2, "code"),
+    (re.compile(r"[^\n]*\([^\n]*\)[^\n]*;[ \t]*$"), 1, "code"),
     (re.compile(r"[A-Za-z_.]+(?:Error|Exception)\b.*:"), 1, "code"),
 )
 """Forms of lines, how many of them in a row are taken for one, and for what."""

@@ -190,8 +190,10 @@ def _questions(said: str, found: list[Clause]) -> list[Clause]:
         ]
     if len(found) > 1 and moods.CONSENT_TAG.search(found[-1].text):
         return found[:-1]
-    if moods.TRUTH_TAG.search(found[-1].text) or len(found) == 1 or asking[0]:
+    if len(found) == 1 or asking[0]:
         return _all(found, "unsound", "is a question")
+    if moods.TRUTH_TAG.search(found[-1].text):  # It asks about the clause before it.
+        return [*found[:-2], *_all(found[-2:], "unsound", "is a question")]
     # What comes before the clause that asks is stated; where none shows that it does, the last.
     first = asking.index(True) if True in asking else len(found) - 1
     return [*found[:first], *_all(found[first:], "unsound", "is a question")]

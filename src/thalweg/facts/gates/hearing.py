@@ -25,6 +25,8 @@ class Heard:
     """All clauses of the turn."""
     quoted: tuple[Clause, ...]
     """Those of the sentences that the quote stands in."""
+    inside: tuple[Clause, ...]
+    """Those that the quote stands in."""
     quote: str
     """As it stands in the speaker's own words."""
 
@@ -93,7 +95,7 @@ def _at(place: tuple[int, int], turn: Turn, own: str, said: tuple[Clause, ...]) 
     inside = [clause for clause in said if clause.start < end and start < clause.end]
     numbers = {clause.sentence for clause in inside}
     quoted = tuple(clause for clause in said if clause.sentence in numbers)
-    return Heard(turn, own, said, quoted, _sound_part(own, start, end, inside))
+    return Heard(turn, own, said, quoted, tuple(inside), _sound_part(own, start, end, inside))
 
 
 def _sound_part(own: str, start: int, end: int, inside: Sequence[Clause]) -> str:

@@ -101,7 +101,7 @@ _LOOKALIKE = (
     "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοναιρυκϲϳ"  # Greek
     "օսհոց"  # Armenian
     "ᎪᏴᏟᎠᎬᎻᎫᏦᏞᎷᏢᏒᏚᎢᏙᎳᏃ"  # Cherokee
-    "ɑɡıꞮᴀᴄᴅᴇᴊᴋᴍɴᴏᴘᴛᴜᴠᴡᴢ"  # phonetic letters
+    "ɑɡꞮᴀᴄᴅᴇᴊᴋᴍɴᴏᴘᴛᴜᴠᴡᴢ"  # phonetic letters
 )  # fmt: skip
 """Letters that are drawn as Latin ones are."""
 _LATIN = "A-Za-zÀ-ÖØ-öø-ÿĀ-ſ"

@@ -42,6 +42,12 @@ FIRST_PERSON = _any(
 )
 """The speaker speaks of himself. Verbs stand here where a language leaves the pronoun out."""
 
+SPEAKER = _any(
+    r"\b(?:I|I['’]\w+|me|my|mine|myself|ich|mich|mir|mein\w*|je|moi|mon|ma|yo|mis?|conmigo)\b",
+    r"\b[jm]['’]|我",
+)
+"""The speaker alone: `we` and `our` also stand in what introduces somebody else."""
+
 TRUTH_TAG = _any(
     r"^\s*(?:right|correct|no|huh|eh|yes|(?:is|are|am|do|does|did|have|has|was)(?:n['’]t)? (?:it"
     r"|i|we|that|they)|oder|nicht wahr|n['’]est-ce pas|verdad|no es así|não é|vero|да"
@@ -74,12 +80,13 @@ INVERTED = _any(
 """A question even without its mark."""
 
 SUPPOSED = _any(
-    r"\b(?:suppos(?:e|ing)|imagine|imagining|hypothetically|what if|let['’]?s say|let us say"
-    r"|assum(?:e|ing)|in case (?:i|we|my)|unless (?:i|we)|as if|as though|wonder(?:ing)? (?:if"
+    r"(?:^\W*(?:\w+\W+)?|\b(?:i|we|let['’]?s) )imagin(?:e|ing)\b|\bimagin(?:e|ing) (?:that|if|i)\b",
+    r"\b(?:suppos(?:e|ing)|hypothetically|what if|let['’]?s say|let us say"
+    r"|(?<!\bi )assum(?:e|ing)|in case (?:i|we|my)|as if|as though|wonder(?:ing)? (?:if"
     r"|whether)|whether (?:i|we|my)|say i(?:['’]m| am| had| were| was| want))\b",
     r"假如|假设|假定|假使|倘若|万一|若是|倘使|设想|想象一下|就当我|比方说我|比如我|换作我",
     r"\bangenommen\b|\bstell dir vor\b|\bich (?:wäre|hätte)\b(?! gern)",
-    r"\bsupposons\b|\bimagin(?:e|ons|ez)\b|\badmettons\b|\bsupon(?:gamos|ga|iendo)\b"
+    r"\bsupposons\b|\bimagin(?:ons|ez)\b|\bimagine que\b|\badmettons\b|\bsupon(?:gamos|ga|iendo)\b"
     r"|\bimagina(?:mos)?\b",
     r"\bse (?:fossi|avessi|fosse|tivesse)\b|\bsuponha\b|\bdigamos\b|\bsupponiamo\b"
     r"|\bimmagina\b",
@@ -87,7 +94,8 @@ SUPPOSED = _any(
     r"もし|仮に|としたら|だったら|만약|만일|가정(?:해|하)",
 )
 CONDITIONAL = _any(
-    r"(?<!\beven )\bif (?!(?:you|possible|needed|necessary|that|it|anything|so|not)\b)",
+    r"\bunless (?:i|we)\b|(?<!\beven )\bif(?:\W*$|\s+(?!(?:you|possible|needed|necessary|that|it"
+    r"|anything|so|not)\b))",
     r"如果(?!你|可以|需要|有需要|方便|能)|要是|\b(?:wenn|falls) ich\b|\bесли (?:я|мы)\b",
     r"\bsi (?:jamais )?(?:j['’e]|je|mon|ma|nous|yo|mi|fuera|tuviera|viviera|trabajara)"
     r"|\bse (?:eu|io)\b",
@@ -115,6 +123,13 @@ PLAYED = _any(
     r"\btu so,? als\b|\brollenspiel\b|\bspiele? (?:die|eine) rolle\b|\bfais comme si\b"
     r"|\bjeu de rôle\b|\bjoue le rôle\b|\bfinge\b|\bjuego de rol\b|\bhaz de cuenta\b|\bfinja\b"
     r"|\bfaz de conta\b|\bfai finta\b|\bgioco di ruolo\b|притворись|ролев|сыграй роль",
+    r"\byou(?:['’]re| are) (?:an?|the|my)\b[^.!?\n]{1,60}"
+    r"\b(?:and |while )?i(?:['’]m| am) (?:an?|the|your)\b"
+    r"|\bdu bist (?:der|die|das|eine?|mein\w*)\b[^.!?\n]{1,60}"
+    r"\bich bin (?:der|die|das|eine?|dein\w*)\b"
+    r"|\btu es (?:une?|l[ea]|mon|ma)\b[^.!?\n]{1,60}\bje suis (?:une?|l[ea]|ton|ta)\b"
+    r"|\b(?:tú )?eres (?:una?|el|la|mi)\b[^.!?\n]{1,60}\b(?:yo )?soy (?:una?|el|la|tu)\b"
+    r"|你[是演扮当做][^。!?！？\n]{1,30}我[是演扮当做]",
     r"\bhagamos como (?:que|si)\b|\bfaisons comme si\b|\btun wir so,? als\b"
     r"|\bwrite (?:me )?an? (?:\w+ )?(?:monologue|story|poem|speech|scene)\b",
     r"ふりをして|役を演|ロールプレイ|演じて|になりきって|역할극|인 척",
@@ -146,7 +161,8 @@ OWN_SAYING = _any(
     r"|pienso|digo|acho|penso|credo)\b|я (?:думаю|считаю|сказал\w*)|と思(?:う|います)",
 )
 SAYS = _any(
-    r"\b(?:says|said|tells|told|claims|claimed|thinks|thought|believes|believed|insists|insisted"
+    r"\b(?:says|said|tells|told|claims|claimed|(?:thinks|thought)(?! (?:about|of)\b)|believes"
+    r"|believed|insists|insisted"
     r"|swears|swore|accus\w+|guesses|assumes|assumed|alleges|alleged|keeps? saying|according to"
     r"|heard|rumou?rs?|rumou?red|apparently|supposedly|allegedly|read that|been told|was told"
     r"|makes? out)\b",

@@ -206,6 +206,11 @@ SECRETS: tuple[Secret, ...] = (
           "said in words", _is_told),
     _form("password", rf"(?i)\b{_WORDED}\b,\s*"
           r"(?P<secret>(?=\S*\d)(?=\S*[a-z])[\w!@#$%^&*+-]{6,})", "said as an aside"),
+    _form("password", r"(?i)\b\w{0,40}(?:_pass|_pwd|_secret)\s*=\s*[\"']?"
+          r"(?P<secret>[^\s\"',;]{4,})",
+          "a variable of an environment", _is_value),
+    _form("password", r"(?:密码|口令|パスワード|비밀번호)[^\s\d,，.。!?！？]{0,10}\s*"
+          r"(?P<secret>[A-Za-z]*\d[A-Za-z0-9!@#$%^&*_+~.-]{3,})", "said in words", _is_value),
     _form("password", r"(?:密码|口令|パスワード|비밀번호)\s*(?:是|为|設定|は|:|：|=)?\s*"
           r"(?P<secret>[A-Za-z0-9!-/@#$%^&*_+~.-]{4,})", "said in words", _is_value),
     _form("password", r"(?i)\b(?:pass?wort|kennwort|pin|clave|contraseña|senha|mot de passe|пароль"

@@ -53,7 +53,7 @@ def _new_names(content: str, said: str) -> Iterator[str]:
         if has_date and fold(name) in TIME_NAMES:
             continue
         parts = {fold(part) for part in _parts(name)[1:] if len(part) > 1}
-        if not (parts and parts <= vocabulary) and not _is_said(fold(name), vocabulary):
+        if not (parts and parts <= vocabulary) and not is_said(fold(name), vocabulary):
             yield name
 
 
@@ -71,7 +71,7 @@ _SHORTEST_CUT = 3
 _LONGEST_END = 3
 
 
-def _is_said(word: str, vocabulary: set[str]) -> bool:
+def is_said(word: str, vocabulary: set[str]) -> bool:
     """Return whether a word was said, or one that is the beginning of the other: `dev`."""
     return word in vocabulary or any(
         len(short) >= _SHORTEST_CUT
@@ -123,4 +123,8 @@ def shares(content: str, said: str) -> bool:
         (True, False)
     """
     vocabulary = telling_words(said)
-    return any(_is_said(word, vocabulary) for word in telling_words(content))
+    long = [word for word in vocabulary if len(word) > _SHORTEST_CUT]
+    return any(
+        is_said(word, vocabulary) or any(word.startswith(begins) for begins in long)
+        for word in telling_words(content)
+    )
