@@ -11,7 +11,7 @@ import sqlite3
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal, NotRequired, cast
 
@@ -75,9 +75,14 @@ def checkpoints(address: str) -> Iterator[BaseCheckpointSaver[Any]]:
 
 @contextmanager
 def worked_on(archive: str, address: str) -> Iterator[Agent]:
-    """Make an agent for the thread; what it sends must be valid."""
+    """Make an agent for the thread; what it sends must be valid.
+
+    Where archive and checkpoints share a database, no archive is named: it is found.
+    """
     model = RuledModel(rule=rule)
-    with open_archive(archive) as opened, checkpoints(address) as saver:
+    with ExitStack() as stack:
+        saver = stack.enter_context(checkpoints(address))
+        opened = None if archive == address else stack.enter_context(open_archive(archive))
         context = ContextMiddleware(
             ContextPolicy(
                 window=3_000, trigger=("tokens", 1_200), keep=("tokens", 400), summarize=False
@@ -85,6 +90,7 @@ def worked_on(archive: str, address: str) -> Iterator[Agent]:
             archive=opened,
             state=2,
         )
+        stack.enter_context(context)
         yield create_agent(
             model,
             tools=[StructuredTool.from_function(look)],

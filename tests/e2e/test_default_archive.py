@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import BaseMessage, HumanMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
@@ -51,7 +52,7 @@ def test_a_thread_whose_state_is_in_memory_is_not_another_of_the_same_name() -> 
     assert not FILE.exists()
 
 
-def test_a_thread_that_outlives_the_process_has_its_log_in_the_file() -> None:
+def test_a_thread_that_outlives_the_process_has_its_log_in_the_savers_file() -> None:
     """Opened again, nothing is missing."""
     for expected in ("1 messages", "3 messages"):
         with sqlite3.connect("checkpoints.db", check_same_thread=False) as connection:
@@ -59,6 +60,36 @@ def test_a_thread_that_outlives_the_process_has_its_log_in_the_file() -> None:
             assert answer(agent(SqliteSaver(connection), ours), ONE) == expected
             assert len(history(ours.archive, ThreadKey("local", "1"))) == int(expected[0]) + 1
             ours.close()
+    assert not FILE.exists()
+
+
+def test_a_thread_in_a_database_that_is_not_known_has_its_log_in_the_file() -> None:
+    """A saver of another kind: its state lasts, for all that can be seen."""
+
+    class Wrapped(BaseCheckpointSaver[Any]):
+        """Hands everything to another saver."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = InMemorySaver()
+
+        def get_tuple(self, *given: Any) -> Any:  # noqa: ANN401 (LangGraph's)
+            return self.inner.get_tuple(*given)
+
+        def list(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+            return self.inner.list(*given, **named)
+
+        def put(self, *given: Any) -> Any:  # noqa: ANN401
+            return self.inner.put(*given)
+
+        def put_writes(self, *given: Any) -> None:  # noqa: ANN401
+            self.inner.put_writes(*given)
+
+        def get_next_version(self, *given: Any) -> Any:  # noqa: ANN401
+            return self.inner.get_next_version(*given)
+
+    saver = Wrapped()
+    assert [answer(agent(saver), ONE), answer(agent(saver), ONE)] == ["1 messages", "3 messages"]
     assert FILE.exists()
 
 

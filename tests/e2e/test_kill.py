@@ -23,6 +23,7 @@ from thalweg.middleware.marks import read_mark
 from thalweg.threads.journal import page_from_json, read_page
 
 KILLS = 200
+SHARED_KILLS = 10
 MEAN_S = 0.15
 """From the moment a worker is ready to the kill."""
 MOST = 0.9
@@ -156,6 +157,17 @@ def check_line(place: Place) -> int:
     for number in range(1, asked + 1):
         assert f"answer {number}" in [m.text for m in line]
     return asked
+
+
+def test_a_kill_loses_nothing_where_checkpoints_and_archive_are_one_file(tmp_path: Path) -> None:
+    """The default with a saver in a file: two connections of a process write to it."""
+    shared = str(tmp_path / "state.db")
+    place = Place(shared, shared, tmp_path / "told")
+
+    kill(place, "async", SHARED_KILLS, 7)
+
+    assert check_line(place) >= CALM
+    assert folds_of(place) > 0
 
 
 @pytest.mark.timeout(600)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -49,7 +50,17 @@ def test_two_processes_that_talk_in_one_thread_lose_nothing_of_each_other(
     places: list[Place], durability: str
 ) -> None:
     """LangGraph's checkpoint is that of the last one; the thread has the words of both."""
-    place = places[0]
+    check_two_processes(places[0], durability)
+
+
+def test_two_processes_share_one_file_for_checkpoints_and_archive(tmp_path: Path) -> None:
+    """The default with a saver in a file."""
+    shared = str(tmp_path / "state.db")
+    check_two_processes(Place(shared, shared, tmp_path / "told"), "async")
+
+
+def check_two_processes(place: Place, durability: str) -> None:
+    """Have two processes talk in one thread, and a third one after them."""
     with checkpoints(place.checkpoints):
         pass  # LangGraph's tables are not made twice at once
     processes = [start(place, first, durability) for first in (1, 2)]

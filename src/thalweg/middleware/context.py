@@ -55,9 +55,10 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         policy: When to compact and how; see `ContextPolicy`. The default acts when it pays. A
             mapping is read with `ContextPolicy.from_mapping`.
         archive: Where threads are kept: an archive, or an address for `open_archive`. The
-            default lasts as long as the state does: `.thalweg/thalweg.db`, or `thalweg.db` in
-            the folder THALWEG_HOME, where a checkpointer keeps the state in more than memory;
-            else memory.
+            default lasts as long as the state does: the database of a `SqliteSaver` or a
+            `PostgresSaver` that keeps it, sync or async, over connections of its own; with
+            another checkpointer `.thalweg/thalweg.db`, or `thalweg.db` in the folder
+            THALWEG_HOME; and memory where the state is in memory, too.
         owner: Whose threads they are, or how to tell from a run's config. Nobody reads the
             threads of another owner.
         summarizer: Writes the summaries: a chat model or its name for `init_chat_model`. The
@@ -65,7 +66,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         state: What the graph's state, and so `result["messages"]` and every front end, keeps of
             a thread: at least so many of its newest messages, from the beginning of a run; all
             (`"whole"`); or the newest run alone (`"run"`). Messages leave it at the end of a
-            run, and only where an archive is named that outlives the process.
+            run, and only for an archive that was named or shares the checkpointer's database.
 
     Raises:
         ConfigError: An argument cannot be used, or names a model that there is not. That the

@@ -10,10 +10,12 @@ from os import PathLike
 from threading import Lock
 from typing import Any
 from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_config
 
@@ -50,10 +52,12 @@ from thalweg.middleware.lineage import (
 from thalweg.middleware.marking import Marking
 from thalweg.middleware.marks import parse_mark, read_mark, write_mark
 from thalweg.middleware.names import INSIDE, is_nobodys, thread_name
+from thalweg.middleware.saver_database import saver_address
 from thalweg.middleware.wording import Reading, Wording
 from thalweg.private_files import make_private_folder
+from thalweg.threads.journal import Page, read_page
 from thalweg.threads.opening import left_by_hand, open_session
-from thalweg.threads.session import Session
+from thalweg.threads.session import LIVE_S, Session
 from thalweg.tokens import Counter, exact_counter
 
 OPEN_THREADS = 256
@@ -66,6 +70,9 @@ _FOREIGN = (
     "it begins here with the %d messages of the state"
 )
 _ADOPTED = "thread %r goes on in this archive with the %d messages of its state: all there are"
+_DELETED = "thread %r: its checkpoints were deleted, and so is its log of %d messages"
+_DEFAULT = ""
+"""Stands for the archive that was named, or for `default_place` where none was."""
 SPARE = 4
 """A state that keeps a number of messages is cut when it has a fourth more: many leave at once
 then, not a few with every run."""
@@ -159,8 +166,10 @@ class Desk:
         """The model that was named to write summaries; `None` for the agent's own."""
         self._owner = as_owner(owner)
         self._address = archive
-        self._archives: dict[bool, Archive] = {}
-        """By whether they outlive the process."""
+        self._archives: dict[str, Archive] = {}
+        """By address, in the order of their opening."""
+        self._addresses: WeakKeyDictionary[BaseCheckpointSaver[Any], str] = WeakKeyDictionary()
+        """Of the databases of savers that were seen."""
         self._open: OrderedDict[tuple[ThreadKey, int], OpenThread] = OrderedDict()
         self._readings: OrderedDict[ThreadKey, Reading] = OrderedDict()
         self._lock = Lock()
@@ -169,19 +178,51 @@ class Desk:
     def archive(self) -> Archive:
         """The archive; opened when it is first needed.
 
-        Where none was named, a thread's log lasts as long as its state: what a checkpointer
-        keeps in memory, or nobody keeps, is in an archive in memory. One in a file would go on
-        with the thread of that name of an earlier process.
+        Where none was named, a thread's log lasts as long as its state. It is in the database of
+        a `SqliteSaver` or a `PostgresSaver`; in `default_place` with another saver; and in memory
+        where the state is, too: one in a file would go on with the thread of that name of an
+        earlier process.
 
         Raises:
             ConfigError: It cannot be opened.
+            StorageError: Another process holds it, or its server cannot be reached.
         """
+        place = self._place()  # before the lock: an event loop may have to answer
         with self._lock:
-            lasts = self._address is not None or _outlives_process(known=self._archives)
-            if lasts not in self._archives:
-                address = MEMORY if not lasts else self._address
-                self._archives[lasts] = _archive_at(address)
-            return self._archives[lasts]
+            if place not in self._archives:
+                self._archives[place] = self._opened(place)
+            return self._archives[place]
+
+    def _place(self) -> str:
+        """Return the address of the archive for the run around.
+
+        Outside of a run it is the newest that is open, those in memory last.
+        """
+        if self._address is not None:
+            return _DEFAULT
+        try:
+            saver = checkpointer(get_config())
+        except RuntimeError:
+            lasting = [place for place in self._archives if place != MEMORY]
+            return next(reversed(lasting or [*self._archives]), _DEFAULT)
+        if saver is None or isinstance(saver, InMemorySaver):
+            return MEMORY
+        if (known := self._addresses.get(saver)) is not None:
+            return known
+        if (place := saver_address(saver)) is None:
+            return _DEFAULT
+        self._addresses[saver] = place
+        return place
+
+    def _opened(self, place: str) -> Archive:
+        if place != _DEFAULT:
+            return open_archive(place, is_shared=True)
+        if self._address is None:
+            make_private_folder(default_place().parent)
+            return open_archive(default_place())
+        if isinstance(self._address, (str, PathLike)):
+            return open_archive(self._address)
+        return self._address
 
     def key(self, config: RunnableConfig, state: Any) -> ThreadKey:  # noqa: ANN401 (any agent's)
         """Name the thread of a run; see `thread_name`. Without any message it is a new one."""
@@ -215,8 +256,13 @@ class Desk:
         return session.release(1)
 
     def _lasts(self, archive: Archive) -> bool:
-        """Tell whether an archive lasts as long as the states that it would be the only copy of."""
-        return self._address is not None and archive.outlives_process
+        """Return whether an archive lasts as long as the states that it would complete."""
+        is_chosen = self._address is not None or self._shares_saver(archive)
+        return is_chosen and archive.outlives_process
+
+    def _shares_saver(self, archive: Archive) -> bool:
+        """Return whether an archive is in the database of a saver, because none was named."""
+        return self._address is None and archive is not self._archives.get(_DEFAULT)
 
     def open(
         self,
@@ -246,6 +292,10 @@ class Desk:
             turn = None
         if turn is None and mark:
             self._adopt(key, mark, len(said))
+        if mark is None and keeps and self._was_deleted(archive, key, said, config):
+            _log.info(_DELETED, key.thread, archive.length(key))
+            archive.delete(key)
+            archive.prune()
         passes_hands = (turn is None and keeps) or is_addressed(config)
         by_hand = None if passes_hands else left_by_hand(archive, key, turn)
         is_here = found is not None and found.session.archive is archive
@@ -268,6 +318,24 @@ class Desk:
             cuts=self.state != "run",
         )
         return OpenThread(session)
+
+    def _was_deleted(
+        self, archive: Archive, key: ThreadKey, said: Sequence[Message], config: RunnableConfig
+    ) -> bool:
+        """Return whether a log is of a thread whose checkpoints were deleted.
+
+        Where log and checkpoints share a database, one deletion is for both. The state has
+        neither a mark nor a message of the log, and no run is or was just now under way.
+        """
+        newest = archive.turn_count(key) - 1
+        if newest < 0 or not self._shares_saver(archive) or is_addressed(config):
+            return False
+        page = read_page(archive, key, newest)
+        is_live = page.kind == "call" and time.time() - page.at < LIVE_S
+        if is_live or self._just_ended(key, newest, page):
+            return False
+        is_known = any(archive.positions(key, {message.uid for message in said}).values())
+        return not is_known and not was_left(config)
 
     def _adopt(self, key: ThreadKey, mark: str, messages: int) -> None:
         """Take a state as the whole thread, if it is: this archive does not know its mark.
@@ -326,11 +394,13 @@ class Desk:
         run just now, whose checkpoint is on its way.
         """
         newest = session.newest_later()
-        if newest is None:
-            return True
+        return newest is None or self._just_ended(session.key, *newest)
+
+    def _just_ended(self, key: ThreadKey, number: int, page: Page) -> bool:
+        """Return whether another process entered a turn whose checkpoint may be on its way."""
         with self._lock:
-            is_ours = (session.key, newest[0]) in self._open
-        return not is_ours and time.time() - newest[1].at < SETTLING_S
+            is_ours = (key, number) in self._open
+        return not is_ours and time.time() - page.at < SETTLING_S
 
     def put_back(self, opened: OpenThread) -> None:
         """Leave a thread open for whoever goes on from its turn."""
@@ -342,7 +412,7 @@ class Desk:
             while len(self._open) > OPEN_THREADS:
                 (key, _), closed = self._open.popitem(last=False)
                 is_last = is_nobodys(key) and all(other != key for other, _ in self._open)
-                if is_last and closed.session.archive is self._archives.get(False):
+                if is_last and closed.session.archive is self._archives.get(MEMORY):
                     closed.session.archive.delete(key)  # its caller has all of it
 
     def close(self) -> None:
@@ -353,23 +423,3 @@ class Desk:
             if self._address is None or isinstance(self._address, (str, PathLike)):
                 for archive in self._archives.values():
                     archive.close()
-
-
-def _outlives_process(known: Mapping[bool, Archive]) -> bool:
-    """Tell whether the state of the run around is kept in more than memory.
-
-    Outside of a run it is the archive that is in use, or else the one in a file.
-    """
-    try:
-        saver = checkpointer(get_config())
-    except RuntimeError:
-        return True in known or not known
-    return saver is not None and not isinstance(saver, InMemorySaver)
-
-
-def _archive_at(address: Archive | str | PathLike[str] | None) -> Archive:
-    if address is None:
-        place = default_place()
-        make_private_folder(place.parent)
-        return open_archive(place)
-    return open_archive(address) if isinstance(address, (str, PathLike)) else address

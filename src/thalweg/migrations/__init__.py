@@ -10,9 +10,17 @@ the new `HEAD`.
 from thalweg.migrations.history import (
     HEAD,
     bring_up_to_date,
+    foreign_table,
     is_up_to_date,
     refuse_newer_formats,
     version_of,
 )
 
-__all__ = ["HEAD", "bring_up_to_date", "is_up_to_date", "refuse_newer_formats", "version_of"]
+__all__ = [
+    "HEAD",
+    "bring_up_to_date",
+    "foreign_table",
+    "is_up_to_date",
+    "refuse_newer_formats",
+    "version_of",
+]
