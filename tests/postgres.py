@@ -3,13 +3,15 @@
 The fixtures: `postgres_server` is one server for all tests of a process, `postgres_url` the
 address of a fresh database on it, `plain_postgres_url` the same for a user without any rights
 but to use it, `served` a database as it is served: its tables belong to one role, and another
-reads and writes rows; `own_postgres` is a server of one test's own, to be stopped.
+reads and writes rows; `pooled` the same behind PgBouncer; `own_postgres` is a server of one
+test's own, to be stopped.
 """
 
 import os
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -19,7 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pytest
@@ -227,3 +229,57 @@ def served(postgres_server: str, _served_template: Served) -> Iterator[Served]:
             urlsplit(each).username or "" for each in (_served_template.owner, _served_template.url)
         )
         yield Served(url, *(as_role(url, name) for name in roles))
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """PgBouncer on loopback, in front of a database as it is served."""
+
+    transactions: str
+    """The address where each transaction gets any of two connections."""
+    sessions: str
+    """The address where a client keeps its connection."""
+
+
+@pytest.fixture
+def pooled(served: Served) -> Iterator[Pooled]:
+    """Give the addresses of a PgBouncer, for the role that serves."""
+    if (program := shutil.which("pgbouncer")) is None:
+        pytest.skip("PgBouncer is not installed")
+    role, name = urlsplit(served.url).username, urlsplit(served.url).path[1:]
+    host = parse_qs(urlsplit(served.url).query).get("host", ["127.0.0.1"])[0]
+    with _pooler(program, f"host={host} dbname={name} user={role}") as bouncer:
+        yield Pooled(*(f"postgresql://{role}@{bouncer}/{mode}" for mode in _MODES))
+
+
+_MODES = ("transaction", "session")
+
+
+@contextmanager
+def _pooler(program: str, target: str) -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    databases = [
+        f"{mode} = {target} pool_mode={mode} pool_size={size}"
+        for mode, size in zip(_MODES, (2, 50), strict=True)
+    ]
+    rest = (f"listen_port = {port}", "listen_addr = 127.0.0.1", "unix_socket_dir =")
+    lines = ("[databases]", *databases, "[pgbouncer]", "auth_type = any", *rest)
+    with tempfile.TemporaryDirectory(prefix="thalweg-pooler-") as folder:
+        Path(folder).chmod(0o755)
+        (config := Path(folder) / "pgbouncer.ini").write_text("\n".join(lines), encoding="utf-8")
+        config.chmod(0o644)
+        quiet = subprocess.DEVNULL
+        # As PostgreSQL, it refuses to run as root.
+        user = pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else None
+        process = subprocess.Popen([program, str(config)], stdout=quiet, stderr=quiet, user=user)
+        try:
+            patience = time.monotonic() + _PATIENCE_S
+            while time.monotonic() < patience and process.poll() is None:
+                with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                    break
+                time.sleep(0.02)
+            yield f"127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(_PATIENCE_S)

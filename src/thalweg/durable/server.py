@@ -12,11 +12,13 @@ from typing import Any
 
 import psycopg
 
-from thalweg.errors import StorageError
+from thalweg.errors import ConfigError, StorageError
 
 GRACE_S = 5.0
 """After its own connection broke a process takes nobody for dead: theirs may have broken too."""
 _TIMEOUT_S = 5
+_PROBES = 3
+"""A pooler may serve other clients between two statements: one look could miss it."""
 _MEND = "check that the server runs and lets this user in"
 _ALIVE = (
     "SET tcp_keepalives_idle = 5",
@@ -41,8 +43,14 @@ class ServerPresence:
         self._name = f"{secrets.randbits(63):016x}"
         try:
             self._connection = await self._connected()
+            is_shared = await self._is_shared(self._connection)
         except psycopg.Error as error:
             raise StorageError(self.place, str(error), _MEND) from error
+        if is_shared:
+            await self._disconnect()
+            problem = "a pooler gives each transaction another connection, where locks are lost"
+            mend = "name the server itself, or a pool in session mode"
+            raise ConfigError(self.place, problem, mend)
         return self._name
 
     async def dead(self, names: Collection[str]) -> Collection[str]:
@@ -73,19 +81,43 @@ class ServerPresence:
         await self._disconnect()
 
     async def _connected(self) -> psycopg.AsyncConnection[Any]:
-        connection = await psycopg.AsyncConnection.connect(
-            self._url, autocommit=True, connect_timeout=_TIMEOUT_S
-        )
+        connection = await self._opened()
         for setting in _ALIVE:
             await connection.execute(setting)
         await connection.execute("SELECT pg_advisory_lock(%s)", (int(self._name, 16),))
         return connection
+
+    async def _is_shared(self, ours: psycopg.AsyncConnection[Any]) -> bool:
+        """Return whether a pooler in transaction mode lies between.
+
+        Its clients do not get the process id of the server. While one of them is in a
+        transaction, another either gets the same process before or a second one meanwhile.
+        """
+        if ours.info.backend_pid == (before := await _backend(ours)):
+            return False
+        for _ in range(_PROBES):
+            async with await self._opened() as other, other.transaction():
+                theirs, now = await _backend(other), await _backend(ours)
+            if theirs == before or now != before:
+                return True
+        return False
+
+    async def _opened(self) -> psycopg.AsyncConnection[Any]:
+        return await psycopg.AsyncConnection.connect(
+            self._url, autocommit=True, connect_timeout=_TIMEOUT_S
+        )
 
     async def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(psycopg.Error):
                 await connection.close()
+
+
+async def _backend(connection: psycopg.AsyncConnection[Any]) -> int:
+    found = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
+    assert found is not None  # noqa: S101 (a SELECT without FROM has a row)
+    return int(found[0])
 
 
 async def _living(connection: psycopg.AsyncConnection[Any]) -> set[str]:
