@@ -206,7 +206,10 @@ def test_these_models_take_no_forced_tool() -> None:
         asked(provider, **body, model="claude-opus-4-8")
 
 
-@pytest.mark.parametrize(("name", "keeps"), [("claude-opus-5-5", True), ("claude-opus-4-5", False)])
+@pytest.mark.parametrize(
+    ("name", "keeps"),
+    [("claude-opus-5-5", True), ("claude-fable-5-2", True), ("claude-opus-4-5", False)],
+)
 def test_a_system_message_in_mid_conversation_keeps_its_authority(
     name: str, *, keeps: bool
 ) -> None:

@@ -18,10 +18,11 @@ from langchain_core.language_models import BaseChatModel
 from thalweg.context.binding import Bond
 from thalweg.context.window import NO_WORDS
 from thalweg.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
-from thalweg.middleware.limits import layers, model_name
+from thalweg.middleware.limits import layers, model_name, once_per_model
 from thalweg.prompts import prompt
 from thalweg.wires.fields import is_of, pack, reopen, unpack
 from thalweg.wires.langchain_content import WIRE
+from thalweg.wires.rules import accepts_late_system
 
 Client = Literal["anthropic", "openai-chat", "openai-responses", "other"]
 ASKED = "thalweg_model"
@@ -48,7 +49,7 @@ def listener_of(request: ModelRequest[Any]) -> Listener:
     model = request.model
     stores = request.model_settings.get("store", _setting(model, "store")) is not False
     client, profile = _client(request), _setting(model, "profile")
-    takes = isinstance(profile, Mapping) and profile.get("mid_conversation_system_messages")
+    takes = isinstance(profile, Mapping) and profile.get(_LATE_SYSTEM)
     return Listener(model_name(model), client, stores, client == "anthropic" and takes is True)
 
 
@@ -72,6 +73,31 @@ def _setting(model: BaseChatModel, name: str) -> object:
         if found is not None:
             return found
     return None
+
+
+def with_late_system(request: ModelRequest[Any]) -> ModelRequest[Any]:
+    """Have Anthropic's client send late system messages in place, where only we know that it may.
+
+    The client goes by its profile of the model, which a model newer than the client lacks.
+    """
+    model = _with_late_system(request.model)
+    return request if model is None else request.override(model=model)
+
+
+@once_per_model
+def _with_late_system(model: BaseChatModel) -> BaseChatModel | None:
+    """Copy a client whose profile lacks what our table has; `None` for every other one."""
+    names = {kind.__name__ for kind in type(model).__mro__}
+    if "ChatAnthropic" not in names or not accepts_late_system(model_name(model)):
+        return None
+    profile = getattr(model, "profile", None) or {}
+    if _LATE_SYSTEM in profile:
+        return None
+    return model.model_copy(update={"profile": {**profile, _LATE_SYSTEM: True}})
+
+
+_LATE_SYSTEM = "mid_conversation_system_messages"
+"""What LangChain's profiles call it."""
 
 
 def without_thinking(request: ModelRequest[Any]) -> ModelRequest[Any]:

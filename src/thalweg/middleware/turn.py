@@ -34,7 +34,7 @@ from thalweg.middleware.events import (
     tell_prices,
     warn_of_window,
 )
-from thalweg.middleware.fitting import listener_of, without_thinking
+from thalweg.middleware.fitting import listener_of, with_late_system, without_thinking
 from thalweg.middleware.inserts import Inserts, inserts_of
 from thalweg.middleware.limits import Limits, is_stand_in, limits_of, provider_of
 from thalweg.middleware.neighbours import as_left
@@ -73,6 +73,7 @@ class _Turn:
     sending: Sending = field(init=False)
 
     def __post_init__(self) -> None:
+        self.request = with_late_system(self.request)
         policy, model = self.desk.policy, self.request.model
         self.key = self.desk.key(self.config, self.request.state)
         self.said = self.desk.read(self.key, self.request.state["messages"])

@@ -96,3 +96,18 @@ def rules_of(wire: str, profile: Mapping[str, object] | None = None) -> Rules:
 
 
 _ANY = Rules()
+_LATE_SYSTEM = re.compile(r"claude-(opus-(4-[89]|[5-9])|(sonnet|haiku|fable|mythos)-[5-9])")
+"""Claude from Opus 4.8 on accepts `system` messages in mid-conversation. Source:
+platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages, 2026-05-28."""
+
+
+def accepts_late_system(model: str) -> bool:
+    """Whether a model of Anthropic accepts system messages in mid-conversation, by its name.
+
+    Example:
+        >>> accepts_late_system("anthropic:claude-fable-5-2")
+        True
+        >>> accepts_late_system("anthropic:claude-sonnet-4-6")
+        False
+    """
+    return _LATE_SYSTEM.search(model) is not None
