@@ -28,6 +28,7 @@ from thalweg.backends.foreign import as_backend
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import SpecError
 from thalweg.middleware.effects import listening
+from thalweg.middleware.subagent_status import SubagentStatusTransformer
 from thalweg.middleware.system_prompt import with_text
 from thalweg.middleware.task_tool import (
     SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY,
@@ -156,6 +157,7 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
     """
 
     state_schema = SubAgentState
+    transformers = (SubagentStatusTransformer,)
 
     def __init__(
         self,
