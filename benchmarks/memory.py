@@ -1,6 +1,7 @@
 """What recalling and remembering cost, however much a memory holds.
 
-Run `python -m benchmarks.memory recall`, `… seeds`, `… write` or `… owners`; see the README here.
+Run `python -m benchmarks.memory recall`, `… seeds`, `… write`, `… remember` or `… owners`; see
+the README here.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from thalweg.facts.changes import Put
 from thalweg.facts.recall.question import ask
 from thalweg.facts.recall.ranking import REACH, Scale, links, rank, shortlist, worth_reading
 from thalweg.facts.recall.seeds import render_system, top_facts
+from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Fact, FactId, Profile, Scope, Turn
 from thalweg.memory import Memory, MemoryStore, open_memory
 from thalweg.tokens import exact_counter
@@ -31,6 +33,7 @@ THREAD = 400
 FACT_CHARS = 200
 STORED = 500
 WRITTEN = 200
+REMEMBERED = (50, 5_000, 50_000)
 OWNERS = 1_000
 BUDGET = 2_000
 SCOPE = Scope("ada")
@@ -244,6 +247,30 @@ def write(names: Sequence[str], folder: str | None) -> None:
         )
 
 
+def remember(names: Sequence[str], most: int, folder: str | None) -> None:
+    """Time `Memory.remember` with more and more facts stored; nothing is evicted."""
+    print("| database | stored | remember p50 | p95 | its server |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    sizes = [size for size in REMEMBERED if size <= most]
+    made = facts(max(sizes) + WRITTEN * len(sizes))
+    for name in names:
+        with opened(name, folder) as place:
+            settings = MemorySettings(max_facts=2 * len(made))
+            memory = Memory(place.store, SCOPE, settings=settings)
+            stored, fresh = 0, iter(made[max(sizes) :])
+            for size in sizes:
+                put(place.store, SCOPE, made[stored:size])
+                stored = size
+                texts = [f"Record {size}.{n}: {next(fresh).content}" for n in range(WRITTEN)]
+                before = place.server_ms()
+                middle, high = measured(memory.remember, texts)
+                server = (place.server_ms() - before) / WRITTEN
+                print(
+                    f"| {name} | {size:,} | {middle:.1f} ms | {high:.1f} ms | {server:.1f} ms |",
+                    flush=True,
+                )
+
+
 def owners(names: Sequence[str], folder: str | None) -> None:
     """Time recall in one scope of a thousand, each with a thousand items."""
     print("| database | scopes | items of each | search p50 | p95 | its server |")
@@ -269,7 +296,7 @@ def owners(names: Sequence[str], folder: str | None) -> None:
 def main() -> None:
     """Measure what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["recall", "seeds", "write", "owners"])
+    parser.add_argument("what", choices=["recall", "seeds", "write", "remember", "owners"])
     parser.add_argument("--databases", nargs="+", default=["sqlite", "postgres"])
     parser.add_argument("--most", type=int, default=SIZES[-1], help="items at most")
     parser.add_argument("--folder", help="where the SQLite file is made")
@@ -279,6 +306,8 @@ def main() -> None:
             recall(told.databases, told.most, told.folder)
         case "seeds":
             seeds(told.databases, told.most, told.folder)
+        case "remember":
+            remember(told.databases, told.most, told.folder)
         case "write":
             write(told.databases, told.folder)
         case _:

@@ -25,6 +25,7 @@ from thalweg.memory import Memory, MemoryStore, open_memory
 from thalweg.memory.base import Selection
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.memory import MemoryMiddleware
+from thalweg.middleware.memory_recall import MESSAGE_TOKENS
 from thalweg.testing.model import Script, ScriptedModel
 from thalweg.threads.history import history
 from thalweg.wires.langchain import LangChainWire
@@ -353,6 +354,18 @@ def test_what_was_kept_is_learned_from_once_the_thread_is_quiet() -> None:
         agent.invoke({"messages": [HumanMessage("I live in Rome.")]}, config)
         assert store.next_due()
         assert not learned_of_rome.is_set()
+
+
+def test_a_run_gets_what_recall_packs_into_the_whole_budget() -> None:
+    """`search` and `explain` show what the agent receives, to the byte."""
+    wordy = {f"tea{n}": f"Ada drank tea number {n} with {'very ' * 20}much milk" for n in range(99)}
+    store = known(**wordy)
+    asked = "Which tea had much milk?"
+    recalled = Memory(store, ADA).recall(asked, budget_tokens=600 - MESSAGE_TOKENS)
+    request = Talk(store, settings={"max_injection_tokens": 600}).say(asked)
+
+    assert recalled.text in request
+    assert 500 < recalled.tokens <= 600
 
 
 def test_it_is_kept_why_something_was_told_and_something_was_not() -> None:

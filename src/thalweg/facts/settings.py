@@ -75,7 +75,8 @@ class MemorySettings(Section):
     fact_confidence_threshold: Share = 0.7
     """Facts below it are not stored."""
     max_injection_tokens: PositiveInt = 2_000
-    """Most tokens of memory in one context, its frame included."""
+    """Most tokens of memory that one run gets, frame included; all runs of a thread together show
+    at most twice as many."""
     retrieval: Literal["ranked", "seeds"] = "ranked"
     """`seeds`: DeerFlow's TF-IDF formula, as its document has it, for comparison."""
     similarity_weight: Share = 0.6

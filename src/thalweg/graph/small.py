@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 SMALL_WINDOW: Final = 16_000
 """Tokens of a window below which the small agent is the better one: of these, the tools and the
 prompt of the other take a fifth."""
-MEMORY_SHARE: Final = 10
-"""A tenth of the window may be told of what is remembered."""
+MEMORY_SHARE: Final = 20
+"""A run gets at most a twentieth of the window from memory; a thread shows at most a tenth."""
 
 
 def wants_small(model: "BaseChatModel") -> bool:
@@ -73,7 +73,7 @@ def small_policy(given: ContextPolicy | None = None) -> ContextPolicy:
 
 
 def small_memory(window: int, given: MemorySettings | None = None) -> MemorySettings:
-    """Bound what is told of a memory to a share of the window."""
+    """Bound what a run gets of a memory to a share of the window."""
     settings = given or MemorySettings()
     most = max(_LEAST_MEMORY, window // MEMORY_SHARE)
     if settings.max_injection_tokens <= most:

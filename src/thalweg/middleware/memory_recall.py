@@ -23,6 +23,7 @@ from thalweg.middleware.memory_again import Teller
 from thalweg.middleware.memory_binding import Bound
 from thalweg.middleware.memory_shown import (
     IN_PROMPT,
+    IN_THREAD,
     Decision,
     Key,
     Meter,
@@ -110,7 +111,7 @@ class Telling:
         most, in_prompt = bound.settings.max_injection_tokens, bound.tells_in_prompt
         recalled = bound.memory.recall(
             recent(messages),
-            budget_tokens=most,
+            budget_tokens=most - MESSAGE_TOKENS,
             explain=True,
             thread="" if in_prompt else bound.thread,
             is_known=partial(_is_known, bound.thread, {one.uid for one in messages}),
@@ -121,7 +122,9 @@ class Telling:
             return Begun(shown, meter, _told(message.uid, recalled, shown, IN_PROMPT))
         now, here = time.time(), [shown for shown in live if shown.uid != IN_PROMPT]
         may = meter.allows(most, now)
-        decision = plan_telling(wanted, here, most=most, frame=self._frame, may_begin_anew=may)
+        decision = plan_telling(
+            wanted, here, most=IN_THREAD * most, frame=self._frame, may_begin_anew=may
+        )
         if decision.begins_anew:
             here, meter = [], meter.rewritten(now)
         here += self._fitting(bound, message.uid, decision)

@@ -19,6 +19,9 @@ IN_PROMPT = ""
 TELLING, LEAST = 1 / 2, 1 / 8
 """Of the room that is left, what one telling takes at most; and of all room, what it may take
 anyway. So a later question of another kind finds room, too."""
+IN_THREAD = 2
+"""Times `max_injection_tokens` that all messages of a thread show at most: a first run gets
+`max_injection_tokens`, which is `TELLING` of it, and later ones a share of the rest."""
 ALLOWED = 0.01
 """Tokens that may be rewritten for memory's sake, of all that are sent."""
 COLD_S = 3_600
@@ -108,7 +111,7 @@ def plan_telling(
     Args:
         wanted: What was recalled, the most important first.
         live: What stands before messages that are still sent, oldest first.
-        most: Tokens of memory in one context.
+        most: Tokens of memory that the thread may show.
         frame: Tokens of what goes around the lines of one message.
         may_begin_anew: Whether what was told may be taken back.
 

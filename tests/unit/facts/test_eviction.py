@@ -139,3 +139,21 @@ def test_a_date_that_cannot_be_read_makes_a_fact_neither_old_nor_an_error() -> N
     odd = replace(fact("odd"), observed_at="last spring", created_at="?")
 
     assert value(odd, now=NOW) == value(replace(odd, observed_at=NOW), now=NOW)
+
+
+@given(st.integers(1, 60), st.integers(0, 10), st.sampled_from(CATEGORIES))
+def test_home_family_health_and_work_are_not_pushed_out_by_trifles(
+    trifles: int, years: int, category: Category
+) -> None:
+    """A full memory of 100: what matters most was said once, years ago; trifles often, today."""
+    lasting = [
+        replace(fact(name), importance=3, observed_at=f"{2026 - years}-01-01T00:00:00Z")
+        for name in ("home", "family", "health", "work")
+    ]
+    held = [fact(f"held {n}", day=2) for n in range(96)]
+    chatter = [
+        replace(fact(f"trifle {n}", category, day=31, said=8), importance=1) for n in range(trifles)
+    ]
+    gone = evicted([*lasting, *held, *chatter], 100)
+    assert len(gone) == trifles
+    assert not gone & {one.id for one in lasting}
