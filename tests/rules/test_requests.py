@@ -15,7 +15,7 @@ from tests.rules.endpoint import Endpoint, serving
 from tests.rules.players import KINDS, AgentKind, Theatre
 from tests.rules.rule import PROVIDERS, Provider
 
-HISTORIES = int(os.environ.get("THALWEG_RULES_HISTORIES", "40"))
+HISTORIES = int(os.environ.get("THALWEG_RULES_HISTORIES", "24"))
 
 
 @pytest.fixture
