@@ -257,8 +257,7 @@ async def open_checkpoints(address: str) -> AsyncIterator[Checkpoints]:
 @asynccontextmanager
 async def _in_file(path: str) -> AsyncIterator[Checkpoints]:
     try:
-        import aiosqlite  # noqa: PLC0415 (an extra)
-        from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver  # noqa: PLC0415 (an extra)
+        from thalweg.app.sqlite_checkpoints import ThreadedSqliteSaver  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError as error:
         raise _missing(error, "server") from None
 
@@ -270,9 +269,7 @@ async def _in_file(path: str) -> AsyncIterator[Checkpoints]:
             raise as_storage_error_of_file(path, error) from error
 
     make_private_file(path)
-    async with aiosqlite.connect(path, timeout=BUSY_S) as connection:
-        saver = AsyncSqliteSaver(connection)
-        await saver.setup()
+    async with ThreadedSqliteSaver.open(path, busy_s=BUSY_S) as saver:
         yield Checkpoints(lambda _: saver, telling)
 
 

@@ -13,9 +13,11 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
+from contextvars import Context
 from os import PathLike
+from typing import ParamSpec, TypeVar
 
 import uvicorn
 from fastapi import FastAPI
@@ -29,6 +31,8 @@ from thalweg.settings import Settings
 from thalweg.settings.gateway import HEADER_TIMEOUT_S
 from thalweg.settings.local_token import LocalToken, ensure_token
 
+P = ParamSpec("P")
+T = TypeVar("T")
 GRACE_S = 20
 """How long requests under way may take to finish."""
 _ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -133,9 +137,36 @@ def pauses_less() -> None:
     looked through less often: with many runs at work, going through all of them takes long.
     """
     sys.setswitchinterval(_SWITCH_S)
+    trace_in_loop()
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_THRESHOLDS)
+
+
+def trace_in_loop() -> None:
+    """Have LangSmith use a thread only where it traces something; holds for the whole process.
+
+    LangChain wraps each middleware of a model call in a trace; its two ends are run in a thread
+    even while tracing is off: 14 trips for a call of an agent with seven middlewares.
+    """
+    from langsmith import set_runtime_overrides  # noqa: PLC0415 (LangChain's, imported with it)
+
+    set_runtime_overrides(aio_to_thread=_traced)
+
+
+async def _traced(
+    default: Callable[..., Awaitable[T]],
+    context: Context,
+    trace: Callable[P, T],
+    /,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    from langsmith.utils import tracing_is_enabled  # noqa: PLC0415 (as above)
+
+    if context.run(tracing_is_enabled):
+        return await default(context, trace, *args, **kwargs)
+    return context.run(trace, *args, **kwargs)
 
 
 class Server(uvicorn.Server):

@@ -7,7 +7,7 @@ not durable in its journal, so a reader that was cut off goes on exactly where i
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
@@ -80,6 +80,8 @@ class Claim:
 
     key: RunKey
     attempt: int
+    run: Run | None = field(default=None, compare=False, repr=False)
+    """The run as it was claimed; `None` where a claim was made up from its key."""
 
 
 class Journal(Protocol):

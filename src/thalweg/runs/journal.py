@@ -72,9 +72,10 @@ class TableJournal:
         run = await self._tables.claim(key)
         if run is None:
             return None
-        claim = Claim(key, run.attempt)
+        claim = Claim(key, run.attempt, run)
         self._commits.claimed(claim, run.last_seq)
-        self._note([key])
+        if run.attempt > 1:  # an earlier claim may be awaited here, and is void now
+            self._note([key])
         return claim
 
     async def release(self, claim: Claim) -> bool:

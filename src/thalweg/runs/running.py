@@ -82,7 +82,8 @@ class Runs:
         self._perform = perform
         self._most_attempts = most_attempts
         self._starting: set[asyncio.Task[Run]] = set()
-        self._creating: dict[str, asyncio.Future[None]] = {}
+        self._creating: dict[str, asyncio.Future[Run | None]] = {}
+        """Work that was started here, each with the run it is for once that is created."""
         self._working: dict[RunKey, asyncio.Task[Any] | None] = {}
         engine.register(WORK, self._work)
 
@@ -169,28 +170,33 @@ class Runs:
         """
         work = f"{WORK}-{uuid4().hex}"
         created = self._creating[work] = asyncio.get_running_loop().create_future()
+        run: Run | None = None
         try:
             await self._engine.start(WORK, work, key.owner, key.thread, key.run, work)
-            return await self._journal.create(key, request, work=work)
+            run = await self._journal.create(key, request, work=work)
         except RunExistsError:
             there = await self._journal.get(key)
             if there is None:
                 raise
             return _same(there, request)
+        else:
+            return run
         finally:
             del self._creating[work]
-            created.set_result(None)
+            created.set_result(run)
 
     async def _work(self, owner: str, thread: str, name: str, work: str) -> None:
         key = RunKey(owner, thread, name)
+        run: Run | None = None
         if (created := self._creating.get(work)) is not None:
-            await created
+            run = await created
         while True:
             try:
-                run = await self._journal.get(key)
+                run = run or await self._journal.get(key)
                 if run is not None and run.work == work:
                     await self._alone(key)
             except StorageError as error:
+                run = None
                 _log.warning("run %s is begun again: %s", key.run, error)
                 await asyncio.sleep(_PAUSE_S)
             else:
@@ -212,7 +218,7 @@ class Runs:
     async def _attempt(self, key: RunKey) -> None:
         """Perform a run to its end, unless it has ended or another process performs it."""
         claim = await self._journal.claim(key)
-        run = await self._journal.get(key)
+        run = None if claim is None else claim.run or await self._journal.get(key)
         if claim is None or run is None:
             return
         try:

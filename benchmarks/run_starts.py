@@ -1,0 +1,253 @@
+"""What it costs to start a short run over HTTP and stream it to its end.
+
+Run `python -m benchmarks.run_starts`; see the README here. Three servers, each in a process of its
+own, take the same requests in turn: the gateway as it comes, the gateway with memory off, and a
+minimal application of FastAPI and LangGraph (`create_agent`, `AsyncSqliteSaver`, server-sent
+events). Every request is a new thread and a message; the same scripted model answers with three
+words; the client reads to the end.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import uvicorn
+from fastapi import FastAPI
+from fastapi.responses import StreamingResponse
+from langchain.agents import create_agent
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from pydantic import BaseModel
+from tests.ticking import TickingModel
+
+from thalweg.app import open_app
+from thalweg.gateway import create_app
+from thalweg.gateway.serving import Server, address_of, bound, pauses_less
+from thalweg.settings import Settings
+
+Kind = Literal["gateway", "no memory", "minimal"]
+KINDS: tuple[Kind, ...] = ("gateway", "no memory", "minimal")
+RUNS = 160
+ROUNDS = 5
+CONCURRENCY = (1, 32)
+WORDS = 3
+WORDS_PER_S = 10_000.0
+UNLIMITED = {"requests_per_minute": None, "runs_per_minute": None, "runs_at_once": None}
+
+
+class Question(BaseModel):
+    """What the minimal application is asked."""
+
+    message: str
+
+
+def minimal(saver: AsyncSqliteSaver) -> FastAPI:
+    """Make the application that the gateway is compared with."""
+    application = FastAPI()
+    agent = create_agent(TickingModel(rate=WORDS_PER_S, ticks=WORDS), checkpointer=saver)
+
+    @application.post("/api/threads/{thread}/runs/stream")
+    async def stream(thread: str, question: Question) -> StreamingResponse:
+        async def events() -> AsyncIterator[str]:
+            asked: Any = {"messages": [{"role": "user", "content": question.message}]}
+            config: Any = {"configurable": {"thread_id": thread}}
+            number = 0
+            async for chunk, _ in agent.astream(asked, config, stream_mode="messages"):
+                number += 1
+                yield f"id: {number}\nevent: message\ndata: {json.dumps(chunk.text)}\n\n"
+            yield f"id: {number + 1}\nevent: end\ndata: {{}}\n\n"
+
+        return StreamingResponse(events(), media_type="text/event-stream")
+
+    return application
+
+
+async def serve(kind: Kind, home: str) -> None:
+    """Serve one of them in this process until standard input ends."""
+    with bound("127.0.0.1", 0) as taken:
+
+        def ready() -> None:
+            print(address_of(taken), flush=True)
+
+        if kind != "minimal":
+            settings = _settings(with_memory=kind == "gateway")
+            async with open_app(settings, home=home, is_eager=True) as app:
+                pauses_less()
+                await _served(Server(create_app(app), ready), taken)
+            return
+        async with AsyncSqliteSaver.from_conn_string(f"{home}/checkpoints.db") as saver:
+            pauses_less()
+            config = uvicorn.Config(minimal(saver), access_log=False, log_level="error")
+            ready()
+            await _served(uvicorn.Server(config), taken)
+
+
+async def _served(server: uvicorn.Server, taken: Any) -> None:  # noqa: ANN401 (a socket)
+    serving = asyncio.create_task(server.serve([taken]))
+    await asyncio.to_thread(sys.stdin.read)
+    server.should_exit = True
+    await serving
+
+
+def _settings(*, with_memory: bool) -> Settings:
+    speed = {"rate": WORDS_PER_S, "ticks": WORDS}
+    model = {"name": "ticking", "use": "tests.ticking:TickingModel", "window": 32_000, **speed}
+    gateway = {"max_streams": 10_000, "limits": UNLIMITED}
+    # What is learned from a run is learned later, and is not part of its start.
+    memory = {"enabled": with_memory, "debounce_seconds": 3_600, "max_wait_seconds": 3_600}
+    return Settings.from_mapping({"models": [model], "gateway": gateway, "memory": memory})
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A number of runs, and what they took of one server.
+
+    Attributes:
+        seconds: From the first request to the end of the last stream.
+        cpu_s: User and system time of the server's process, all threads.
+        latencies_s: Of each run, from the request to the end of its stream.
+    """
+
+    runs: int
+    events: int
+    seconds: float
+    cpu_s: float
+    latencies_s: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A server under measurement."""
+
+    host: str
+    port: int
+    pid: int
+
+    async def measure(self, threads: Sequence[str], concurrency: int) -> Round:
+        """Run every thread once, so many at a time."""
+        waiting = iter(threads)
+        latencies: list[float] = []
+        events = 0
+
+        async def work() -> None:
+            nonlocal events
+            for thread in waiting:
+                began = time.perf_counter()
+                found = await self._run(thread)
+                events += found
+                latencies.append(time.perf_counter() - began)
+
+        cpu, began = _cpu_s(self.pid), time.perf_counter()
+        await asyncio.gather(*(work() for _ in range(concurrency)))
+        seconds = time.perf_counter() - began
+        await asyncio.sleep(0.2)  # what a server does behind the end of a stream counts, too
+        cpu = _cpu_s(self.pid) - cpu
+        return Round(len(threads), events, seconds, cpu, tuple(latencies))
+
+    async def _run(self, thread: str) -> int:
+        """Ask, and read the stream to its end; returns the number of events."""
+        body = json.dumps({"message": "What time is it?"})
+        head = (
+            f"POST /api/threads/{thread}/runs/stream HTTP/1.1\r\nHost: localhost\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+            "Connection: close\r\n\r\n"
+        )
+        reader, writer = await asyncio.open_connection(self.host, self.port)
+        writer.write((head + body).encode())
+        answer = await reader.read(-1)
+        writer.close()
+        is_whole = b"event: run.completed" in answer or b"event: end" in answer
+        if not is_whole:
+            raise RuntimeError(answer.decode()[:2_000])
+        return answer.count(b"\nevent: ")
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def running(kind: Kind, folder: str | None) -> Iterator[Target]:
+    """Run a server in a process of its own."""
+    with tempfile.TemporaryDirectory(dir=folder) as home:
+        process = subprocess.Popen(  # noqa: S603 (this very file)
+            [sys.executable, "-m", __spec__.name, "--serve", kind, home],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        try:
+            at = urlsplit(process.stdout.readline().strip())
+            yield Target(str(at.hostname), int(at.port or 0), process.pid)
+        finally:
+            process.communicate()
+
+
+async def compare(runs: int, rounds: int, folder: str | None) -> None:
+    """Measure all in turn, and print the medians of the rounds."""
+    numbers = count()
+
+    def threads() -> list[str]:
+        return [f"t{next(numbers)}" for _ in range(runs)]
+
+    with ExitStack() as stack:
+        targets = {kind: stack.enter_context(running(kind, folder)) for kind in KINDS}
+        for target in targets.values():
+            await target.measure(threads(), 8)  # warm
+        print(
+            f"{'':<10} at once   runs/s   p50 ms   CPU ms a run   CPU ms an event   events   ratio"
+        )
+        for concurrency in CONCURRENCY:
+            found: dict[Kind, list[Round]] = {kind: [] for kind in KINDS}
+            for _ in range(rounds):
+                for kind, target in targets.items():
+                    found[kind].append(await target.measure(threads(), concurrency))
+            least = _cpu_ms(found["minimal"])
+            for kind, each in found.items():
+                ratio = f"{_cpu_ms(each) / least:6.1f}x"
+                print(f"{_row(kind, concurrency, each)} {ratio}", flush=True)
+
+
+def _cpu_ms(rounds: Sequence[Round]) -> float:
+    return statistics.median(1e3 * one.cpu_s / one.runs for one in rounds)
+
+
+def _row(kind: Kind, concurrency: int, rounds: Sequence[Round]) -> str:
+    speed = statistics.median(one.runs / one.seconds for one in rounds)
+    late = statistics.median(1e3 * one for each in rounds for one in each.latencies_s)
+    events = rounds[0].events / rounds[0].runs
+    cpu = _cpu_ms(rounds)
+    times = f"{speed:8.1f} {late:8.1f} {cpu:14.2f} {cpu / events:17.2f} {events:8.1f}"
+    return f"{kind:<10} {concurrency:>7} {times}"
+
+
+def main() -> None:
+    """Run what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=RUNS, help="of a round")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--folder", help="where the databases go; /dev/shm has no syncs")
+    parser.add_argument("--serve", nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.serve:
+        asyncio.run(serve(*given.serve))
+    else:
+        asyncio.run(compare(given.runs, given.rounds, given.folder))
+
+
+if __name__ == "__main__":
+    main()

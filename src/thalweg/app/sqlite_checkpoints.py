@@ -1,0 +1,138 @@
+"""Checkpoints in a file of SQLite for an event loop: one trip to a thread for each call.
+
+LangGraph's `AsyncSqliteSaver` makes a trip for each statement, commit and cursor: four for a
+checkpoint. A short run of an agent has about seven checkpoints, and each trip wakes a thread and
+the event loop, which costs more than what is done there.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, Self, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+)
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+T = TypeVar("T")
+_PAGE = 50
+"""Checkpoints that are listed in one trip."""
+
+
+class ThreadedSqliteSaver(SqliteSaver):
+    """LangGraph's saver for SQLite, whose async methods run the sync ones in one thread.
+
+    The sync methods can be called from any thread.
+
+    Args:
+        connection: Opened with `check_same_thread=False`.
+        pool: Has one thread.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, pool: ThreadPoolExecutor) -> None:
+        super().__init__(connection)
+        self._pool = pool
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, path: str, *, busy_s: float) -> AsyncIterator[Self]:
+        """Open the file, make its tables where they are missing, and close it at the end.
+
+        Args:
+            path: Of the file.
+            busy_s: How long to wait for another process that writes.
+        """
+        with ThreadPoolExecutor(1, thread_name_prefix="thalweg-checkpoints") as pool:
+            connection = sqlite3.connect(path, timeout=busy_s, check_same_thread=False)
+            saver = cls(connection, pool)
+            try:
+                await saver._run(saver.setup)
+                yield saver
+            finally:
+                await saver._run(connection.close)
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """See `BaseCheckpointSaver.aget_tuple`."""
+        return await self._run(lambda: self.get_tuple(config))
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 (LangGraph's name)
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """See `BaseCheckpointSaver.alist`; reads in pages, so that no lock is held between."""
+        left = limit
+        while left is None or left > 0:
+            count = _PAGE if left is None else min(left, _PAGE)
+            read = partial(self._page, config, filter, before, count)
+            page = await self._run(read)
+            for found in page:
+                yield found
+            if len(page) < count:
+                return
+            before = page[-1].config
+            left = None if left is None else left - count
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """See `BaseCheckpointSaver.aput`."""
+        return await self._run(lambda: self.put(config, checkpoint, metadata, new_versions))
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """See `BaseCheckpointSaver.aput_writes`."""
+        await self._run(lambda: self.put_writes(config, writes, task_id, task_path))
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """See `BaseCheckpointSaver.adelete_thread`."""
+        await self._run(lambda: self.delete_thread(thread_id))
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """See `BaseCheckpointSaver.aget_delta_channel_history`."""
+        return await self._run(
+            lambda: self.get_delta_channel_history(config=config, channels=channels)
+        )
+
+    def _page(
+        self,
+        config: RunnableConfig | None,
+        having: dict[str, Any] | None,
+        before: RunnableConfig | None,
+        count: int,
+    ) -> list[CheckpointTuple]:
+        return [*self.list(config, filter=having, before=before, limit=count)]
+
+    async def _run(self, do: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._transact, do)
+
+    def _transact(self, do: Callable[[], T]) -> T:
+        try:
+            return do()
+        except sqlite3.Error:
+            with self.lock:
+                self.conn.rollback()  # what follows must not join a transaction that failed
+            raise
