@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import assert_never
+from typing import Any, assert_never
 
 from thalweg.app.importing import import_named
 from thalweg.backends.bubblewrap import BubblewrapBackend, check_bubblewrap
@@ -80,7 +80,8 @@ def made_by_factory(settings: SandboxSettings) -> MakeSandbox:
     if not callable(factory) or not isinstance(options, dict):
         problem, mend = "it is nothing to call", "name a function of owner and thread"
         raise ConfigError("sandbox.factory", problem, mend)
-    return lambda owner, thread: factory(owner, thread, **options)
+    make: Any = factory
+    return lambda owner, thread: make(owner, thread, **options)
 
 
 def check_sandbox(settings: SandboxSettings) -> None:

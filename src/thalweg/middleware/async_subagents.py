@@ -124,7 +124,7 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
         self._watches: dict[str, threading.Event] = {}
         listed = "\n".join(f"- {one['name']}: {one['description']}" for one in async_subagents)
         self.system_prompt = f"{system_prompt}\n\n{listed}" if system_prompt else None
-        self.tools: list[BaseTool] = [
+        self.tools = [
             self._tool("start_async_task", "async_start", _Start, self._start, agents=listed),
             self._tool("check_async_task", "async_check", _OfTask, self._check),
             self._tool("update_async_task", "async_update", _Update, self._update),
@@ -170,7 +170,7 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
                 self._remotes[name] = DurableRuns(spec["client"])
             else:
                 client = get_sync_client(url=spec.get("url"), headers=spec.get("headers"))
-                self._remotes[name] = AgentServer(client, spec["graph_id"])
+                self._remotes[name] = AgentServer(client, spec.get("graph_id", name))
         return self._remotes[name]
 
     def _start(

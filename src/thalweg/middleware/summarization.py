@@ -49,7 +49,10 @@ class SummarizationMiddleware(ContextMiddleware):
         Threshold(type='messages', value=10)
     """
 
-    name = "ContextMiddleware"
+    @property
+    def name(self) -> str:
+        """The name of the middleware whose place it takes."""
+        return "ContextMiddleware"
 
     def __init__(
         self,

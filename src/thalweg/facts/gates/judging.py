@@ -83,6 +83,7 @@ def judge(
         "has 'Rome', which was not said"
     """
     settings = settings or MemorySettings()
+    cleaned = proposal
     try:
         _check_confidence(proposal.confidence, settings)
         cleaned = replace(proposal, content=clean_content(proposal.content))
