@@ -69,18 +69,19 @@ class ResettingProxy:
                     threading.Thread(target=pump, args=(client, server), daemon=True).start()
 
     def _to_server(self, client: socket.socket, server: socket.socket) -> None:
+        is_ended = False
         with suppress(OSError):
-            while packet := client.recv(_CHUNK):
+            while not is_ended and (packet := client.recv(_CHUNK)):
                 is_request = packet.startswith(b"Q") or packet.endswith(_SYNC)
                 if is_request and self._is_last():
-                    if not self._is_answer_lost:
-                        break
+                    is_ended = not self._is_answer_lost
                     self._unanswered.add(server)
-                server.sendall(packet)
-            else:
+                if not is_ended:
+                    server.sendall(packet)
+            if not is_ended:
                 server.shutdown(socket.SHUT_WR)
-                return
-        self._reset()
+        if is_ended:  # and not where a reset ended the reading: others have connected since
+            self._reset()
 
     def _to_client(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):

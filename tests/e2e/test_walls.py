@@ -40,7 +40,7 @@ def fill(url: str) -> None:
             archive.append(key, messages)
             archive.add_turn(key, Turn(text, text.encode()), length=2)
             archive.handle(key, Span(0, 1))
-            archive.attach(key, f"{text} " * 100)
+            archive.attach(key, f"{text} " * 200)
             assert archive.search(key, "heron")
             scope = Scope(owner)
             memory.capture(scope, "t1", [Said("t1", 0, "user", text, NOW, Trust.USER, uid="u1")])

@@ -9,6 +9,7 @@ from thalweg.context.window import Item, Window
 from thalweg.entries import Entry
 from thalweg.evals.sent import refusals
 from thalweg.evals.trace import Call, Said
+from thalweg.middleware.last_check import LastCheck
 
 turn = Window._turn  # noqa: SLF001 (what is broken here)
 
@@ -49,6 +50,8 @@ def test_a_view_that_parts_calls_and_results_is_seen(
     broken: object, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Window, "_turn", broken)
+    # The last check of a request would repair it: it is off, so that the probe has to see it.
+    monkeypatch.setattr(LastCheck, "check", lambda _check, _rules, messages: list(messages))
 
     result = played("tool_pairs/parallel")
 
