@@ -782,19 +782,19 @@ class LostThreadError(ArchiveError):
     Attributes:
         thread: The thread.
         messages: Messages that the state holds.
-        released: Older messages that it does not hold; `None` where that was not counted.
+        released: Older messages that it does not hold; -1 where that was not counted.
     """
 
     code = "archive.lost_thread"
 
-    def __init__(self, thread: str, messages: int, released: int | None) -> None:
+    def __init__(self, thread: str, messages: int, released: int) -> None:
         super().__init__(thread, messages, released)
         self.thread = thread
         self.messages = messages
         self.released = released
 
     def __str__(self) -> str:
-        older = "older messages" if self.released is None else f"{self.released} older messages"
+        older = "older messages" if self.released < 0 else f"{self.released} older messages"
         return (
             f"thread {self.thread!r}: {older} left the state for an archive that does not have "
             f"this thread's journal here; name that archive (archive=…) or restore it, or go on "

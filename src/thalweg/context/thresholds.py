@@ -117,8 +117,8 @@ class Thresholds:
     """Share of the tokens from the tail to a trigger that a record may fill, and that it may
     where only so the user's constraints stay verbatim."""
     LEAST_RECORD = 560
-    """Tokens a record may fill even where trigger and tail leave less: with 480, the evals of artifacts
-    and of orders (`thalweg eval`, a trigger at a tenth of the window) lose what they ask for."""
+    """Tokens a record may fill even where trigger and tail leave less. With 480, the evals of
+    artifacts and of orders, at a trigger of a tenth of the window, lose what they ask for."""
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""

@@ -346,7 +346,7 @@ class Desk:
         parsed = parse_mark(mark)
         if parsed is None or parsed.released != 0:
             released = None if parsed is None else parsed.released
-            raise LostThreadError(key.thread, messages, released)
+            raise LostThreadError(key.thread, messages, -1 if released is None else released)
         if parsed.is_of(key):
             _log.info(_ADOPTED, key.thread, messages)
         else:
