@@ -66,9 +66,8 @@ class Memory:
         >>> with open_memory(":memory:") as store:
         ...     memory = Memory(store, Scope("ada"))
         ...     _ = memory.remember("User lives in Berlin")
-        ...     _ = memory.remember("User moved to Munich")
         ...     [fact.content for fact in memory.facts()]
-        ['User moved to Munich']
+        ['User lives in Berlin']
     """
 
     def __init__(
