@@ -194,7 +194,9 @@ def test_nothing_of_the_context_gets_into_requests_archive_or_journal() -> None:
         newest = max(k for k, m in enumerate(messages) if m.text.startswith("Go on"))
         number = int(messages[newest].text.split()[-1])
         is_done = any(m.type == "tool" for m in messages[newest:])
-        return AIMessage("ok") if is_done else steps[number % len(steps)]
+        # A copy: the state would take the same message for the one of the first round.
+        step = steps[number % len(steps)].model_copy(update={"id": None})
+        return AIMessage("ok") if is_done else step
 
     model = RuledModel(rule=rule)
     agent = create_deep_agent(
