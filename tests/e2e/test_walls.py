@@ -25,7 +25,7 @@ from thalweg.memory.postgres import PostgresMemory
 from thalweg.migrations import rights
 
 NOW = "2026-03-01T10:00:00Z"
-LONG = "The same long text of everybody. " * 60
+LONG = "The same long text of everybody. " * 80
 ADA, BOB = ThreadKey("ada", "t1"), ThreadKey("bob", "t1")
 SECRET = "the heron of ada"  # noqa: S105 (what is told)
 Settings = dict[str, str]
