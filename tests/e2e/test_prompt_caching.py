@@ -135,7 +135,7 @@ def test_a_thread_reads_all_that_it_sent_before_until_it_is_folded(
 ) -> None:
     """What was sent is read at the next call; after a fold the tools and the system prompt are."""
     with chat_model(provider, "anthropic") as model:
-        talk(agent_of(model, archive, **FOLDING), 14)
+        talk(agent_of(model, archive, **FOLDING), 28)
     folded = 0
     for before, seen in pairwise(live(provider)):
         assert not seen.problems
