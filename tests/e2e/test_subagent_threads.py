@@ -223,7 +223,8 @@ def test_the_ledger_and_the_engines_record_keep_tasks_through_compactions() -> N
     assert [t["status"] for t in result["tasks"].values()] == ["completed"] * 60
     assert result["tasks"]["t1"]["report"] == "On survey part 1:"
     (record,) = [m.text for m in parent.requests[-1] if "survey part 40" in m.text]
-    assert "task(survey part 40, subagent_type=worker)" in record  # where not all fit, names stay
+    assert "task(survey part 40, subagent_type=worker) → On survey part 40:" in record
+    assert result["tasks"]["t40"]["report"] == "On survey part 40:"
     assert not parent.problems
 
 

@@ -26,6 +26,7 @@ from pydantic import BaseModel
 
 from tests.e2e.scripted import Agent, Rule, RuledModel, calls, says
 from thalweg.backends.protocol import BackendProtocol, WriteResult
+from thalweg.errors import SpecError
 from thalweg.middleware.subagents import (
     SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY as FORM,
 )
@@ -612,3 +613,49 @@ def test_a_description_of_ones_own_may_hold_braces() -> None:
         backend=None, subagents=[worker(says("."))], task_description='{"x": 1} {available_agents}'
     )
     assert told.tools[0].description == '{"x": 1} - worker: works'
+
+
+def test_a_run_starts_no_more_subagents_than_it_may() -> None:
+    """Within one message, too; the refused call says so, and the next run counts from 0."""
+    two = batch(task("t2", description="second"), task("t3", description="third"))
+    spec = worker(says("fine"))
+    agent = agent_of(hands_out(task("t1"), two, task("t4")), spec, max_delegations=2)
+    result = asked(agent)
+
+    answers = [report(result, f"t{n}") for n in (1, 2, 3, 4)]
+    model: Any = spec["model"]
+    assert [one.status for one in answers] == ["success", "success", "error", "error"]
+    assert "this run may start 2" in answers[2].text
+    assert len(model.requests) == 2
+    statuses = {name: one["status"] for name, one in result["tasks"].items()}
+    assert statuses == {"t1": "completed", "t2": "completed", "t3": "refused", "t4": "refused"}
+
+
+def test_delegations_are_counted_in_each_run_and_through_approvals() -> None:
+    """A run that waited for a person is the same run; the next message of the user begins one."""
+    person = HumanInTheLoopMiddleware(interrupt_on={"task": True})
+    rule = says(task("t1"), task("t2"), "done", task("t3"), "done again")
+    middleware = SubAgentMiddleware(
+        backend=None, subagents=[worker(says("fine"))], max_delegations=1
+    )
+    agent: Any = create_agent(
+        RuledModel(rule=rule), middleware=[middleware, person], checkpointer=InMemorySaver()
+    )
+    approve = Command(resume={"decisions": [{"type": "approve"}]})
+
+    def run() -> Any:  # noqa: ANN401
+        found = asked(agent)
+        while "__interrupt__" in found:
+            found = agent.invoke(approve, AT)
+        return found
+
+    run()
+    result = run()
+
+    assert [report(result, f"t{n}").status for n in (1, 2, 3)] == ["success", "error", "success"]
+
+
+@pytest.mark.parametrize("most", [0, -1, True, 1.5])
+def test_a_limit_of_delegations_is_a_number_from_one(most: Any) -> None:  # noqa: ANN401
+    with pytest.raises(SpecError, match="max_delegations"):
+        SubAgentMiddleware(backend=None, subagents=[worker(says("x"))], max_delegations=most)

@@ -133,6 +133,7 @@ class Agents:
                 state_schema=None,
                 context=self._context(settings),
                 owner=owner_of_run,
+                max_delegations=settings.subagents.max_total_per_run,
             )
         )
 

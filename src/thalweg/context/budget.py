@@ -111,6 +111,11 @@ class Budget(BaseModel):
         return max(120, min(600, self.limit // 20))
 
     @property
+    def report(self) -> int:
+        """Tokens of what is shown of a subagent's report that arrives too large."""
+        return max(self.preview, min(REPORT, self.limit // 20))
+
+    @property
     def card(self) -> int:
         """Tokens of the preview of an old result."""
         return max(60, self.preview // 4)
@@ -131,6 +136,8 @@ class Budget(BaseModel):
 
 LEAST_RECORD, MOST_RECORD_SHARE = 2_500, 0.38
 """Tokens a record may fill even where that is more than its share, and the largest share."""
+REPORT = 4_000
+"""Tokens shown of a report too large for its parent, in a large window."""
 SKILLS_SHARE = 0.1
 """Share of the limit that loaded skills may keep through folds."""
 MIN_LIMIT = 1_000

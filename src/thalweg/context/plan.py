@@ -15,6 +15,8 @@ from thalweg.summaries.summary import Summary
 
 RECALL = "recall"
 """The tool that reads back what left the context. What it brings is bounded already."""
+REPORT_CHARS = 40_000
+"""Characters above which a subagent's report arrives as an excerpt, however large the window."""
 
 
 def plan_arrivals(scene: Scene) -> list[Rewrite]:
@@ -29,11 +31,15 @@ def plan_arrivals(scene: Scene) -> list[Rewrite]:
 def _bounded(scene: Scene, entry: Entry) -> Iterator[Rewrite]:
     budget, message = scene.budget, entry.message
     most = {"tool": budget.result, "assistant": budget.arguments, "user": budget.request}
-    if entry.tokens <= most.get(message.role, entry.tokens):
+    is_report = entry.answers is not None and entry.answers.action == "delegate"
+    is_long_report = is_report and len(message.text) > REPORT_CHARS
+    if entry.tokens <= most.get(message.role, entry.tokens) and not is_long_report:
         return
     if entry.position in scene.window.rewrites or is_fetched(entry):
         return
-    if message.role != "assistant":
+    if is_report:
+        yield evict(scene, entry, budget.report, "arrived too large", with_ends=True)
+    elif message.role != "assistant":
         yield evict(scene, entry, budget.preview, "arrived too large")
     elif has_long_arguments(message):
         yield elide(scene, entry, "arrived too large")

@@ -64,9 +64,11 @@ def render(
         sections.append(("Summary", [written]))
     sections += open_ones
     room -= sum(count(line) + 1 for line in (*requests, *pinned))
-    for section, own in zip(planned, least, strict=True):
+    needed = _needed_after(planned, room, count)
+    for section, own, later in zip(planned, least, needed, strict=True):
         reserved -= _tokens(own)
-        fitting = section.fitting(int(min(room * section.share, room - reserved)), count)
+        share = max(int(room * section.share), room - later)
+        fitting = section.fitting(min(share, room - reserved), count)
         fitting = max(own, fitting, key=len)
         room -= _tokens(fitting)
         if fitting:
@@ -267,7 +269,7 @@ class _Section:
 
     title: str
     share: float
-    """Of what the requests and the sections before leave."""
+    """Of what the requests and the sections before leave; more where no later section needs it."""
     lines: list[str]
     reserved: float = 0.0
     """Of the record, whatever the requests need."""
@@ -275,11 +277,22 @@ class _Section:
     """The same lines with no more than names, for when not all of `lines` fit."""
 
     def fitting(self, room: int, count: Counter) -> list[tuple[str, int]]:
-        """Pick the newest lines that fit, with their tokens; short ones where those are more."""
+        """Pick the newest lines that fit, with their tokens.
+
+        Where not all fit, as many short ones as fit; the newest of them are whole if there is room.
+        """
         whole = _newest(self.lines, room, count)
         if not self.short or len(whole) == len(self.lines):
             return whole
-        return max(whole, _newest(self.short, room, count), key=len)
+        kept = _newest(self.short, room, count)
+        room -= _tokens(kept)
+        for back, (_, tokens) in enumerate(reversed(kept), start=1):
+            line = self.lines[-back]
+            room -= count(line) + 1 - tokens
+            if room < 0:
+                break
+            kept[-back] = line, count(line) + 1
+        return max(whole, kept, key=len)
 
     def least(self, room: int, count: Counter) -> list[tuple[str, int]]:
         """Pick the lines that a record has in any case: the newest one, if need be cut."""
@@ -341,6 +354,18 @@ def _index_lines(names: Sequence[Quote]) -> list[str]:
     for name in names:
         by_position.setdefault(name.position, []).append(name.text)
     return [f"#{position} {' '.join(texts)}" for position, texts in by_position.items()]
+
+
+def _needed_after(sections: Sequence[_Section], room: int, count: Counter) -> list[int]:
+    """Return for each section the tokens of all lines of the later ones, counted up to `room`."""
+    needed, later = [0], 0
+    for section in reversed(sections[1:]):
+        for line in section.lines:
+            if later >= room:
+                break
+            later += count(line) + 1
+        needed.append(later)
+    return needed[::-1]
 
 
 def _newest(lines: Sequence[str], room: int, count: Counter) -> list[tuple[str, int]]:

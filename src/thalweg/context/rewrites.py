@@ -38,13 +38,23 @@ def showing(scene: Scene, entry: Entry, parts: tuple[Part, ...], reason: Reason)
     }
 
 
-def evict(scene: Scene, entry: Entry, tokens: int, reason: Reason) -> Evict:
+def evict(
+    scene: Scene, entry: Entry, tokens: int, reason: Reason, *, with_ends: bool = False
+) -> Evict:
     """Show a preview of at most `tokens` tokens instead of a message. Calls and thinking stay.
 
     The preview is of the original, even where another preview is shown now.
+
+    Args:
+        scene: The window.
+        entry: The message.
+        tokens: Most tokens of the preview.
+        reason: Why it is replaced.
+        with_ends: Show its beginning and its end as running text, where they fit.
     """
     words = tuple(p for p in entry.message.parts if not isinstance(p, ToolCall | Thinking))
-    text = Text(_shortened(scene, entry, as_text(replace(entry.message, parts=words)), tokens))
+    whole = as_text(replace(entry.message, parts=words))
+    text = Text(_shortened(scene, entry, whole, tokens, with_ends=with_ends))
     shown = scene.shown(entry).parts
     goes = [k for k, p in enumerate(shown) if not isinstance(p, ToolCall | Thinking)]
     first = goes[0] if goes else 0
@@ -56,13 +66,14 @@ def evict(scene: Scene, entry: Entry, tokens: int, reason: Reason) -> Evict:
     return Evict(**showing(scene, entry, parts, reason))
 
 
-def _shortened(scene: Scene, entry: Entry, text: str, tokens: int) -> str:
+def _shortened(scene: Scene, entry: Entry, text: str, tokens: int, *, with_ends: bool) -> str:
     count, pointer = scene.window.count, scene.pointer(entry.position)
     lines = scene.budget.preview_lines
-    if not entry.is_request:
+    if not entry.is_request and not with_ends:
         return preview(text, tokens, count, pointer, lines)
     quotes = tuple(pin.text for pin in scene.window.pins if pin.position == entry.position)
-    shown = excerpt(text, tokens * 2, tokens // 2, quotes, pointer)
+    constraints = None if entry.is_request else 0
+    shown = excerpt(text, tokens * 2, tokens // 2, quotes, pointer, constraints=constraints)
     if count(shown) > tokens and quotes:
         shown = excerpt(text, tokens // 2, 0, quotes, pointer, constraints=0)
     elif count(shown) > tokens:

@@ -93,6 +93,8 @@ class Recipe:
     background: Sequence[AsyncSubAgent] = ()
     """Subagents that run elsewhere."""
     profile: HarnessProfile = field(default_factory=HarnessProfile)
+    max_delegations: int | None = None
+    """Most calls of `task` in one run."""
 
 
 def build(recipe: Recipe, **others: Any) -> CompiledStateGraph[Any, Any, Any, Any]:  # noqa: ANN401 (create_agent's own)
@@ -194,6 +196,7 @@ def _subagents(recipe: Recipe) -> SubAgentMiddleware:
         subagents=recipe.subagents,
         system_prompt=prompt("delegating").render(),
         create=create,
+        max_delegations=recipe.max_delegations,
     )
 
 

@@ -53,14 +53,15 @@ def create_deep_agent(
     owner: "Owner" = "local",
     state: "KeptState | None" = None,
     profile: "Profile | None" = None,
+    max_delegations: int | None = None,
 ) -> "CompiledStateGraph[Any, Any, Any, Any]":
     """Make an agent that plans, works on files, delegates, and never outgrows its window.
 
     It has the tools `write_todos, ls, read_file, write_file, edit_file, delete, glob, grep`,
     `execute` where the backend has a shell, `task` for subagents, and `recall` and
     `compact_conversation` for its own context. The parameters are those of `deepagents` 0.7, so
-    that changing the import is enough; `context`, `archive`, `owner`, `state` and `profile`
-    are ours.
+    that changing the import is enough; `context`, `archive`, `owner`, `state`, `profile` and
+    `max_delegations` are ours.
 
     Args:
         model: A chat model, or its name for `init_chat_model` (`"anthropic:claude-sonnet-4-6"`,
@@ -101,6 +102,8 @@ def create_deep_agent(
         state: What the graph's state keeps of a thread; see `ContextMiddleware`.
         profile: What differs from the standard agent: a `HarnessProfile`, or a mapping of
             `HarnessProfileConfig`. It holds in subagents, too.
+        max_delegations: Most calls of `task` in one run; a call beyond it is answered with the
+            limit and starts nothing. `None`: without end.
 
     Returns:
         The compiled graph: `invoke`, `stream` and their async twins.
@@ -152,6 +155,7 @@ def create_deep_agent(
         ),
         background=elsewhere,
         profile=differing,
+        max_delegations=max_delegations,
     )
     return build(
         recipe,

@@ -24,6 +24,7 @@ from langgraph_sdk import get_sync_client
 from pydantic import BaseModel, Field
 
 from thalweg.errors import ConfigError
+from thalweg.middleware.notes import note
 from thalweg.middleware.system_prompt import with_text
 from thalweg.prompts import prompt
 from thalweg.subagents.background import (
@@ -353,7 +354,9 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
             status=task["status"],
             run_id=task["run_id"],
         )
-        return HumanMessage(text.strip(), additional_kwargs={"task_event": event})
+        notice = note(text.strip())
+        notice.additional_kwargs["task_event"] = event
+        return notice
 
 
 class _RefusedError(Exception):

@@ -1,8 +1,9 @@
 """What the harness itself says in a conversation: marked, so that nobody takes it for the user."""
 
+from collections.abc import Sequence
 from uuid import uuid4
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 
 SOURCE = "lc_source"
 """Where LangChain's own middleware says that a message is no user's."""
@@ -27,3 +28,18 @@ def last_words(text: str, ended: str) -> AIMessage:
 def is_note(message: BaseMessage) -> bool:
     """Tell whether a message in the user's place was put there by a harness."""
     return bool(message.additional_kwargs.get(SOURCE))
+
+
+def begins_run(messages: Sequence[AnyMessage]) -> bool:
+    """Return whether the next model call is the first of a run: no answer follows the user's words.
+
+    Example:
+        >>> begins_run([HumanMessage("Go.")]), begins_run([HumanMessage("Go."), AIMessage("Done.")])
+        (True, False)
+    """
+    for message in reversed(messages):
+        if isinstance(message, AIMessage):
+            return False
+        if isinstance(message, HumanMessage) and not is_note(message):
+            return True
+    return True

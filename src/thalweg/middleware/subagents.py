@@ -16,6 +16,7 @@ from langchain.agents.middleware.types import (
     ExtendedModelResponse,
     ModelRequest,
     ModelResponse,
+    PrivateStateAttr,
 )
 from langchain.agents.structured_output import ResponseFormat
 from langchain.chat_models import init_chat_model
@@ -28,9 +29,11 @@ from thalweg.backends.foreign import as_backend
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import SpecError
 from thalweg.middleware.effects import listening
+from thalweg.middleware.notes import begins_run
 from thalweg.middleware.subagent_status import SubagentStatusTransformer
 from thalweg.middleware.system_prompt import with_text
 from thalweg.middleware.task_tool import (
+    DELEGATIONS,
     SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY,
     TASK,
     TaskToolSchema,
@@ -80,6 +83,8 @@ class SubAgentState(AgentState[Any]):
     """The ledger: every task by the id of the call that handed it out."""
     artifacts: NotRequired[Annotated[list[str], merge_artifacts]]
     """Paths of what was made for the user, the children's too."""
+    thalweg_delegations: NotRequired[Annotated[int, PrivateStateAttr]]
+    """Delegations of the run under way, where they are limited."""
 
 
 def create_sub_agent(
@@ -134,9 +139,11 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         create: Makes an agent from a spec, when it is first called for. The default is
             `create_sub_agent`, and then each spec needs `model` and `tools`.
         limits: What goes where a spec names no limits, as a mapping or `Limits`.
+        max_delegations: Most calls of `task` in one run, from the user's message to the answer.
+            A call beyond it starts nothing; its result names the limit. `None`: without end.
 
     Raises:
-        SpecError: A spec cannot be used; a `ConfigError` and a `ValueError`.
+        SpecError: A spec or `max_delegations` cannot be used; a `ConfigError` and a `ValueError`.
 
     Example:
         >>> from langchain_core.messages import AIMessage
@@ -170,8 +177,10 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         state_schema: type | None = None,
         create: Create | None = None,
         limits: Mapping[str, float | None] | Limits | None = None,
+        max_delegations: int | None = None,
     ) -> None:
         super().__init__()
+        self.max_delegations = _validated(max_delegations)
         needs = () if create else ("model", "tools")
         self.specs = read_specs(subagents, Limits.of(limits, Limits()), needs)
         self.private_state_keys = private_state_keys or frozenset()
@@ -194,7 +203,10 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
             f"{system_prompt}\n\nAvailable subagent types:\n\n{listed}" if system_prompt else None
         )
         described = TASK_TOOL_DESCRIPTION if task_description is None else task_description
-        self.tools = [task_tool(self, described.replace("{available_agents}", listed))]
+        described = described.replace("{available_agents}", listed)
+        if max_delegations is not None:
+            described = f"{described}\n\n{prompt('task_most').render(most=max_delegations)}"
+        self.tools = [task_tool(self, described)]
 
     @property
     def writable(self) -> BackendProtocol | None:
@@ -289,9 +301,11 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         if overheard is not None and overheard.messages is not None:
             self._remember(response, overheard.messages)
         tasks |= asked
-        if not tasks:
-            return response
-        return ExtendedModelResponse(response, Command(update={"tasks": tasks}))
+        update: dict[str, Any] = {"tasks": tasks} if tasks else {}
+        if asked and self.max_delegations is not None:
+            begun = 0 if begins_run(state["messages"]) else state.get(DELEGATIONS, 0)
+            update[DELEGATIONS] = begun + len(asked)
+        return ExtendedModelResponse(response, Command(update=update)) if update else response
 
     def _remember(self, response: ModelResponse[Any], sent: list[AnyMessage]) -> None:
         answers = [m for m in response.result if isinstance(m, AIMessage)]
@@ -326,6 +340,13 @@ class _Overheard(BaseCallbackHandler):
         if messages:
             told = cast("list[AnyMessage]", messages[0])
             self.messages = [message for message in told if message.type != "system"]
+
+
+def _validated(most: int | None) -> int | None:
+    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
+        problem = f"it is {most!r}"
+        raise SpecError("max_delegations", problem, "give a whole number from 1, or None")
+    return most
 
 
 def _named(runnable: Runnable[Any, Any], name: str) -> Runnable[Any, Any]:

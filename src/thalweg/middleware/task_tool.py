@@ -21,6 +21,7 @@ from pydantic_core import InitErrorDetails
 from thalweg.backends.channel import GONE
 from thalweg.backends.child import Child, child_of
 from thalweg.backends.protocol import BackendProtocol, WriteResult
+from thalweg.context.plan import REPORT_CHARS
 from thalweg.middleware.names import child_name
 from thalweg.prompts import prompt
 from thalweg.subagents.events import Kind, tell
@@ -31,15 +32,17 @@ from thalweg.subagents.joining import (
     handed_down,
     new_artifacts,
 )
-from thalweg.subagents.ledger import Status, Task, brief, iso
+from thalweg.subagents.ledger import Status, Task, brief, iso, place_of
 from thalweg.subagents.progress import ACTIVE, Progress
-from thalweg.subagents.report import ANSWER_CHARS, Report, account, answer_of, footer
+from thalweg.subagents.report import Report, account, answer_of, footer
 from thalweg.subagents.running import CONFIG, Run, arun_child, run_child
 from thalweg.subagents.specs import Spec
 from thalweg.tools.ready import ReadyTool
 
 _log = logging.getLogger("thalweg.subagents")
 TASK = "task"
+DELEGATIONS = "thalweg_delegations"
+"""Key of the state that counts the delegations of a run, where they are limited."""
 FOLDER = "/subagents"
 """Where a report goes that is too long for its parent, in the parent's backend."""
 SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY = "__deepagents_subagent_response_format"
@@ -104,6 +107,11 @@ class House(Protocol):
     @property
     def writable(self) -> BackendProtocol | None:
         """Where a long report can be kept; `None` where there is no such place."""
+        ...
+
+    @property
+    def max_delegations(self) -> int | None:
+        """Most calls of the tool in one run."""
         ...
 
     def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
@@ -204,10 +212,18 @@ def _prepare(
     if depths and progress.depth > min(depths):
         return refuse(prompt("task_too_deep").render(depth=min(depths)))
     given = (runtime.config or {}).get("configurable", {})
+    if house.max_delegations is not None and _place(runtime) > house.max_delegations:
+        return refuse(prompt("task_too_many").render(most=house.max_delegations))
     child = house.runnable(spec, given.get(SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY))
     run = Delegation(house, spec, runtime, progress, child, description, instructions)
     run.begin()
     return run
+
+
+def _place(runtime: ToolRuntime[Any, Any]) -> int:
+    state = runtime.state
+    messages, delegated = state.get("messages", []), state.get(DELEGATIONS, 0)
+    return place_of(runtime.tool_call_id or "", messages, TASK, delegated)
 
 
 def _refusal(call_id: str | None, text: str) -> ToolMessage:
@@ -357,11 +373,11 @@ class Delegation:
     def place(self, report: Report) -> tuple[BackendProtocol, str] | None:
         """Say where an answer goes that is too long to be handed over whole.
 
-        A parent with a context engine gets the whole: the archive has it, and shows a part.
+        A parent with a context engine gets the whole: the engine shows an excerpt with a handle.
         """
         backend = self.house.writable
         has_engine = self.runtime.state.get("thalweg_turn") is not None
-        if backend is None or has_engine or len(report.answer) <= ANSWER_CHARS:
+        if backend is None or has_engine or len(report.answer) <= REPORT_CHARS:
             return None
         name = "".join(c if c.isalnum() or c in "-_" else "_" for c in self.call_id)
         return backend, f"{FOLDER}/{name}-{self._began_at:%Y%m%dT%H%M%S%f}.md"
@@ -371,7 +387,7 @@ class Delegation:
         if written.error is not None:
             return report
         where = prompt("task_cut").render(path=path)
-        return replace(report, answer=f"{report.answer[:ANSWER_CHARS]}\n\n{where}")
+        return replace(report, answer=f"{report.answer[:REPORT_CHARS]}\n\n{where}")
 
     def ended(self, report: Report) -> Command[Any]:
         """Give the parent the report, and what the child changed of its state."""

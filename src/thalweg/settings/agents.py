@@ -87,6 +87,8 @@ class SubagentsSettings(Section):
     """Tokens that one may use, input and output; without end when not given."""
     max_concurrent: PositiveInt = 3
     """How many may be at work for one run at once."""
+    max_total_per_run: PositiveInt = 50
+    """How many one run may start in all; a call beyond it is answered with the limit."""
     agents: Annotated[tuple[SubagentSettings, ...], BeforeValidator(_listed)] = ()
     """Whom the agent can ask beside `general-purpose`; one of that name changes it."""
 

@@ -72,6 +72,20 @@ def asked_tasks(messages: Iterable[AnyMessage], tool: str, at: datetime) -> dict
     return asked
 
 
+def place_of(call_id: str, messages: Sequence[AnyMessage], tool: str, delegated: int) -> int:
+    """Return the place of a call among all delegations of a run, from 1.
+
+    Args:
+        call_id: The call.
+        messages: The conversation, whose newest answer makes the call.
+        tool: The tool that delegates.
+        delegated: Delegations of the run, those of the newest answer included.
+    """
+    answer = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
+    calls = [c["id"] for c in answer.tool_calls if c["name"] == tool] if answer else []
+    return delegated - len(calls) + calls.index(call_id) + 1 if call_id in calls else delegated
+
+
 def abandoned_tasks(
     tasks: Mapping[str, Task], messages: Sequence[AnyMessage], at: datetime
 ) -> dict[str, Task]:

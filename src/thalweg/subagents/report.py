@@ -12,8 +12,6 @@ from thalweg.prompts import prompt
 from thalweg.subagents.ledger import Status
 from thalweg.subagents.progress import Call, Progress, newest
 
-ANSWER_CHARS = 40_000
-"""Longest answer that a parent is handed whole where nothing else keeps its context small."""
 PATHS = 30
 """Most paths that a footer lists."""
 

@@ -122,6 +122,25 @@ def test_tasks_are_named_where_what_came_of_them_does_not_fit() -> None:
     assert sum(f"task(Survey harbour {n}, " in narrow for n in range(20)) > 8
 
 
+def test_tasks_take_the_room_that_no_other_section_needs() -> None:
+    """With what came of each, in a record that has nothing else to show."""
+    work = worked(40)[:80]
+    text = record_of(user("Go."), *work, budget=2_500)
+
+    assert all(f"→ {n} quays found." in text for n in range(40))
+
+
+def test_of_tasks_that_are_only_named_the_newest_say_what_came_of_them() -> None:
+    """As far as there is room when all are named."""
+    texts = [record_of(user("Go."), *worked(20), budget=b) for b in range(300, 1_000, 50)]
+    named = [sum(f"task(Survey harbour {n}, " in text for n in range(20)) for text in texts]
+    told = [[n for n in range(20) if f"→ {n} quays found." in text] for text in texts]
+
+    assert named == sorted(named)
+    assert any(named[k] == 20 and 0 < len(told[k]) < 20 for k in range(len(texts)))
+    assert all(numbers == list(range(20))[20 - len(numbers) :] for numbers in told)
+
+
 def test_a_picture_of_a_request_is_named() -> None:
     """Images are lost neither silently nor from the archive."""
     assert "[image/png, 4 bytes]" in record_of(Message("user", (Media("image/png", "AAAA"),)))

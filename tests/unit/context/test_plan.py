@@ -1,7 +1,9 @@
 """Decisions about a window, one by one."""
 
+import pytest
+
 from tests.unit.context.threads import call, result, run, says, scene, steps, user
-from thalweg.context.plan import plan_arrivals, plan_fold
+from thalweg.context.plan import REPORT_CHARS, plan_arrivals, plan_fold
 from thalweg.context.rewrites import elide, supersede, unthink
 from thalweg.entries import Message, Text, Thinking, ToolCall
 
@@ -96,3 +98,26 @@ def test_empty_requests_never_make_a_request_that_no_provider_takes() -> None:
 def test_there_is_nothing_to_fold_in_a_new_thread() -> None:
     """No edit is better than an empty one."""
     assert plan_fold(scene(user("Go")), tail=2_000, record=600, reason="asked for") is None
+
+
+@pytest.mark.parametrize(("chars", "tool", "is_cut"), [
+    (REPORT_CHARS, "task", False),
+    (REPORT_CHARS + 1, "task", True),
+    (REPORT_CHARS + 1, "Read", False),
+])  # fmt: skip
+def test_a_long_report_arrives_as_an_excerpt(chars: int, tool: str, *, is_cut: bool) -> None:
+    """However large the window: its beginning and its end, and how to read all of it."""
+    lines = "".join(f"{n:08d}\n" for n in range(chars // 9 + 1))[:chars]
+    asked = '{"description": "count", "subagent_type": "worker"}'
+    s = scene(user("Go"), call("a", tool, asked), result("a", lines), window=1_000_000)
+
+    edits = plan_arrivals(s)
+
+    assert bool(edits) == is_cut
+    for edit in edits:
+        shown = str(edit.parts[0])
+        assert "00000000" in shown
+        assert lines[-9:] in s.window.entries[2].message.text
+        assert "recall(" in shown
+        assert len(shown) > 5_000
+        assert edit.tokens_after <= s.budget.report + 50

@@ -184,7 +184,6 @@ def test_what_has_none_is_told() -> None:
         "scheduler",
         "skills.container_path",
         "subagents.agents.bash",
-        "subagents.max_total_per_run",
         "summarization.skill_file_read_tool_names",
         "title",
         "token_usage",
