@@ -635,13 +635,9 @@ def test_delegations_are_counted_in_each_run_and_through_approvals() -> None:
     """A run that waited for a person is the same run; the next message of the user begins one."""
     person = HumanInTheLoopMiddleware(interrupt_on={"task": True})
     rule = says(task("t1"), task("t2"), "done", task("t3"), "done again")
-    middleware = SubAgentMiddleware(
-        backend=None, subagents=[worker(says("fine"))], max_delegations=1
-    )
-    agent: Any = create_agent(
-        RuledModel(rule=rule), middleware=[middleware, person], checkpointer=InMemorySaver()
-    )
-    approve = Command(resume={"decisions": [{"type": "approve"}]})
+    child = worker(says("fine"))
+    agent: Any = agent_of(RuledModel(rule=rule), child, middleware=[person], max_delegations=1)
+    approve: Any = Command(resume={"decisions": [{"type": "approve"}]})
 
     def run() -> Any:  # noqa: ANN401
         found = asked(agent)

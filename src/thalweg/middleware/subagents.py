@@ -303,7 +303,8 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         tasks |= asked
         update: dict[str, Any] = {"tasks": tasks} if tasks else {}
         if asked and self.max_delegations is not None:
-            begun = 0 if begins_run(state["messages"]) else state.get(DELEGATIONS, 0)
+            before = cast("int", state.get(DELEGATIONS, 0))
+            begun = 0 if begins_run(state["messages"]) else before
             update[DELEGATIONS] = begun + len(asked)
         return ExtendedModelResponse(response, Command(update=update)) if update else response
 
@@ -342,8 +343,10 @@ class _Overheard(BaseCallbackHandler):
             self.messages = [message for message in told if message.type != "system"]
 
 
-def _validated(most: int | None) -> int | None:
-    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
+def _validated(most: object) -> int | None:
+    if most is None:
+        return None
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
         problem = f"it is {most!r}"
         raise SpecError("max_delegations", problem, "give a whole number from 1, or None")
     return most
