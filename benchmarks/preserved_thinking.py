@@ -36,6 +36,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
 from thalweg.archive import ThreadKey, open_archive
+from thalweg.context.additions import MEMORY, Addition
 from thalweg.context.binding import is_signed
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Edit, Fold
@@ -48,7 +49,7 @@ from thalweg.context.tariffs import NAMED
 from thalweg.entries import Message, Thinking
 from thalweg.errors import ArchiveError, PinError
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.inserts import Inserts, handed_on, told_before
+from thalweg.middleware.inserts import with_inserts
 from thalweg.replay.account import Account
 from thalweg.replay.contestants.ours import Ours
 from thalweg.replay.policies import contestant_named
@@ -135,8 +136,8 @@ class Told(AgentMiddleware[Any, Any, Any]):
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
         """Put what is known before the messages it was told at."""
-        messages = {uid: told_before(uid, text) for uid, text in self.texts.items()}
-        return handler(handed_on(request, Inserts(messages)))
+        additions = [Addition(MEMORY, text, before=uid) for uid, text in self.texts.items()]
+        return handler(with_inserts(request, additions)[0])
 
 
 def dice_of(seed: int) -> random.Random:

@@ -153,6 +153,17 @@ class Turns(Shape):
     items: tuple[Turn, ...]
 
 
+class AdditionView(Shape):
+    """One part of a request that is no message of its thread."""
+
+    part: str
+    """`instructions`, `date`, `memory`, `skills`, `uploads`, `tasks` …"""
+    tokens: int
+    about: str = ""
+    position: int | None = None
+    """Of the user's message that it stands before; `None` for the system prompt."""
+
+
 class Context(Shape):
     """The exact request of a turn."""
 
@@ -163,6 +174,8 @@ class Context(Shape):
     messages: tuple[Message, ...]
     tools: tuple[dict[str, Any], ...]
     sections: dict[str, int] = Field(default_factory=dict)
+    additions: tuple[AdditionView, ...] = ()
+    """What went along besides messages and tools."""
     tokens: int
     limit: int
     window: int

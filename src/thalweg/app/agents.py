@@ -32,6 +32,7 @@ from thalweg.memory import MemoryStore
 from thalweg.middleware.approval import Approvals
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.memory import MemoryMiddleware
+from thalweg.middleware.run_context import UPLOADS, RunContextMiddleware
 from thalweg.middleware.subagents import (
     GENERAL_PURPOSE_SUBAGENT,
     CompiledSubAgent,
@@ -184,7 +185,8 @@ class Agents:
                 owner=owner_of_run,
                 settings=settings.memory.model_copy(update={"model_name": None}),
                 learns=False,  # one worker learns for all owners
-            )
+            ),
+            RunContextMiddleware(backend=backend, uploads=UPLOADS),
         ]
         if settings.subagents.enabled:
             made.append(TaskGate(settings.subagents.max_concurrent))

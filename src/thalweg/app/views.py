@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import assert_never
 
 from thalweg.api.threads import (
+    AdditionView,
     Context,
     Done,
     Edit,
@@ -16,6 +17,7 @@ from thalweg.api.threads import (
     Turn,
 )
 from thalweg.app.registry import Row
+from thalweg.context.additions import Listed
 from thalweg.context.edits import Edit as Decided
 from thalweg.context.edits import Elide, Evict, Fold, Pin, Strip, Supersede, Unpin
 from thalweg.entries import Media, Thinking
@@ -132,10 +134,17 @@ def context_view(sent: Sent) -> Context:
         messages=tuple(map(message_view, sent.messages)),
         tools=sent.tools,
         sections=dict(page.tokens),
+        additions=tuple(map(addition_view, sent.additions)),
         tokens=sum(page.tokens.values()),
         limit=page.limit,
         window=page.window,
     )
+
+
+def addition_view(one: Listed) -> AdditionView:
+    """Show one part of a request that is no message."""
+    position = one.position if one.position >= 0 else None
+    return AdditionView(part=one.part, tokens=one.tokens, about=one.about, position=position)
 
 
 def done_view(done: Entered) -> Done:

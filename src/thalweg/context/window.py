@@ -9,7 +9,7 @@ Adding a message and asking for the totals cost the same however long the thread
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -97,7 +97,9 @@ class Window:
         self.ledger.add(section, tokens - self.beside.get(section, 0))
         self.beside[section] = tokens
 
-    def set_inserts(self, inserts: Mapping[str, Message]) -> None:
+    def set_inserts(
+        self, inserts: Mapping[str, Message], of_memory: Collection[str] | None = None
+    ) -> None:
         """Say what stands before messages of the user: what memory knows, for instance.
 
         It counts, it is sent as long as its message is, and goes with it. It is in no log: a
@@ -105,13 +107,19 @@ class Window:
 
         Args:
             inserts: By the `uid` of the message each stands before.
+            of_memory: Those that count as `memory`, the others as `added`; all where not given.
         """
         inserts = {uid: message for uid, message in inserts.items() if uid}
         known = {uid: item.message for uid, item in self.inserts.items()}
         if inserts == known:
             return
         changed = {uid for uid in {*inserts, *known} if inserts.get(uid) != known.get(uid)}
-        again = {uid: self._inserted(inserts[uid]) for uid in inserts if uid in changed}
+        others = set() if of_memory is None else inserts.keys() - of_memory
+        again = {
+            uid: self._inserted(inserts[uid], "added" if uid in others else "memory")
+            for uid in inserts
+            if uid in changed
+        }
         self.inserts = {uid: again.get(uid) or self.inserts[uid] for uid in inserts}
         places = {p for p, entry in self.entries.items() if entry.message.uid in changed}
         if places <= {entry.position for entry in self._open}:
@@ -120,17 +128,22 @@ class Window:
         else:
             self._rebuild()
 
-    def _inserted(self, message: Message) -> Item:
+    def _inserted(self, message: Message, section: str) -> Item:
         size = measure(message, self.count, self.model)
-        return Item(message, -1, size.tokens, size.bytes, size.media, "memory")
+        return Item(message, -1, size.tokens, size.bytes, size.media, section)
 
     @property
     def inserted(self) -> set[str]:
         """The messages that something stands before, by `uid`."""
+        return set(self.insert_places)
+
+    @property
+    def insert_places(self) -> dict[str, int]:
+        """The positions of the messages that something stands before, by `uid`."""
         if not self.inserts:
-            return set()
-        live = {entry.message.uid for entry in self.entries.values()}
-        return live.intersection(self.inserts)
+            return {}
+        live = ((entry.message.uid, position) for position, entry in self.entries.items())
+        return {uid: position for uid, position in live if uid in self.inserts}
 
     def add(self, entry: Entry) -> None:
         """Take in the thread's next entry."""

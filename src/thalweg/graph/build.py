@@ -33,6 +33,7 @@ from thalweg.middleware.loops import LoopMiddleware
 from thalweg.middleware.memory import MemoryMiddleware
 from thalweg.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from thalweg.middleware.permissions import interrupts
+from thalweg.middleware.run_context import RunContextMiddleware
 from thalweg.middleware.skills import SkillsMiddleware
 from thalweg.middleware.subagents import (
     GENERAL_PURPOSE_SUBAGENT,
@@ -129,6 +130,7 @@ def stack(recipe: Recipe) -> list[Middleware]:
             tool_token_limit_before_evict=None,  # the engine's ingestion loses nothing
             human_message_token_limit_before_evict=None,
         ),
+        RunContextMiddleware(),
         PatchToolCallsMiddleware(),
         LoopMiddleware(),
         AnswerMiddleware(),

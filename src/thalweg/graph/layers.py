@@ -31,6 +31,9 @@ LAYERS = (
     Layer("FilesystemMiddleware", "files and the shell"),
     Layer("SubAgentMiddleware", "whom to delegate to"),
     Layer("AsyncSubAgentMiddleware", "whom to delegate to in the background"),
+    Layer(
+        "RunContextMiddleware", "the date ends our part of the system prompt: changes once a day"
+    ),
     Layer("PatchToolCallsMiddleware", "a call without a result gets one before anybody reads it"),
     Layer("LoopMiddleware", "sees what the model asks for before it is run"),
     Layer("AnswerMiddleware", "asks again where an answer is empty"),

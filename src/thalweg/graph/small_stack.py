@@ -31,6 +31,7 @@ from thalweg.middleware.loops import LoopMiddleware
 from thalweg.middleware.memory import MemoryMiddleware
 from thalweg.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from thalweg.middleware.permissions import interrupts
+from thalweg.middleware.run_context import UPLOADS, RunContextMiddleware
 from thalweg.middleware.tools import Lenient
 from thalweg.prompts import prompt
 from thalweg.tools.kit import FsToolName
@@ -89,6 +90,7 @@ def _words(parts: Parts) -> str:
 def _stack(parts: Parts) -> list[Middleware]:
     backend = StateBackend() if parts.backend is None else as_backend(parts.backend)
     ours: list[Middleware] = [
+        RunContextMiddleware(backend=backend, uploads=UPLOADS if parts.backend else None),
         PatchToolCallsMiddleware(),
         LoopMiddleware(),
         AnswerMiddleware(),

@@ -8,9 +8,10 @@ from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 
 from thalweg.backends.protocol import FILE_NOT_FOUND, BackendProtocol, FileDownloadResponse
+from thalweg.context.additions import Addition
 from thalweg.errors import ConfigError, MemoryFileError
 from thalweg.middleware.memory_text import is_explained, write_memory
-from thalweg.middleware.system_prompt import with_text
+from thalweg.middleware.system_prompt import with_part
 from thalweg.prompts import prompt
 from thalweg.tokens import exact_counter
 from thalweg.tools.asking import Ask, Steps, arun, run
@@ -107,7 +108,8 @@ class MemoryFiles:
         state: Mapping[str, Any] = request.state
         if self._template is not None:
             contents = state.get("memory_contents") or {}
-            request = with_text(request, self.write(contents, self._template))
+            text = self.write(contents, self._template)
+            request = with_part(request, Addition("memory files", text, ", ".join(contents)))
         return _marked(request) if self._marks_cache else request
 
 

@@ -13,12 +13,13 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
+from thalweg.context.additions import MEMORY, Addition
 from thalweg.errors import ConfigError, ThalwegError
 from thalweg.middleware.arguments import Owner, as_learner, as_memory_settings
 from thalweg.middleware.desk import Desk
 from thalweg.middleware.effects import Flow, Send, Work
 from thalweg.middleware.events import Speaks
-from thalweg.middleware.inserts import Inserts, handed_on, told_before
+from thalweg.middleware.inserts import with_inserts
 from thalweg.middleware.memory_binding import Binding, Bound, Given
 from thalweg.middleware.memory_capture import Kept, Stretch, keep, pass_over, stretch
 from thalweg.middleware.memory_events import tell_failure, tell_told
@@ -26,7 +27,7 @@ from thalweg.middleware.memory_learning import Learning
 from thalweg.middleware.memory_recall import Telling
 from thalweg.middleware.memory_shown import IN_PROMPT, Meter, Shown, from_plain, to_plain
 from thalweg.middleware.memory_tools import memory_tools
-from thalweg.middleware.system_prompt import with_text
+from thalweg.middleware.system_prompt import with_part
 from thalweg.middleware.wording import read_state
 
 SHOWN, METER, KEPT = "_memory_shown", "_memory_meter", "_memory_kept"
@@ -148,11 +149,12 @@ class UserMemory:
         if live:
             told = yield Work(partial(self._written, request, config, live))
         texts = told or {}
-        inserts = Inserts({uid: told_before(uid, texts[uid]) for uid in texts if uid != IN_PROMPT})
+        additions = [_addition(one, texts[one.uid]) for one in live if one.uid in texts]
         request = asked(request)
-        if text := texts.get(IN_PROMPT):
-            request = with_text(request, text)
-        response: ModelResponse[Any] = yield Send(handed_on(request, inserts))
+        for one in additions:
+            request = request if one.before else with_part(request, one)
+        request, inserts = with_inserts(request, [one for one in additions if one.before])
+        response: ModelResponse[Any] = yield Send(request)
         self._desk = inserts.desk or self._desk
         before: dict[str, Any] = request.state.get(METER) or {}  # type: ignore[assignment]
         meter = Meter(**before).after(_size(response, request), time.time())
@@ -203,6 +205,16 @@ class UserMemory:
         if is_new:
             self._learning.go_on(bound.memory.store, bound.settings)
         return kept
+
+
+def _addition(shown: Shown, text: str) -> Addition:
+    counts = (
+        (len(shown.facts), "fact"),
+        (len(shown.pieces), "turn"),
+        (len(shown.sections), "section"),
+    )
+    about = ", ".join(f"{count:,} {what}{'s' * (count > 1)}" for count, what in counts if count)
+    return Addition(MEMORY, text, about, "" if shown.uid == IN_PROMPT else shown.uid)
 
 
 def _size(response: ModelResponse[Any], request: ModelRequest[Any]) -> int:

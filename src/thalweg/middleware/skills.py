@@ -24,6 +24,7 @@ from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Command
 
 from thalweg.backends.protocol import BackendProtocol
+from thalweg.context.additions import SKILLS, Addition
 from thalweg.errors import ConfigError
 from thalweg.middleware.skill_finding import FIND_SKILLS, wanted_first
 from thalweg.middleware.skill_loading import Found, find_skills_in
@@ -39,7 +40,7 @@ from thalweg.middleware.skill_tools import (
     resolved,
     skills_read,
 )
-from thalweg.middleware.system_prompt import with_text
+from thalweg.middleware.system_prompt import with_part
 from thalweg.prompts import prompt
 from thalweg.skills.format import (
     MAX_SKILL_COMPATIBILITY_LENGTH,
@@ -243,7 +244,8 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
             skills_load_warnings=write_warnings(state.get("skills_load_errors") or ()),
             skills_list=self._list(state).text or self._format_skills_list([]),
         )
-        return with_text(request, text)
+        skills = _skills(state)
+        return with_part(request, Addition(SKILLS, text, f"{len(skills):,} known"))
 
     def _list(self, state: Mapping[str, Any]) -> Listing:
         return self._listing(_skills(state), state.get("_skills_described") or ())

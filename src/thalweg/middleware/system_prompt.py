@@ -1,10 +1,16 @@
 """What middleware adds to the system prompt of a request."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import SystemMessage
 from langchain_core.messages.content import ContentBlock
+
+from thalweg.context.additions import Addition
+
+_PARTS = "thalweg_parts"
+"""Where in the state of a request, which nobody keeps, the named parts are passed on."""
 
 
 def with_text(request: ModelRequest[Any], text: str) -> ModelRequest[Any]:
@@ -13,3 +19,16 @@ def with_text(request: ModelRequest[Any], text: str) -> ModelRequest[Any]:
     blocks: list[ContentBlock] = list(before.content_blocks) if before else []
     blocks.append({"type": "text", "text": f"\n\n{text}" if blocks else text})
     return request.override(system_message=SystemMessage(content_blocks=blocks))
+
+
+def with_part(request: ModelRequest[Any], addition: Addition) -> ModelRequest[Any]:
+    """Add a text as `with_text` does, and list it as a part of its own."""
+    state: Any = {**request.state, _PARTS: (*parts_of(request), addition)}
+    return with_text(request, addition.text).override(state=state)
+
+
+def parts_of(request: ModelRequest[Any]) -> Sequence[Addition]:
+    """Return the parts of the system prompt that middleware has added by name."""
+    state: Any = request.state
+    found = state.get(_PARTS)
+    return found if isinstance(found, tuple) else ()

@@ -1,7 +1,7 @@
 """One model call, from the state of an agent to the answer: the flow of `ContextMiddleware`."""
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,6 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from thalweg.archive import ThreadKey
+from thalweg.context.additions import Listed, with_rest
 from thalweg.context.binding import binds_thinking
 from thalweg.context.budget import Budget
 from thalweg.context.edits import Edit, Fold, Repair
@@ -25,6 +26,7 @@ from thalweg.context.window import Item
 from thalweg.entries import Message
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 from thalweg.middleware.beside import Beside
+from thalweg.middleware.boundary import count_text
 from thalweg.middleware.desk import Desk, OpenThread
 from thalweg.middleware.effects import Flow, Work
 from thalweg.middleware.events import (
@@ -35,7 +37,7 @@ from thalweg.middleware.events import (
     warn_of_window,
 )
 from thalweg.middleware.fitting import listener_of, with_late_system, without_thinking
-from thalweg.middleware.inserts import Inserts, inserts_of
+from thalweg.middleware.inserts import Inserts, additions_of, inserts_of
 from thalweg.middleware.limits import Limits, is_stand_in, limits_of, provider_of
 from thalweg.middleware.neighbours import as_left
 from thalweg.middleware.sending import Sending
@@ -140,7 +142,7 @@ class _Turn:
             engine.policy.tariff = self.tariff
         self.open.wording.speak_to(listener_of(self.request))
         self.open.set_beside(self.beside)
-        engine.window.set_inserts(self.inserts.read())
+        engine.window.set_inserts(self.inserts.read(), self.inserts.of_memory)
 
     def _plan(self, *, asked: bool = False, repairs: Sequence[Edit] = ()) -> Flow[None]:
         """Plan and commit edits, with what they need from outside, and enter the turn."""
@@ -264,9 +266,18 @@ class _Turn:
             spent=summarizer.spent if summarizer.spent.calls else None,
             note="; ".join(map(str, summarizer.faults))[:NOTE_CHARS],
             repairs=self._repairs(),
+            additions=tuple(with_rest(list(self._listed()), self.beside.system_tokens)),
         )
         session.enter(page, edits)
         emit_repairs(self.key, session.page, self.request.runtime)
+
+    def _listed(self) -> Iterator[Listed]:
+        """List what this request carries besides messages, as far as it is sent."""
+        places = self.open.session.engine.window.insert_places
+        for one in additions_of(self.request):
+            if not one.before or one.before in places:
+                tokens = count_text(one.text, self.desk.count)
+                yield Listed(one.part, tokens, one.about, places.get(one.before, -1))
 
     def _repairs(self) -> tuple[Repair, ...]:
         """Return what is to be repaired in the request, and what was since the last turn."""
@@ -338,8 +349,7 @@ class _Turn:
         """Leave the thread open for the next turn, and say what changes in the state."""
         session = self.open.session
         session.is_running = True
-        self.inserts.shown = session.engine.window.inserted
-        self.inserts.desk = self.desk
+        self.inserts.sent(session.engine.window.inserted, self.desk)
         self.desk.put_back(self.open)
         update: dict[str, Any] = {}
         if mark := self.open.mark:

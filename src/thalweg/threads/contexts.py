@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from thalweg.archive import Archive, Span, ThreadKey
+from thalweg.context.additions import Listed
 from thalweg.context.budget import MIN_LIMIT, Budget
 from thalweg.context.engine import Engine
 from thalweg.context.policy import RentOrBuy
@@ -36,6 +37,11 @@ class Context:
     """The system prompt that went beside them."""
     tools: tuple[dict[str, Any], ...]
     """The schemas of the tools that did, as OpenAI has them."""
+
+    @property
+    def additions(self) -> tuple[Listed, ...]:
+        """What it carried besides messages and tools, in the order it was sent."""
+        return self.page.additions
 
     @property
     def messages(self) -> list[Message]:

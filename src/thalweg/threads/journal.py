@@ -6,10 +6,11 @@ processes at once, is a tree of turns over one log, and every context in it can 
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any, Literal
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey, Turn
+from thalweg.context.additions import Listed
 from thalweg.context.edits import Edit, Fold, Pin, Repair, Strip, Unpin
 from thalweg.context.engine import Engine
 from thalweg.context.fold import Quote
@@ -114,6 +115,8 @@ class Page:
     rejected: str = ""
     """The words of a provider that refused what this turn sent, and its repair: the next request
     leaves out what was refused."""
+    additions: tuple[Listed, ...] = ()
+    """What the request carried besides the thread's messages; tools are not among it."""
 
     @property
     def released(self) -> int:
@@ -144,6 +147,8 @@ def page_to_json(page: Page) -> str:
     plain["edits"] = [edit_to_plain(edit) for edit in page.edits]
     if page.repairs:
         plain["repairs"] = [asdict(repair) for repair in page.repairs]
+    if page.additions:
+        plain["additions"] = [astuple(one) for one in page.additions]
     plain["parent"], plain["base"] = page.parent, page.base
     if page.spent is not None:
         plain["spent"] = asdict(page.spent)
@@ -157,6 +162,7 @@ def page_from_json(text: str) -> Page:
     plain["held"] = tuple(Span(first, last) for first, last in plain["held"])
     plain["edits"] = tuple(edit_from_plain(edit) for edit in plain["edits"])
     plain["repairs"] = tuple(Repair(**repair) for repair in plain.get("repairs", ()))
+    plain["additions"] = tuple(Listed(*one) for one in plain.get("additions", ()))
     known = plain.get("calibration", {})
     plain["calibration"] = {model: (factor, seen) for model, (factor, seen) in known.items()}
     if "spent" in plain:

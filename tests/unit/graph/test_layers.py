@@ -72,6 +72,7 @@ def test_the_order_of_the_layers() -> None:
         "FilesystemMiddleware",
         "SubAgentMiddleware",
         "AsyncSubAgentMiddleware",
+        "RunContextMiddleware",
         "PatchToolCallsMiddleware",
         "LoopMiddleware",
         "AnswerMiddleware",
@@ -96,6 +97,7 @@ def test_what_was_not_asked_for_is_not_there() -> None:
     assert [one.name for one in stack(plain)] == [
         "TodoListMiddleware",
         "FilesystemMiddleware",
+        "RunContextMiddleware",
         "PatchToolCallsMiddleware",
         "LoopMiddleware",
         "AnswerMiddleware",

@@ -122,10 +122,21 @@ def context(request: Context) -> list[Line]:
         for name, tokens in sorted(request.sections.items(), key=lambda pair: -pair[1])
         if tokens
     )
+    beside = table(
+        (
+            one.part,
+            f"{one.tokens:,}".rjust(9),
+            "system prompt" if one.position is None else f"before #{one.position}",
+            one.about,
+        )
+        for one in request.additions
+    )
+    listed = ["besides messages and tools:", *beside] if beside else []
     more = "/context NAME shows one of them, /context TURN an earlier request"
     return told(
         head,
         *rows,
+        *listed,
         f"{count(len(request.messages), 'message')}, {count(len(request.tools), 'tool')}; {more}",
     )
 

@@ -77,6 +77,7 @@ def plain_context(context: Context) -> dict[str, Any]:
             for item in context.items
         ],
         "tools": list(context.tools),
+        "additions": [asdict(one) for one in context.additions],
     }
 
 

@@ -185,7 +185,12 @@ def tell_turn(
 
 
 def tell_context(context: Context) -> Iterator[str]:
-    """Write what a turn sent, message by message."""
+    """Write what a turn sent: what it carried besides messages, then message by message."""
+    if context.additions:
+        yield "\n== besides messages and tools"
+        for one in context.additions:
+            place = "system prompt" if one.position < 0 else f"before #{one.position}"
+            yield f"  {one.part:<14}{one.tokens:>7,}  {place:<13}  {printable(one.about)}".rstrip()
     if context.system is not None:
         yield f"\n== system prompt\n{printable(as_text(context.system))}"
     if context.tools:

@@ -1,0 +1,107 @@
+"""What a request carries besides the messages of its thread, decided in one place.
+
+Two rules: what changes between runs stands before a new message of the user, so that a request
+begins as the one before it did, and what stands in the system prompt changes once a day at most;
+an addition that left with its message is due again in the next run.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from thalweg.prompts import prompt
+
+DATE, UPLOADS, TASKS, MEMORY, SKILLS = "date", "uploads", "tasks", "memory", "skills"
+"""Names of parts."""
+MOST_LINES = 20
+"""Most files and most tasks that one reminder lists, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """One part of a request that is no message of the thread."""
+
+    part: str
+    """What it is, in one word: `date`, `memory`, `skills`."""
+    text: str
+    about: str = ""
+    """One line about it for people: counts and names, nothing of what a memory holds."""
+    before: str = ""
+    """`uid` of the user's message that it stands before; empty for the system prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An addition as the journal keeps it: its size, and not its text."""
+
+    part: str
+    tokens: int
+    about: str = ""
+    position: int = -1
+    """Position of the message that it stands before; -1 for the system prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an agent can be told of the run that begins."""
+
+    date: str = ""
+    """The day, such as `2026-11-23 (Monday)`; empty where it is not to be told."""
+    uploads: Sequence[str] = ()
+    """Files of the user, one line each, oldest first."""
+    tasks: Sequence[str] = ()
+    """Delegated tasks, one line each with status and result, oldest first."""
+
+
+def plan_additions(now: Surroundings, live: Iterable[Addition], uid: str) -> tuple[Addition, ...]:
+    """Decide what a run is told of its surroundings: the date, and what is new of the rest.
+
+    Args:
+        now: What there is to tell.
+        live: Reminders of earlier runs that are still sent.
+        uid: Of the user's message that the run begins with. Without one, nothing new is told.
+
+    Returns:
+        The date, the reminders that are still sent, and those that are due.
+
+    Example:
+        >>> told = plan_additions(Surroundings(uploads=["/a.csv"]), (), "m1")
+        >>> more = plan_additions(Surroundings(uploads=["/a.csv", "/b.csv"]), told, "m2")
+        >>> [(one.part, one.before, one.about) for one in more]
+        [('uploads', 'm1', '/a.csv'), ('uploads', 'm2', '/b.csv')]
+    """
+    reminders = [one for one in live if one.before]
+    dated = [Addition(DATE, prompt("date").render(date=now.date), now.date)] if now.date else []
+    due = (
+        _reminder(part, lines, reminders, uid)
+        for part, lines in ((UPLOADS, now.uploads), (TASKS, now.tasks))
+    )
+    return (*dated, *reminders, *(one for one in due if one is not None and uid))
+
+
+def _reminder(
+    part: str, lines: Sequence[str], live: Iterable[Addition], uid: str
+) -> Addition | None:
+    """List the lines that no live reminder has."""
+    told = {line for one in live if one.part == part for line in one.text.splitlines()}
+    new = [line for line in map(_item, lines) if line not in told]
+    if not new:
+        return None
+    shown, over = new[-MOST_LINES:], max(0, len(new) - MOST_LINES)
+    listed = "\n".join(([f"- … and {over:,} older"] if over else []) + shown)
+    names = ", ".join(line.removeprefix("- ").partition(" (")[0] for line in shown)
+    return Addition(part, prompt(part).render(lines=listed), names, uid)
+
+
+def _item(line: str) -> str:
+    """Write an item of a list on one line, which cannot end the fence around it."""
+    flat = " ".join(line.split())
+    return "- " + re.sub(r"<(?=\s*/?\s*run-context)", r"<\\", flat, flags=re.IGNORECASE)
+
+
+def with_rest(listed: Sequence[Listed], system_tokens: int) -> Iterator[Listed]:
+    """List the rest of the system prompt first: what its author wrote, and words of the harness."""
+    rest = system_tokens - sum(one.tokens for one in listed if one.position < 0)
+    if rest > 0:
+        yield Listed("instructions", rest)
+    yield from listed

@@ -1,0 +1,154 @@
+"""`RunContextMiddleware`: what an agent is told of the run it is in: the date, files, tasks."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import date, datetime
+from functools import partial
+from typing import Annotated, Any, NotRequired
+
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    PrivateStateAttr,
+)
+from langchain_core.messages import HumanMessage
+from langgraph.types import Command
+
+from thalweg.backends.foreign import as_backend
+from thalweg.backends.protocol import BackendProtocol, FileInfo
+from thalweg.context.additions import DATE, Addition, Surroundings, plan_additions
+from thalweg.middleware.effects import Flow, Send, Work, arun, run
+from thalweg.middleware.inserts import with_inserts
+from thalweg.middleware.notes import is_note
+from thalweg.middleware.system_prompt import with_part
+from thalweg.subagents.ledger import plain
+
+CHANNEL = "_run_context"
+UPLOADS = "/uploads"
+"""The folder of uploaded files in threads of the gateway."""
+
+
+def local_date() -> date:
+    """Return the current date by this machine's clock and time zone."""
+    return datetime.now().astimezone().date()
+
+
+class RunContextState(AgentState[Any]):
+    """What the middleware keeps in an agent's state."""
+
+    _run_context: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
+    """The run's date and first message, and the reminders that are still sent."""
+
+
+class RunContextMiddleware(AgentMiddleware[RunContextState, Any, Any]):
+    """Tell an agent the date, which files the user uploaded, and which tasks it delegated.
+
+    The **date** is the last part of the system prompt. A run keeps the date on which it began, so
+    that the provider's cache is written again once a day at most. **Files** and **tasks** that are
+    new since the last run stand before the user's message, as data, and are sent as long as that
+    message is; what left with a compaction is listed again in the next run. At most 20 of each, the
+    newest. What is listed is decided by `context.additions.plan_additions`.
+
+    Args:
+        backend: Where the uploaded files are.
+        uploads: Their folder; `None`, the default, lists none.
+        today: Returns the current date; that of this machine's clock by default. `None`: no date.
+
+    Example:
+        >>> RunContextMiddleware(today=None).name
+        'RunContextMiddleware'
+    """
+
+    state_schema = RunContextState
+
+    def __init__(
+        self,
+        *,
+        backend: BackendProtocol | None = None,
+        uploads: str | None = None,
+        today: Callable[[], date] | None = local_date,
+    ) -> None:
+        super().__init__()
+        self._backend = None if backend is None else as_backend(backend)
+        self._uploads = uploads
+        self._today = today
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """Send the request with the date and the reminders."""
+        return run(self._call(request), handler)
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """See `wrap_model_call`."""
+        return await arun(self._call(request), handler)
+
+    def _call(
+        self, request: ModelRequest[Any]
+    ) -> Flow[ModelResponse[Any] | ExtendedModelResponse[Any]]:
+        before: Mapping[str, Any] = request.state.get(CHANNEL) or {}  # type: ignore[assignment]
+        live = [Addition(*one) for one in before.get("live", ())]
+        uid = _begins_with(request)
+        if before and before.get("uid") == uid:
+            now = Surroundings(date=before.get(DATE, ""))
+        else:
+            now = yield Work(partial(self._surroundings, request))
+        additions = plan_additions(now, live, uid)
+        for one in additions:
+            request = request if one.before else with_part(request, one)
+        reminders = [one for one in additions if one.before]
+        request, inserts = with_inserts(request, reminders)
+        response: ModelResponse[Any] = yield Send(request)
+        sent = [one for one in reminders if one.before in inserts.shown]
+        after = {DATE: now.date, "uid": uid, "live": [list(_plain(one)) for one in sent]}
+        if after == before:
+            return response
+        return ExtendedModelResponse(response, Command(update={CHANNEL: after}))
+
+    def _surroundings(self, request: ModelRequest[Any]) -> Surroundings:
+        """Look at the clock, the folder of uploads and the ledgers of tasks."""
+        day = "" if self._today is None else f"{self._today():%Y-%m-%d (%A)}"
+        return Surroundings(day, self._files(), tuple(_tasks(request.state)))
+
+    def _files(self) -> Sequence[str]:
+        if self._backend is None or self._uploads is None:
+            return ()
+        listed = self._backend.ls(self._uploads).entries or ()
+        files = [one for one in listed if not one.get("is_dir")]
+        return [_file(one) for one in sorted(files, key=lambda one: one.get("modified_at", ""))]
+
+
+def _begins_with(request: ModelRequest[Any]) -> str:
+    """Return the id of the newest message of the user; empty where there is none."""
+    said = (one for one in reversed(request.state["messages"]) if isinstance(one, HumanMessage))
+    return next((one.id or "" for one in said if not is_note(one)), "")
+
+
+def _file(info: FileInfo) -> str:
+    size = info.get("size")
+    return info["path"] if size is None else f"{info['path']} ({size:,} bytes)"
+
+
+def _tasks(state: Any) -> Sequence[str]:  # noqa: ANN401 (any agent's)
+    """Write one line for each task of the ledger, and for each that runs in the background."""
+    ended = [
+        f"{task['subagent']}: {task['description']} ({task['status']}) {task.get('report', '')}"
+        for task in plain(state.get("tasks")).values()
+    ]
+    elsewhere = [
+        f"{task['agent_name']}: background task {task['task_id']} ({task['status']})"
+        for task in (state.get("async_tasks") or {}).values()
+    ]
+    return [*ended, *elsewhere]
+
+
+def _plain(one: Addition) -> tuple[str, str, str, str]:
+    return one.part, one.text, one.about, one.before
