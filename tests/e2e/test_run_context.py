@@ -15,7 +15,7 @@ from tests.e2e.talkers import settings
 from tests.e2e.test_app import say
 from thalweg import create_deep_agent
 from thalweg.app import open_app
-from thalweg.archive import ThreadKey, open_archive
+from thalweg.archive import ThreadKey, open_archive, open_existing
 from thalweg.cli.thread.text import tell_context
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.run_context import RunContextMiddleware
@@ -114,7 +114,7 @@ def test_no_date_and_no_tasks_cost_nothing(tmp_path: Path) -> None:
         return "Hi."
 
     archive = open_archive(tmp_path / "a.db")
-    middleware = [RunContextMiddleware(today=None), ContextMiddleware(archive=archive)]
+    middleware: list[Any] = [RunContextMiddleware(today=None), ContextMiddleware(archive=archive)]
     agent: Any = create_agent(ScriptedModel(script=script), middleware=middleware)
     agent.invoke({"messages": [("user", "Hello.")]}, {"configurable": {"thread_id": "t"}})
     assert seen == [["Hello."]]
@@ -143,10 +143,9 @@ async def test_an_upload_is_named_once_and_the_list_is_the_one_that_people_see(
             sum(one.tokens for one in second.additions if one.position is None)
             == second.sections["system"]
         )
-        parts = app._parts  # noqa: SLF001 (what `thalweg thread show` opens)
-        made = context_at(parts.archive, ThreadKey("ada", "t1"))
-        shown = "\n".join(tell_context(made))
-        assert all(f"{one.part:<14}{one.tokens:>7,}" in shown for one in second.additions)
+    with open_existing(tmp_path / "thalweg.db") as archive:  # what `thalweg thread show` opens
+        shown = "\n".join(tell_context(context_at(archive, ThreadKey("ada", "t1"))))
+    assert all(f"{one.part:<14}{one.tokens:>7,}" in shown for one in second.additions)
 
 
 @pytest.fixture
