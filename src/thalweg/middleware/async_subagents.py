@@ -3,9 +3,10 @@
 import asyncio
 import json
 import logging
-import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
 from typing import Annotated, Any, Final, NotRequired
 
 from langchain.agents.middleware.types import (
@@ -13,9 +14,10 @@ from langchain.agents.middleware.types import (
     AgentState,
     ModelRequest,
     ModelResponse,
+    hook_config,
 )
 from langchain.tools import ToolRuntime
-from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
@@ -24,7 +26,7 @@ from langgraph_sdk import get_sync_client
 from pydantic import BaseModel, Field
 
 from thalweg.errors import ConfigError
-from thalweg.middleware.notes import note
+from thalweg.middleware.notes import is_note, note
 from thalweg.middleware.system_prompt import with_text
 from thalweg.prompts import prompt
 from thalweg.subagents.background import (
@@ -38,7 +40,12 @@ from thalweg.subagents.background import (
     TaskEvent,
     is_elsewhere,
     merge_tasks,
+    notice_key,
+    notices_of,
+    plan_wake,
 )
+from thalweg.subagents.pending_wakes import PendingWakes
+from thalweg.subagents.waker import Wake, Waker
 from thalweg.tools.ready import ReadyTool
 
 __all__ = [
@@ -82,7 +89,6 @@ class _List(BaseModel):
 
 
 Update = dict[str, Any]
-Wake = Callable[[str, str], object]
 
 
 class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
@@ -90,20 +96,30 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
 
     A task is a thread with runs on a server, and in the state `async_tasks` of its parent. When it
     ends, or waits for a person, its parent gets a message: before the next model call of a run
-    under way, and else through `wake`. What ends while no process of the parent lives is reported
-    by its next run.
+    under way, and else through `wake`. A thread whose run was cut off, or waits for a person, is
+    not woken: that run reports the task when it is resumed.
 
     Args:
         async_subagents: The subagents.
         system_prompt: Text for the system prompt, which is followed by the list of subagents.
         wake: Called with the parent's thread id and the message when a task ends after the
-            parent's run has ended; `client.start_run` of a `ThalwegClient` starts a run. `None`:
-            the next run of the parent reports it.
+            parent's run has ended, to start a run with that message:
+            `lambda thread, text: agent.invoke({"messages": text}, config_of(thread))`. It runs in
+            a thread of its own, and is retried with backoff where it raises. `None`: the next run
+            of the parent reports the task.
         poll_s: Seconds between two looks at a task.
+        wake_store: A SQLite file that keeps which threads are to be woken: after a crash the next
+            process that is given the file wakes them, `3 * poll_s` seconds later at the earliest.
+            Several processes of one machine may share it. `None`: this process alone knows. Make
+            such a middleware once in a process, not for each request.
+
+    A thread is told of a task once: where a process died between the wake and the note of it in
+    the file, the message that comes again is removed before the model is asked.
 
     Raises:
-        ConfigError: There is no subagent, two have one name, or one has no address; also a
-            `ValueError`.
+        ConfigError: There is no subagent, two have one name, one has no address, or `wake_store`
+            is given without `wake`; also a `ValueError`.
+        StorageError: `wake_store` cannot be used.
     """
 
     state_schema = AsyncSubAgentState
@@ -115,14 +131,16 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
         system_prompt: str | None = None,
         wake: Wake | None = None,
         poll_s: float = POLL_S,
+        wake_store: str | PathLike[str] | None = None,
     ) -> None:
         super().__init__()
         self._specs = _checked(async_subagents)
+        if wake is None and wake_store is not None:
+            mend = "give wake, too: what starts a run of the parent's thread"
+            raise AsyncSubAgentError("wake_store", "there is nothing that wakes a thread", mend)
         self._remotes: dict[str, Remote] = {}
         self._looked: dict[str, float] = {}
-        self._wake = wake
         self._poll_s = poll_s
-        self._watches: dict[str, threading.Event] = {}
         listed = "\n".join(f"- {one['name']}: {one['description']}" for one in async_subagents)
         self.system_prompt = f"{system_prompt}\n\n{listed}" if system_prompt else None
         self.tools = [
@@ -132,6 +150,16 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
             self._tool("cancel_async_task", "async_cancel", _OfTask, self._cancel),
             self._tool("list_async_tasks", "async_list", _List, self._list),
         ]
+        self._waker: Waker | None = None
+        if wake is not None:
+            pending = PendingWakes(None if wake_store is None else Path(wake_store), 3 * poll_s)
+            self._waker = Waker(pending, wake, self._looked_quietly, self._written, poll_s)
+            self._waker.start()
+
+    def close(self) -> None:
+        """Stop waking threads; the next process on the same `wake_store` goes on with it."""
+        if self._waker is not None:
+            self._waker.close()
 
     def _tool(
         self,
@@ -149,6 +177,8 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
                 text, changed, status = str(refused), {}, "error"
             except Exception as problem:  # noqa: BLE001  # whatever a client of a server raises
                 text, changed, status = _failed(problem), {}, "error"
+            if self._waker is not None and (thread := _thread_of(runtime.config)):
+                self._waker.expect(thread, changed)
             message = ToolMessage(text, name=name, tool_call_id=runtime.tool_call_id, status=status)
             return Command(update={"messages": [message], "async_tasks": changed})
 
@@ -264,16 +294,26 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
     def _prompted(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         return with_text(request, self.system_prompt) if self.system_prompt else request
 
+    @hook_config(can_jump_to=["end"])
     def before_agent(
         self,
         state: AsyncSubAgentState,
         runtime: Runtime[Any],
         config: RunnableConfig | None = None,
-    ) -> None:
-        """End the watch over this thread's tasks: the run itself looks at them now."""
-        del state, runtime
-        if watch := self._watches.pop(_thread_of(config), None):
-            watch.set()
+    ) -> dict[str, Any] | None:
+        """Take over the tasks of the thread, and check the message of a wake that began the run."""
+        del runtime
+        if self._waker is None:
+            return None
+        if thread := _thread_of(config):
+            self._waker.run_began(thread)
+        plan = plan_wake(state["messages"], state.get("async_tasks") or {})
+        if plan is None:
+            return None
+        changed: list[BaseMessage] = [_as_note(one) for one in plan.notices if not is_note(one)]
+        if plan.repeated is not None:
+            changed.append(RemoveMessage(id=str(plan.repeated.id)))
+        return {"messages": changed, **({"jump_to": "end"} if plan.is_answered else {})}
 
     def before_model(
         self, state: AsyncSubAgentState, runtime: Runtime[Any]
@@ -283,8 +323,10 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
         ended = [task for task in map(self._polled, _active(state).values()) if _has_ended(task)]
         if not ended:
             return None
+        known = state["messages"]
+        unknown = [task for task in ended if not notices_of(known, notice_key(task))]
         return {
-            "messages": [self._notice(task) for task in ended],
+            "messages": [self._notice(task) for task in unknown],
             "async_tasks": {task["task_id"]: task for task in ended},
         }
 
@@ -302,28 +344,11 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
         runtime: Runtime[Any],
         config: RunnableConfig | None = None,
     ) -> None:
-        """Watch the tasks that run on after this run."""
+        """Leave the tasks that run on after this run to what wakes the thread."""
         del runtime
-        thread, tasks = _thread_of(config), _active(state)
-        if self._wake is None or not thread or not tasks:
-            return
-        stop = self._watches[thread] = threading.Event()
-        watch = threading.Thread(
-            target=self._watch, args=(thread, tasks, stop), name="thalweg-tasks", daemon=True
-        )
-        watch.start()
-
-    def _watch(self, thread: str, tasks: Mapping[str, AsyncTask], stop: threading.Event) -> None:
-        left = dict(tasks)
-        while left and not stop.wait(self._poll_s):
-            ended = [task for task in map(self._looked_quietly, left.values()) if _has_ended(task)]
-            if ended and not stop.is_set() and self._wake is not None:
-                try:
-                    self._wake(thread, "\n\n".join(self._notice(task).text for task in ended))
-                except Exception as problem:  # noqa: BLE001  # whatever wakes it
-                    _log.warning("thread %s was not woken for its tasks: %s", thread, problem)
-            for task in ended:
-                del left[task["task_id"]]
+        thread, tasks = _thread_of(config), state.get("async_tasks") or {}
+        if self._waker is not None and thread and tasks:
+            self._waker.run_ended(thread, tasks)
 
     def _polled(self, task: AsyncTask) -> AsyncTask:
         """Look at a task, but not more often than agreed."""
@@ -340,13 +365,16 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
             _log.warning("task %s cannot be looked at: %s", task["task_id"], problem)
             return task
 
+    def _written(self, tasks: Sequence[AsyncTask]) -> str:
+        return "\n\n".join(self._notice(task).text for task in tasks)
+
     def _notice(self, task: AsyncTask) -> HumanMessage:
         try:
             answer = next(iter(self._outcome(task).values()), "")
         except Exception as problem:  # noqa: BLE001  # whatever a client of a server raises
             answer = _failed(problem)
         text = prompt("async_notice").render(
-            agent=task["agent_name"], task=task["task_id"], status=task["status"], answer=answer
+            agent=task["agent_name"], key=notice_key(task), status=task["status"], answer=answer
         )
         event = TaskEvent(
             task_id=task["task_id"],
@@ -357,6 +385,11 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
         notice = note(text.strip())
         notice.additional_kwargs["task_event"] = event
         return notice
+
+
+def _as_note(message: HumanMessage) -> HumanMessage:
+    kwargs = {**message.additional_kwargs, **note("").additional_kwargs}
+    return message.model_copy(update={"additional_kwargs": kwargs})
 
 
 class _RefusedError(Exception):

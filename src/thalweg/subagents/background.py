@@ -4,9 +4,11 @@ Two rules: a status is one of `Status`, whatever a server calls it; a task that 
 runs again under the same run.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Literal, NotRequired, Protocol, TypeGuard
 
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from typing_extensions import TypedDict
 
 Status = Literal["pending", "running", "waiting", "success", "error", "timeout", "cancelled"]
@@ -64,6 +66,54 @@ class TaskEvent(TypedDict):
     agent_name: str
     status: Status
     run_id: NotRequired[str]
+
+
+@dataclass(frozen=True, slots=True)
+class WakePlan:
+    """What to do with the message of a wake that began a run."""
+
+    notices: tuple[HumanMessage, ...]
+    """Notices that stay in the thread."""
+    repeated: HumanMessage | None = None
+    """The newest message, where it repeats a notice."""
+    is_answered: bool = False
+    """Whether an earlier run has answered it, so that there is nothing to do."""
+
+
+def plan_wake(messages: Sequence[BaseMessage], tasks: Mapping[str, AsyncTask]) -> WakePlan | None:
+    """Plan what becomes of a notice; `None` where the newest message of a thread is none.
+
+    A process that was killed while it woke a thread leaves the same wake to the next process.
+
+    Args:
+        messages: The thread, the newest message last.
+        tasks: The tasks in the thread's state.
+    """
+    newest = messages[-1] if messages else None
+    if not isinstance(newest, HumanMessage):
+        return None
+    named = [task for task in tasks.values() if notice_key(task) in newest.text]
+    if not named:
+        return None
+    earlier = messages[:-1]
+    last = earlier[-1] if earlier else None
+    has_answered = isinstance(last, AIMessage) and not last.tool_calls
+    if has_answered and all(task["status"] not in ACTIVE for task in named):
+        return WakePlan((), newest, is_answered=True)
+    known = [notices_of(earlier, notice_key(task)) for task in named]
+    if all(known):
+        return WakePlan(tuple(one for found in known for one in found), newest)
+    return WakePlan((newest,))
+
+
+def notice_key(task: AsyncTask) -> str:
+    """Return the words that every notice of the end of a task's newest run contains."""
+    return f"task {task['task_id']} (run {task['run_id']})"
+
+
+def notices_of(messages: Sequence[BaseMessage], key: str) -> list[HumanMessage]:
+    """Return the messages in the user's place that contain a key of `notice_key`."""
+    return [one for one in messages if isinstance(one, HumanMessage) and key in one.text]
 
 
 class Remote(Protocol):
