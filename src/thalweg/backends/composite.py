@@ -2,11 +2,23 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeVar
+from typing import ClassVar, Final, TypeVar
 
-from thalweg.backends.flows import Flow, FlowBackend, Result, ago, go
+from thalweg.backends.flows import Ask, Errors, Flow, FlowBackend, Result
 from thalweg.backends.foreign import as_backend
 from thalweg.backends.matches import folder_info
+from thalweg.backends.operations import (
+    Delete,
+    DownloadFiles,
+    Edit,
+    Execute,
+    Glob,
+    Grep,
+    Ls,
+    Read,
+    UploadFiles,
+    Write,
+)
 from thalweg.backends.protocol import (
     BackendProtocol,
     DeleteResult,
@@ -23,24 +35,12 @@ from thalweg.backends.protocol import (
     ReadResult,
     SandboxBackendProtocol,
     WriteResult,
-    accepts_max_count,
     cap_matches,
-    timeout_of,
 )
 from thalweg.backends.routes import Place, Routes, inner_globs
 from thalweg.errors import InvalidGlobPatternError
 
 Found = TypeVar("Found", FileInfo, GrepMatch)
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """A call of a backend's method, to be made the blocking or the awaited way."""
-
-    backend: BackendProtocol
-    method: str
-    arguments: tuple[object, ...]
-    options: dict[str, object] = field(default_factory=dict[str, object])
 
 
 class CompositeBackend(FlowBackend):
@@ -58,6 +58,8 @@ class CompositeBackend(FlowBackend):
     Raises:
         ConfigError: A prefix cannot be one, or an object is no backend.
     """
+
+    step_errors: ClassVar[Errors] = (NotImplementedError,)
 
     def __init__(
         self,
@@ -80,16 +82,10 @@ class CompositeBackend(FlowBackend):
         place = self.place(key)
         return place.backend, place.path
 
-    def _now(self, flow: Flow[Result]) -> Result:
-        return go(flow, _call, _TOLD)
-
-    async def _later(self, flow: Flow[Result]) -> Result:
-        return await ago(flow, _acall, _TOLD)
-
     def _ls(self, path: str) -> Flow[LsResult]:
         # Folders that lead to a backend are among the entries.
         place = self.place(path)
-        listed = _as_ls((yield Ask(place.backend, "ls", (place.path,))))
+        listed = _as_ls((yield Ask(place.backend, Ls(place.path))))
         mounted = self._routes.folders_in(path)
         if listed.entries is None:
             # A folder may be there only because a backend is below it.
@@ -108,20 +104,18 @@ class CompositeBackend(FlowBackend):
 
     def _read(self, path: str, offset: int, limit: int) -> Flow[ReadResult]:
         place = self.place(path)
-        options: dict[str, object] = {"offset": offset, "limit": limit}
-        result = yield Ask(place.backend, "read", (place.path,), options)
+        result = yield Ask(place.backend, Read(place.path, offset, limit))
         read = _expect(ReadResult, result)
         return replace(read, error=place.outer_words(read.error)) if read.error else read
 
     def _write(self, path: str, content: str) -> Flow[WriteResult]:
         place = self.place(path)
-        result = yield Ask(place.backend, "write", (place.path, content))
+        result = yield Ask(place.backend, Write(place.path, content))
         return _outer(_expect(WriteResult, result), place, path)
 
     def _edit(self, path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]:
         place = self.place(path)
-        options: dict[str, object] = {"replace_all": replace_all}
-        result = yield Ask(place.backend, "edit", (place.path, old, new), options)
+        result = yield Ask(place.backend, Edit(place.path, old, new, replace_all))
         return _outer(_expect(EditResult, result), place, path)
 
     def _delete(self, path: str) -> Flow[DeleteResult]:
@@ -134,7 +128,7 @@ class CompositeBackend(FlowBackend):
                 f"is mounted at {mounts}. Delete the files in it one by one."
             )
         try:
-            result = yield Ask(place.backend, "delete", (place.path,))
+            result = yield Ask(place.backend, Delete(place.path))
         except NotImplementedError:
             return DeleteResult(error=f"Error: deletion is not supported for '{path}'.")
         return _outer(_expect(DeleteResult, result), place, path)
@@ -176,7 +170,8 @@ class CompositeBackend(FlowBackend):
         wanted = None if left is None else max(left, 1)
         enough = wanted
         while True:
-            raw = _as_grep((yield _ask_grep(pattern, search, wanted)))
+            grep = Grep(pattern, search.path, search.glob, wanted)
+            raw = _as_grep((yield Ask(place.backend, grep)))
             if raw.matches is None:
                 return replace(raw, error=place.outer_words(raw.error))
             raw = cap_matches(raw, wanted)
@@ -201,8 +196,7 @@ class CompositeBackend(FlowBackend):
             return GlobResult(error=str(refused))
         for search in searches:
             place = search.place
-            options: dict[str, object] = {"path": search.path}
-            result = _as_glob((yield Ask(place.backend, "glob", (search.glob,), options)))
+            result = _as_glob((yield Ask(place.backend, Glob(search.glob or "", search.path))))
             error = place.outer_words(result.error)
             if result.matches is None:
                 return replace(result, error=error)
@@ -258,43 +252,24 @@ class CompositeBackend(FlowBackend):
     def _execute(self, command: str, timeout: int | None) -> Flow[ExecuteResponse]:
         if not isinstance(self.default, SandboxBackendProtocol):
             raise NotImplementedError(_NO_SHELL)
-        options: dict[str, object] = {**timeout_of(self.default, timeout)}
-        result = yield Ask(self.default, "execute", (command,), options)
+        result = yield Ask(self.default, Execute(command, timeout))
         return _expect(ExecuteResponse, result)
 
-    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """See `BackendProtocol.upload_files`; each backend is called once."""
-        return self._now(self._upload(files))
-
-    async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """See `upload_files`."""
-        return await self._later(self._upload(files))
-
-    def _upload(self, files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
+    def _upload_files(self, files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
         answers = [FileUploadResponse(path, error=_NO_ANSWER) for path, _ in files]
         for batch in self._batches([path for path, _ in files]):
             inner = [(place.path, files[at][1]) for at, place in batch.items]
-            told = _expect_list(
-                FileUploadResponse, (yield Ask(batch.backend, "upload_files", (inner,)))
-            )
+            told = _expect_list(FileUploadResponse, (yield Ask(batch.backend, UploadFiles(inner))))
             for (at, _), answer in zip(batch.items, told, strict=False):
                 answers[at] = replace(answer, path=files[at][0])
         return answers
 
-    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """See `BackendProtocol.download_files`; each backend is called once."""
-        return self._now(self._download(paths))
-
-    async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """See `download_files`."""
-        return await self._later(self._download(paths))
-
-    def _download(self, paths: list[str]) -> Flow[list[FileDownloadResponse]]:
+    def _download_files(self, paths: list[str]) -> Flow[list[FileDownloadResponse]]:
         answers = [FileDownloadResponse(path, error=_NO_ANSWER) for path in paths]
         for batch in self._batches(paths):
             inner = [place.path for _, place in batch.items]
             told = _expect_list(
-                FileDownloadResponse, (yield Ask(batch.backend, "download_files", (inner,)))
+                FileDownloadResponse, (yield Ask(batch.backend, DownloadFiles(inner)))
             )
             for (at, _), answer in zip(batch.items, told, strict=False):
                 answers[at] = replace(answer, path=paths[at])
@@ -318,16 +293,6 @@ class _Search:
     glob: str | None
 
 
-def _ask_grep(pattern: str, search: _Search, wanted: int | None) -> Ask:
-    """Ask for a number of matches who knows of numbers, and the others for all."""
-    backend = search.place.backend
-    knows = accepts_max_count(type(backend), "grep") and accepts_max_count(type(backend), "agrep")
-    options: dict[str, object] = {"path": search.path, "glob": search.glob}
-    if knows:
-        options["max_count"] = wanted
-    return Ask(backend, "grep", (pattern,), options)
-
-
 @dataclass(frozen=True, slots=True)
 class _Batch:
     """What goes to one backend, and where in the whole it stands."""
@@ -341,17 +306,6 @@ _NO_SHELL: Final = (
     "Default backend doesn't support command execution (SandboxBackendProtocol). "
     "To enable execution, provide a default backend that implements SandboxBackendProtocol."
 )
-
-
-_TOLD = (NotImplementedError,)
-
-
-def _call(ask: Ask) -> object:
-    return getattr(ask.backend, ask.method)(*ask.arguments, **ask.options)
-
-
-async def _acall(ask: Ask) -> object:
-    return await getattr(ask.backend, f"a{ask.method}")(*ask.arguments, **ask.options)
 
 
 def _expect(kind: type[Result], result: object) -> Result:

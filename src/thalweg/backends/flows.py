@@ -6,12 +6,17 @@ What a step is, and how it is done, is for whoever goes through the flow.
 
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Generator
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar, cast
 
+from thalweg.backends import operations
+from thalweg.backends.operations import Answer, Operation, OperationBackend
 from thalweg.backends.protocol import (
     BackendProtocol,
     DeleteResult,
     EditResult,
+    FileDownloadResponse,
+    FileUploadResponse,
     GlobResult,
     GrepResult,
     LsResult,
@@ -77,19 +82,63 @@ async def ago(
         return result
 
 
-class FlowBackend(BackendProtocol):
-    """A backend whose file methods are flows.
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A step of a flow: an operation that a backend performs, and whose result is sent back."""
 
-    A subclass writes each of them once, and says how a flow is gone through.
+    backend: BackendProtocol
+    operation: Operation[Any]
+
+
+class FlowBackend(OperationBackend):
+    """A backend whose operations are flows.
+
+    A subclass writes each of them once. Their steps are `Ask`, unless it performs others.
     """
 
-    @abstractmethod
+    step_errors: ClassVar[Errors] = ()
+    """Errors of a step that are raised inside the flow; others end it."""
+
+    def _perform(self, operation: Operation[Answer]) -> Answer:
+        return self._now(self._flow(operation))
+
+    async def _aperform(self, operation: Operation[Answer]) -> Answer:
+        return await self._later(self._flow(operation))
+
     def _now(self, flow: Flow[Result]) -> Result:
         """Go through a flow by blocking calls."""
+        return go(flow, _answer, self.step_errors)
 
-    @abstractmethod
     async def _later(self, flow: Flow[Result]) -> Result:
         """Go through a flow by awaited calls."""
+        return await ago(flow, _aanswer, self.step_errors)
+
+    def _flow(self, operation: Operation[Answer]) -> Flow[Answer]:
+        """Return the flow that performs an operation."""
+        flow: Flow[Any]
+        called: Operation[Any] = operation
+        match called:
+            case operations.Ls(path):
+                flow = self._ls(path)
+            case operations.Read(path, offset, limit):
+                flow = self._read(path, offset, limit)
+            case operations.Write(path, content):
+                flow = self._write(path, content)
+            case operations.Edit(path, old, new, replace_all):
+                flow = self._edit(path, old, new, replace_all=replace_all)
+            case operations.Delete(path):
+                flow = self._delete(path)
+            case operations.Grep(pattern, folder, glob, max_count):
+                flow = self._grep(pattern, folder, glob, max_count)
+            case operations.Glob(pattern, folder):
+                flow = self._glob(pattern, folder)
+            case operations.UploadFiles(files):
+                flow = self._upload_files(files)
+            case operations.DownloadFiles(paths):
+                flow = self._download_files(paths)
+            case _:
+                raise NotImplementedError(operation.method)
+        return cast("Flow[Answer]", flow)
 
     @abstractmethod
     def _ls(self, path: str) -> Flow[LsResult]: ...
@@ -114,85 +163,16 @@ class FlowBackend(BackendProtocol):
     @abstractmethod
     def _glob(self, pattern: str, path: str | None) -> Flow[GlobResult]: ...
 
-    def ls(self, path: str) -> LsResult:
-        """See `BackendProtocol.ls`."""
-        return self._now(self._ls(path))
+    def _upload_files(self, files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
+        raise NotImplementedError
 
-    async def als(self, path: str) -> LsResult:
-        """See `ls`."""
-        return await self._later(self._ls(path))
+    def _download_files(self, paths: list[str]) -> Flow[list[FileDownloadResponse]]:
+        raise NotImplementedError
 
-    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `BackendProtocol.read`."""
-        return self._now(self._read(file_path, offset, limit))
 
-    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `read`."""
-        return await self._later(self._read(file_path, offset, limit))
+def _answer(step: Ask) -> object:
+    return operations.perform(step.backend, step.operation)
 
-    def write(self, file_path: str, content: str) -> WriteResult:
-        """See `BackendProtocol.write`."""
-        return self._now(self._write(file_path, content))
 
-    async def awrite(self, file_path: str, content: str) -> WriteResult:
-        """See `write`."""
-        return await self._later(self._write(file_path, content))
-
-    def edit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
-    ) -> EditResult:
-        """See `BackendProtocol.edit`."""
-        return self._now(self._edit(file_path, old_string, new_string, replace_all=replace_all))
-
-    async def aedit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
-    ) -> EditResult:
-        """See `edit`."""
-        flow = self._edit(file_path, old_string, new_string, replace_all=replace_all)
-        return await self._later(flow)
-
-    def delete(self, file_path: str) -> DeleteResult:
-        """See `BackendProtocol.delete`."""
-        return self._now(self._delete(file_path))
-
-    async def adelete(self, file_path: str) -> DeleteResult:
-        """See `delete`."""
-        return await self._later(self._delete(file_path))
-
-    def grep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
-    ) -> GrepResult:
-        """See `BackendProtocol.grep`."""
-        return self._now(self._grep(pattern, path, glob, max_count))
-
-    async def agrep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
-    ) -> GrepResult:
-        """See `grep`."""
-        return await self._later(self._grep(pattern, path, glob, max_count))
-
-    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """See `BackendProtocol.glob`."""
-        return self._now(self._glob(pattern, path))
-
-    async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """See `glob`."""
-        return await self._later(self._glob(pattern, path))
+async def _aanswer(step: Ask) -> object:
+    return await operations.aperform(step.backend, step.operation)

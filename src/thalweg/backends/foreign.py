@@ -4,42 +4,20 @@ Every sandbox package for Deep Agents (Daytona, Modal, Runloop, Vercel) subclass
 package. An adapter calls such a backend's methods and returns results of this package.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
-from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, cast
 
-from thalweg.backends.protocol import (
-    BackendProtocol,
-    DeleteResult,
-    EditResult,
-    ExecuteResponse,
-    FileDownloadResponse,
-    FileUploadResponse,
-    GlobResult,
-    GrepResult,
-    LsResult,
-    ReadResult,
-    SandboxBackendProtocol,
-    WriteResult,
-    accepts_max_count,
-    timeout_of,
+from thalweg.backends.operations import (
+    Answer,
+    DownloadFiles,
+    Operation,
+    OperationBackend,
+    OperationSandbox,
+    UploadFiles,
 )
+from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import ConfigError
-
-_Result = TypeVar(
-    "_Result",
-    DeleteResult,
-    EditResult,
-    ExecuteResponse,
-    FileDownloadResponse,
-    FileUploadResponse,
-    GlobResult,
-    GrepResult,
-    LsResult,
-    ReadResult,
-    WriteResult,
-)
 
 FILE_METHODS: Final = ("ls", "read", "write", "edit", "glob", "grep")
 """What an object must have to be taken as a backend; each has an awaited twin."""
@@ -92,7 +70,7 @@ def _has_shell(backend: object) -> bool:
     return _has(backend, "execute") and _has(shell, "execute") and hasattr(shell, "id")
 
 
-class ForeignBackend(BackendProtocol):
+class ForeignBackend(OperationBackend):
     """A backend of another package.
 
     Args:
@@ -106,128 +84,20 @@ class ForeignBackend(BackendProtocol):
     def __init__(self, backend: Any) -> None:  # noqa: ANN401  # of another package
         self.backend = backend
         """The object whose methods are called."""
-        self._kind: type[BackendProtocol] = type(backend)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the backend has
         if name == "backend":  # while a copy is made, nothing is there yet
             raise AttributeError(name)
         return getattr(self.backend, name)
 
-    def ls(self, path: str) -> LsResult:
-        """See `BackendProtocol.ls`."""
-        return _as(LsResult, self.backend.ls(path))
+    def _perform(self, operation: Operation[Answer]) -> Answer:
+        return _converted(operation, operation.call(self.backend))
 
-    async def als(self, path: str) -> LsResult:
-        """See `ls`."""
-        return _as(LsResult, await self.backend.als(path))
-
-    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `BackendProtocol.read`."""
-        return _as(ReadResult, self.backend.read(file_path, offset=offset, limit=limit))
-
-    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `read`."""
-        return _as(ReadResult, await self.backend.aread(file_path, offset=offset, limit=limit))
-
-    def grep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
-    ) -> GrepResult:
-        """See `BackendProtocol.grep`."""
-        search = partial(self.backend.grep, pattern, path=path, glob=glob)
-        if accepts_max_count(self._kind, "grep"):
-            search = partial(search, max_count=max_count)
-        return _as(GrepResult, search())
-
-    async def agrep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
-    ) -> GrepResult:
-        """See `grep`."""
-        search = partial(self.backend.agrep, pattern, path=path, glob=glob)
-        if accepts_max_count(self._kind, "agrep"):
-            search = partial(search, max_count=max_count)
-        return _as(GrepResult, await search())
-
-    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """See `BackendProtocol.glob`."""
-        return _as(GlobResult, self.backend.glob(pattern, **_under(path)))
-
-    async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """See `glob`."""
-        return _as(GlobResult, await self.backend.aglob(pattern, **_under(path)))
-
-    def write(self, file_path: str, content: str) -> WriteResult:
-        """See `BackendProtocol.write`."""
-        return _as(WriteResult, self.backend.write(file_path, content))
-
-    async def awrite(self, file_path: str, content: str) -> WriteResult:
-        """See `write`."""
-        return _as(WriteResult, await self.backend.awrite(file_path, content))
-
-    def edit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
-    ) -> EditResult:
-        """See `BackendProtocol.edit`."""
-        edit = partial(self.backend.edit, file_path, old_string, new_string)
-        return _as(EditResult, edit(replace_all=replace_all))
-
-    async def aedit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
-    ) -> EditResult:
-        """See `edit`."""
-        edit = partial(self.backend.aedit, file_path, old_string, new_string)
-        return _as(EditResult, await edit(replace_all=replace_all))
-
-    def delete(self, file_path: str) -> DeleteResult:
-        """See `BackendProtocol.delete`."""
-        return _as(DeleteResult, self._method("delete")(file_path))
-
-    async def adelete(self, file_path: str) -> DeleteResult:
-        """See `delete`."""
-        return _as(DeleteResult, await self._method("adelete")(file_path))
-
-    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """See `BackendProtocol.upload_files`."""
-        return _all(FileUploadResponse, self._method("upload_files")(files))
-
-    async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """See `upload_files`."""
-        return _all(FileUploadResponse, await self._method("aupload_files")(files))
-
-    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """See `BackendProtocol.download_files`."""
-        return _all(FileDownloadResponse, self._method("download_files")(paths))
-
-    async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """See `download_files`."""
-        return _all(FileDownloadResponse, await self._method("adownload_files")(paths))
-
-    def _method(self, name: str) -> Any:  # noqa: ANN401  # a method of another package
-        method = getattr(self.backend, name, None)
-        if method is None:
-            message = f"{type(self.backend).__name__} has no method {name}"
-            raise NotImplementedError(message)
-        return method
+    async def _aperform(self, operation: Operation[Answer]) -> Answer:
+        return _converted(operation, await operation.call(self.backend, "a"))
 
 
-class ForeignSandbox(ForeignBackend, SandboxBackendProtocol):
+class ForeignSandbox(ForeignBackend, OperationSandbox):
     """A backend of another package that also runs commands."""
 
     @property
@@ -235,28 +105,16 @@ class ForeignSandbox(ForeignBackend, SandboxBackendProtocol):
         """See `SandboxBackendProtocol.id`."""
         return str(getattr(self.backend, "default", self.backend).id)
 
-    def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        """See `SandboxBackendProtocol.execute`."""
-        limit = timeout_of(self.backend, timeout)
-        return _as(ExecuteResponse, self.backend.execute(command, **limit))
 
-    async def aexecute(
-        self,
-        command: str,
-        *,
-        timeout: int | None = None,  # noqa: ASYNC109  # the protocol's
-    ) -> ExecuteResponse:
-        """See `execute`."""
-        limit = timeout_of(self.backend, timeout)
-        return _as(ExecuteResponse, await self.backend.aexecute(command, **limit))
+def _converted(operation: Operation[Answer], result: object) -> Answer:
+    """Return what an operation results in as this package has it."""
+    kind = operation.result
+    if operation.method in {UploadFiles.method, DownloadFiles.method}:
+        return cast("Answer", [_as(kind, item) for item in cast("list[object]", result)])
+    return cast("Answer", _as(kind, result))
 
 
-def _under(path: str | None) -> dict[str, str]:
-    """Return the `path` of a search; without one the backend's own default holds."""
-    return {} if path is None else {"path": path}
-
-
-def _as(kind: type[_Result], result: object) -> _Result:
+def _as(kind: type[Any], result: object) -> object:
     """Return a result of this package with the attributes of another package's result."""
     if isinstance(result, kind):
         return result
@@ -266,7 +124,3 @@ def _as(kind: type[_Result], result: object) -> _Result:
         message = f"a backend returned {type(result).__name__}, not {kind.__name__}"
         raise TypeError(message)
     return kind(**known)
-
-
-def _all(kind: type[_Result], results: Iterable[object]) -> list[_Result]:
-    return [_as(kind, result) for result in results]

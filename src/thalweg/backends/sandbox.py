@@ -5,8 +5,7 @@ import posixpath
 import secrets
 import shlex
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from thalweg.backends.answers import (
     MAX_BINARY_BYTES,
@@ -22,11 +21,13 @@ from thalweg.backends.answers import (
 from thalweg.backends.capture import captured, capturing
 from thalweg.backends.errands import errand, included
 from thalweg.backends.files import read_file_type
-from thalweg.backends.flows import Flow, FlowBackend, Result, ago, go
+from thalweg.backends.flows import Ask, Flow, FlowBackend
+from thalweg.backends.operations import Answer, Execute, Operation, UploadFiles
 from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import (
     ASYNC_GLOB_TIMEOUT,
     ASYNC_GREP_TIMEOUT,
+    BackendProtocol,
     DeleteResult,
     EditResult,
     ExecuteOffloadResult,
@@ -40,7 +41,6 @@ from thalweg.backends.protocol import (
     SandboxBackendProtocol,
     WriteResult,
     cap_matches,
-    timeout_of,
 )
 from thalweg.backends.text import EMPTY_OLD_STRING_ERROR, normalize_read_bounds
 from thalweg.errors import InvalidGlobPatternError, PathError
@@ -51,21 +51,8 @@ _EDIT_INLINE_MAX_BYTES: Final = 50_000
 """Bytes of both texts of an edit that go into a command; longer ones are uploaded."""
 _MAX_COMMAND: Final = 120_000
 """Characters of a command; Linux takes no argument of 131,072 bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """A command, to be run the blocking or the awaited way."""
-
-    command: str
-    timeout: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Put:
-    """Files, to be uploaded the one way or the other."""
-
-    files: list[tuple[str, bytes]]
+_SEARCH_TIMEOUTS: Final = {"grep": ASYNC_GREP_TIMEOUT, "glob": ASYNC_GLOB_TIMEOUT}
+"""Seconds for an awaited search, by method."""
 
 
 class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
@@ -127,6 +114,10 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
         """See `BackendProtocol.download_files`."""
 
+    # These two are done by the subclass; only the others are commands.
+    aupload_files = BackendProtocol.aupload_files
+    adownload_files = BackendProtocol.adownload_files
+
     def inside(self, path: str) -> str:
         """Say what a path is over there.
 
@@ -147,7 +138,7 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
             there = self.inside(path)
         except PathError as refused:
             return LsResult(error=f"Cannot list '{path}': {refused}")
-        answer = yield from _run(errand(self.python, "ls", there))
+        answer = yield from _run(self, errand(self.python, "ls", there))
         return as_ls(answer, path, self._outside)
 
     def _read(self, path: str, offset: int, limit: int) -> Flow[ReadResult]:
@@ -160,7 +151,7 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         # JSON and base64 need room, too.
         room = min(MAX_BINARY_BYTES, self.max_output_bytes * 3 // 5)
         window = (str(offset), str(limit), str(room))
-        answer = yield from _run(errand(self.python, "read", there, kind, *window))
+        answer = yield from _run(self, errand(self.python, "read", there, kind, *window))
         return as_read(answer, path)
 
     def _write(self, path: str, content: str) -> Flow[WriteResult]:
@@ -168,10 +159,10 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
             there, raw = self.inside(path), content.encode()
         except (PathError, UnicodeEncodeError) as refused:
             return WriteResult(error=f"Error writing file '{path}': {refused}")
-        made = yield from _run(_make_room(there))
+        made = yield from _run(self, _make_room(there))
         if made.exit_code != 0 or "Error:" in made.output:
             return WriteResult(error=made.output.strip() or f"Failed to write file '{path}'")
-        answers = yield from _put([(path, raw)])
+        answers = yield Ask(self, UploadFiles([(path, raw)]))
         error = answers[0].error if answers else "upload returned no response"
         if error:
             return WriteResult(error=f"Failed to write file '{path}': {error}")
@@ -186,17 +177,17 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
             return EditResult(error=f"Error editing file '{path}': {refused}")
         scope = "all" if replace_all else "one"
         if len(raw_old) + len(raw_new) <= _EDIT_INLINE_MAX_BYTES:
-            answer = yield from _run(errand(self.python, "edit", there, old, new, scope))
+            answer = yield from _run(self, errand(self.python, "edit", there, old, new, scope))
             return as_edit(answer, path, old)
         brought = [(f"{self._scratch()}_{name}", raw) for name, raw in _named(raw_old, raw_new)]
-        answers = yield from _put(brought)
+        answers = yield Ask(self, UploadFiles(brought))
         if problem := _problem(answers, len(brought)):
             return EditResult(error=f"Error editing file '{path}': {problem}")
         places = [self.inside(name) for name, _ in brought]
-        answer = yield from _run(errand(self.python, "edit_with", there, *places, scope))
+        answer = yield from _run(self, errand(self.python, "edit_with", there, *places, scope))
         if not is_answer(answer):
             # The program removes them itself, if it gets that far.
-            yield from _run(f"rm -f {shlex.join(places)}")
+            yield from _run(self, f"rm -f {shlex.join(places)}")
         return as_edit(answer, path, old)
 
     def _scratch(self) -> str:
@@ -214,28 +205,15 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
                 "delete what is in it"
             )
         name = shlex.quote(there)
-        gone = yield from _run(f"[ -e {name} ] || [ -L {name} ] || exit 1; rm -rf -- {name} 2>&1")
+        gone = yield from _run(
+            self, f"[ -e {name} ] || [ -L {name} ] || exit 1; rm -rf -- {name} 2>&1"
+        )
         problem = gone.output.strip()
         if gone.exit_code == 0:
             return DeleteResult(path=path)
         if gone.exit_code == 1 and not problem:
             return DeleteResult(error=f"Error: '{path}' not found")
         return DeleteResult(error=f"Error deleting file '{path}': {problem or 'unknown error'}")
-
-    async def agrep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
-    ) -> GrepResult:
-        """See `grep`; waits `ASYNC_GREP_TIMEOUT` seconds at most."""
-        flow = self._later(self._grep(pattern, path, glob, max_count))
-        try:
-            return await asyncio.wait_for(flow, ASYNC_GREP_TIMEOUT)
-        except TimeoutError:
-            return GrepResult(error=_too_slow("grep", ASYNC_GREP_TIMEOUT))
 
     def _grep(
         self, pattern: str, path: str | None, glob: str | None, max_count: int | None
@@ -255,17 +233,8 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         command = errand(self.python, "grep", there, pattern, names, excluded, count, room)
         if len(command) > _MAX_COMMAND:
             return GrepResult(error=f"Path '{where}': the pattern is too long to search for")
-        answer = yield from _run(command)
+        answer = yield from _run(self, command)
         return cap_matches(as_grep(answer, where, self._outside), max_count)
-
-    async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """See `glob`; waits `ASYNC_GLOB_TIMEOUT` seconds at most."""
-        try:
-            return await asyncio.wait_for(
-                self._later(self._glob(pattern, path)), ASYNC_GLOB_TIMEOUT
-            )
-        except TimeoutError:
-            return GlobResult(error=_too_slow("glob", ASYNC_GLOB_TIMEOUT))
 
     def _glob(self, pattern: str, path: str | None) -> Flow[GlobResult]:
         where = path or "/"
@@ -277,7 +246,7 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
             return GlobResult(error=f"Path '{where}': {refused}")
         if len(command) > _MAX_COMMAND:
             return GlobResult(error=f"Path '{where}': pattern_too_broad")
-        answer = yield from _run(command)
+        answer = yield from _run(self, command)
         return as_glob(answer, where, self._outside)
 
     def _searched(self, path: str | None) -> str:
@@ -335,7 +304,7 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         timeout_s: int | None,
     ) -> Flow[ExecuteOffloadResult]:
         if not self.enable_capture_offload:
-            response = yield from _run(command, timeout_s)
+            response = yield from _run(self, command, timeout_s)
             return ExecuteOffloadResult(offloaded=False, response=response)
         script = capturing(
             command,
@@ -343,43 +312,29 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
             max_inline_bytes=max_inline_bytes,
             max_capture_bytes=max_capture_bytes,
         )
-        return captured((yield from _run(script, timeout_s)))
+        return captured((yield from _run(self, script, timeout_s)))
 
-    def _now(self, flow: Flow[Result]) -> Result:
-        return go(flow, self._perform)
-
-    def _perform(self, step: _Run | _Put) -> object:
-        match step:
-            case _Run(command, timeout):
-                return self.execute(command, **timeout_of(self, timeout))
-            case _Put(files):
-                return self.upload_files(files)
-
-    async def _later(self, flow: Flow[Result]) -> Result:
-        return await ago(flow, self._aperform)
-
-    async def _aperform(self, step: _Run | _Put) -> object:
-        match step:
-            case _Run(command, timeout):
-                return await self.aexecute(command, **timeout_of(self, timeout))
-            case _Put(files):
-                return await self.aupload_files(files)
+    async def _aperform(self, operation: Operation[Answer]) -> Answer:
+        """Perform an operation; a search waits for a limited time."""
+        seconds = _SEARCH_TIMEOUTS.get(operation.method)
+        try:
+            return await asyncio.wait_for(super()._aperform(operation), seconds)
+        except TimeoutError:
+            if seconds is None:
+                raise
+            problem = (
+                f"Error: {operation.method} timed out after {seconds}s. "
+                "Try a more specific pattern or a narrower path."
+            )
+            return cast("Answer", operation.result(error=problem))
 
 
-def _run(command: str, timeout_s: int | None = None) -> Flow[ExecuteResponse]:
-    response = yield _Run(command, timeout_s)
+def _run(sandbox: BaseSandbox, command: str, timeout_s: int | None = None) -> Flow[ExecuteResponse]:
+    response = yield Ask(sandbox, Execute(command, timeout_s))
     if not isinstance(response, ExecuteResponse):
         message = f"execute gave {type(response).__name__}, not ExecuteResponse"
         raise TypeError(message)
     return response
-
-
-def _put(files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
-    responses: ExecuteResponse | list[FileUploadResponse] = yield _Put(files)
-    if isinstance(responses, ExecuteResponse):
-        message = "upload_files gave ExecuteResponse, not a list"
-        raise TypeError(message)
-    return responses
 
 
 def _make_room(path: str) -> str:
@@ -399,9 +354,3 @@ def _problem(answers: list[FileUploadResponse], expected: int) -> str | None:
     if len(answers) < expected:
         return "upload returned no response"
     return next((answer.error for answer in answers if answer.error), None)
-
-
-def _too_slow(tool: str, seconds: int) -> str:
-    return (
-        f"Error: {tool} timed out after {seconds}s. Try a more specific pattern or a narrower path."
-    )

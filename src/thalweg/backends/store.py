@@ -118,21 +118,11 @@ class StoreBackend(FlowBackend):
     def _glob(self, pattern: str, path: str | None) -> Flow[GlobResult]:
         return glob_matches_from_files((yield from items.all_files()), pattern, path)
 
-    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """See `BackendProtocol.upload_files`; what is no UTF-8 is kept as base64."""
-        return self._now(items.upload(files))
+    def _upload_files(self, files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
+        return items.upload(files)
 
-    async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """See `upload_files`."""
-        return await self._later(items.upload(files))
-
-    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """See `BackendProtocol.download_files`."""
-        return self._now(items.download(paths))
-
-    async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """See `download_files`."""
-        return await self._later(items.download(paths))
+    def _download_files(self, paths: list[str]) -> Flow[list[FileDownloadResponse]]:
+        return items.download(paths)
 
     def _now(self, flow: Flow[Result]) -> Result:
         kept = items.Kept(self._get_store(), as_kept(self._get_namespace()))

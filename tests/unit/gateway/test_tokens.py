@@ -7,6 +7,7 @@ import time
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import jwt
@@ -68,7 +69,11 @@ def token(
 ) -> str:
     now = int(time.time())
     told = {"iss": ISSUER, "aud": "thalweg", "sub": "ada", "exp": now + 600, **(claims or {})}
-    told = {name: value for name, value in told.items() if value is not None}
+    told = {
+        name: value() if isinstance(value, partial) else value
+        for name, value in told.items()
+        if value is not None
+    }
     headers = {} if kid is None else {"kid": kid}
     return jwt.encode(told, key, algorithm, headers)
 
@@ -114,14 +119,15 @@ def test_an_owner_is_not_too_long_with_its_prefix() -> None:
     assert refused(tokens, token(RSA, {"sub": "a" * 251})).status_code == 401
 
 
-NOW = int(time.time())
+def seconds_from_now(offset: int) -> int:
+    return int(time.time()) + offset
 
 
 @pytest.mark.parametrize(
     ("claims", "said"),
     [
-        ({"exp": NOW - 120}, "over"),
-        ({"nbf": NOW + 1200}, "not hold yet"),
+        ({"exp": partial(seconds_from_now, -120)}, "over"),
+        ({"nbf": partial(seconds_from_now, 1200)}, "not hold yet"),
         ({"aud": "other"}, "somebody else"),
         ({"iss": "https://evil.example"}, "another issuer"),
         ({"exp": None}, "lacks"),
