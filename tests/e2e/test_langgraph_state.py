@@ -343,6 +343,35 @@ def test_streams_are_what_langchain_documents(
     assert len(shown) == (2 + 2 * 12) + 2 + (2 + 2 * 2)
 
 
+@pytest.mark.parametrize("keeps", [400, "run"])
+def test_the_loop_over_updates_of_langchain_s_documentation_reads_every_step(
+    keeps: KeptState, tmp_path: Path
+) -> None:
+    """Each step ends with a message, the last one with the answer; tokens are streamed once."""
+
+    def streamed(middleware: Sequence[AgentMiddleware[Any, Any, Any]]) -> Any:  # noqa: ANN401
+        model = World(_plain, tmp_path).model()
+        agent = create_agent(model, [look], middleware=middleware, checkpointer=InMemorySaver())
+        steps: list[tuple[str, str]] = []
+        tokens: list[str] = []
+        for said in ("look 2", "and now?"):
+            given: Any = {"messages": [HumanMessage(said)]}
+            for mode, chunk in agent.stream(given, CONFIG, stream_mode=["updates", "messages"]):
+                if mode == "messages":
+                    tokens.append(cast("tuple[BaseMessage, Any]", chunk)[0].text)
+                    continue
+                for step, data in cast("dict[str, Any]", chunk).items():
+                    steps.append((step, data["messages"][-1].content_blocks[0]["type"]))
+        return steps, tokens
+
+    steps, tokens = streamed([ContextMiddleware(archive=tmp_path / "a.db", state=keeps)])
+    plain_steps, plain_tokens = streamed([])
+
+    end = ("ContextMiddleware.after_agent", "text")
+    assert steps == [*plain_steps[:-1], end, plain_steps[-1], end]
+    assert tokens == plain_tokens
+
+
 @pytest.mark.parametrize(("keeps", "left"), [(4, 6), ("run", 2)])
 def test_what_leaves_a_state_leaves_it_at_the_end_of_a_run_in_an_update_of_its_own(
     keeps: KeptState, left: int, tmp_path: Path

@@ -42,8 +42,9 @@ def _end(desk: Desk, state: Any, config: RunnableConfig) -> dict[str, Any]:  # n
             tries.spend(conflict)
         else:
             session.is_running = False
-            update: dict[str, Any] = {"thalweg_turn": opened.mark}
-            if gone:  # here alone: no other write of this step is to the messages
-                update["messages"] = [RemoveMessage(id=uid) for uid in gone]
             desk.put_back(opened)
-            return update
+            # Loops over `updates` read `update["messages"][-1]` of every node (LangChain's page
+            # "Streaming"), so the newest message is written as it is: by its id, in its own place.
+            removed = [RemoveMessage(id=uid) for uid in gone]
+            messages = [*removed, *state["messages"][-1:]]
+            return {"thalweg_turn": opened.mark, "messages": messages}

@@ -31,6 +31,7 @@ from thalweg.errors import ConfigError
 from thalweg.middleware.rejected import clash, without_media
 from thalweg.middleware.showing import retold, servable, shell_paths, tool_name
 from thalweg.middleware.system_prompt import with_text
+from thalweg.middleware.wording import common_prefix
 from thalweg.prompts import prompt
 from thalweg.tools.access import Access
 from thalweg.tools.asking import Steps, arun, run
@@ -317,9 +318,11 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
             if marked := (yield from file_message(last, path)):
                 messages[-1] = marked
                 tagged = [marked]
-        shown = [_shown(message) for message in messages]
-        if [*map(id, shown)] != [*map(id, request.messages)]:
-            request = request.override(messages=shown)
+        for place, message in enumerate(messages):
+            if isinstance(message, HumanMessage) and _is_filed(message):
+                messages[place] = as_stub(message)
+        if common_prefix(request.messages, messages) < len(messages):
+            request = request.override(messages=messages)
         return request, tagged
 
     def _is_long(self, message: HumanMessage) -> bool:
@@ -379,12 +382,6 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
 
 def _is_filed(message: HumanMessage) -> bool:
     return FILED in message.additional_kwargs
-
-
-def _shown(message: AnyMessage) -> AnyMessage:
-    if isinstance(message, HumanMessage) and _is_filed(message):
-        return as_stub(message)
-    return message
 
 
 def _numbered(request: ModelRequest[Any]) -> list[tuple[int, AnyMessage]]:

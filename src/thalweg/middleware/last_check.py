@@ -7,7 +7,6 @@ broken calls. Messages that did not change since the last request are not checke
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from operator import is_
 from typing import Any, Self
 
 from langchain.agents.middleware.types import ModelRequest
@@ -17,7 +16,7 @@ from thalweg.context.edits import Repair
 from thalweg.middleware.fitting import listener_of
 from thalweg.middleware.last_look import Body, with_last_check, with_last_look
 from thalweg.middleware.limits import layers, profile_of
-from thalweg.middleware.wording import read_state
+from thalweg.middleware.wording import common_prefix, read_state
 from thalweg.wires.gemini import joined_contents
 from thalweg.wires.langchain import LangChainWire
 from thalweg.wires.repairs import Checker, Found
@@ -104,11 +103,15 @@ def _exchanges(messages: Iterable[BaseMessage]) -> Iterator[tuple[BaseMessage, .
 
 
 def _common(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
-    """Count the leading messages that are the same objects."""
-    if len(old) <= len(new) and all(map(is_, old, new)):
-        return len(old)
-    pairs = enumerate(zip(old, new, strict=False))
-    return next((k for k, (a, b) in pairs if a is not b), min(len(old), len(new)))
+    """Count the leading messages that did not change.
+
+    Messages of the thread are compared by identity. The system prompt is built again for each
+    request and is compared by content.
+    """
+    at = 0
+    if old and new and isinstance(old[0], SystemMessage) and old[0] == new[0]:
+        at = 1
+    return at + common_prefix(old[at:], new[at:])
 
 
 @dataclass(slots=True)

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise, takewhile
+from itertools import compress, count, pairwise, takewhile
+from operator import is_not
 
 from langchain_core.messages import AnyMessage, BaseMessage
 
@@ -41,8 +42,9 @@ class Reading:
         Between two steps of a run they are the same objects. Between runs a checkpointer makes
         them anew, and comparing them takes a twentieth of reading them.
         """
-        pairs = zip(self.sources, sources, strict=False)
-        same = sum(1 for _ in takewhile(lambda pair: _is_equal(*pair), pairs))
+        same = common_prefix(self.sources, sources)
+        pairs = zip(self.sources[same:], sources[same:], strict=False)
+        same += sum(1 for _ in takewhile(lambda pair: _is_equal(*pair), pairs))
         rest = zip(self.sources[same:], self.messages[same:], strict=True)
         later = {source.id: (source, message) for source, message in rest}
         read = self.messages[:same]
@@ -53,6 +55,11 @@ class Reading:
             else:
                 read += read_state([source])
         return Reading(sources, read)
+
+
+def common_prefix(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
+    """Count the leading messages that are the same objects in both."""
+    return next(compress(count(), map(is_not, old, new)), min(len(old), len(new)))
 
 
 def _is_equal(one: BaseMessage, other: BaseMessage) -> bool:

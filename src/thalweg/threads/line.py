@@ -70,8 +70,11 @@ class Line:
             yield from range(span.first, span.last + 1)
 
     def __contains__(self, position: object) -> bool:
-        if not isinstance(position, int):
+        if not isinstance(position, int) or not self.spans:
             return False
+        newest = self.spans[-1]
+        if position >= newest.first:  # most are: a line is rarely more than one span
+            return position <= newest.last
         at = bisect_right(self.spans, position, key=lambda span: span.first)
         return at > 0 and position <= self.spans[at - 1].last
 

@@ -117,7 +117,7 @@ class Session:
         if all(message.role != "user" for message in said):
             return {}
         held = {h.position for h in self.held}
-        if len(self.line) == sum(position in self.line for position in held):
+        if held.issuperset(self.line):
             return {}
         found = self.archive.positions(self.key, {message.uid for message in said})
         standing = {p for places in found.values() for p in places if p in self.line} - held
