@@ -5,14 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from thalweg.facts.settings import MemorySettings
 from thalweg.memory.base import MemoryStore
-from thalweg.memory.mirrored import MirroredMemory
-from thalweg.memory.opening import open_memory
+from thalweg.memory.opening import attach_document, open_memory
 from thalweg.testing.memory import MemoryStoreContract, Reopen
 
 
 def opened(folder: Path) -> MemoryStore:
-    return MirroredMemory(open_memory(folder / "thalweg.db"), folder / "memory.json")
+    store = open_memory(folder / "thalweg.db")
+    document = folder / "memory.json"
+    attach_document(store, MemorySettings(storage="json", storage_path=str(document)))
+    return store
 
 
 class TestMirrored(MemoryStoreContract):

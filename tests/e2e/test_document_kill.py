@@ -8,20 +8,22 @@ import time
 from pathlib import Path
 
 from tests.e2e.test_cli import environment, posix
+from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Scope
-from thalweg.memory.mirrored import MirroredMemory
-from thalweg.memory.opening import open_memory
+from thalweg.memory import Memory, open_memory
 
 WRITES = """
 import sys
 from pathlib import Path
 from thalweg.facts.changes import Put
+from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Fact, FactId, Scope
-from thalweg.memory.mirrored import MirroredMemory
-from thalweg.memory.opening import open_memory
+from thalweg.memory.opening import attach_document, open_memory
 
 folder, life = Path(sys.argv[1]), sys.argv[2]
-with MirroredMemory(open_memory(folder / "thalweg.db"), folder / "memory.json") as memory:
+with open_memory(folder / "thalweg.db") as memory:
+    document = str(folder / "memory.json")
+    attach_document(memory, MemorySettings(storage="json", storage_path=document))
     scope, now = Scope("local"), "2026-03-01T10:00:00Z"
     print("ready", flush=True)
     for number in range(10_000):
@@ -52,9 +54,11 @@ def test_a_killed_writer_leaves_a_whole_document(tmp_path: Path) -> None:
         document = tmp_path / "memory.json"
         if document.exists():
             json.loads(document.read_text("utf-8"))
-    with MirroredMemory(open_memory(tmp_path / "thalweg.db"), tmp_path / "memory.json") as memory:
-        assert memory.reload(Scope("local")) is None
-        contents = {fact.content for fact in memory.facts(Scope("local"))}
+    settings = MemorySettings(storage="json", storage_path=str(tmp_path / "memory.json"))
+    with open_memory(tmp_path / "thalweg.db") as store:
+        memory = Memory(store, Scope("local"), settings=settings)
+        assert memory.reload() is None
+        contents = {fact.content for fact in memory.facts()}
     told = {fact["content"] for fact in json.loads((tmp_path / "memory.json").read_text())["facts"]}
     assert done <= contents == told
     ours = {".memory.json.lock", ".memory.json.seen", "memory.json", "thalweg.db"}

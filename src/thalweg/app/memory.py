@@ -21,7 +21,7 @@ from thalweg.api.memory import (
 from thalweg.app.memory_views import commit_view, fact_view, forgotten_view, recall_view, whole
 from thalweg.facts.values import Mode, Status
 from thalweg.memory import Fact, Memory, Scope
-from thalweg.memory.mirrored import MirroredMemory
+from thalweg.memory.opening import mirror_of
 
 if TYPE_CHECKING:
     from thalweg.app.parts import Parts
@@ -53,7 +53,7 @@ class TenantMemory:
         Raises:
             DocumentError: The document cannot be read; nothing was changed.
         """
-        if isinstance(self._parts.memories, MirroredMemory):
+        if mirror_of(self._parts.memories) is not None:
             await self._ask(lambda memory: memory.reload())
         return await self.document()
 

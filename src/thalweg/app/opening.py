@@ -32,7 +32,7 @@ from thalweg.durable.engine import Engine, presence_at
 from thalweg.errors import ConfigError, ThalwegError
 from thalweg.facts.settings import MemorySettings
 from thalweg.memory import MemoryStore, Scope, open_memory
-from thalweg.memory.mirrored import with_document
+from thalweg.memory.opening import attach_document
 from thalweg.private_files import is_open_to_others, make_private_folder
 from thalweg.runs.base import Journal, Run
 from thalweg.runs.opening import open_journal
@@ -232,9 +232,9 @@ class App:
             _log.warning("other users of this machine can read %s: chmod -R go= it", at.home)
         archive = await asyncio.to_thread(open_archive, at.at("thalweg.db"))
         stack.callback(archive.close)
-        store = await asyncio.to_thread(open_memory, at.at("thalweg.db"))
-        stack.callback(store.close)
-        memories = with_document(store, _memory_settings(settings, at.home))
+        memories = await asyncio.to_thread(open_memory, at.at("thalweg.db"))
+        stack.callback(memories.close)
+        attach_document(memories, _memory_settings(settings, at.home))
         registry = await asyncio.to_thread(open_registry, at.at("thalweg.db"))
         stack.callback(registry.close)
         places = await asyncio.to_thread(

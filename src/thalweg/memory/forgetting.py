@@ -39,6 +39,8 @@ class Plan:
     """What gets a tombstone."""
     remaining: Sequence[tuple[str, int]]
     """See `Receipt.remaining`."""
+    sayings: Sayings
+    """What the facts that go say, for copies outside of the tables."""
 
 
 def plan(known: Known, selection: Selection) -> Plan:
@@ -94,6 +96,7 @@ def plan(known: Known, selection: Selection) -> Plan:
         ],
         buried=_buried(images, uids),
         remaining=_said(images, turns),
+        sayings=sayings,
     )
 
 

@@ -33,8 +33,8 @@ from thalweg.memory.awaited import awaited
 from thalweg.memory.base import MemoryStore, Operation, Receipt, Selection
 from thalweg.memory.clock import Clock, new_fact_id, utc_now
 from thalweg.memory.deciding import Decider, Known
-from thalweg.memory.mirrored import MirroredMemory, with_document
 from thalweg.memory.nominating import similar_facts
+from thalweg.memory.opening import attach_document, mirror_of
 from thalweg.memory.recalling import (
     IsKnown,
     Recalled,
@@ -80,7 +80,8 @@ class Memory:
         clock: Clock = utc_now,
     ) -> None:
         self.settings = settings or MemorySettings()
-        self.store = with_document(store, self.settings)
+        attach_document(store, self.settings)
+        self.store = store
         self.scope = scope
         self._count = count or exact_counter()
         self.clock = clock
@@ -477,10 +478,11 @@ class Memory:
             ConfigError: This memory has no document.
             DocumentError: It cannot be read; memory and document are as they were.
         """
-        if not isinstance(self.store, MirroredMemory):
+        mirror = mirror_of(self.store)
+        if mirror is None:
             mend = "set storage: json, and storage_path where it is not in Thalweg's folder"
             raise ConfigError("storage", "this memory has no document", mend)
-        return self.store.reload(self.scope)
+        return mirror.reload(self.scope)
 
     # -- twins -----------------------------------------------------------------------------
 

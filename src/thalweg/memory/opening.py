@@ -1,12 +1,17 @@
-"""Opening a memory by its address."""
+"""Opening a memory by its address, and the document beside it."""
 
 from os import PathLike, fspath
+from pathlib import Path
 
+from thalweg.archive.home import home
 from thalweg.archive.opening import driver
 from thalweg.errors import ConfigError
+from thalweg.facts.settings import MemorySettings
 from thalweg.memory.base import MemoryStore
+from thalweg.memory.document_mirror import DocumentMirror
 from thalweg.memory.embedded import Embed
 from thalweg.memory.sqlite import SqliteMemory
+from thalweg.memory.tables import TableMemory
 
 
 def open_memory(
@@ -48,3 +53,32 @@ def _open_postgres(url: str, secret: bytes | None, embed: Embed | None) -> Memor
     with driver():
         from thalweg.memory.postgres import PostgresMemory  # noqa: PLC0415 (an extra)
     return PostgresMemory(url, secret=secret, embed=embed)
+
+
+def attach_document(store: MemoryStore, settings: MemorySettings, *, owner: str = "local") -> None:
+    """Keep the document that the settings name in step with a store, from now on.
+
+    A store has one document: where it has one already, that one stays.
+
+    Args:
+        store: The memory.
+        settings: `storage` and `storage_path` of them.
+        owner: Whose document `storage_path` is; see `DocumentMirror`.
+
+    Raises:
+        ConfigError: The store has no tables of ours, and so no place for what a document lacks.
+    """
+    if settings.storage == "database":
+        return
+    if not isinstance(store, TableMemory):
+        problem = f"a {type(store).__name__} cannot keep a document"
+        raise ConfigError(
+            "memory.storage", problem, "write `database`, or open it by `open_memory`"
+        )
+    path = Path(settings.storage_path) if settings.storage_path else home() / "memory.json"
+    store.mirror_to(path, owner=owner)
+
+
+def mirror_of(store: MemoryStore) -> DocumentMirror | None:
+    """Return what keeps a document in step with a store, where there is one."""
+    return store.mirror if isinstance(store, TableMemory) else None

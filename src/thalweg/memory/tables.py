@@ -2,8 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from threading import local
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -36,11 +37,13 @@ from thalweg.memory import (
     undoing,
 )
 from thalweg.memory.base import Job, Learned, Operation, Receipt, Selection
+from thalweg.memory.document_mirror import DocumentMirror
 from thalweg.memory.embedded import Embed, Embedding
 from thalweg.memory.meta import Kind
 from thalweg.memory.records import read_fact
 from thalweg.memory.reindexing import reindex
 from thalweg.memory.rows import MemoryRows
+from thalweg.memory.saying import Sayings
 from thalweg.memory.scoped import Scoped
 
 if TYPE_CHECKING:
@@ -56,7 +59,8 @@ class TableMemory(ABC):
     """The memories of all scopes, in SQL tables. See `MemoryStore` for what the methods promise.
 
     A subclass opens the database, gives transactions on it, and sees to it that what was deleted
-    is in no file. Whoever changes a scope holds its row until the end of the transaction.
+    is in no file. Whoever changes a scope holds its row until the end of the transaction. A
+    `DocumentMirror` is called before a scope is read and around each change of its facts.
     """
 
     _secret: bytes
@@ -65,6 +69,21 @@ class TableMemory(ABC):
     def __init__(self) -> None:
         self._nearest: Nearest | None = None
         self._views = local()
+        self._mirror: DocumentMirror | None = None
+
+    @property
+    def mirror(self) -> DocumentMirror | None:
+        """The document that is kept in step with the store, where there is one."""
+        return self._mirror
+
+    def mirror_to(self, path: Path, *, owner: str = "local") -> None:
+        """Keep a document in step with the store from now on; the first one that is named stays.
+
+        Args:
+            path: See `DocumentMirror`.
+            owner: Whose memory `path` is.
+        """
+        self._mirror = self._mirror or DocumentMirror(self, path, owner=owner)
 
     @abstractmethod
     def _reading(self, owner: str | None) -> AbstractContextManager[MemoryRows]:
@@ -111,6 +130,8 @@ class TableMemory(ABC):
         if seen is not None and seen[0] == scope:
             yield seen[1]
             return
+        if self._mirror is not None:
+            self._mirror.refresh(scope)
         with self._reading(scope.owner) as db:
             row = scopes.look(db, scope)
             yield None if row is None else Scoped(db, row, self._secret)
@@ -128,6 +149,10 @@ class TableMemory(ABC):
             scoped = Scoped(db, scopes.grasp(db, scope), self._secret, embedding)
             reindex(scoped)
             yield scoped
+
+    def _changing(self, scope: Scope) -> AbstractContextManager[None]:
+        """Keep the document in step with a change, where there is one."""
+        return nullcontext() if self._mirror is None else self._mirror.changing(scope)
 
     # -- turns ---------------------------------------------------------------------------
 
@@ -213,7 +238,7 @@ class TableMemory(ABC):
         """See `MemoryStore.commit`."""
         at = queue.ticks(now)
         texts = [change.fact.content for change in changes if isinstance(change, Put)]
-        with self._write(scope, texts) as scoped:
+        with self._changing(scope), self._write(scope, texts) as scoped:
             commits.check_version(scoped.row, expected)
             if lease and not queue.is_live(scoped, lease, at):
                 problem = "the lease on the thread ran out, or was taken back"
@@ -312,30 +337,43 @@ class TableMemory(ABC):
 
     def undo(self, scope: Scope, operation: int, *, now: str) -> Operation:
         """See `MemoryStore.undo`."""
-        with self._write(scope) as scoped:
+        with self._changing(scope), self._write(scope) as scoped:
             return undoing.undo(scoped, operation, now=now)
 
     def restore(self, scope: Scope, operation: int, *, now: str) -> list[Operation]:
         """See `MemoryStore.restore`."""
-        with self._write(scope) as scoped:
+        with self._changing(scope), self._write(scope) as scoped:
             return undoing.restore(scoped, operation, now=now)
 
     def forget(
         self, scope: Scope, selection: Selection, *, now: str, dry_run: bool = False
     ) -> Receipt:
         """See `MemoryStore.forget`."""
+        with ExitStack() as stack:
+            forgotten: list[Sayings] = []
+            if self._mirror is not None:
+                forgotten = stack.enter_context(self._mirror.forgetting(scope))
+            if dry_run:
+                return self._would_forget(scope, selection)
+            return self._forget(scope, selection, now, forgotten)
+
+    def _would_forget(self, scope: Scope, selection: Selection) -> Receipt:
+        with self._read(scope) as scoped:
+            if scoped is None:
+                return _NOTHING_FORGOTTEN
+            return erasing.receipt(scoped, erasing.plan(scoped, selection), dry_run=True)
+
+    def _forget(
+        self, scope: Scope, selection: Selection, now: str, forgotten: list[Sayings]
+    ) -> Receipt:
         at = queue.ticks(now)
-        if dry_run:
-            with self._read(scope) as looked:
-                if looked is None:
-                    return _NOTHING_FORGOTTEN
-                return erasing.receipt(looked, erasing.plan(looked, selection), dry_run=True)
         with self._forgetting(scope.owner) as db:
             scoped = Scoped(db, scopes.grasp(db, scope), self._secret, Embedding(self._embed))
             reindex(scoped)
             planned = erasing.plan(scoped, selection)
             erasing.erase(scoped, planned, selection, now=now, at=at)
         read_fact.cache_clear()
+        forgotten.append(planned.sayings)
         return erasing.receipt(scoped, planned, left=self._erased())
 
     def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:

@@ -10,7 +10,7 @@ from thalweg.errors import ConfigError
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Mode, Scope
 from thalweg.memory import Memory, MemoryStore, open_memory
-from thalweg.memory.mirrored import with_document
+from thalweg.memory.opening import attach_document
 from thalweg.middleware.arguments import Owner, as_owner, owner_of
 from thalweg.middleware.names import is_subagent, thread_name
 
@@ -74,8 +74,8 @@ class Binding:
             self.settings, self.store = given.settings, given.store
             return
         self.settings = settings or MemorySettings()
-        store = open_memory(given) if isinstance(given, (str, PathLike)) else _as_store(given)
-        self.store = with_document(store, self.settings)
+        self.store = open_memory(given) if isinstance(given, (str, PathLike)) else _as_store(given)
+        attach_document(self.store, self.settings)
 
     def asked(self, config: RunnableConfig) -> Mode:
         """Tell what the settings and a run's config want of memory.

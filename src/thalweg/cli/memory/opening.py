@@ -11,9 +11,9 @@ from thalweg.errors import ConfigError, DocumentError
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Scope
 from thalweg.memory.base import MemoryStore
+from thalweg.memory.document_mirror import DocumentMirror
 from thalweg.memory.handle import Memory
-from thalweg.memory.mirrored import MirroredMemory
-from thalweg.memory.opening import open_memory
+from thalweg.memory.opening import attach_document, mirror_of, open_memory
 from thalweg.private_files import make_private_folder
 from thalweg.transcript import printable
 
@@ -39,8 +39,8 @@ def opened(
     """
     with open_store(address, document, makes=makes) as store:
         scope = Scope(owner, agent)
-        if isinstance(store, MirroredMemory):
-            _take_in(store, scope)
+        if (mirror := mirror_of(store)) is not None:
+            _reload(mirror, scope)
         yield Memory(store, scope, settings=MemorySettings())
 
 
@@ -54,7 +54,9 @@ def open_store(address: str | None, document: Path | None, *, makes: bool = Fals
         make_private_folder(Path(place).parent)
     path = document or _document_beside(place)
     store = open_memory(place)
-    return store if path is None else MirroredMemory(store, path)
+    if path is not None:
+        attach_document(store, MemorySettings(storage="json", storage_path=str(path)))
+    return store
 
 
 def _holds_memory(path: str) -> bool:
@@ -76,11 +78,11 @@ def _document_beside(place: str) -> Path | None:
     return beside[0] if any(path.exists() for path in beside) else None
 
 
-def _take_in(store: MirroredMemory, scope: Scope) -> None:
-    """Take in what was edited; one that cannot be read is told, and the command goes on."""
-    if not store.path_of(scope).parent.is_dir():
+def _reload(mirror: DocumentMirror, scope: Scope) -> None:
+    """Commit what was edited; a document that cannot be read is reported, and skipped."""
+    if not mirror.path_of(scope).parent.is_dir():
         return
     try:
-        store.reload(scope)
+        mirror.reload(scope)
     except DocumentError as error:
         sys.stderr.write(f"thalweg: {printable(str(error))}\n")

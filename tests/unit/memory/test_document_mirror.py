@@ -8,19 +8,19 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from thalweg.errors import ConfigError, DocumentError, NoSuchFactError, StaleWriteError
 from thalweg.facts.changes import Change, Drop, Put, Write
 from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Evidence, Fact, FactId, Scope, Section, Trust
+from thalweg.facts.values import Evidence, Fact, FactId, Scope, Section, Trust, Turn
 from thalweg.memory import Memory
-from thalweg.memory.base import Operation, Selection
+from thalweg.memory.base import MemoryStore, Operation, Selection
 from thalweg.memory.document_file import DocumentFile
-from thalweg.memory.mirrored import MirroredMemory, with_document
-from thalweg.memory.opening import open_memory
+from thalweg.memory.document_mirror import DocumentMirror
+from thalweg.memory.opening import attach_document, mirror_of, open_memory
 
 ME = Scope("local")
 NOW = "2026-03-01T10:00:00Z"
@@ -28,20 +28,32 @@ HIDDEN = "User hid the key under the third flowerpot"
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Iterator[MirroredMemory]:
+def memory(tmp_path: Path) -> Iterator[MemoryStore]:
     with opened(tmp_path) as one:
         yield one
 
 
-def opened(folder: Path) -> MirroredMemory:
-    return MirroredMemory(open_memory(folder / "thalweg.db"), folder / "memory.json")
+def opened(folder: Path) -> MemoryStore:
+    store = open_memory(folder / "thalweg.db")
+    attach_document(store, in_document(folder / "memory.json"))
+    return store
+
+
+def in_document(path: Path) -> MemorySettings:
+    return MemorySettings(storage="json", storage_path=str(path))
+
+
+def mirror(memory: MemoryStore) -> DocumentMirror:
+    found = mirror_of(memory)
+    assert found is not None
+    return found
 
 
 def fact(name: str, content: str, **fields: Any) -> Fact:  # noqa: ANN401 (any field)
     return Fact(FactId(name), content, "preference", 0.9, NOW, "thread-1", **fields)
 
 
-def commit(memory: MirroredMemory, *changes: Change, actor: str = "user") -> Operation | None:
+def commit(memory: MemoryStore, *changes: Change, actor: str = "user") -> Operation | None:
     while True:
         version = memory.version(ME)
         try:
@@ -50,39 +62,39 @@ def commit(memory: MirroredMemory, *changes: Change, actor: str = "user") -> Ope
             continue
 
 
-def learn(memory: MirroredMemory, *facts: Fact) -> None:
+def learn(memory: MemoryStore, *facts: Fact) -> None:
     commit(memory, *(Put(one, "learned") for one in facts), actor="learned:m")
 
 
-def contents(memory: MirroredMemory) -> list[str]:
+def contents(memory: MemoryStore) -> list[str]:
     return sorted(one.content for one in memory.facts(ME))
 
 
-def body(memory: MirroredMemory) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(memory.path_of(ME).read_text(encoding="utf-8"))
+def body(memory: MemoryStore) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(mirror(memory).path_of(ME).read_text(encoding="utf-8"))
     return told
 
 
-def told(memory: MirroredMemory) -> list[str]:
+def told(memory: MemoryStore) -> list[str]:
     return sorted(one["content"] for one in body(memory)["facts"])
 
 
-def save(memory: MirroredMemory, value: object) -> None:
+def save(memory: MemoryStore, value: object) -> None:
     """Save as editors do: another file, put in the place of the one that was there."""
-    path = memory.path_of(ME)
+    path = mirror(memory).path_of(ME)
     beside = path.with_suffix(".swp")
     beside.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
     beside.replace(path)
 
 
-def test_what_is_learned_stands_in_the_document(memory: MirroredMemory) -> None:
+def test_what_is_learned_stands_in_the_document(memory: MemoryStore) -> None:
     learn(memory, fact("f1", "User drinks tea"))
     commit(memory, Write(Section("topOfMind", "The garden"), "asked"))
     assert told(memory) == ["User drinks tea"]
     assert body(memory)["userContext"]["topOfMind"] == "The garden"
 
 
-def test_an_edit_by_hand_is_there_at_the_next_reading(memory: MirroredMemory) -> None:
+def test_an_edit_by_hand_is_there_at_the_next_reading(memory: MemoryStore) -> None:
     quote = Evidence("thread-1", "u", "I drink tea", NOW, Trust.USER)
     learn(memory, fact("f1", "User drinks tea", evidence=(quote,)))
     edited = body(memory)
@@ -93,10 +105,10 @@ def test_an_edit_by_hand_is_there_at_the_next_reading(memory: MirroredMemory) ->
     assert memory.operations(ME)[0].why == "memory.json was edited by hand"
 
 
-def test_an_edit_of_the_same_length_in_the_same_moment_is_noticed(memory: MirroredMemory) -> None:
+def test_an_edit_of_the_same_length_in_the_same_moment_is_noticed(memory: MemoryStore) -> None:
     """Neither the size nor, at the clock's coarseness, the time of the file tells it."""
     learn(memory, fact("f1", "User drinks tea"))
-    path = memory.path_of(ME)
+    path = mirror(memory).path_of(ME)
     memory.facts(ME)
     before = path.stat()
     path.write_text(path.read_text("utf-8").replace("tea", "ale"), "utf-8")
@@ -104,7 +116,7 @@ def test_an_edit_of_the_same_length_in_the_same_moment_is_noticed(memory: Mirror
     assert contents(memory) == ["User drinks ale"]
 
 
-def test_what_is_written_by_hand_gets_an_id(memory: MirroredMemory) -> None:
+def test_what_is_written_by_hand_gets_an_id(memory: MemoryStore) -> None:
     save(memory, {"facts": [{"content": "User rows"}]})
     assert contents(memory) == ["User rows"]
     (written,) = body(memory)["facts"]
@@ -112,7 +124,7 @@ def test_what_is_written_by_hand_gets_an_id(memory: MirroredMemory) -> None:
     assert memory.facts(ME)[0].id == written["id"]
 
 
-def test_what_is_taken_out_by_hand_goes_and_can_be_brought_back(memory: MirroredMemory) -> None:
+def test_what_is_taken_out_by_hand_goes_and_can_be_brought_back(memory: MemoryStore) -> None:
     learn(memory, fact("f1", "User drinks tea"), fact("f2", "User rows"))
     edited = body(memory)
     del edited["facts"][0]
@@ -122,19 +134,19 @@ def test_what_is_taken_out_by_hand_goes_and_can_be_brought_back(memory: Mirrored
     assert contents(memory) == told(memory) == ["User drinks tea", "User rows"]
 
 
-def test_a_hand_and_a_learner_do_not_lose_a_change_to_each_other(memory: MirroredMemory) -> None:
+def test_a_hand_and_a_learner_do_not_lose_a_change_to_each_other(memory: MemoryStore) -> None:
     learn(memory, fact("f1", "User drinks tea"))
     edited = body(memory)
     edited["facts"].append({"content": "User rows"})
     save(memory, edited)
-    with opened(memory.path_of(ME).parent) as other:
+    with opened(mirror(memory).path_of(ME).parent) as other:
         learn(other, fact("f2", "User has a dog"))
     learn(memory, fact("f3", "User reads"))
     expected = ["User drinks tea", "User has a dog", "User reads", "User rows"]
     assert contents(memory) == told(memory) == expected
 
 
-def test_a_planner_that_read_before_an_edit_plans_again(memory: MirroredMemory) -> None:
+def test_a_planner_that_read_before_an_edit_plans_again(memory: MemoryStore) -> None:
     learn(memory, fact("f1", "User drinks tea"))
     version = memory.version(ME)
     edited = body(memory)
@@ -149,10 +161,10 @@ def test_a_planner_that_read_before_an_edit_plans_again(memory: MirroredMemory) 
 
 
 def test_a_broken_edit_is_told_and_the_memory_goes_on(
-    memory: MirroredMemory, caplog: pytest.LogCaptureFixture
+    memory: MemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     learn(memory, fact("f1", "User drinks tea"))
-    whole = memory.path_of(ME).read_text("utf-8")
+    whole = mirror(memory).path_of(ME).read_text("utf-8")
     broken = whole.replace("tea", "coffee").rstrip().removesuffix("}")
     save(memory, broken)
     with caplog.at_level(logging.WARNING, "thalweg.memory"):
@@ -161,14 +173,14 @@ def test_a_broken_edit_is_told_and_the_memory_goes_on(
     (record,) = caplog.records
     assert "memory.json: line 22 column 1" in record.message
     with pytest.raises(DocumentError, match=r"line 22 column 1: .* close what was opened"):
-        memory.reload(ME)
-    assert memory.path_of(ME).read_text("utf-8") == broken
+        mirror(memory).reload(ME)
+    assert mirror(memory).path_of(ME).read_text("utf-8") == broken
 
     save(memory, broken + "}")
     assert contents(memory) == told(memory) == ["User drinks coffee", "User rows"]
 
 
-def test_what_is_forgotten_is_in_no_file(memory: MirroredMemory) -> None:
+def test_what_is_forgotten_is_in_no_file(memory: MemoryStore) -> None:
     learn(memory, fact("f1", HIDDEN), fact("f2", "User rows"))
     edited = body(memory)
     edited["notes"] = [f"Remember: {HIDDEN}!"]
@@ -178,7 +190,7 @@ def test_what_is_forgotten_is_in_no_file(memory: MirroredMemory) -> None:
     edited["userContext"]["mine"] = HIDDEN
     save(memory, edited)
     memory.forget(ME, Selection(facts=(FactId("f1"),)), now=NOW)
-    folder = memory.path_of(ME).parent
+    folder = mirror(memory).path_of(ME).parent
     files = [file for file in folder.rglob("*") if file.is_file()]
     assert {file.name for file in files} >= {"memory.json", ".memory.json.seen", "thalweg.db"}
     for file in files:
@@ -189,7 +201,7 @@ def test_what_is_forgotten_is_in_no_file(memory: MirroredMemory) -> None:
 
 
 def test_nothing_is_forgotten_while_nobody_can_tell_what_the_document_holds(
-    memory: MirroredMemory,
+    memory: MemoryStore,
 ) -> None:
     learn(memory, fact("f1", HIDDEN))
     save(memory, "{")
@@ -198,18 +210,54 @@ def test_nothing_is_forgotten_while_nobody_can_tell_what_the_document_holds(
     assert contents(memory) == [HIDDEN]
 
 
-def test_a_dry_run_changes_nothing(memory: MirroredMemory) -> None:
+def test_what_was_taken_out_before_is_forgotten_in_the_document_too(memory: MemoryStore) -> None:
+    learn(memory, fact("f1", HIDDEN))
+    edited = body(memory)
+    edited["notes"] = f"Remember: {HIDDEN}!"
+    save(memory, edited)
+    commit(memory, Drop(FactId("f1"), "asked"))
+    receipt = memory.forget(ME, Selection(words="flowerpot"), now=NOW)
+    assert receipt.facts == (FactId("f1"),)
+    folder = mirror(memory).path_of(ME).parent
+    assert all(b"flowerpot" not in file.read_bytes() for file in folder.iterdir())
+
+
+def test_a_view_does_not_change_when_the_document_is_edited(memory: MemoryStore) -> None:
+    learn(memory, fact("f1", "User drinks tea"))
+    edited = body(memory)
+    edited["facts"] = []
+    with memory.view(ME):
+        save(memory, edited)
+        assert contents(memory) == ["User drinks tea"]
+    assert contents(memory) == []
+
+
+def test_a_line_that_is_taken_out_hides_its_turns_from_the_next_reading(
+    memory: MemoryStore,
+) -> None:
+    """Whatever is read first: a learner reads turns, and never asks for facts before them."""
+    said = Turn("thread-1", 0, "user", "I drink tea", NOW, Trust.USER, uid="u")
+    memory.capture(ME, "thread-1", [said])
+    quote = Evidence("thread-1", "u", "I drink tea", NOW, Trust.USER)
+    learn(memory, fact("f1", "User drinks tea", evidence=(quote,)))
+    edited = body(memory)
+    edited["facts"] = []
+    save(memory, edited)
+    assert memory.turns(ME, "thread-1") == []
+
+
+def test_a_dry_run_changes_nothing(memory: MemoryStore) -> None:
     learn(memory, fact("f1", HIDDEN))
     receipt = memory.forget(ME, Selection(everything=True), now=NOW, dry_run=True)
     assert receipt.facts == (FactId("f1"),)
     assert contents(memory) == told(memory) == [HIDDEN]
 
 
-def test_deleting_the_document_empties_the_memory(memory: MirroredMemory) -> None:
+def test_deleting_the_document_empties_the_memory(memory: MemoryStore) -> None:
     learn(memory, fact("f1", "User drinks tea"))
     commit(memory, Write(Section("topOfMind", "The garden"), "asked"))
-    memory.path_of(ME).unlink()
-    done = memory.reload(ME)
+    mirror(memory).path_of(ME).unlink()
+    done = mirror(memory).reload(ME)
     assert done is not None
     assert contents(memory) == told(memory) == []
     assert memory.profile(ME).text("topOfMind") == ""
@@ -219,10 +267,10 @@ def test_deleting_the_document_empties_the_memory(memory: MirroredMemory) -> Non
 
 
 def test_a_document_that_an_editor_puts_aside_for_a_moment_is_not_deleted(
-    memory: MirroredMemory,
+    memory: MemoryStore,
 ) -> None:
     learn(memory, fact("f1", "User drinks tea"))
-    path = memory.path_of(ME)
+    path = mirror(memory).path_of(ME)
     aside = path.rename(path.with_suffix(".json~"))
     assert contents(memory) == ["User drinks tea"]
     learn(memory, fact("f2", "User rows"))
@@ -233,7 +281,7 @@ def test_a_document_that_an_editor_puts_aside_for_a_moment_is_not_deleted(
     assert told(memory) == ["User drinks tea", "User reads", "User rows"]
 
 
-def test_a_document_of_deerflow_is_taken_over_as_it_is(memory: MirroredMemory) -> None:
+def test_a_document_of_deerflow_is_taken_over_as_it_is(memory: MemoryStore) -> None:
     given: dict[str, Any] = {
         "version": "1.0",
         "lastUpdated": "2025-01-01T00:00:00Z",
@@ -262,10 +310,10 @@ def test_a_document_of_deerflow_is_taken_over_as_it_is(memory: MirroredMemory) -
 
 
 def test_a_change_whose_writing_was_cut_off_is_written_by_the_next_process(
-    memory: MirroredMemory,
+    memory: MemoryStore,
 ) -> None:
     learn(memory, fact("f1", "User drinks tea"))
-    folder = memory.path_of(ME).parent
+    folder = mirror(memory).path_of(ME).parent
     with open_memory(folder / "thalweg.db") as bare:
         change = Put(fact("f2", HIDDEN), "learned")
         bare.commit(ME, [change], expected=bare.version(ME), actor="user", now=NOW)
@@ -276,8 +324,8 @@ def test_a_change_whose_writing_was_cut_off_is_written_by_the_next_process(
     assert not part.exists()
 
 
-def test_the_rights_and_the_link_of_a_document_stay(memory: MirroredMemory) -> None:
-    path = memory.path_of(ME)
+def test_the_rights_and_the_link_of_a_document_stay(memory: MemoryStore) -> None:
+    path = mirror(memory).path_of(ME)
     learn(memory, fact("f1", "User drinks tea"))
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     real = path.with_name("elsewhere.json")
@@ -305,12 +353,14 @@ def test_nothing_is_lost_between_threads_processes_and_a_hand(tmp_path: Path) ->
             thread.start()
         by_hand: list[str] = []
         while any(thread.is_alive() for thread in threads) and len(by_hand) < 6:
-            with DocumentFile(memory.path_of(ME)).locked():  # an editor that asks before it saves
+            with DocumentFile(
+                mirror(memory).path_of(ME)
+            ).locked():  # an editor that asks before it saves
                 edited = body(memory)
                 by_hand.append(f"by hand {len(by_hand)}")
                 edited["facts"].append({"content": by_hand[-1]})
                 save(memory, edited)
-            memory.reload(ME)
+            mirror(memory).reload(ME)
         for thread in threads:
             thread.join()
         said = [f"{name} says {number}" for name in "abc" for number in range(6)]
@@ -325,34 +375,40 @@ def test_every_scope_has_a_document_of_its_own(tmp_path: Path) -> None:
         for agent in ("", "coder", "../memory")
     ]
     with opened(tmp_path) as memory:
-        paths = [memory.path_of(scope) for scope in scopes]
+        paths = [mirror(memory).path_of(scope) for scope in scopes]
     assert len({str(path).casefold() for path in paths}) == len(scopes)
     assert all(path.resolve().is_relative_to(tmp_path) for path in paths)
     assert all(".." not in path.parts for path in paths)
 
 
-def test_one_scope_does_not_see_the_document_of_another(memory: MirroredMemory) -> None:
+def test_one_scope_does_not_see_the_document_of_another(memory: MemoryStore) -> None:
     learn(memory, fact("f1", "User drinks tea"))
     assert memory.facts(Scope("ada")) == []
-    assert not memory.path_of(Scope("ada")).exists()
+    assert not mirror(memory).path_of(Scope("ada")).exists()
 
 
 def test_the_settings_say_whether_there_is_a_document(tmp_path: Path) -> None:
-    path = str(tmp_path / "mine.json")
+    path = tmp_path / "mine.json"
     with open_memory(":memory:") as store:
-        assert with_document(store, MemorySettings()) is store
-        json_ = MemorySettings(storage="json", storage_path=path)
-        mirrored = with_document(store, json_)
-        assert isinstance(mirrored, MirroredMemory)
-        assert mirrored.path_of(ME) == Path(path)
+        attach_document(store, MemorySettings())
+        assert mirror_of(store) is None
+        attach_document(store, in_document(path))
+        attach_document(store, in_document(tmp_path / "another.json"))
+        assert mirror(store).path_of(ME) == path
 
 
-def test_dropping_and_editing_at_once_is_settled(memory: MirroredMemory) -> None:
+def test_a_store_without_tables_of_ours_keeps_no_document(tmp_path: Path) -> None:
+    stranger = cast("MemoryStore", object())
+    with pytest.raises(ConfigError, match="cannot keep a document"):
+        attach_document(stranger, in_document(tmp_path / "memory.json"))
+
+
+def test_dropping_and_editing_at_once_is_settled(memory: MemoryStore) -> None:
     """A fact dropped here and edited there: the later edit is a person's last word on it."""
     learn(memory, fact("f1", "User drinks tea"))
     edited = body(memory)
     edited["facts"][0]["content"] = "User drinks coffee"
-    with open_memory(memory.path_of(ME).parent / "thalweg.db") as bare:
+    with open_memory(mirror(memory).path_of(ME).parent / "thalweg.db") as bare:
         bare.commit(
             ME, [Drop(FactId("f1"), "asked")], expected=bare.version(ME), actor="user", now=NOW
         )
@@ -361,7 +417,7 @@ def test_dropping_and_editing_at_once_is_settled(memory: MirroredMemory) -> None
 
 
 def test_a_fact_that_was_taken_in_is_not_taken_in_again_without_its_id(
-    memory: MirroredMemory,
+    memory: MemoryStore,
 ) -> None:
     """An editor that still had the text without it saved again; nothing was taken out either."""
     learn(memory, fact("f1", "User drinks tea"))
@@ -370,17 +426,15 @@ def test_a_fact_that_was_taken_in_is_not_taken_in_again_without_its_id(
     save(memory, edited)
     assert contents(memory) == ["User drinks tea", "User rows"]
     save(memory, edited)
-    with opened(memory.path_of(ME).parent) as other:
+    with opened(mirror(memory).path_of(ME).parent) as other:
         assert contents(other) == told(other) == ["User drinks tea", "User rows"]
         assert len(other.operations(ME)) == 2
 
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Iterator[Memory]:
-    path = tmp_path / "memory.json"
-    settings = MemorySettings(storage="json", storage_path=str(path))
     with open_memory(tmp_path / "thalweg.db") as store:
-        yield Memory(store, ME, settings=settings)
+        yield Memory(store, ME, settings=in_document(tmp_path / "memory.json"))
 
 
 def test_a_handle_has_the_document_that_its_settings_name(mine: Memory, tmp_path: Path) -> None:
