@@ -1,7 +1,7 @@
 """What recalling and remembering cost, however much a memory holds.
 
-Run `python -m benchmarks.memory recall`, `… seeds`, `… write`, `… remember` or `… owners`; see
-the README here.
+Run `python -m benchmarks.memory recall`, `… seeds`, `… write`, `… remember`, `… learn` or
+`… owners`; see the README here.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psycopg
 from benchmarks.memories import Chat
+from tests.learning import Clock, learner, say
 from tests.postgres import fresh_database, running_server
 
 from thalweg.facts.changes import Put
@@ -24,6 +25,7 @@ from thalweg.facts.recall.seeds import render_system, top_facts
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Fact, FactId, Profile, Scope, Turn
 from thalweg.memory import Memory, MemoryStore, open_memory
+from thalweg.memory.base import Job
 from thalweg.tokens import exact_counter
 
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
@@ -271,6 +273,42 @@ def remember(names: Sequence[str], most: int, folder: str | None) -> None:
                 )
 
 
+def learn(names: Sequence[str], most: int, folder: str | None) -> None:
+    """Time a job that learns one fact from one turn with more and more facts stored.
+
+    The scripted model is asked for facts and for the profile; what its calls cost is included.
+    """
+    print("| database | stored | learn p50 | p95 | its server |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    sizes = [size for size in REMEMBERED if size <= most]
+    made = facts(max(sizes))
+    for name in names:
+        with opened(name, folder) as place:
+            clock = Clock()
+            mine = learner(place.store, clock, settings=MemorySettings(max_facts=2 * len(made)))
+            stored = 0
+
+            def one(text: str, place: Place = place, clock: Clock = clock) -> Job:
+                say(place.store, SCOPE, text, clock=clock, thread=text)
+                clock.forward(60)
+                job = place.store.lease(now=clock(), lease_s=600, worker="w")
+                assert job is not None
+                return job
+
+            for size in sizes:
+                put(place.store, SCOPE, made[stored:size])
+                stored = size
+                texts = [f"I keep the map in drawer {size}-{n}." for n in range(WRITTEN)]
+                jobs = {text: one(text) for text in texts}
+                before = place.server_ms()
+                middle, high = measured(lambda text: mine.learn(jobs[text]), texts)  # noqa: B023 (called at once)
+                server = (place.server_ms() - before) / WRITTEN
+                print(
+                    f"| {name} | {size:,} | {middle:.1f} ms | {high:.1f} ms | {server:.1f} ms |",
+                    flush=True,
+                )
+
+
 def owners(names: Sequence[str], folder: str | None) -> None:
     """Time recall in one scope of a thousand, each with a thousand items."""
     print("| database | scopes | items of each | search p50 | p95 | its server |")
@@ -296,7 +334,7 @@ def owners(names: Sequence[str], folder: str | None) -> None:
 def main() -> None:
     """Measure what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["recall", "seeds", "write", "remember", "owners"])
+    parser.add_argument("what", choices=["recall", "seeds", "write", "remember", "learn", "owners"])
     parser.add_argument("--databases", nargs="+", default=["sqlite", "postgres"])
     parser.add_argument("--most", type=int, default=SIZES[-1], help="items at most")
     parser.add_argument("--folder", help="where the SQLite file is made")
@@ -308,6 +346,8 @@ def main() -> None:
             seeds(told.databases, told.most, told.folder)
         case "remember":
             remember(told.databases, told.most, told.folder)
+        case "learn":
+            learn(told.databases, told.most, told.folder)
         case "write":
             write(told.databases, told.folder)
         case _:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from thalweg.errors import FactRefusedError, NoSuchFactError
 from thalweg.facts.changes import Change, Drop, Put
 from thalweg.facts.dates.when import dated
 from thalweg.facts.gates.judging import Verdict
 from thalweg.facts.learning.lesson import folded
-from thalweg.facts.merging.comparing import shares_most
+from thalweg.facts.merging.comparing import sharing_most
 from thalweg.facts.merging.planning import plan_merge
 from thalweg.facts.values import Category, Fact, FactId, Trust
 
@@ -62,7 +63,7 @@ def plan_remember(near: Sequence[Fact], new: Fact) -> tuple[Change, ...]:
         new: What is to be remembered.
     """
     active = (fact for fact in near if fact.status == "active" and fact.id != new.id)
-    links = [fact.id for fact in active if shares_most(fact, new)][:MOST_LINKED]
+    links = [fact.id for fact in islice(sharing_most(active, new), MOST_LINKED)]
     return folded(plan_merge(near, [new], similar={new.id: links}))
 
 

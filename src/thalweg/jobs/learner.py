@@ -5,7 +5,7 @@ behind it are one commit, which goes wrong as a whole when the memory was change
 learned from by somebody else, or the lease ran out.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from thalweg.context.pricing import Tariff
@@ -74,6 +74,8 @@ class _Judged:
     removed: Sequence[Removal] = ()
     refused: Sequence[str] = ()
     verdicts: Verdicts = field(default_factory=dict)
+    vectors: Mapping[FactId, bytes] = field(default_factory=dict)
+    """Of the contents; they are made once, and not while a snapshot is read."""
 
 
 @dataclass(slots=True)
@@ -229,7 +231,8 @@ class Learner:
         left = [one for one, is_gone in zip(made, gone, strict=True) if not is_gone]
         removed = removals(proposals, turns, portion.learnable, known)
         verdicts = self._verdicts(left, asked, job, respondent, report)
-        return _Judged(left, removed, refused, verdicts)
+        vectors = {one.fact.id: self.store.vector(one.fact.content) for one in left}
+        return _Judged(left, removed, refused, verdicts, vectors)
 
     def _around(self, portion: Portion, job: Job) -> list[Turn]:
         """Read a portion's turns and those around it, which tell whether it was meant so."""
@@ -273,12 +276,13 @@ class Learner:
     ) -> bool:
         """Commit what a portion gave, and plan anew as often as somebody else was first."""
         for _ in range(MOST_RACES):
-            version = self.store.version(job.scope)
-            reached = self._reached(portion, job)
-            if reached is None:
-                return False
-            learned, learnable = reached
-            plan = self._plan(judged, learnable, asked, job)
+            with self.store.view(job.scope):
+                version = self.store.version(job.scope)
+                reached = self._reached(portion, job)
+                if reached is None:
+                    return False
+                learned, learnable = reached
+                plan = self._plan(judged, learnable, asked, job)
             try:
                 self.store.commit(
                     job.scope,
@@ -327,7 +331,13 @@ class Learner:
         ids |= {
             fact.id
             for one in made
-            for fact in similar_facts(self.store, job.scope, one.fact.content, most=20)
+            for fact in similar_facts(
+                self.store,
+                job.scope,
+                one.fact.content,
+                vector=judged.vectors[one.fact.id],
+                most=20,
+            )
         }
         facts = self.store.facts(job.scope, ids=sorted(ids), statuses=None)
         waiting = any(one.fact.status == "quarantined" for one in made)

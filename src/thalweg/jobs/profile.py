@@ -12,6 +12,7 @@ from thalweg.facts.values import Fact, FactId
 from thalweg.jobs.events import MINE, MOST_RACES, Report
 from thalweg.jobs.structured import Respondent
 from thalweg.memory.base import Job, MemoryStore
+from thalweg.memory.nominating import standing_facts
 from thalweg.tokens import Counter
 
 FACT_TOKENS = 16
@@ -32,22 +33,24 @@ def write_profile(
     written where the settings say so.
     """
     now = clock()
-    facts = _most_valuable(
-        store.facts(job.scope), settings.learn_tokens, now=now, count=respondent.count
-    )
+    profile = store.profile(job.scope)
+    known = standing_facts(store, job.scope, profile)
+    facts = _most_valuable(known, settings.learn_tokens, now=now, count=respondent.count)
     paragraphs: Sequence[Paragraph] = ()
     names: Mapping[str, FactId] = {}
     if facts and settings.profile:
-        profile = store.profile(job.scope)
         question = ask_for_profile(facts, profile, now=now, max_chars=SECTION_CHARS)
         told = respondent.ask(question, "sections", Paragraph)
         report.spent += told.spent
         report.unreadable += bool(told.answer.problems)
         paragraphs, names = told.answer.items, question.names
     for _ in range(MOST_RACES):
-        version = store.version(job.scope)
-        current = store.facts(job.scope)
-        writes = plan_profile(paragraphs, names, current, store.profile(job.scope), now=now)
+        with store.view(job.scope):
+            version = store.version(job.scope)
+            profile = store.profile(job.scope)
+            cited = {id_ for section in profile.sections for id_ in section.cites}
+            current = store.facts(job.scope, ids=sorted({*cited, *names.values()}))
+        writes = plan_profile(paragraphs, names, current, profile, now=now)
         if not writes:
             return
         try:

@@ -159,8 +159,8 @@ class MemoryStore(Protocol):
         """
         ...
 
-    def count(self, scope: Scope, *, status: Status = "active", most: int) -> int:
-        """Count facts of a status, up to `most`."""
+    def has_more_than(self, scope: Scope, most: int) -> bool:
+        """Return whether more than `most` facts are active."""
         ...
 
     def profile(self, scope: Scope) -> Profile:

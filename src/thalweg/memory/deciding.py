@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from thalweg.errors import StaleWriteError
 from thalweg.facts.changes import Change
-from thalweg.facts.values import Fact, Profile, Scope
+from thalweg.facts.values import Fact, FactId, Profile, Scope
 from thalweg.memory.base import MemoryStore, Operation
 from thalweg.memory.clock import Clock
 
@@ -18,7 +18,7 @@ class Known:
     """A memory as it is when something is decided on."""
 
     facts: Sequence[Fact]
-    """Of every status, oldest first."""
+    """Those that are decided on, of every status, oldest first."""
     profile: Profile
 
 
@@ -31,14 +31,20 @@ class Decider:
     clock: Clock
 
     def change(
-        self, decide: Callable[[Known], Sequence[Change]], *, actor: str, why: str = ""
+        self,
+        decide: Callable[[Known], Sequence[Change]],
+        *,
+        actor: str,
+        why: str = "",
+        ids: Sequence[FactId] | None = None,
     ) -> Operation | None:
         """Decide and commit, until nobody was first.
 
         Args:
-            decide: Tells the changes, from the memory as it is.
+            decide: Returns the changes, from the memory as it is.
             actor: Who decides.
-            why: Told with the commit.
+            why: Logged with the commit.
+            ids: The facts that are decided on; all where it is `None`.
 
         Returns:
             `None` where there was nothing to do.
@@ -47,19 +53,20 @@ class Decider:
             StaleWriteError: Others were first every time.
         """
 
-        def planned() -> Sequence[Change]:
-            facts = self.store.facts(self.scope, statuses=None)
+        def plan() -> Sequence[Change]:
+            facts = self.store.facts(self.scope, ids=ids, statuses=None)
             return decide(Known(facts, self.store.profile(self.scope)))
 
-        return self.take_in(planned, actor=actor, why=why)
+        return self.take_in(plan, actor=actor, why=why)
 
     def take_in(
         self, plan: Callable[[], Sequence[Change]], *, actor: str, why: str = ""
     ) -> Operation | None:
-        """Commit a plan that reads what it needs; see `change`."""
+        """Commit a plan that reads what it needs, in one snapshot; see `change`."""
         for attempt in range(RACES):
-            version = self.store.version(self.scope)
-            changes = plan()
+            with self.store.view(self.scope):
+                version = self.store.version(self.scope)
+                changes = plan()
             try:
                 return self.store.commit(
                     self.scope,

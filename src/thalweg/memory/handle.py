@@ -165,35 +165,44 @@ class Memory:
 
     def _take_in(self, new: Fact, *, actor: str) -> Fact:
         """Merge a fact in, and read it as it stands then."""
-        done = Decider(self.store, self.scope, self.clock).take_in(
-            lambda: self._planned(new), actor=actor, why="told"
-        )
+        vector = self.store.vector(new.content)
+        done = self._decider.take_in(lambda: self._planned(new, vector), actor=actor, why="told")
         if done is not None:
             there = [change.fact for change in done.changes if isinstance(change, Put)]
         else:
-            there = self._near(new)
+            there = self._near(new, vector)
         for fact in there:
             if fact.id == new.id or says_the_same(fact, new):
                 return fact
         problem = "it was forgotten, and what was forgotten is not taken in again from an agent"
         raise FactRefusedError(new.content, problem)
 
-    def _near(self, new: Fact) -> list[Fact]:
-        near = similar_facts(self.store, self.scope, new.content)
+    def _near(self, new: Fact, vector: bytes) -> list[Fact]:
+        near = similar_facts(self.store, self.scope, new.content, vector=vector)
         if new.status == "quarantined":
             waiting = self.store.facts(self.scope, statuses=("quarantined",), limit=MOST_WAITING)
             near += waiting
         return near
 
-    def _planned(self, new: Fact) -> Sequence[Change]:
-        changes = plan_remember(self._near(new), new)
+    def _planned(self, new: Fact, vector: bytes) -> Sequence[Change]:
+        changes = plan_remember(self._near(new, vector), new)
         room = plan_room(self.store, self.scope, changes, self.settings, self.clock())
         return folded([*changes, *room])
 
+    @property
+    def _decider(self) -> Decider:
+        return Decider(self.store, self.scope, self.clock)
+
     def _change(
-        self, decide: Callable[[Known], Sequence[Change]], *, actor: str = "user", why: str
+        self,
+        decide: Callable[[Known], Sequence[Change]],
+        *,
+        actor: str = "user",
+        why: str,
+        ids: Sequence[str] | None = None,
     ) -> Operation | None:
-        return Decider(self.store, self.scope, self.clock).change(decide, actor=actor, why=why)
+        wanted = None if ids is None else [FactId(id_) for id_ in ids]
+        return self._decider.change(decide, actor=actor, why=why, ids=wanted)
 
     def _check_writable(self) -> None:
         if not self.settings.enabled:
@@ -294,6 +303,7 @@ class Memory:
                 now=now,
             ),
             why="edited",
+            ids=[id_],
         )
         return self.fact(id_)
 
@@ -314,7 +324,7 @@ class Memory:
             MemoryOffError: Memory is off or read-only.
         """
         self._check_writable()
-        return self._change(lambda known: plan_delete(known.facts, ids), why="deleted")
+        return self._change(lambda known: plan_delete(known.facts, ids), why="deleted", ids=ids)
 
     def clear(self) -> Operation | None:
         """Take out all facts and the profile, and recall no turn that was said before.
@@ -354,10 +364,16 @@ class Memory:
 
     def _review(self, id_: str, *, accepted: bool) -> None:
         self._check_writable()
-        self._change(
-            lambda known: plan_review(known.facts, FactId(id_), accepted=accepted),
-            why="accepted" if accepted else "rejected",
-        )
+        held = self.fact(id_)
+        vector = self.store.vector(held.content) if accepted else b""
+
+        def plan() -> Sequence[Change]:
+            waiting = self.store.facts(self.scope, ids=[held.id], statuses=None)
+            near = similar_facts(self.store, self.scope, held.content, vector=vector)
+            return plan_review([*waiting, *near], held.id, accepted=accepted)
+
+        why = "accepted" if accepted else "rejected"
+        self._decider.take_in(plan, actor="user", why=why)
 
     def profile(self) -> Profile:
         """Read the profile."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from thalweg.facts.recall.found import index_words
-from thalweg.facts.values import Fact, FactId, Scope
+from thalweg.facts.values import Fact, FactId, Profile, Scope
 from thalweg.memory.base import MemoryStore
 from thalweg.words import STOP_WORDS, stem
 
@@ -14,7 +14,9 @@ _POOL = 64
 _MOST_WORDS = 64
 
 
-def similar_facts(store: MemoryStore, scope: Scope, text: str, most: int = 16) -> list[Fact]:
+def similar_facts(
+    store: MemoryStore, scope: Scope, text: str, *, vector: bytes | None = None, most: int = 16
+) -> list[Fact]:
     """List facts that share words with a text, or are near it by vectors, the likeliest first.
 
     Active and superseded facts are looked at; rare words count more than common ones.
@@ -23,12 +25,13 @@ def similar_facts(store: MemoryStore, scope: Scope, text: str, most: int = 16) -
         store: Where they are.
         scope: Whose.
         text: A statement, or some turns.
+        vector: Of the text, as `MemoryStore.vector` makes it; `None` has it made.
         most: Items that are read; facts among them are returned.
     """
     words = [word for word in dict.fromkeys(index_words(text)) if word not in _NO_CONTENT]
     if not words:
         return []
-    vector = store.vector(text)
+    vector = store.vector(text) if vector is None else vector
     found = store.find(scope, words[:_MOST_WORDS], vector=vector, limit=_POOL)
     scores: dict[int, float] = {}
     for word, there in found.places.items():
@@ -60,3 +63,19 @@ def facts_beside(
         found |= {fact.id: fact for fact in similar_facts(store, scope, text)}
     active = [fact for fact in found.values() if fact.status == "active"]
     return sorted(active[:all_up_to], key=lambda fact: (fact.created_at, fact.id))
+
+
+MOST_STANDING = 200
+"""The newest facts that are considered where nothing is asked; twice the default `max_facts`."""
+
+
+def standing_facts(store: MemoryStore, scope: Scope, profile: Profile) -> list[Fact]:
+    """List the active facts that matter whatever is asked, oldest first.
+
+    They are the newest ones, and those that the profile was written from. A memory of the default
+    size is listed whole; what this costs does not grow with a larger one.
+    """
+    found = {fact.id: fact for fact in store.facts(scope, limit=MOST_STANDING)}
+    cited = {id_ for section in profile.sections for id_ in section.cites} - found.keys()
+    older = store.facts(scope, ids=sorted(cited)) if cited else []
+    return [*older, *found.values()]

@@ -24,6 +24,7 @@ from thalweg.facts.recall.seeds import render_system, top_facts
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Fact, Profile, Scope, Trust
 from thalweg.memory.base import MemoryStore
+from thalweg.memory.nominating import standing_facts
 from thalweg.tokens import Counter
 
 DAY_CHARS = len("2026-03-02")
@@ -100,7 +101,9 @@ def recall(
             ranked = [one for one in ranked if one.item.fact is not None]
         ranked = _with_newer(store, scope, ranked, as_of, now)
         ranked = [one for one in ranked if not is_known(one.item)]
-        standing = [] if isinstance(query, str) or as_of else _standing(store, scope, ranked, now)
+        standing: list[Ranked] = []
+        if not isinstance(query, str) and not as_of:
+            standing = _standing(standing_facts(store, scope, profile), ranked, now)
         standing = [one for one in standing if not is_known(one.item)]
         packed = pack(ranked, budget, count, profile=profile, standing=standing)
     placed = packed.placed
@@ -184,13 +187,13 @@ def _with_newer(
     return found
 
 
-def _standing(store: MemoryStore, scope: Scope, ranked: Sequence[Ranked], now: str) -> list[Ranked]:
+def _standing(known: Sequence[Fact], ranked: Sequence[Ranked], now: str) -> list[Ranked]:
     """List what a conversation is told whatever it is about: the most valuable facts first.
 
     How the user wants to be answered, and who they are, seldom shares a word with a question.
     """
     told = {one.item.fact.id for one in ranked if one.item.fact is not None}
-    facts, _ = current((fact for fact in store.facts(scope) if fact.id not in told), now=now)
+    facts, _ = current((fact for fact in known if fact.id not in told), now=now)
     facts.sort(key=lambda fact: (not fact.protected, -value(fact, now=now), fact.id))
     items = [Item(-1 - at, fact=fact) for at, fact in enumerate(facts[:MOST_STANDING])]
     return [Ranked(item, Features.none()) for item in items]

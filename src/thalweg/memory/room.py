@@ -24,7 +24,7 @@ def plan_room(
     """
     most = settings.max_facts
     added = sum(isinstance(change, Put) and change.fact.status == "active" for change in changes)
-    if not added or store.count(scope, most=most + 1) + added <= most:
+    if not added or (added <= most and not store.has_more_than(scope, most - added)):
         return []
     facts = after(store.facts(scope), changes)
     if sum(fact.status == "active" for fact in facts) <= most:

@@ -97,14 +97,15 @@ class Scoped:
         facts = [kept.fact for kept in in_order]
         return [fact for fact in facts if statuses is None or fact.status in statuses]
 
-    def count(self, status: Status, most: int) -> int:
-        """See `MemoryStore.count`."""
-        (number,) = self.db.row(
-            "SELECT COUNT(*) FROM (SELECT 1 FROM memory_fact WHERE scope = ? AND status = ?"
-            " LIMIT ?) AS found",
-            (self.id, status, most),
+    def has_more_than(self, most: int) -> bool:
+        """See `MemoryStore.has_more_than`."""
+        if self.row.fact <= most:
+            return False  # no more were ever written: counting would go through all of them
+        row = self.db.row(
+            "SELECT 1 FROM memory_fact WHERE scope = ? AND status = 'active' LIMIT 1 OFFSET ?",
+            (self.id, most),
         )
-        return int(number)
+        return row is not None
 
     def _read(self, rows: Iterable[tuple[int, int, bytes]]) -> dict[FactId, Kept]:
         kept = [Kept(number, item, read_fact(body)) for number, item, body in rows]

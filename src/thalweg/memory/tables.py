@@ -211,10 +211,10 @@ class TableMemory(ABC):
         with self._read(scope) as scoped:
             return [] if scoped is None else scoped.facts(ids, statuses, limit)
 
-    def count(self, scope: Scope, *, status: Status = "active", most: int) -> int:
-        """See `MemoryStore.count`."""
+    def has_more_than(self, scope: Scope, most: int) -> bool:
+        """See `MemoryStore.has_more_than`."""
         with self._read(scope) as scoped:
-            return 0 if scoped is None else scoped.count(status, most)
+            return scoped is not None and scoped.has_more_than(most)
 
     def profile(self, scope: Scope) -> Profile:
         """See `MemoryStore.profile`."""

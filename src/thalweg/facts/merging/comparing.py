@@ -5,6 +5,7 @@ one subject and share an attribute, or where the new one names what the old one 
 needs no language.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from thalweg.facts.values import Fact
@@ -87,18 +88,21 @@ def may_supersede(known: Fact, new: Fact, *, is_named: bool = False) -> bool:
     return bool(shared) and 2 * len(shared) >= len(content)
 
 
-def shares_most(one: Fact, other: Fact) -> bool:
-    """Return whether two facts share at least half of the words of the one with fewer.
+def sharing_most(facts: Iterable[Fact], new: Fact) -> Iterator[Fact]:
+    """Yield the facts that share with a new one half of the words of the one with fewer, or more.
 
     Example:
         >>> from thalweg.facts.values import FactId
         >>> tea = Fact(FactId("a"), "User prefers green tea", "preference", 1, "", "t")
         >>> mate = Fact(FactId("b"), "User prefers mate tea", "preference", 1, "", "t")
-        >>> shares_most(tea, mate)
+        >>> next(sharing_most([tea], mate)) == tea
         True
     """
-    mine, theirs = set(words_of(one.content)), set(words_of(other.content))
-    return 2 * len(mine & theirs) >= min(len(mine), len(theirs)) > 1
+    mine = set(words_of(new.content))
+    for fact in facts:
+        theirs = set(words_of(fact.content))
+        if 2 * len(mine & theirs) >= min(len(mine), len(theirs)) > 1:
+            yield fact
 
 
 def words_of(text: str) -> list[str]:
