@@ -13,7 +13,7 @@ from tests.e2e.test_app import answer, check_laws
 from thalweg.api.runs import NewRun
 from thalweg.app import open_app
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 ROOT = Path(__file__).parents[2]
 
 

@@ -4,11 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from langchain_core.messages import AIMessage
 
 from tests.e2e.agent_server import serving
 from tests.e2e.killed_parent import POINTS, Parent, until
 from thalweg.middleware.notes import is_note
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 

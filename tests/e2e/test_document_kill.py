@@ -7,10 +7,14 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.test_cli import environment, posix
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Scope
 from thalweg.memory import Memory, open_memory
+
+pytestmark = pytest.mark.slow
 
 WRITES = """
 import sys

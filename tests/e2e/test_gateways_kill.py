@@ -10,6 +10,8 @@ import pytest
 
 from tests.e2e.gateways_world import found, roles, world
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.timeout(600)
 def test_two_gateways_share_a_server_and_either_may_be_killed(

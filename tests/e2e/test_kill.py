@@ -22,6 +22,8 @@ from thalweg.entries import Message
 from thalweg.middleware.marks import read_mark
 from thalweg.threads.journal import page_from_json, read_page
 
+pytestmark = pytest.mark.slow
+
 KILLS = 200
 SHARED_KILLS = 10
 MEAN_S = 0.15

@@ -24,6 +24,8 @@ import pytest
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
+pytestmark = pytest.mark.slow
+
 COMMAND = os.environ.get("THALWEG_LANGGRAPH") or shutil.which("langgraph")
 GRAPHS = """
 from langchain.agents import create_agent

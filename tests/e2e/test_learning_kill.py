@@ -21,6 +21,8 @@ from thalweg.facts.values import Scope
 from thalweg.memory.base import MemoryStore
 from thalweg.memory.opening import open_memory
 
+pytestmark = pytest.mark.slow
+
 KILLS = int(os.environ.get("THALWEG_KILLS", "100"))
 MEAN_S = 0.08
 """From the moment a worker is at work to its kill."""

@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.learning import Clock, learner, say
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Scope
 from thalweg.jobs.worker import Worker
 from thalweg.memory.opening import open_memory
+
+pytestmark = pytest.mark.slow
 
 OWNERS = [Scope(f"owner {n}") for n in range(64)]
 MINUTES, STEP_S = 10, 25

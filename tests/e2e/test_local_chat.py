@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.test_cli import environment, thalweg
 
-pytestmark = [pytest.mark.local_model, pytest.mark.timeout(1_800)]
+pytestmark = [pytest.mark.slow, pytest.mark.local_model, pytest.mark.timeout(1_800)]
 WINDOW = 4_096
 
 

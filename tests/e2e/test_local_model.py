@@ -28,7 +28,7 @@ from thalweg.graph import create_small_agent
 from thalweg.memory import open_memory
 from thalweg.models.local.chat import LocalChat
 
-pytestmark = pytest.mark.local_model
+pytestmark = [pytest.mark.slow, pytest.mark.local_model]
 
 
 @tool

@@ -11,6 +11,8 @@ import pytest
 
 from tests.e2e.runs_world import Findings, World, world
 
+pytestmark = pytest.mark.slow
+
 
 def checked(made: World) -> Findings:
     """Follow every run to its end, and see that nothing went wrong."""

@@ -7,7 +7,11 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.killed_subagent import drive
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 

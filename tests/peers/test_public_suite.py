@@ -10,6 +10,8 @@ import pytest
 from tests.peers import public_suite
 from tests.peers.public_suite import reason_of, suite_folder, waived_cases
 
+pytestmark = pytest.mark.slow
+
 SUITE = Path(public_suite.__file__)
 
 

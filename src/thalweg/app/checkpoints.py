@@ -148,7 +148,7 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         """See `BaseCheckpointSaver.put_writes`."""
         self._inner.put_writes(self._down(config), writes, task_id, task_path)
 
-    def aput_writes(  # pyright: ignore[reportIncompatibleMethodOverride] (a function that gives a coroutine)
+    def aput_writes(  # a function that returns a coroutine
         self,
         config: RunnableConfig,
         writes: Sequence[tuple[str, Any]],

@@ -51,7 +51,7 @@ def main() -> int:
     config = ExtractionConfig(  # type: ignore[call-arg]  # its stub knows no `disable_ocr`
         use_cache=False,
         output_format="markdown",
-        disable_ocr=True,  # pyright: ignore[reportCallIssue]  # the same
+        disable_ocr=True,
     )
     try:
         text = extract_bytes_sync(document, media_type, config=config).content

@@ -6,9 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from deepagents import create_deep_agent  # pyright: ignore[reportMissingImports]
-from deepagents.backends import FilesystemBackend  # pyright: ignore[reportMissingImports]
-from deepagents.middleware.summarization import (  # pyright: ignore[reportMissingImports]
+from deepagents import create_deep_agent
+from deepagents.backends import FilesystemBackend
+from deepagents.middleware.summarization import (
     SummarizationMiddleware,
     TruncateArgsSettings,
     compute_summarization_defaults,
