@@ -35,7 +35,7 @@ from tests.e2e.test_subagents import (
     worker,
 )
 from thalweg import create_deep_agent
-from thalweg.archive import ThreadKey
+from thalweg.archive import ThreadKey, open_archive
 from thalweg.context.settings import ContextPolicy
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.subagents import SubAgent, SubAgentMiddleware
@@ -248,6 +248,61 @@ def test_async_children_share_the_archive_with_their_parent() -> None:
         said = history(context.archive, ThreadKey("local", got.artifact["thread"]))
         assert said[0].message.text == f"task {n}"
         assert len(said) == 6
+
+
+def test_threads_of_subagents_are_deleted_by_number_and_their_reports_stay(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """With the stored texts of the deleted; the ledger and the log name what was done."""
+    caplog.set_level("INFO", "thalweg.subagents")
+    long = "a stored text of the child " * 200
+    rule = says(*(step for n in range(3) for step in (task(f"t{n}"), f"done {n}")))
+    spec: SubAgent = {"name": "worker", "description": "works", "system_prompt": "Work."}
+    child = {**spec, "model": RuledModel(rule=lambda m: AIMessage(f"fine: {told(m)} {long}"))}
+    agent = create_deep_agent(
+        RuledModel(rule=rule),
+        subagents=[child],  # type: ignore[list-item]  # a SubAgent with a model
+        checkpointer=InMemorySaver(),
+        archive=tmp_path / "a.db",
+        subagent_retention={"threads": 1},
+    )
+    states = [agent.invoke(GO, AT)["tasks"] for _ in range(3)]
+
+    with open_archive(tmp_path / "a.db") as archive:
+        threads = archive.threads("local")
+        assert [one["thread"] for one in states[-1].values() if "thread" in one] == threads[1:]
+        assert len(threads) == 2
+        parent = [m.message.text for m in history(archive, ThreadKey("local", "t"))]
+        assert sum(text.startswith("fine: do it") for text in parent) == 3
+    assert ["pruned_at" in states[2][f"t{n}"] for n in range(3)] == [True, True, False]
+    assert "thread t: deleted the threads of 1 subagents" in caplog.text
+
+
+def test_a_subagent_that_waits_for_a_person_keeps_its_thread(tmp_path: Path) -> None:
+    """Its task runs still, however many ended after it began."""
+    person = HumanInTheLoopMiddleware(interrupt_on={"deploy": True})
+
+    def rule(messages: Sequence[BaseMessage]) -> AIMessage:
+        if told(messages) == "quick" or messages[-1].type == "tool":
+            return AIMessage("fine")
+        return calls("deploy", "c1", where="prod")
+
+    spec = worker(rule, tools=[deploy], middleware=[person], system_prompt="Work.")
+    two = batch(task("t1", description="deploy"), task("t2", description="quick"))
+    agent: Any = create_deep_agent(
+        RuledModel(rule=says(two, "done", task("t3", description="quick"), "done")),
+        subagents=[spec],
+        checkpointer=InMemorySaver(),
+        archive=tmp_path / "a.db",
+        subagent_retention={"threads": 1},
+    )
+    agent.invoke(GO, AT)
+    with open_archive(tmp_path / "a.db") as archive:
+        assert len(archive.threads("local")) == 3
+    approve: Any = Command(resume={"decisions": [{"type": "approve"}]})
+    tasks = agent.invoke(approve, AT)["tasks"]
+    assert [one["status"] for one in tasks.values()] == ["completed", "completed"]
+    assert sum("thread" in one for one in tasks.values()) == 1
 
 
 class Offered(RuledModel):

@@ -44,6 +44,7 @@ from thalweg.models import model_by_name
 from thalweg.settings.agents import SubagentSettings
 from thalweg.settings.fixed import thawed
 from thalweg.settings.whole import Settings
+from thalweg.subagents.retention import Retention
 from thalweg.tools.rights import FilesystemPermission, rights
 from thalweg.uploads.base import Places
 
@@ -135,6 +136,9 @@ class Agents:
                 context=self._context(settings),
                 owner=owner_of_run,
                 max_delegations=settings.subagents.max_total_per_run,
+                subagent_retention=Retention(
+                    days=settings.subagents.retention_days, threads=settings.subagents.max_threads
+                ),
             )
         )
 

@@ -35,6 +35,7 @@ from thalweg.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from thalweg.middleware.permissions import interrupts
 from thalweg.middleware.run_context import RunContextMiddleware
 from thalweg.middleware.skills import SkillsMiddleware
+from thalweg.middleware.subagent_retention import SubagentRetentionMiddleware
 from thalweg.middleware.subagents import (
     GENERAL_PURPOSE_SUBAGENT,
     CompiledSubAgent,
@@ -51,6 +52,7 @@ from thalweg.profiles import (
 )
 from thalweg.prompts import prompt
 from thalweg.subagents.background import AsyncSubAgent, is_elsewhere
+from thalweg.subagents.retention import Retention
 from thalweg.tools.kit import FILE_TOOLS
 from thalweg.tools.rights import Rights, both
 
@@ -96,6 +98,7 @@ class Recipe:
     profile: HarnessProfile = field(default_factory=HarnessProfile)
     max_delegations: int | None = None
     """Most calls of `task` in one run."""
+    subagent_retention: Retention = field(default_factory=Retention)
 
 
 def build(recipe: Recipe, **others: Any) -> CompiledStateGraph[Any, Any, Any, Any]:  # noqa: ANN401 (create_agent's own)
@@ -142,6 +145,9 @@ def stack(recipe: Recipe) -> list[Middleware]:
         ours.append(SkillsMiddleware(backend=backend, sources=recipe.skills))
     if recipe.subagents:
         ours.append(_subagents(recipe))
+        if not recipe.subagent_retention.is_endless:
+            kept, owner = recipe.subagent_retention, recipe.owner
+            ours.append(SubagentRetentionMiddleware(recipe.context, kept, owner=owner))
     if recipe.background:
         ours.append(_background(recipe.background))
     if profile.excluded_tools or profile.tool_description_overrides:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from thalweg.middleware.subagents import CompiledSubAgent, SubAgent
     from thalweg.profiles import Profile
     from thalweg.subagents.background import AsyncSubAgent
+    from thalweg.subagents.retention import Retention
     from thalweg.tools.rights import FilesystemPermission
 
 
@@ -54,14 +55,15 @@ def create_deep_agent(
     state: "KeptState | None" = None,
     profile: "Profile | None" = None,
     max_delegations: int | None = None,
+    subagent_retention: "Retention | Mapping[str, float] | None" = None,
 ) -> "CompiledStateGraph[Any, Any, Any, Any]":
     """Make an agent that plans, works on files, delegates, and never outgrows its window.
 
     It has the tools `write_todos, ls, read_file, write_file, edit_file, delete, glob, grep`,
     `execute` where the backend has a shell, `task` for subagents, and `recall` and
     `compact_conversation` for its own context. The parameters are those of `deepagents` 0.7, so
-    that changing the import is enough; `context`, `archive`, `owner`, `state`, `profile` and
-    `max_delegations` are ours.
+    that changing the import is enough; `context`, `archive`, `owner`, `state`, `profile`,
+    `max_delegations` and `subagent_retention` are ours.
 
     Args:
         model: A chat model, or its name for `init_chat_model` (`"anthropic:claude-sonnet-4-6"`,
@@ -104,6 +106,9 @@ def create_deep_agent(
             `HarnessProfileConfig`. It holds in subagents, too.
         max_delegations: Most calls of `task` in one run; a call beyond it is answered with the
             limit and starts nothing. `None`: without end.
+        subagent_retention: How long the threads of subagents are kept in the archive, in days
+            since their end and in number: `{"days": 30, "threads": 100}`. Their reports stay.
+            `None`: until their parent's thread is deleted.
 
     Returns:
         The compiled graph: `invoke`, `stream` and their async twins.
@@ -131,6 +136,7 @@ def create_deep_agent(
     from thalweg.middleware.arguments import NEWEST  # noqa: PLC0415
     from thalweg.middleware.context import ContextMiddleware  # noqa: PLC0415
     from thalweg.profiles import as_profile  # noqa: PLC0415
+    from thalweg.subagents.retention import Retention  # noqa: PLC0415
     from thalweg.tools.rights import rights  # noqa: PLC0415
 
     memories = Memories.of(memory)
@@ -156,6 +162,7 @@ def create_deep_agent(
         background=elsewhere,
         profile=differing,
         max_delegations=max_delegations,
+        subagent_retention=Retention.of(subagent_retention),
     )
     return build(
         recipe,

@@ -31,6 +31,7 @@ LAYERS = (
     Layer("FilesystemMiddleware", "files and the shell"),
     Layer("SubAgentMiddleware", "whom to delegate to"),
     Layer("AsyncSubAgentMiddleware", "whom to delegate to in the background"),
+    Layer("SubagentRetentionMiddleware", "deletes threads of subagents when the run is logged"),
     Layer(
         "RunContextMiddleware", "the date ends our part of the system prompt: changes once a day"
     ),

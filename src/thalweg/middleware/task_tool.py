@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol
+from uuid import uuid4
 
 from langchain.tools import ToolRuntime
 from langchain_core.messages import AnyMessage, ToolMessage
@@ -425,6 +426,7 @@ class Delegation:
             report.answer,
             tool_call_id=self.call_id,
             name=TASK,
+            id=str(uuid4()),
             artifact=report.plain(),
             status="error" if report.status == "failed" else "success",
         )
@@ -435,6 +437,7 @@ class Delegation:
             "started_at": iso(self._began_at),
             "ended_at": iso(datetime.now(UTC)),
             "report": brief(self._gist(report)),
+            "report_id": str(message.id),
         }
         if self.thread is not None:
             entry["thread"] = self.thread

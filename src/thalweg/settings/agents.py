@@ -89,6 +89,11 @@ class SubagentsSettings(Section):
     """How many may be at work for one run at once."""
     max_total_per_run: PositiveInt = 50
     """How many one run may start in all; a call beyond it is answered with the limit."""
+    retention_days: PositiveFloat | None = None
+    """Days that the thread of one is kept after its end; its report stays. `null`: as long as the
+    thread it worked for."""
+    max_threads: PositiveInt | None = None
+    """How many threads of subagents that ended one thread keeps, the newest; all for `null`."""
     agents: Annotated[tuple[SubagentSettings, ...], BeforeValidator(_listed)] = ()
     """Whom the agent can ask beside `general-purpose`; one of that name changes it."""
 

@@ -33,6 +33,10 @@ class Task(TypedDict):
     """The first line of what came of it."""
     thread: NotRequired[str]
     """The child's thread, as an archive names it."""
+    report_id: NotRequired[str]
+    """The id of the message that holds the report."""
+    pruned_at: NotRequired[str]
+    """When the child's thread was deleted; see `Retention`."""
 
 
 def merge_tasks(

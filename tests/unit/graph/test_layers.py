@@ -16,6 +16,7 @@ from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.filesystem import FilesystemMiddleware
 from thalweg.middleware.system_prompt import with_text
 from thalweg.profiles import HarnessProfile
+from thalweg.subagents.retention import Retention
 from thalweg.testing.model import ScriptedModel
 from thalweg.tools.rights import Rights
 
@@ -48,6 +49,7 @@ def recipe(*middleware: AgentMiddleware[Any, Any, Any], **given: Any) -> Recipe:
         "tools": (),
         "system_prompt": None,
         "subagents": with_general_purpose((), None),
+        "subagent_retention": Retention(days=30),
         "background": [{"name": "far", "description": "Far.", "graph_id": "g"}],
         "skills": ["/skills/"],
         "memory": ["/AGENTS.md"],
@@ -72,6 +74,7 @@ def test_the_order_of_the_layers() -> None:
         "FilesystemMiddleware",
         "SubAgentMiddleware",
         "AsyncSubAgentMiddleware",
+        "SubagentRetentionMiddleware",
         "RunContextMiddleware",
         "PatchToolCallsMiddleware",
         "LoopMiddleware",

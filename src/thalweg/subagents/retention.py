@@ -1,0 +1,93 @@
+"""How long threads of subagents are kept, and which of them are over."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from typing import Self
+
+from thalweg.errors import SpecError
+from thalweg.sections import nearest
+from thalweg.subagents.ledger import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """How long the threads of a thread's subagents are kept; `None` is without end.
+
+    What is over by either goes. The report of a subagent is in its parent's thread and stays.
+
+    Example:
+        >>> Retention.of({"days": 30}).days
+        30
+    """
+
+    days: float | None = None
+    """Days since the subagent ended."""
+    threads: int | None = None
+    """How many threads of subagents that ended a thread keeps, the newest."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            given = getattr(self, field.name)
+            kinds = (int, float) if field.name == "days" else (int,)
+            is_number = isinstance(given, kinds) and not isinstance(given, bool)
+            if given is not None and not (is_number and given > 0):
+                problem = f"{field.name} is {given!r}"
+                mend = "give a number above 0, or None to keep all"
+                raise SpecError("subagent_retention", problem, mend)
+
+    @classmethod
+    def of(cls, given: object) -> Self:
+        """Read a retention: none, a mapping, or the value itself.
+
+        Raises:
+            SpecError: It is something else, or has an unknown key.
+        """
+        if given is None:
+            return cls()
+        if isinstance(given, cls):
+            return given
+        names = [field.name for field in fields(cls)]
+        if not isinstance(given, Mapping):
+            problem, mend = f"it is of type {type(given).__name__}", "give a mapping or a Retention"
+            raise SpecError("subagent_retention", problem, mend)
+        for name in given:
+            if name not in names:
+                mend = nearest(str(name), names)
+                raise SpecError("subagent_retention", f"there is no {name!r}", mend)
+        return cls(**given)
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether all threads are kept."""
+        return self.days is None and self.threads is None
+
+
+def plan_pruning(tasks: Mapping[str, Task], retention: Retention, now: datetime) -> dict[str, Task]:
+    """Choose the tasks of a ledger whose threads are over, oldest first.
+
+    A task that runs, or waits for a person, is never among them, nor is one whose report is in no
+    message.
+
+    Args:
+        tasks: The ledger, by the id of the call.
+        retention: How long they are kept.
+        now: Aware.
+    """
+    ended = [
+        (datetime.fromisoformat(task["ended_at"]), name, task)
+        for name, task in tasks.items()
+        if task["status"] != "running"
+        and "ended_at" in task
+        and "thread" in task
+        and "report_id" in task
+    ]
+    ended.sort(key=lambda one: one[:2])
+    most = retention.threads
+    over = max(0, len(ended) - most) if most is not None else 0
+    oldest = now - timedelta(days=retention.days) if retention.days is not None else None
+    return {
+        name: task
+        for k, (at, name, task) in enumerate(ended)
+        if k < over or (oldest is not None and at < oldest)
+    }
