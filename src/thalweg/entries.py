@@ -114,7 +114,7 @@ class Message:
     answers: str = ""
     """Of a tool result: the id of the call it answers, as recorded; may be empty."""
     name: str = ""
-    """Of a tool result: the tool. Of a user message: the participant, if named."""
+    """Of a tool result: the tool. Of another message: who wrote it, if named."""
     is_error: bool = False
     kind: Kind = "said"
     uid: str = ""

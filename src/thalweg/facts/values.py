@@ -75,8 +75,6 @@ class Turn:
     """Position in the thread's log; -1 where there is none."""
     uid: str = ""
     """The message's own id, or a digest of it: the same message is kept once."""
-    is_withheld: bool = False
-    """Whether an order to the agent stands in it: it may be learned from, and is never told."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,11 +200,11 @@ def _standing(known: Sequence[Fact], ranked: Sequence[Ranked], now: str) -> list
 
 
 def _may_be_shown(item: Item, as_of: str) -> bool:
-    """Leave out what strangers wrote, orders, and what was said after the time asked about."""
+    """Return whether an item is trusted and was said before the time that is asked about."""
     if item.turn is not None:
         upto = f"{as_of}T99" if len(as_of) == DAY_CHARS else as_of
-        may_be_told = item.turn.trust >= Trust.ASSISTANT and not item.turn.is_withheld
-        return may_be_told and (not as_of or item.turn.said_at <= upto)
+        is_trusted = item.turn.trust >= Trust.ASSISTANT
+        return is_trusted and (not as_of or item.turn.said_at <= upto)
     return item.fact is not None and item.fact.trust >= Trust.IMPORT
 
 

@@ -55,8 +55,9 @@ def write_turn(turn: Turn) -> bytes:
 
 
 def read_turn(thread: str, seq: int, body: bytes) -> Turn:
-    """Read what `write_turn` wrote."""
+    """Read what `write_turn` wrote, also by earlier versions."""
     read, _ = _JSON.raw_decode(decode(body))
+    read.pop("is_withheld", None)  # of earlier versions
     read["trust"] = _TRUST[read["trust"]]
     return Turn(thread, seq, **read)
 

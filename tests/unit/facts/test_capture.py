@@ -68,6 +68,28 @@ def test_a_turn_tells_where_when_and_by_whom_it_was_said() -> None:
     assert len(unnamed.uid) == 32
 
 
+def test_the_answer_of_an_agent_with_a_name_is_signed() -> None:
+    """`create_agent(name="Mel")` signs its answers: a question about Mel finds them."""
+    named = Message("assistant", (Text("I painted a sunrise."),), name="Mel")
+
+    assert [turn.author for turn in capture(user("Hi"), named)] == ["", "Mel"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Can you tell me more about your instructor?",
+        "It must have been wild! Let me know if you need any tips.",
+        "Art reminds me to share my love; would you recommend a class?",
+        "I went to London last May - it was like walking into a film.",
+        'I am reading a novel called "The Name of the Wind" these days.',
+    ],
+)
+def test_ordinary_talk_is_captured_whole(text: str) -> None:
+    """Who is asked, thanked or invited is spoken to in ordinary words: no word is left out."""
+    assert [turn.text for turn in capture(user(text), answer(text))] == [text, text]
+
+
 def test_messages_without_ids_are_told_apart_by_their_place() -> None:
     """`yes`, said twice, is two turns; captured twice, it is one."""
     one, two = capture(user("yes"), user("yes"))

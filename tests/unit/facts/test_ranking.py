@@ -89,9 +89,11 @@ def test_the_users_own_words_go_before_the_assistants_unless_those_are_asked_for
     assert {one.features.role for one in ranked} == {0.0}
 
 
-def test_a_named_speaker_is_a_person_like_the_user() -> None:
+def test_an_assistant_whom_the_question_names_is_asked() -> None:
+    """An agent with a name signs its answers; they count like the user's where it is meant."""
     memory = SmallMemory.of(turn("A book on gardens", 0, role="assistant", author="Bob"))
-    assert memory.rank("Which book on gardens did Ann read?")[0].features.role == 0.0
+    assert memory.rank("Which book on gardens did Bob read?")[0].features.role == 0.0
+    assert memory.rank("Which book on gardens did Ann read?")[0].features.role == 1.0
 
 
 def test_a_question_seldom_answers_one() -> None:

@@ -261,7 +261,7 @@ _SOURCE_INTRO = re.compile(
     re.IGNORECASE,
 )
 _SAID_INTRO = re.compile(
-    rf"(?:^|(?<=[\n.!?。！？,，;；]))([^\n:：.!?。！？]{{0,100}}?(?:{_SAID})[^\n:：.!?。！？]{{0,40}})(?:[:：](?!//|\d)|\s[-–—]+\s)",
+    rf"(?:^|(?<=[\n.!?。！？,，;；]))([^\n:：.!?。！？]{{0,100}}?(?:{_SAID})[^\n:：.!?。！？]{{0,40}})[:：](?!//|\d)",
     re.IGNORECASE,
 )
 _THIS_SOURCE = re.compile(

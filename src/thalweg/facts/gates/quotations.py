@@ -41,7 +41,8 @@ _INTRODUCED = re.compile(
     re.IGNORECASE,
 )
 _OWN_READING = re.compile(
-    r"\b(?:I|we)(?:['’](?:ve|m|d))?(?: \w+){0,3} (?:read|reading|reread|write|wrote|writing)\s*$"
+    r"\b(?:I|we)(?:['’](?:ve|m|d))?(?: \w+){0,3} (?:read|reading|reread|write|wrote|writing)"
+    r"(?: \w+){0,5}\s*$"
 )
 _SAYS_AFTER = re.compile(
     r"[,.]?\s*(?:(?:\w+\s+){0,3}(?:says?|said|wrote|replied|told|is what|was what|reads?)\b|(?:他"

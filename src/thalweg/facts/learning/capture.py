@@ -12,7 +12,6 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from thalweg.entries import Message
-from thalweg.facts.gates.hearing import recalled
 from thalweg.facts.gates.own_words import own_words, without_markers
 from thalweg.facts.gates.secrets import redact
 from thalweg.facts.settings import WEB_TOOLS
@@ -77,10 +76,9 @@ def captured_turns(
                 text=text,
                 said_at=message.at or now,
                 trust=Trust.USER if role == "user" else trust,
-                author=message.name if role == "user" else "",
+                author=message.name,
                 position=position,
                 uid=message.uid or _digest(thread, position, message),
-                is_withheld=recalled(text) != text,
             )
         )
     return turns

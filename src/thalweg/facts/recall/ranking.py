@@ -47,7 +47,7 @@ class Features:
     author: float = 0.2
     """1 where it was said by somebody whom the question names."""
     role: float = -0.3
-    """1 where the assistant said it, and the question does not ask for that."""
+    """1 where the assistant said it, and the question neither asks for that nor names it."""
     asking: float = -0.3
     """Share of its sentences that ask: a question seldom answers one."""
     time: float = 0.2
@@ -305,13 +305,14 @@ class _Circle:
         # Of what was not read nobody knows the day.
         near = {other: near[other] for other in near if days.get(other, day) == day}
         text, said = item.text, turn.said_at[:10]
-        is_other = turn.role == "assistant" and not turn.author and question.role != "assistant"
+        names = scale.names(turn.author)
+        is_other = turn.role == "assistant" and question.role != "assistant" and not names
         return Features(
             words=scale.own.get(number, 0.0),
             around=scale.around(near),
             together=scale.together(number, near),
             session=self._best[day],
-            author=scale.names(turn.author),
+            author=names,
             role=float(is_other),
             asking=_asking(text),
             time=float(question.asks_time and tells_time(text)),
