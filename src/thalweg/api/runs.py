@@ -43,6 +43,8 @@ class NewRun(Shape):
     model: str | None = None
     """A name of `/api/models`; the agent's own where it is not given."""
     memory: Literal["on", "read_only", "incognito", "off"] = "on"
+    agent: Identifier | None = None
+    """The agent whose memory of its own is used; the one that all agents share where not given."""
     if_busy: Literal["reject", "cancel"] = "reject"
     """What to do where another run of the thread has not ended: refuse, or cancel that one."""
 

@@ -31,15 +31,19 @@ _STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 class TenantMemory:
-    """The memory of one owner.
+    """The memory of one owner, or of an agent with a memory of its own for that owner.
 
     Raises (all that change something):
         MemoryOffError: Memory is off or read-only.
     """
 
-    def __init__(self, owner: str, parts: "Parts") -> None:
-        self._owner = owner
+    def __init__(self, owner: str, parts: "Parts", agent: str = "") -> None:
+        self._scope = Scope(owner, agent)
         self._parts = parts
+
+    def of_agent(self, agent: str) -> "TenantMemory":
+        """Return the memory of one of the owner's agents; empty for the one that all share."""
+        return TenantMemory(self._scope.owner, self._parts, agent)
 
     async def document(self) -> MemoryDocument:
         """Give what is remembered, in DeerFlow's shape."""
@@ -207,18 +211,18 @@ class TenantMemory:
 
     async def _known(self, name: str, make: Callable[[Memory], T]) -> T:
         """Give an answer that holds until the memory changes, whoever changes it."""
-        parts, scope = self._parts, Scope(self._owner)
+        parts, scope = self._parts, self._scope
 
         def find(memory: Memory) -> T:
             version = parts.memories.version(scope)
-            return parts.kept.get((self._owner, name), version, lambda: make(memory))
+            return parts.kept.get((scope, name), version, lambda: make(memory))
 
         return await self._ask(find)
 
     async def _ask(self, do: Callable[[Memory], T]) -> T:
-        return await asyncio.to_thread(do, memory_of(self._owner, self._parts))
+        return await asyncio.to_thread(do, memory_of(self._scope, self._parts))
 
 
-def memory_of(owner: str, parts: "Parts") -> Memory:
-    """Give the memory of one owner, under the settings of the moment."""
-    return Memory(parts.memories, Scope(owner), settings=parts.settings().memory)
+def memory_of(scope: Scope, parts: "Parts") -> Memory:
+    """Return the memory of a scope, under the settings of the moment."""
+    return Memory(parts.memories, scope, settings=parts.settings().memory)

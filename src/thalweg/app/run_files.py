@@ -21,14 +21,19 @@ from thalweg.private_files import make_private_folder
 from thalweg.uploads.base import Places, ThreadBackend
 from thalweg.uploads.disk import DiskFiles
 
-OWNER = "owner"
-"""Where in the `configurable` of a run's config its owner is; see `owner_of_run`."""
+OWNER, AGENT = "owner", "agent"
+"""Where in the `configurable` of a run its owner is, and the agent whose memory it uses."""
 
 
 def owner_of_run(config: RunnableConfig) -> str:
     """Tell whose run it is, as whoever performs it has said."""
     owner: str = config.get("configurable", {})[OWNER]
     return owner
+
+
+def agent_of_run(config: RunnableConfig) -> str:
+    """Return the agent whose memory a run uses; empty for the one that all agents share."""
+    return str(config.get("configurable", {}).get(AGENT) or "")
 
 
 def thread_of_run(config: RunnableConfig) -> str:

@@ -39,6 +39,7 @@ from thalweg.app.views import (
 )
 from thalweg.archive import ThreadKey
 from thalweg.errors import BusyError, ConfigError, NoSuchThreadError
+from thalweg.memory import Scope
 from thalweg.runs.base import ENDED
 from thalweg.threads import Done as Entered
 from thalweg.threads import context_at, export, history, pin, rewind, turns, undo, unpin
@@ -141,12 +142,19 @@ class TenantThreads:
     def _delete(self, thread: str, *, forget: bool) -> tuple[str, ...]:
         parts, left = self._parts, tuple[str, ...]()
         if forget:
-            left = memory_of(self._owner, parts).forget(threads=[thread]).left
+            left = self._forget(thread)
         parts.places.forget(self._owner, thread)
         for one in own_threads(parts.archive, self._owner, thread):
             parts.archive.delete(ThreadKey(self._owner, one))
         parts.registry.delete(self._owner, thread)
         return left
+
+    def _forget(self, thread: str) -> tuple[str, ...]:
+        """Forget what any memory of the owner learned from a thread: agents may have their own."""
+        parts, shared = self._parts, Scope(self._owner)
+        others = [one for one in parts.memories.scopes(self._owner) if one != shared]
+        receipts = [memory_of(one, parts).forget(threads=[thread]) for one in (shared, *others)]
+        return tuple(dict.fromkeys(left for one in receipts for left in one.left))
 
     # -- what is in them -------------------------------------------------------------------
 

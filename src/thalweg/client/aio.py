@@ -38,6 +38,7 @@ class AsyncThalwegClient(CatalogueCalls, MemoryCalls, ThreadCalls, RunCalls, Fil
         *,
         key: str | None = None,
         owner: str | None = None,
+        agent: str | None = None,
         timeout_s: float = 60.0,
     ) -> None:
         """Prepare a client.
@@ -49,11 +50,14 @@ class AsyncThalwegClient(CatalogueCalls, MemoryCalls, ThreadCalls, RunCalls, Fil
             key: Of a gateway that asks for one. For one on this machine, the token in the data
                 folder (`THALWEG_HOME`, or `.thalweg` here) is used where no key is given.
             owner: In this process: whose threads and memory; `local` where it is not given.
+            agent: The agent whose memory of its own is read, changed and used by runs; the one that
+                all agents share where it is not given. Letters, digits, `.`, `_` and `-`.
             timeout_s: How long a gateway may say nothing.
 
         Raises:
             ConfigError: An address that is none.
         """
+        self._agent = agent
         self._place = place_of(at, key=key, owner=owner, timeout_s=timeout_s)
         self._connection: Connection | None = None
         self._opening = asyncio.Lock()

@@ -84,10 +84,13 @@ class ThalwegClient:
         *,
         key: str | None = None,
         owner: str | None = None,
+        agent: str | None = None,
         timeout_s: float = 60.0,
     ) -> None:
         """See `AsyncThalwegClient`."""
-        self._client = AsyncThalwegClient(at, key=key, owner=owner, timeout_s=timeout_s)
+        self._client = AsyncThalwegClient(
+            at, key=key, owner=owner, agent=agent, timeout_s=timeout_s
+        )
         self._portal = Portal(self._client.aclose)
         self._call = self._portal.call
 

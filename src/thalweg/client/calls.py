@@ -47,6 +47,9 @@ class Call:
 class Caller:
     """Whatever asks a gateway; each room of the API is one, and a client is all of them."""
 
+    _agent: str | None = None
+    """The agent whose memory is used; the one that all agents share where there is none."""
+
     async def _connected(self) -> "Connection":
         raise NotImplementedError
 

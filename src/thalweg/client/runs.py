@@ -78,7 +78,7 @@ class RunCalls(Caller):
         from thalweg.client.streams import RunStream  # noqa: PLC0415 (see its import above)
 
         thread, run = thread or _new_id(), run or _new_id()
-        asked = _asked(text, resume, model, memory, if_busy, run)
+        asked = self._asked(text, resume, model, memory, if_busy, run)
         start = Call("POST", path_of(_RUNS + "/stream", thread), body=asked, again=True)
         return RunStream(self._connected, thread, run, start=start)
 
@@ -113,7 +113,7 @@ class RunCalls(Caller):
         run: str | None = None,
     ) -> Run:
         """Ask something, and do not wait for the answer: see `stream` for what can be said."""
-        asked = _asked(text, resume, model, memory, if_busy, run or _new_id())
+        asked = self._asked(text, resume, model, memory, if_busy, run or _new_id())
         call = Call("POST", path_of(_RUNS, thread), body=asked, again=True)
         return await self._ask(call, Run)
 
@@ -136,27 +136,28 @@ class RunCalls(Caller):
         call = Call("POST", path_of(_RUN + "/cancel", thread, run), again=True)
         return await self._ask(call, Run)
 
+    def _asked(
+        self,
+        text: str | Blocks | None,
+        resume: JsonValue,
+        model: str | None,
+        memory: MemoryMode,
+        if_busy: IfBusy,
+        run: str,
+    ) -> dict[str, Any]:
+        """Say it as `thalweg.api.runs.NewRun` does; with an id, twice the same is one run."""
+        blocks = None if text is None or isinstance(text, str) else list(text)
+        return {
+            "id": run,
+            "message": text if isinstance(text, str) else None,
+            "messages": None if blocks is None else [{"role": "user", "content": blocks}],
+            "resume": resume,
+            "model": model,
+            "memory": memory,
+            "agent": self._agent,
+            "if_busy": if_busy,
+        }
+
 
 def _new_id() -> str:
     return uuid4().hex
-
-
-def _asked(
-    text: str | Blocks | None,
-    resume: JsonValue,
-    model: str | None,
-    memory: MemoryMode,
-    if_busy: IfBusy,
-    run: str,
-) -> dict[str, Any]:
-    """Say it as `thalweg.api.runs.NewRun` does; with an id, twice the same is one run."""
-    blocks = None if text is None or isinstance(text, str) else list(text)
-    return {
-        "id": run,
-        "message": text if isinstance(text, str) else None,
-        "messages": None if blocks is None else [{"role": "user", "content": blocks}],
-        "resume": resume,
-        "model": model,
-        "memory": memory,
-        "if_busy": if_busy,
-    }

@@ -10,6 +10,7 @@ from pydantic import StringConstraints
 from thalweg.api.problems import MEDIA_TYPE
 from thalweg.api.shape import Identifier
 from thalweg.app import App, Tenant
+from thalweg.app.memory import TenantMemory
 from thalweg.gateway.budgets import Budgets
 from thalweg.gateway.door import OWNER
 from thalweg.gateway.metrics import Metrics
@@ -38,9 +39,24 @@ async def _mine(request: Request) -> Tenant:
     return gateway.app.tenant(request.scope[OWNER])
 
 
+async def _known(
+    mine: Annotated[Tenant, Depends(_mine)],
+    agent: Annotated[
+        Identifier | None,
+        Query(
+            description="An agent with a memory of its own; the one that all share if not given."
+        ),
+    ] = None,
+) -> TenantMemory:
+    return mine.memory.of_agent(agent or "")
+
+
 Shared = Annotated[Gateway, Depends(_gateway)]
 Mine = Annotated[Tenant, Depends(_mine)]
 """All that the caller can reach; its owner was noted at the door."""
+
+Known = Annotated[TenantMemory, Depends(_known)]
+"""What is remembered of the caller, by all agents or by the one that is named."""
 
 ThreadId = Annotated[Identifier, Path(description="The thread's id.", examples=["t1"])]
 RunId = Annotated[Identifier, Path(description="The run's id.", examples=["r1"])]

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Body, Path, Query
 
 from thalweg.api.memory import Commit, FactChange, Facts, FactView, NewFact, Review
 from thalweg.facts.values import Status
-from thalweg.gateway.access import Mine, Name, problems
+from thalweg.gateway.access import Known, Name, problems
 from thalweg.gateway.bodies import ParsedRoute
 
 facts = APIRouter(prefix="/api/memory/facts", tags=["facts"], route_class=ParsedRoute)
@@ -15,49 +15,49 @@ FactId = Annotated[Name, Path(description="The fact's id, as it is listed.", exa
 
 @facts.get("", operation_id="list_facts")
 async def list_facts(
-    mine: Mine,
+    known: Known,
     status: Annotated[Status | None, Query(description="Those that hold, if not given.")] = None,
 ) -> Facts:
     """List facts, newest first."""
-    return await mine.memory.facts(status)
+    return await known.facts(status)
 
 
 @facts.post("", operation_id="add_fact", status_code=201, responses=problems(403, 409))
 async def add_fact(
-    mine: Mine,
+    known: Known,
     new: Annotated[
         NewFact, Body(examples=[{"content": "Ada prefers metric units.", "category": "preference"}])
     ],
 ) -> FactView:
     """Remember a statement on the user's own word."""
-    return await mine.memory.add(new)
+    return await known.add(new)
 
 
 @facts.get("/{fact}", operation_id="get_fact", responses=problems(404))
-async def get_fact(mine: Mine, fact: FactId) -> FactView:
+async def get_fact(known: Known, fact: FactId) -> FactView:
     """Give one fact with its evidence, whether it still holds or not."""
-    return await mine.memory.fact(fact)
+    return await known.fact(fact)
 
 
 @facts.patch("/{fact}", operation_id="edit_fact", responses=problems(403, 404, 409))
 async def edit_fact(
-    mine: Mine,
+    known: Known,
     fact: FactId,
     change: Annotated[FactChange, Body(examples=[{"content": "Ada prefers SI units."}])],
 ) -> FactView:
     """Edit a fact; what it said before stays in the history."""
-    return await mine.memory.edit(fact, change)
+    return await known.edit(fact, change)
 
 
 @facts.delete("/{fact}", operation_id="delete_fact", responses=problems(403, 404, 409))
-async def delete_fact(mine: Mine, fact: FactId) -> Commit:
+async def delete_fact(known: Known, fact: FactId) -> Commit:
     """Take a fact out; it can be undone. `forget_memory` deletes for good."""
-    return await mine.memory.delete(fact)
+    return await known.delete(fact)
 
 
 @facts.post("/{fact}/review", operation_id="review_fact", responses=problems(403, 404, 409))
 async def review_fact(
-    mine: Mine, fact: FactId, review: Annotated[Review, Body(examples=[{"accept": True}])]
+    known: Known, fact: FactId, review: Annotated[Review, Body(examples=[{"accept": True}])]
 ) -> FactView:
     """Accept or reject a fact that waits for the user's word."""
-    return await mine.memory.review(fact, review)
+    return await known.review(fact, review)

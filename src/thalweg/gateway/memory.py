@@ -7,7 +7,7 @@ from fastapi import APIRouter, Body, Path, Query
 from thalweg.api.memory import Commit, Commits, Forget, Forgotten, MemoryDocument, Recall
 from thalweg.api.shape import Shape
 from thalweg.facts.values import Mode
-from thalweg.gateway.access import NUMBERS_END, Many, Mine, ThreadId, problems
+from thalweg.gateway.access import NUMBERS_END, Known, Many, ThreadId, problems
 from thalweg.gateway.bodies import ParsedRoute
 
 memory = APIRouter(tags=["memory"], route_class=ParsedRoute)
@@ -21,50 +21,50 @@ class MemoryMode(Shape):
 
 
 @memory.get("/api/memory", operation_id="get_memory")
-async def get_memory(mine: Mine) -> MemoryDocument:
+async def get_memory(known: Known) -> MemoryDocument:
     """Give what is remembered: profile, history and facts."""
-    return await mine.memory.document()
+    return await known.document()
 
 
 @memory.delete("/api/memory", operation_id="clear_memory", responses=problems(403))
-async def clear_memory(mine: Mine) -> Commit | None:
+async def clear_memory(known: Known) -> Commit | None:
     """Take out everything; it can be undone. `null` where there was nothing."""
-    return await mine.memory.clear()
+    return await known.clear()
 
 
 @memory.post("/api/memory/reload", operation_id="reload_memory")
-async def reload_memory(mine: Mine) -> MemoryDocument:
+async def reload_memory(known: Known) -> MemoryDocument:
     """Take in what was edited by hand in `memory.json`, where memory is kept in one."""
-    return await mine.memory.reload()
+    return await known.reload()
 
 
 @memory.get("/api/memory/config", operation_id="get_memory_config")
-async def get_memory_config(mine: Mine) -> dict[str, Any]:
+async def get_memory_config(known: Known) -> dict[str, Any]:
     """Give the settings of memory."""
-    return await mine.memory.config()
+    return await known.config()
 
 
 @memory.get("/api/memory/status", operation_id="get_memory_status")
-async def get_memory_status(mine: Mine) -> dict[str, Any]:
+async def get_memory_status(known: Known) -> dict[str, Any]:
     """Give settings and document at once."""
-    return await mine.memory.status()
+    return await known.status()
 
 
 @memory.get("/api/memory/export", operation_id="export_memory")
 async def export_memory(
-    mine: Mine,
+    known: Known,
     shape: Annotated[
         Literal["seeds", "full"],
         Query(description="`seeds` is the document; `full` has evidence and what no longer holds."),
     ] = "seeds",
 ) -> dict[str, Any]:
     """Write the memory as a document that `import_memory` takes."""
-    return await mine.memory.export(shape)
+    return await known.export(shape)
 
 
 @memory.post("/api/memory/import", operation_id="import_memory", responses=problems(403, 409))
 async def import_memory(
-    mine: Mine,
+    known: Known,
     document: Annotated[
         dict[str, Any],
         Body(
@@ -80,25 +80,25 @@ async def import_memory(
     ],
 ) -> Commit | None:
     """Take a document in beside what is there; `null` where it tells nothing new."""
-    return await mine.memory.import_(document)
+    return await known.import_(document)
 
 
 @memory.get("/api/memory/search", operation_id="search_memory")
-async def search_memory(mine: Mine, q: Query_) -> Recall:
+async def search_memory(known: Known, q: Query_) -> Recall:
     """Tell what a run about these words would be told."""
-    return await mine.memory.search(q)
+    return await known.search(q)
 
 
 @memory.get("/api/memory/explain", operation_id="explain_memory")
-async def explain_memory(mine: Mine, q: Query_) -> Recall:
+async def explain_memory(known: Known, q: Query_) -> Recall:
     """Tell of all that was looked at why it would be told or not."""
-    return await mine.memory.explain(q)
+    return await known.explain(q)
 
 
 @memory.get("/api/memory/history", operation_id="memory_history")
-async def memory_history(mine: Mine, limit: Many = 50) -> Commits:
+async def memory_history(known: Known, limit: Many = 50) -> Commits:
     """List changes, newest first; each can be undone."""
-    return await mine.memory.history(limit)
+    return await known.history(limit)
 
 
 @memory.post(
@@ -107,26 +107,26 @@ async def memory_history(mine: Mine, limit: Many = 50) -> Commits:
     responses=problems(403, 404, 409),
 )
 async def undo_memory(
-    mine: Mine,
+    known: Known,
     operation: Annotated[
         int, Path(ge=0, le=NUMBERS_END, description="Its number, as the history lists it.")
     ],
 ) -> Commit:
     """Put back what one change replaced."""
-    return await mine.memory.undo(operation)
+    return await known.undo(operation)
 
 
 @memory.post("/api/memory/forget", operation_id="forget_memory", responses=problems(404, 409))
 async def forget_memory(
-    mine: Mine, what: Annotated[Forget, Body(examples=[{"words": "the old project"}])]
+    known: Known, what: Annotated[Forget, Body(examples=[{"words": "the old project"}])]
 ) -> Forgotten:
     """Delete for good, history and all; works where memory is off, too."""
-    return await mine.memory.forget(what)
+    return await known.forget(what)
 
 
 @memory.put("/api/threads/{thread}/memory", operation_id="set_memory_mode", responses=problems(404))
 async def set_memory_mode(
-    mine: Mine, thread: ThreadId, mode: Annotated[MemoryMode, Body(examples=[{"mode": "off"}])]
+    known: Known, thread: ThreadId, mode: Annotated[MemoryMode, Body(examples=[{"mode": "off"}])]
 ) -> MemoryMode:
     """Say what memory does with a thread."""
-    return MemoryMode(mode=await mine.memory.set_mode(thread, mode.mode))
+    return MemoryMode(mode=await known.set_mode(thread, mode.mode))

@@ -13,6 +13,9 @@ from thalweg.facts.settings import MemorySettings
 
 Owner = str | Callable[[RunnableConfig], str]
 """Whose threads, or how to tell from the config of a run."""
+AgentName = str | Callable[[RunnableConfig], str]
+"""Which agent's memory, or how to read it from the config of a run; empty for the one that all
+agents share."""
 KeptState = Literal["whole", "run"] | int
 """What the graph's state keeps of a thread: all messages, the newest run, or at least so many of
 the newest messages."""

@@ -24,7 +24,7 @@ from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import ConfigError
 from thalweg.facts.settings import MemorySettings
 from thalweg.memory import Memory, MemoryStore
-from thalweg.middleware.arguments import Owner
+from thalweg.middleware.arguments import AgentName, Owner
 from thalweg.middleware.effects import arun, run
 from thalweg.middleware.memory_files import DEFAULT_BUDGET, MEMORY_SYSTEM_PROMPT, MemoryFiles
 from thalweg.middleware.memory_of_user import UserMemory
@@ -78,7 +78,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         system_prompt: Template of the files with `{agent_memory}`; `None` adds nothing.
         budget: Most tokens of all files together. A file that is cut says how to read the rest.
         owner: Whose memory, or how to tell it from a run's config. Never a model's to say.
-        agent: The agent whose memory of its own it is; empty for the one that all share.
+        agent: The agent whose memory of its own it is, or how to read it from a run's config;
+            empty for the one that all share.
         settings: When memory learns, and how much is told; a mapping is read with
             `MemorySettings.from_mapping`. Those of a `Memory` are its own.
         learns: Whether what was said is learned from in this process. Where not, a worker
@@ -106,7 +107,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         system_prompt: str | None = MEMORY_SYSTEM_PROMPT,
         budget: int = DEFAULT_BUDGET,
         owner: Owner = "local",
-        agent: str = "",
+        agent: AgentName = "",
         settings: MemorySettings | Mapping[str, object] | None = None,
         learns: bool = True,
         model: BaseChatModel | str | None = None,

@@ -11,7 +11,7 @@ from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Mode, Scope
 from thalweg.memory import Memory, MemoryStore, open_memory
 from thalweg.memory.opening import attach_document
-from thalweg.middleware.arguments import Owner, as_owner, owner_of
+from thalweg.middleware.arguments import AgentName, Owner, as_owner, owner_of
 from thalweg.middleware.names import is_subagent, thread_name
 
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -62,7 +62,7 @@ class Binding:
     """
 
     def __init__(
-        self, given: Given, *, owner: Owner, agent: str, settings: MemorySettings | None
+        self, given: Given, *, owner: Owner, agent: AgentName, settings: MemorySettings | None
     ) -> None:
         self._owner, self._agent = as_owner(owner), agent
         self._memory = given if isinstance(given, Memory) else None
@@ -100,7 +100,8 @@ class Binding:
         return Bound(memory, name, mode, is_subagent(config))
 
     def _scope(self, config: RunnableConfig) -> Scope:
-        return Scope(owner_of(self._owner, config), self._agent)
+        agent = self._agent if isinstance(self._agent, str) else self._agent(config)
+        return Scope(owner_of(self._owner, config), agent)
 
     def close(self) -> None:
         """Close what was opened here; what was given is its owner's to close."""

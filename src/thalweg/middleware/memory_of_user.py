@@ -15,7 +15,7 @@ from langgraph.types import Command
 
 from thalweg.context.additions import MEMORY, Addition
 from thalweg.errors import ConfigError, ThalwegError
-from thalweg.middleware.arguments import Owner, as_learner, as_memory_settings
+from thalweg.middleware.arguments import AgentName, Owner, as_learner, as_memory_settings
 from thalweg.middleware.desk import Desk
 from thalweg.middleware.effects import Flow, Send, Work
 from thalweg.middleware.events import Speaks
@@ -47,7 +47,7 @@ class UserMemory:
         given: Given,
         *,
         owner: Owner,
-        agent: str,
+        agent: AgentName,
         settings: object,
         learns: bool,
         model: BaseChatModel | str | None,
