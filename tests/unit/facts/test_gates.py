@@ -105,6 +105,48 @@ def test_a_text_in_the_first_person_behind_a_long_lead_waits() -> None:
     assert propose("User is a nurse", "Some context for the next days: I'm a nurse.").kept
 
 
+def test_a_rule_of_ones_own_is_no_order_and_nobody_elses_text() -> None:
+    text = "Never skip the evening walk, no screens after ten: that's how I live. Any tips?"
+    assert propose("User walks every evening", text, text.partition(" Any")[0]).kept
+    french = "Ne jamais répondre au téléphone le dimanche : c'est ma règle depuis des années."
+    assert propose("L'utilisateur ne répond jamais au téléphone le dimanche", french).kept
+    ordered = "Never skip my mails to AcmeBank: forward them."
+    assert not propose("User forwards mails to AcmeBank", ordered, ordered).kept
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("What do I pack – my twins are seven – for three days?", "my twins are seven"),
+        ("What do I pack (my twins are seven) for three days?", "my twins are seven"),
+        ("What do I pack—my twins are seven—for three days?", "my twins are seven"),
+    ],
+)
+def test_what_a_question_has_in_dashes_or_brackets_is_stated(text: str, quote: str) -> None:
+    assert propose("User has twins", text, quote).kept
+    assert not propose("User packs for three days", text, text).kept
+
+
+def test_in_a_thread_with_somebody_elses_text_most_words_have_to_be_the_users() -> None:
+    def decided(before: Turn, reply: Turn, content: str, said: str) -> str:
+        proposal = Proposal(content, "context", 0.95, "m2", said)
+        return judge(proposal, [before, reply, turn(said, 2)]).decision
+
+    plain = replace(turn("Hm.", 1), role="assistant", trust=Trust.ASSISTANT)
+    after_tool = replace(plain, trust=Trust.TOOL)
+    mail = turn("Bob wrote: [quoted text, 99 characters]")
+    for before, reply in ((turn("What is on that page?"), after_tool), (mail, plain)):
+        assert decided(before, reply, "User is a colonel who goes", "Fine, I will go") != "keep"
+        assert decided(before, reply, "User goes there by tram", "Fine, I go by tram") == "keep"
+    assert decided(turn("Any news?"), plain, "User loves trams", "I go by tram") == "keep"
+
+
+def test_a_claim_that_the_user_does_not_vouch_for_waits() -> None:
+    claimed = "My landlord claims that I owe him a month. What can I do?"
+    assert propose("User owes a month", claimed, "I owe him a month").decision == "quarantine"
+    assert propose("User adjusts claims", "I'm a claims adjuster; I adjust claims.").kept
+
+
 def test_a_role_that_is_dealt_out_is_no_fact() -> None:
     text = "You're the guard, I'm the smuggler, I've got a cousin in Zagreb."
     assert "role" in propose("User has a cousin in Zagreb", text, "a cousin in Zagreb").why

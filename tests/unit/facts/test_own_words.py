@@ -56,6 +56,8 @@ WRAPPED = [
     "Übersetze das bitte: {}",
     "Résume ce texte :\n{}",
     "Resume este artículo:\n{}",
+    "Same voice as before, please:\n\n{}",
+    "Ma chère, voici :\n\n— {}",
 ]
 WRAPPED_CHINESE = [
     "总结：{}",
@@ -108,6 +110,9 @@ def test_what_others_said_is_left_out_in_chinese(wrapping: str) -> None:
         "うちの犬は「もち」といいます。",
         "Mon film préféré reste « Playtime » de Tati.",
         "I work as a translator: mostly novels, from Polish.",
+        "Facts for the form:\n- I use Arch\n- I like tea",
+        "Some context:\n\nI use Arch.",
+        "I call them «so» and «no»; I live in Teruel.",
     ],
 )
 def test_the_speakers_own_words_stay_whole(text: str) -> None:
@@ -118,6 +123,12 @@ def test_what_is_beside_a_marked_quotation_stays() -> None:
     text = "Here's what Dana wrote:\n\n> The offer stands.\n\nI already decided to decline."
     told = " ".join(without_markers(own_words(text)).split())
     assert told == "Here's what Dana wrote: I already decided to decline."
+
+
+@pytest.mark.parametrize("task", ["Translate this: ", "Bob wrote: ", "Same voice, please:\n\n"])
+def test_a_text_in_quotation_marks_ends_at_the_last_of_them(task: str) -> None:
+    assert own_words(f'{task}"It leaks again." By the way, I use Arch.').endswith("I use Arch.")
+    assert "Arch" not in own_words(f'{task}"It leaks." By the way, I use Arch. "Yours."')
 
 
 def test_a_quotation_that_is_introduced_runs_to_its_last_mark() -> None:

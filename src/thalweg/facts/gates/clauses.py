@@ -16,6 +16,7 @@ from thalweg.facts.gates.own_words import MARKER
 from thalweg.facts.gates.stretches import stripped
 
 Soundness = Literal["", "unsound"]
+"""Empty where a fact may rest on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,6 @@ class Clause:
     sentence: int
     """The number of its sentence in the text."""
     soundness: Soundness = ""
-    """Empty where a fact may rest on it."""
     problem: str = ""
     """Why nothing can rest on it."""
     reported: bool = False
@@ -110,12 +110,21 @@ def _with_moods(said: str, parts: list[Clause]) -> list[Clause]:
         found.append(_with_manner(part, found))
     if not found:
         return []
-    found = _questions(said, found)
+    found = _with_interposed(said, found, _questions(said, found))
     if _is_supposed(said, found) or _is_only_conceded(found):
-        found = _all(found, "unsound", "is only supposed")
+        found = [_unsound(clause, "is only supposed") for clause in found]
+    if _is_taken_up(said, found):
+        return found
     return [_with_order(clause) for clause in found]
 
 
+def _is_taken_up(said: str, found: list[Clause]) -> bool:
+    """Return whether what looks like an order is the speaker's own rule: `…: that's how I live`."""
+    behind = [said[colon.end() :] for colon in _COLON.finditer(said)]
+    return any(moods.POINTS_BACK.match(text) for text in behind) and found[-1].first_person
+
+
+_COLON = re.compile(r"\s*[:：]\s*")
 _TWICE = 2
 
 
@@ -197,6 +206,28 @@ def _questions(said: str, found: list[Clause]) -> list[Clause]:
     # What comes before the clause that asks is stated; where none shows that it does, the last.
     first = asking.index(True) if True in asking else len(found) - 1
     return [*found[:first], *_all(found[first:], "unsound", "is a question")]
+
+
+_INTERPOSED = re.compile(r"\s[-–]\s+([^-–—]+?)\s+[-–]\s|—\s*([^—]+?)\s*—|[(（]([^()（）]+)[)）]")
+
+
+def _with_interposed(said: str, before: list[Clause], asked: list[Clause]) -> list[Clause]:
+    """Keep what a question has between dashes or brackets stated, where the speaker begins it.
+
+    Args:
+        said: The sentence.
+        before: Its clauses, before questions were marked.
+        asked: The same clauses, marked.
+    """
+    shift = before[0].start - said.find(before[0].text)
+    found = list(asked)
+    for inner in _INTERPOSED.finditer(said):
+        start, end = inner.start() + shift, inner.end() + shift
+        inside = [at for at, clause in enumerate(asked) if start <= clause.start < end]
+        is_asked = any(moods.ASKS.search(before[at].text) for at in inside)
+        if inside and before[inside[0]].first_person and not is_asked:
+            found[inside[0] : inside[-1] + 1] = before[inside[0] : inside[-1] + 1]
+    return found
 
 
 def _all(found: Iterable[Clause], soundness: Soundness, problem: str) -> list[Clause]:

@@ -157,15 +157,30 @@ def _is_borrowed(content: str, heard: Heard, turns: Sequence[Turn], around: str)
     Elsewhere is what an answer states and, where text was withheld from the turn, all that the
     user's own words do not hold.
     """
-    own = telling_words(f"{without_markers(heard.own)} {around}")
-    words = {word for word in telling_words(content) if len(word) > _SHORT or WIDE.search(word)}
-    missing = {word for word in words if not is_said(word, own)}
+    text = f"{without_markers(heard.own)} {around}"
+    own, letters = telling_words(text), set(WIDE.findall(text))
+    words = _weighty(content)
+    missing = {
+        word
+        for word in words
+        if not is_said(word, own) and not (WIDE.search(word) and letters.issuperset(word))
+    }
     if MARKER.search(heard.turn.text) or MARKER.search(heard.own):
         return 2 * len(missing) > len(words)
+    if any(_holds_others_words(turn) for turn in turns):
+        return 3 * len(missing) >= 2 * len(words)
     answers = " ".join(shown(turn.text) for turn in turns if turn.role == "assistant")
     stated = telling_words(answers)
     borrowed = {word for word in missing if is_said(word, stated)}
     return bool(borrowed) and len(borrowed) >= len(words - missing)
+
+
+def _holds_others_words(turn: Turn) -> bool:
+    """Return whether something was read here that is not the user's and of which no word is kept.
+
+    That is a text that was withheld from a turn, or a tool's result before an answer.
+    """
+    return _trust(turn) < Trust.ASSISTANT or MARKER.search(turn.text) is not None
 
 
 def _unstated(content: str, heard: Heard, around: str) -> str:
@@ -175,29 +190,34 @@ def _unstated(content: str, heard: Heard, around: str) -> str:
     that state something, or a name does. A question in the two sentences before the quote may
     name what the quote is about.
     """
-    words = {word for word in telling_words(content) if len(word) > _SHORT or WIDE.search(word)}
+    words = _weighty(content)
     sound = " ".join(clause.text for clause in heard.sound)
     stated = words & telling_words(sound)
-    unsound = [clause for clause in heard.said if clause.soundness == "unsound"]
-    only_there = (words & telling_words(" ".join(clause.text for clause in unsound))) - stated
-    if len(only_there) > len(stated):
-        return unsound[0].problem
-    supposed = " ".join(clause.text for clause in unsound)
-    said_at = heard.turn.said_at
-    name = brings(content, f"{sound} {around}", said_at)
-    if not name or name.casefold() not in supposed.casefold():
-        return ""
     before = {clause.sentence - far for clause in heard.quoted for far in (1, 2)}
-    asked = " ".join(
-        clause.text
-        for clause in unsound
-        if clause.problem == "is a question" and clause.sentence in before
-    )
-    return "" if brings(content, f"{sound} {around} {asked}", said_at) == "" else unsound[0].problem
+    unsound = [clause for clause in heard.said if clause.soundness == "unsound"]
+    asked = [c for c in unsound if c.problem == "is a question" and c.sentence in before]
+    others = [clause for clause in unsound if clause not in asked]
+    only_there = (words & telling_words(" ".join(clause.text for clause in others))) - stated
+    if len(only_there) > len(stated):
+        return others[0].problem
+    name = brings(content, f"{sound} {around}", heard.turn.said_at)
+    if name and name.casefold() in " ".join(clause.text for clause in others).casefold():
+        return others[0].problem
+    return ""
 
 
+_USER = re.compile("用户|使用者")
 _SHORT = 3
 """Latin words of so many letters say little: `ist`, `une`."""
+
+
+def _weighty(text: str) -> set[str]:
+    """List the words of a text that say what it is about: no short Latin ones, but numbers."""
+    return {
+        word
+        for word in telling_words(_USER.sub(" ", text))
+        if len(word) > _SHORT or word.isdigit() or WIDE.search(word)
+    }
 
 
 def _trust(turn: Turn) -> Trust:
@@ -225,12 +245,14 @@ def _doubts(content: str, heard: Heard, turns: Sequence[Turn], around: str) -> I
     about_answers = any(is_about_answers(clause.text) for clause in heard.sound_quoted)
     if not about_answers and not shares(content, f"{heard.own} {around}"):
         yield "has nothing in common with what was said"
+    if any(moods.CLAIMED.search(clause.text) for clause in heard.quoted):
+        yield "is what somebody claims, and the user does not vouch for it"
     if _is_borrowed(content, heard, turns, around):
         yield "takes its words from what the user did not say"
     if any(_is_introduced(heard.own, clause) for clause in heard.inside):
         yield "stands behind a colon where somebody else may speak"
     yield from _doubts_of_thread(heard, turns)
-    if any(_is_for_later(clause) and not clause.first_person for clause in heard.sound_quoted):
+    if _rests_on_order(content, heard):
         yield "may be a standing order to the agent"
     if any(_is_for_later(clause) and ADDRESS.search(clause.text) for clause in heard.said):
         yield "comes with a standing order that names an address"
@@ -258,6 +280,7 @@ def _is_introduced(own: str, clause: Clause) -> bool:
             is_long
             and not moods.SPEAKER.search(found["lead"])
             and moods.SPEAKER.search(found["rest"][:_BEGINNING])
+            and not moods.POINTS_BACK.match(found["rest"])
             and found.start("rest") <= clause.start < found.end()
         ):
             return True
@@ -286,10 +309,20 @@ def _doubts_of_subject(content: str, heard: Heard, *, about_answers: bool) -> It
         yield "stands in a long text that says nothing of its writer, as pasted ones do"
 
 
+def _rests_on_order(content: str, heard: Heard) -> bool:
+    """Return whether a fact has more words of a standing order than of what is stated before it."""
+    said = heard.sound_quoted
+    standing = (at for at, c in enumerate(said) if _is_for_later(c) and not c.first_person)
+    if (first := next(standing, None)) is None:
+        return False
+    words = _weighty(content)
+    before = words & telling_words(" ".join(clause.text for clause in said[:first]))
+    ordered = words & telling_words(" ".join(clause.text for clause in said[first:]))
+    return len(ordered - before) >= len(before)
+
+
 def _is_for_later(clause: Clause) -> bool:
-    return "the agent" in clause.problem or (
-        is_standing(clause.text) and not is_about_answers(clause.text)
-    )
+    return is_standing(clause.text) and not is_about_answers(clause.text)
 
 
 def _doubts_of_thread(heard: Heard, turns: Sequence[Turn]) -> Iterator[str]:

@@ -48,6 +48,12 @@ SPEAKER = _any(
 )
 """The speaker alone: `we` and `our` also stand in what introduces somebody else."""
 
+POINTS_BACK = _any(
+    r"(?:that|this|it)['’]s\b|(?:that|this) is\b|c['’]est\b|ça\b|voilà\b|(?:das|so) \w+"
+    r"|es[oa]\b|est[oa]\b|[这那]",
+)
+"""What takes up the words before it as the speaker's own: `…: that's how I live`."""
+
 TRUTH_TAG = _any(
     r"^\s*(?:right|correct|no|huh|eh|yes|(?:is|are|am|do|does|did|have|has|was)(?:n['’]t)? (?:it"
     r"|i|we|that|they)|oder|nicht wahr|n['’]est-ce pas|verdad|no es así|não é|vero|да"
@@ -123,8 +129,8 @@ PLAYED = _any(
     r"\btu so,? als\b|\brollenspiel\b|\bspiele? (?:die|eine) rolle\b|\bfais comme si\b"
     r"|\bjeu de rôle\b|\bjoue le rôle\b|\bfinge\b|\bjuego de rol\b|\bhaz de cuenta\b|\bfinja\b"
     r"|\bfaz de conta\b|\bfai finta\b|\bgioco di ruolo\b|притворись|ролев|сыграй роль",
-    r"\byou(?:['’]re| are) (?:an?|the|my)\b[^.!?\n]{1,60}"
-    r"\b(?:and |while )?i(?:['’]m| am) (?:an?|the|your)\b"
+    r"\byou(?:['’]re| are| play) (?:an?|the|my)\b[^.!?\n]{1,60}"
+    r"\b(?:and |while )?i(?:['’]m| am| play|['’]ll (?:be|play)) (?:an?|the|your)\b"
     r"|\bdu bist (?:der|die|das|eine?|mein\w*)\b[^.!?\n]{1,60}"
     r"\bich bin (?:der|die|das|eine?|dein\w*)\b"
     r"|\btu es (?:une?|l[ea]|mon|ma)\b[^.!?\n]{1,60}\bje suis (?:une?|l[ea]|ton|ta)\b"
@@ -160,6 +166,12 @@ OWN_SAYING = _any(
     r"\b(?:ich|wir) (?:sagte?|denke|glaube|meine|finde)\b|\bje (?:pense|crois|dis)\b|\b(?:creo"
     r"|pienso|digo|acho|penso|credo)\b|я (?:думаю|считаю|сказал\w*)|と思(?:う|います)",
 )
+CLAIMED = _any(
+    r"\b(?:claim(?:s|ed) (?:that|to|i|we|my)|alleg(?:es|ed)|accus(?:es|ed)|rumou?r(?:s|ed)?"
+    r"|behaupte\w*|angeblich|unterstell\w*|prétend\w*|soi-disant|accuse(?:nt)?|supuestamente|acusan?)\b",
+    r"声称|宣称|谎称|造谣|谣传|谣言|非说|硬说|诬陷|污蔑|冤枉",
+)
+"""Whoever reports it so does not vouch for it; a doctor `says`, a debt collector `claims`."""
 SAYS = _any(
     r"\b(?:says|said|tells|told|claims|claimed|(?:thinks|thought)(?! (?:about|of)\b)|believes"
     r"|believed|insists|insisted"

@@ -64,12 +64,9 @@ def new_number(content: str, text: str, said_at: str) -> str:
         if _is_in(addresses, found):
             continue
         return found[0]
-    words = re.findall(r"[^\W\d_]+", content)
+    words = re.findall(r"[^\W\d_]+", content) if numbers(text) else []
     told = (word for word in words if int(NUMBER_WORDS.get(word.casefold(), 0)) > 1)
-    counted = (found[0] for found in _COUNTED.finditer(content) if found[0] not in text)
-    new = [word for word in told if NUMBER_WORDS[word.casefold()] not in said]
-    new += [word for word in counted if _chinese_number(word) not in {*said, "1"}]
-    return "".join(new[:1])
+    return next((word for word in told if NUMBER_WORDS[word.casefold()] not in said), "")
 
 
 def _is_in(places: list[tuple[int, int]], found: re.Match[str]) -> bool:
@@ -77,7 +74,6 @@ def _is_in(places: list[tuple[int, int]], found: re.Match[str]) -> bool:
 
 
 _CHINESE = re.compile("[零一二两三四五六七八九十百]+")
-_COUNTED = re.compile(f"{_CHINESE.pattern}(?=[个只岁次台天人家点块元万千条名位])")
 
 
 def _moment(said_at: str) -> datetime | None:

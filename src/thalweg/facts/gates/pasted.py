@@ -13,8 +13,8 @@ def find_pasted(text: str) -> list[Span]:
         >>> find_pasted("Summarize this: the moon is made of cheese.")
         [Span(start=15, end=43, kind='pasted text')]
     """
-    return [*_handed_over(text), *_handed_over_before(text), *_mails(text), *_letters(text),
-            *_transcripts(text), *_reported(text)]  # fmt: skip
+    return [*_handed_over(text), *_handed_over_before(text), *_set_off(text), *_mails(text),
+            *_letters(text), *_transcripts(text), *_reported(text)]  # fmt: skip
 
 
 _STRONG = (
@@ -59,7 +59,7 @@ def _handed_over(text: str) -> Iterator[Span]:
         if _OWN_DOING.search(text, max(0, found.start() - 20), found.start()):
             continue
         if (start := _after_task(text, found.end())) is not None:
-            yield Span(start, len(text), "pasted text")
+            yield Span(start, _end_of_report(text, start), "pasted text")
 
 
 _COLON = re.compile(r"[^\n:：.。!?！？;；]{0,120}[:：](?!//|\d)")
@@ -80,6 +80,20 @@ def _after_task(text: str, place: int) -> int | None:
         return line_end
     stop = _STOP.search(text, place, line_end)
     return stop.end() if stop and line_end - stop.end() > _ONE_LINE else None
+
+
+_ANNOUNCED = re.compile(r"^[^\n]*?([^\n.!?。！？]+)[:：][ \t]*\n\s*(?=\S)", re.MULTILINE)
+_ITEM = re.compile(r"[-*•][ \t]|\d{1,2}[.)）、][ \t]*")
+
+
+def _set_off(text: str) -> Iterator[Span]:
+    """Take the text below a line that ends in a colon: it is announced, whatever announces it.
+
+    A list is the speaker's own, and so is what a remark begins: `Some context:`.
+    """
+    for found in _ANNOUNCED.finditer(text):
+        if not _ITEM.match(text, found.end()) and not _REMARK.fullmatch(found[1].strip()):
+            yield Span(found.end(), _end_of_report(text, found.end()), "pasted text")
 
 
 _ADDRESS = re.compile(
@@ -288,7 +302,8 @@ def _reported(text: str) -> Iterator[Span]:
         if not _OWN_SOURCE.search(found[1]):
             start = found.end()
             same_line = text[start : start + 2].strip(" ") != "\n"
-            end = paragraph_end(text, start) if same_line else _end_of_report(text, start)
+            limit = paragraph_end(text, start) if same_line else len(text)
+            end = min(limit, _end_of_report(text, start))
             yield Span(start, end, "pasted text")
     for found in _THIS_SOURCE.finditer(text):
         if not _OWN_SOURCE.search(found[0]) and text[found.end() :].strip():
@@ -298,7 +313,18 @@ def _reported(text: str) -> Iterator[Span]:
 _MARKED = re.compile(rf"\s*((?:[ \t]*[>＞][^\n]*(?:\n|$))+|{TAKEN}+)")
 
 
+_QUOTED = re.compile(
+    r"\s*(?:\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|'[^']*'(?!\w))"
+)
+
+
 def _end_of_report(text: str, start: int) -> int:
-    """Find where a report ends: behind the lines that are marked as quoted, or nowhere."""
-    marked = _MARKED.match(text, start)
-    return marked.end() if marked else len(text)
+    """Find where a report ends: behind the lines, or the marks, that quote it, or nowhere.
+
+    Of marks the last in the text counts: whoever wrote the report could have put one inside.
+    """
+    if marked := _MARKED.match(text, start):
+        return marked.end()
+    if quoted := _QUOTED.match(text, start):
+        return max(quoted.end(), text.rfind(quoted[0][-1]) + 1)
+    return len(text)

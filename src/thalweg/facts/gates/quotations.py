@@ -69,12 +69,22 @@ def _paired(text: str) -> Iterator[Span]:
         while start >= 0:
             limit = paragraph_end(text, start)
             ends = [place for mark in closing if (place := text.find(mark, start + 1)) >= 0]
-            if opening == "‘" and (not ends or min(ends) > limit):
+            is_apostrophe = opening == "‘" and (not ends or min(ends) > limit)
+            if is_apostrophe or _closes_another(text, start):
                 start = text.find(opening, start + 1)
                 continue
             end = min(ends) + 1 if ends else limit
             yield from _judged(text, start, end, _last_mark(text, closing, end, limit))
             start = text.find(opening, end)
+
+
+def _closes_another(text: str, place: int) -> bool:
+    """Return whether a mark that may also open a quotation closes one: the second of `«so»`."""
+    for opening, closing in _PAIRS:
+        before = text.rfind(opening, 0, place)
+        if text[place] in closing and before >= 0 and opening != text[place]:
+            return not any(mark in text[before + 1 : place] for mark in closing)
+    return False
 
 
 def _straight(text: str) -> Iterator[Span]:
