@@ -17,6 +17,7 @@ from langchain.agents.structured_output import ToolStrategy
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
@@ -31,8 +32,9 @@ from thalweg.tokens import exact_counter
 
 KEY = ThreadKey("local", "t")
 POLICY = ContextPolicy(
-    window=8_000, max_output=500, trigger=("fraction", 0.5), keep=("messages", 4)
+    background=False, window=8_000, max_output=500, trigger=("fraction", 0.5), keep=("messages", 4)
 )
+"""Each turn that compacts waits for its summary; `test_background_summaries` has the others."""
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 DRAWER = re.compile(r"D-\d{4}")
 PROSE = "and the rest of the shelf stays where it is, as it was agreed upon earlier. " * 8
@@ -96,15 +98,18 @@ class Thread:
     policy: ContextPolicy = POLICY
     scribe: ScriptedModel | None = None
     archive: Archive = field(default_factory=lambda: open_archive(":memory:"))
-    saver: InMemorySaver = field(default_factory=InMemorySaver)
+    saver: BaseCheckpointSaver[Any] = field(default_factory=InMemorySaver)
     said: int = 0
     options: dict[str, Any] = field(default_factory=dict)
+    middleware: ContextMiddleware = field(init=False)
 
     def __post_init__(self) -> None:
-        middleware = ContextMiddleware(self.policy, archive=self.archive, summarizer=self.scribe)
+        self.middleware = ContextMiddleware(
+            self.policy, archive=self.archive, summarizer=self.scribe
+        )
         self.agent: Any = create_agent(
             ScriptedModel(script=self.speaker),
-            middleware=[middleware],
+            middleware=[self.middleware],
             checkpointer=self.saver,
             system_prompt="You keep the shelf in order.",
             **self.options,
@@ -174,7 +179,9 @@ def test_the_agents_own_model_is_asked_behind_the_live_request() -> None:
 def test_a_cheap_model_with_a_small_window_reads_every_message_in_chunks_that_fit() -> None:
     """What is over its window comes in the next chunk; nothing of a message is left out."""
     cheap, reader = scribe(max_input_tokens=4_000)
-    policy = ContextPolicy(window=24_000, max_output=500, trigger=("fraction", 0.6))
+    policy = ContextPolicy(
+        background=False, window=24_000, max_output=500, trigger=("fraction", 0.6)
+    )
     thread = Thread(Speaker(), policy, cheap)
     thread.fold()
 
@@ -394,7 +401,9 @@ def test_a_summarizer_whose_window_is_smaller_than_it_says_gets_smaller_chunks()
 def test_where_the_named_model_is_down_the_agents_own_writes_the_summary() -> None:
     """The chunks fail at once, so a user waits for one timeout and one more call."""
     cheap, reader = scribe(bad("fails"), max_input_tokens=2_500)
-    policy = ContextPolicy(window=20_000, max_output=500, trigger=("fraction", 0.6))
+    policy = ContextPolicy(
+        background=False, window=20_000, max_output=500, trigger=("fraction", 0.6)
+    )
     thread = Thread(Speaker(), policy, cheap)
     page = thread.fold()
 
@@ -513,7 +522,9 @@ def test_one_failure_costs_the_summary_of_one_chunk_alone() -> None:
         return faithful(messages)
 
     cheap, reader = scribe(stumbles, max_input_tokens=3_500)
-    policy = ContextPolicy(window=24_000, max_output=500, trigger=("fraction", 0.6))
+    policy = ContextPolicy(
+        background=False, window=24_000, max_output=500, trigger=("fraction", 0.6)
+    )
     thread = Thread(Speaker(), policy, cheap)
     page = thread.fold()
 

@@ -24,7 +24,11 @@ from thalweg.threads.journal import Page, page_from_json
 BLOCK = 128
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 POLICY = ContextPolicy(
-    window=16_000, max_output=1_000, trigger=("fraction", 0.5), keep=("messages", 6)
+    background=False,
+    window=16_000,
+    max_output=1_000,
+    trigger=("fraction", 0.5),
+    keep=("messages", 6),
 )
 PROSE = "and the rest of the shelf stays where it is, as it was agreed upon earlier. " * 12
 SUMMARY = "## State of work\n- Item 1 is kept in drawer D-1001."
@@ -52,10 +56,18 @@ def provider() -> Iterator[StrictProvider]:
         yield provider
 
 
-def talk(model: BaseChatModel, archive: Archive, summarizer: BaseChatModel | None = None) -> None:
-    """Talk until something was folded and one more request was answered."""
+def talk(
+    model: BaseChatModel,
+    archive: Archive,
+    summarizer: BaseChatModel | None = None,
+    *,
+    policy: ContextPolicy = POLICY,
+    times: int = 1,
+) -> None:
+    """Talk until something was folded, so many times; what is written beside is waited for."""
+    context = ContextMiddleware(policy, archive=archive, summarizer=summarizer)
     middleware: list[Any] = [
-        ContextMiddleware(POLICY, archive=archive, summarizer=summarizer),
+        context,
         AnthropicPromptCachingMiddleware(unsupported_model_behavior="ignore"),
     ]
     agent: Any = create_agent(
@@ -68,7 +80,8 @@ def talk(model: BaseChatModel, archive: Archive, summarizer: BaseChatModel | Non
     for n in range(1, 40):
         words = f"Item {n} is kept in drawer D-{1000 + n}, {PROSE}"
         agent.invoke({"messages": [("user", words)]}, CONFIG)
-        if folds(archive):
+        assert context.flush(30)
+        if len(folds(archive)) >= times:
             return
     msg = "nothing was folded"
     raise AssertionError(msg)

@@ -51,12 +51,15 @@ lengths = st.integers(0, 9)
 turns = st.builds(Turn, texts.map(ascii), st.binary())
 spans = st.builds(Span, st.integers(0, 4), st.integers(0, 9))
 handles = st.builds(make_handle, st.just(SECRET), keys, spans)
+sources = st.sampled_from(["ab" * 32, "cd" * 32])
 steps = st.one_of(
     calls("append", keys, st.lists(logged, max_size=5)),
     calls("append", keys, st.lists(logged, max_size=2), expected=lengths),
     calls("add_turn", keys, turns, length=lengths),
     calls("attach", keys, texts),
     calls("attachment", keys, texts.map(lambda text: pack(text).hash.hex())),
+    calls("add_summary", keys, sources, texts),
+    calls("summary", keys, sources),
     calls("handle", keys, spans),
     calls("read", keys, handles),
     calls("release", keys, st.lists(handles, max_size=3)),

@@ -179,6 +179,23 @@ class Archive(Protocol):
         """
         ...
 
+    def add_summary(self, key: ThreadKey, source: str, text: str) -> bool:
+        """Keep what a model wrote of some messages of a thread, until the thread is deleted.
+
+        Args:
+            key: The thread.
+            source: A digest of those messages, as hex digits. The first text of a source stays.
+            text: What was written.
+
+        Returns:
+            Whether the thread is there: one that was deleted meanwhile is not begun again.
+        """
+        ...
+
+    def summary(self, key: ThreadKey, source: str) -> str:
+        """Read what `add_summary` kept; empty where there is nothing."""
+        ...
+
     def handle(self, key: ThreadKey, span: Span) -> Handle:
         """Name a span durably, and hold it against pruning.
 

@@ -70,6 +70,12 @@ CREATE TABLE IF NOT EXISTS archive_handle (
     held INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (thread, handle)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS archive_summary (
+    thread INTEGER NOT NULL,
+    source BLOB NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (thread, source)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS archive_passage (
     id INTEGER PRIMARY KEY,
     position INTEGER NOT NULL,
@@ -245,7 +251,7 @@ def prepare(connection: sqlite3.Connection, path: str, secret: bytes | None) -> 
         if is_read_only(connection):
             return secret_of(path, _meta(connection, path), secret)
         connection.execute("BEGIN IMMEDIATE")
-        if _check_format(connection, path) != VERSION:
+        if _check_format(connection, path) != VERSION or not _has_summaries(connection):
             _make_tables(connection)
         own = ("secret", first_secret(secret))
         connection.execute("INSERT OR IGNORE INTO archive_meta VALUES (?, ?)", own)
@@ -261,6 +267,12 @@ def prepare(connection: sqlite3.Connection, path: str, secret: bytes | None) -> 
             connection.execute("ROLLBACK")
         raise _unusable(path, error) from None
     return secret_of(path, found, secret)
+
+
+def _has_summaries(connection: sqlite3.Connection) -> bool:
+    """Return whether the table is there that was added last, in the same format."""
+    table = "SELECT 1 FROM sqlite_master WHERE name = 'archive_summary'"
+    return connection.execute(table).fetchone() is not None
 
 
 def _meta(connection: sqlite3.Connection, path: str) -> dict[str, bytes]:

@@ -185,6 +185,29 @@ class TableArchive(ABC):
             raise HandleError(digest)
         return unpack(row[0], packed=bool(row[1]))
 
+    def add_summary(self, key: ThreadKey, source: str, text: str) -> bool:
+        """See `Archive.add_summary`."""
+        body = zlib.compress(encode(text), 3)
+        with self._write(key.owner) as db:
+            thread, _ = _grasp(db, key)
+            if thread is None:
+                return False
+            db.run(
+                "INSERT INTO archive_summary (thread, source, body) VALUES (?, ?, ?)"
+                " ON CONFLICT DO NOTHING",
+                (thread, bytes.fromhex(source), body),
+            )
+        return True
+
+    def summary(self, key: ThreadKey, source: str) -> str:
+        """See `Archive.summary`."""
+        with self._read(key.owner) as db:
+            row = db.row(
+                "SELECT body FROM archive_summary WHERE thread = ? AND source = ?",
+                (_thread(db, key)[0], bytes.fromhex(source)),
+            )
+        return "" if row is None else unpack(row[0], packed=True)
+
     def handle(self, key: ThreadKey, span: Span) -> Handle:
         """See `Archive.handle`."""
         handle = make_handle(self._secret, key, span)
@@ -347,7 +370,13 @@ class TableArchive(ABC):
 _ENDLESS = 1 << 60
 _PAGE = 32
 """Messages that are read by one statement."""
-_OF_A_THREAD = ("archive_log", "archive_turn", "archive_holding", "archive_handle")
+_OF_A_THREAD = (
+    "archive_log",
+    "archive_turn",
+    "archive_holding",
+    "archive_handle",
+    "archive_summary",
+)
 
 
 def _thread(db: Database, key: ThreadKey, then: str = "") -> tuple[int | None, int]:

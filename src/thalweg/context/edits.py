@@ -83,6 +83,20 @@ class Strip(_Edit):
     """Of the messages, oldest first."""
 
 
+@dataclass(frozen=True, slots=True)
+class PendingSummary:
+    """A summary that a model writes in the background: of which messages, and since when."""
+
+    first: int
+    """Position of the first message."""
+    last: int
+    """Position of the last one."""
+    source: str
+    """A digest of the messages, under which the archive will have it."""
+    since: float
+    """When it was asked for, in seconds since 1970."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fold(_Edit):
     """Everything said up to `last` becomes one record. A later fold takes its place."""
@@ -97,9 +111,14 @@ class Fold(_Edit):
     """Tokens that the record was given, and that it may have for the user's constraints; `None`
     where it is not known: then what the budget says."""
     summary: Summary | None = None
-    """What a model wrote of the messages that this fold took; the record shows it, too."""
+    """What a model wrote of the messages that this fold took, or of those of an earlier one; the
+    record shows it, too."""
     summary_first: int | None = None
     """First position that it is of, where it is of messages of earlier folds as well."""
+    summary_last: int | None = None
+    """Last position that it is of, where it is of messages of earlier folds alone."""
+    pending: PendingSummary | None = None
+    """The summary that a later fold will show."""
     summary_input: int = 0
     """Tokens that model read."""
     summary_output: int = 0

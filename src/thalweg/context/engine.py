@@ -154,10 +154,16 @@ class Engine:
         self._check()
 
     def joined(
-        self, fold: Fold, summary: Summary, spent: tuple[int, int], *, first: int | None = None
+        self,
+        fold: Fold,
+        summary: Summary,
+        spent: tuple[int, int],
+        *,
+        first: int | None = None,
+        last: int | None = None,
     ) -> Fold:
         """See `join_summary`: for a fold that `steps` is about to commit."""
-        return join_summary(self.scene(), fold, summary, spent, first=first)
+        return join_summary(self.scene(), fold, summary, spent, first=first, last=last)
 
     def _committed(
         self, batches: Iterable[Sequence[Edit]]

@@ -86,7 +86,8 @@ class Record:
 
 def summarized(record: Record, first: int, last: int, summary: Summary) -> Record:
     """Add what a model wrote of the messages from one position to another."""
-    return replace(record, summaries=(*record.summaries, (first, last, summary))[-SPANS:])
+    summaries = sorted((*record.summaries, (first, last, summary)), key=lambda span: span[1])
+    return replace(record, summaries=tuple(summaries[-SPANS:]))
 
 
 def absorb(record: Record, entries: Iterable[Entry]) -> Record:

@@ -102,6 +102,7 @@ def plan_fold(
         kept=tuple(sorted(kept)),
         record=text,
         rooms=rooms,
+        pending=window.fold.pending if window.fold else None,
     )
 
 
@@ -163,8 +164,11 @@ def join_summary(
     spent: tuple[int, int],
     *,
     first: int | None = None,
+    last: int | None = None,
 ) -> Fold:
     """Let the record of a planned fold show what a model wrote of the messages it takes.
+
+    A pending summary of messages that this one is of is not waited for any more.
 
     Where the request would not fit with it, the record stays as it is, and the summary is kept
     for the next one.
@@ -175,14 +179,22 @@ def join_summary(
         summary: What the model wrote, checked.
         spent: Tokens the model read and wrote.
         first: Position of the first message it is of, where it is of earlier folds, too.
+        last: Position of the last one, where it is of earlier folds alone.
     """
-    window = scene.window
+    window, pending = scene.window, fold.pending
     folded = [e for p, e in window.entries.items() if p <= fold.last and p not in fold.kept]
     began = window.record.last + 1 if first is None else first
-    record = summarized(absorb(window.record, folded), began, fold.last, summary)
+    ended = fold.last if last is None else last
+    record = summarized(absorb(window.record, folded), began, ended, summary)
     read, wrote = spent
     fold = replace(
-        fold, summary=summary, summary_first=first, summary_input=read, summary_output=wrote
+        fold,
+        summary=summary,
+        summary_first=first,
+        summary_last=last,
+        summary_input=read,
+        summary_output=wrote,
+        pending=None if pending and began <= pending.first else pending,
     )
     room = scene.budget.record(scene.fixed)
     rooms = fold.rooms or (room, _widest(scene, room))

@@ -15,6 +15,7 @@ from thalweg.context.edits import (
     Elide,
     Evict,
     Fold,
+    PendingSummary,
     Pin,
     Rewrite,
     Strip,
@@ -53,6 +54,8 @@ def edit_to_plain(edit: Edit) -> dict[str, Any]:
         values["parts"] = parts_to_plain(values["parts"])
     if values.get("summary"):
         values["summary"] = summary_to_data(values["summary"])
+    if pending := values.pop("pending", None):
+        values["pending"] = _values(pending)
     if forecast := values.pop("forecast"):
         values["forecast"] = _values(forecast)
     return {"edit": type(edit).__name__.lower(), **values}
@@ -70,6 +73,8 @@ def edit_from_plain(plain: Mapping[str, Any]) -> Edit:
         values["parts"] = parts_from_plain(values["parts"])
     if values.get("summary"):
         values["summary"] = summary_from_data(values["summary"])
+    if values.get("pending"):
+        values["pending"] = PendingSummary(**values["pending"])
     if values.get("forecast"):
         values["forecast"] = Forecast(**values["forecast"])
     for name in {"kept", "positions"} & values.keys():

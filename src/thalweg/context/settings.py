@@ -87,6 +87,9 @@ class ContextPolicy(Section):
     """`False`: nothing is folded by choice, only what would not fit the window any more."""
     summarize: bool = True
     """Whether a model writes a summary beside the record that every fold leaves."""
+    background: bool = True
+    """Whether the summary is written beside the run, for the next compaction to show; `False`:
+    the turn that compacts waits for it."""
     model_name: str | None = None
     """The model that summarizes; the one in use, when not given."""
     trigger: Annotated[Size | Sequence[Size] | None, _Read(_each, tuple[Threshold, ...] | None)] = (

@@ -413,7 +413,8 @@ class Window:
         first = self.record.last + 1 if fold.summary_first is None else fold.summary_first
         self.record = absorb(self.record, [self.entries.pop(p) for p in sorted(gone)])
         if fold.summary is not None:
-            self.record = summarized(self.record, first, fold.last, fold.summary)
+            last = fold.last if fold.summary_last is None else fold.summary_last
+            self.record = summarized(self.record, first, last, fold.summary)
         for position in gone:
             self.rewrites.pop(position, None)
         self.stripped.difference_update(gone)

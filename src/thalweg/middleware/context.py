@@ -111,8 +111,22 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         """
         return self._desk.archive
 
+    def flush(self, timeout_s: float | None = None) -> bool:
+        """Wait for the summaries that are being written in the background.
+
+        Args:
+            timeout_s: Seconds to wait at most; as long as the models take when not given.
+
+        Returns:
+            Whether all of them are done.
+        """
+        return self._desk.jobs.wait(timeout_s)
+
     def close(self) -> None:
-        """Close the archive. One that was given as an archive stays open: it is the caller's."""
+        """Close the archive. One that was given as an archive stays open: it is the caller's.
+
+        Summaries that are still being written are not kept; see `flush`.
+        """
         self._desk.close()
 
     def __enter__(self) -> Self:

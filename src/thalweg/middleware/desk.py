@@ -22,6 +22,7 @@ from langgraph.config import get_config
 from thalweg.archive import Archive, ThreadKey, default_place, open_archive
 from thalweg.archive.blobs import encode
 from thalweg.archive.sqlite_schema import MEMORY
+from thalweg.context.edits import PendingSummary
 from thalweg.context.engine import Engine
 from thalweg.context.matching import UNKNOWN
 from thalweg.context.pricing import Tariff
@@ -53,6 +54,7 @@ from thalweg.middleware.marking import Marking
 from thalweg.middleware.marks import parse_mark, read_mark, write_mark
 from thalweg.middleware.names import INSIDE, is_nobodys, thread_name
 from thalweg.middleware.saver_database import saver_address
+from thalweg.middleware.summary_jobs import SummaryJobs
 from thalweg.middleware.wording import Reading, Wording
 from thalweg.private_files import make_private_folder
 from thalweg.threads.journal import Page, read_page
@@ -88,6 +90,8 @@ class OpenThread:
     last_check: LastCheck = field(default_factory=LastCheck)
     added: int = 0
     """Tokens that other middleware was last seen to add to a request."""
+    pending: PendingSummary | None = None
+    """The summary of which it was seen that it is being written, or was."""
 
     @property
     def mark(self) -> str:
@@ -164,6 +168,8 @@ class Desk:
         """Models of which it was reported what is assumed of their windows and prices."""
         self.summarizer = as_summarizer(summarizer, self.policy)
         """The model that was named to write summaries; `None` for the agent's own."""
+        self.jobs = SummaryJobs()
+        """The summaries that are written beside runs."""
         self._owner = as_owner(owner)
         self._address = archive
         self._archives: dict[str, Archive] = {}
@@ -417,6 +423,7 @@ class Desk:
 
     def close(self) -> None:
         """Close the archive if it was opened here; one that was given is its owner's to close."""
+        self.jobs.close()
         with self._lock:
             self._open.clear()
             self._readings.clear()

@@ -15,7 +15,7 @@ from langgraph.errors import GraphBubbleUp
 
 from thalweg.context.edits import Fold
 from thalweg.context.engine import Engine
-from thalweg.context.fold import Record
+from thalweg.context.fold import Record, summarized
 from thalweg.context.pricing import Tariff
 from thalweg.context.settings import ContextPolicy
 from thalweg.context.summarizing import (
@@ -38,6 +38,7 @@ from thalweg.summaries.chunks import LEAST_BUDGET, chunks
 from thalweg.summaries.reading import read_summary
 from thalweg.summaries.summary import Summary, merged
 from thalweg.threads.journal import Spent
+from thalweg.threads.summaries import source_digest
 from thalweg.tokens import Counter, measure
 from thalweg.wires.repairs import encodable
 
@@ -62,6 +63,35 @@ class Written:
 
     first: int
     summary: Summary
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryTask:
+    """What a model is to summarize. It says all that is needed: the thread may go on meanwhile."""
+
+    first: int
+    """Position from which all that was folded is summarized."""
+    last: int
+    """Last position that is folded."""
+    older: tuple[tuple[int, Message], ...]
+    """Messages of earlier folds that no summary is of, with their positions, oldest first."""
+    newer: tuple[tuple[int, Message], ...]
+    """Those that the fold takes."""
+    source: tuple[Message, ...]
+    """What the summary is checked against."""
+    live: tuple[AnyMessage, ...] = ()
+    """The live request, where asking behind it costs less than showing the originals."""
+
+    @property
+    def covered(self) -> list[tuple[int, Message]]:
+        """The messages from `first` to `last`; others were kept by earlier folds."""
+        shown = (*self.older, *self.newer)
+        return [(p, message) for p, message in shown if self.first <= p <= self.last]
+
+    @property
+    def digest(self) -> str:
+        """What stands for them; see `source_digest`."""
+        return source_digest(self.covered)
 
 
 @dataclass(slots=True)
@@ -90,9 +120,6 @@ class Summarizer:
     ) -> Flow[Written | None]:
         """Have the messages that a fold takes summarized, from the originals.
 
-        Folds that were too small for a summary, and those of which it failed, are caught up on.
-        Where the model that was named gives no answer, the agent's own is asked.
-
         Args:
             engine: Of the thread; the fold is not committed.
             fold: The fold.
@@ -101,28 +128,61 @@ class Summarizer:
         Returns:
             `None` when no model gave one that may be kept.
         """
-        window = engine.window
+        task: SummaryTask | None = yield Work(partial(self.plan, engine, fold, live))
+        if task is None:
+            return None
+        summary = yield from self.write(task)
+        return None if summary is None else Written(task.first, summary)
+
+    def plan(self, engine: Engine, fold: Fold, live: Sequence[AnyMessage]) -> SummaryTask | None:
+        """Plan the summary of what a fold takes; see `summarize`.
+
+        Folds that were too small for a summary, and those of which it failed, are caught up on.
+
+        Returns:
+            `None` where all of it together is too small for one.
+        """
+        window, record = engine.window, engine.window.record
+        if fold.summary is not None:  # of earlier folds
+            ended = fold.last if fold.summary_last is None else fold.summary_last
+            record = summarized(record, fold.summary_first or 0, ended, fold.summary)
         folded = [e for p, e in window.entries.items() if p <= fold.last and p not in fold.kept]
         tokens = sum(entry.tokens for entry in folded)
-        older: list[tuple[int, Message]] = yield Work(partial(self._older, window.record, tokens))
+        older = self._older(record, tokens)
         if tokens + self._tokens(older) < LEAST_TOKENS:
             return None
-        first = older[0][0] if older else window.record.last + 1
-        said = [Message("user", (Text(quote.text),)) for quote in window.record.requests]
-        read = [*said, *(m for _, m in older), *(e.message for e in window.entries.values())]
-        source = yield Work(partial(Source.of, read))
-        newer = [(entry.position, entry.message) for entry in folded]
-        shown = [*older, *newer]
+        said = [Message("user", (Text(quote.text),)) for quote in record.requests]
+        live_messages = (entry.message for entry in window.entries.values())
+        return SummaryTask(
+            first=older[0][0] if older else record.last + 1,
+            last=fold.last,
+            older=tuple(older),
+            newer=tuple((entry.position, entry.message) for entry in folded),
+            source=(*said, *(message for _, message in older), *live_messages),
+            live=tuple(live) if self._pays_in_place(engine, tokens) else (),
+        )
+
+    def write(self, task: SummaryTask) -> Flow[Summary | None]:
+        """Have a summary written.
+
+        Where the model that was named gives no answer, the agent's own is asked.
+
+        Returns:
+            `None` when no model gave one that may be kept.
+        """
+        source = yield Work(partial(Source.of, task.source))
+        shown = [*task.older, *task.newer]
         answers = (yield from self._apart(self.named, shown)) if self.named else []
-        if not answers and self._pays_in_place(engine, tokens):
-            found = self._read((yield from self._in_place(live, fold.last)), source)
+        model = self.request.model
+        if not answers and task.live:
+            found = self._read((yield from self._in_place(task.live, task.last)), source)
             if found:
-                before = (yield from self._apart(self.request.model, older)) if older else []
-                return Written(first, merged([*self._read(before, source), *found]))
+                before = (yield from self._apart(model, task.older)) if task.older else []
+                return merged([*self._read(before, source), *found])
         if not answers:
-            answers = yield from self._apart(self.request.model, shown)
+            answers = yield from self._apart(model, shown)
         found = self._read(answers, source)
-        return Written(first, merged(found)) if found else None
+        return merged(found) if found else None
 
     def _older(self, record: Record, tokens: int) -> list[tuple[int, Message]]:
         """Read the folded messages behind the last summary; see `caught_up`."""

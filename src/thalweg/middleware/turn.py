@@ -40,6 +40,7 @@ from thalweg.middleware.fitting import listener_of, with_late_system, without_th
 from thalweg.middleware.inserts import Inserts, additions_of, inserts_of
 from thalweg.middleware.limits import Limits, is_stand_in, limits_of, provider_of
 from thalweg.middleware.neighbours import as_left
+from thalweg.middleware.pending_summaries import PendingSummaries
 from thalweg.middleware.sending import Sending
 from thalweg.middleware.summaries import Summarizer
 from thalweg.threads.journal import Page
@@ -73,6 +74,7 @@ class _Turn:
     inserts: Inserts = field(init=False)
     open: OpenThread = field(init=False)
     sending: Sending = field(init=False)
+    pending: PendingSummaries = field(init=False)
 
     def __post_init__(self) -> None:
         self.request = with_late_system(self.request)
@@ -153,6 +155,7 @@ class _Turn:
         steps = engine.steps(cold=is_cold, asked=asked, repairs=repairs)
         edits: list[Edit] = []
         summarizer = yield Work(partial(self._summarizer, is_cold=is_cold))
+        self.pending = PendingSummaries(self.desk, self.open, self.tariff, self._folded)
         try:
             batch = yield Work(lambda: next(steps, None))
             while batch is not None:
@@ -165,6 +168,7 @@ class _Turn:
         last = sum(self.open.session.page.tokens.values())
         same = min(last, self._same(sent))
         yield Work(lambda: self._enter(edits, summarizer, same, is_cold=is_cold))
+        yield Work(partial(self.pending.start, summarizer))
         report = Report(
             key=self.key,
             page=self.open.session.page,
@@ -209,7 +213,7 @@ class _Turn:
         """Read the thread's messages from one position to another, but for the live ones."""
         session = self.open.session
         session.write()
-        live = session.engine.window.entries
+        live, first = session.engine.window.entries, max(first, session.engine.window.systems)
         logged = enumerate(session.archive.messages(self.key, first, last), first)
         return [(p, m) for p, m in logged if p in session.line and p not in live]
 
@@ -230,6 +234,9 @@ class _Turn:
     def _with_summary(self, fold: Fold, summarizer: Summarizer) -> Flow[Fold]:
         engine, before = self.open.session.engine, summarizer.spent
         live = yield Work(partial(self.open.wording.write, engine.window.items))
+        if self.desk.policy.background:
+            planned: Fold = yield Work(partial(self.pending.plan, fold, summarizer, live))
+            return planned
         written = yield from summarizer.summarize(engine, fold, live)
         if written is None:
             return fold

@@ -228,6 +228,29 @@ class ArchiveContract:
             with pytest.raises(HandleError):
                 archive.attachment(KEY, asked)
 
+    def test_a_summary_reads_back_by_its_source(self, archive: Archive, reopen: Reopen) -> None:
+        """In every process; another source, thread or owner has none, and the first one stays."""
+        texts = {"ab" * 32: "of two \ud83d messages", "cd" * 32: "of three " * 500}
+        archive.append(KEY, [said("one")])
+        for source, text in texts.items():
+            assert archive.add_summary(KEY, source, text)
+            assert archive.add_summary(KEY, source, "another")
+        for opened in (archive, reopen()):
+            assert {source: opened.summary(KEY, source) for source in texts} == texts
+            assert opened.summary(KEY, "ef" * 32) == ""
+            assert all(opened.summary(key, "ab" * 32) == "" for key in OTHERS)
+
+    def test_a_summary_goes_with_its_thread(self, archive: Archive) -> None:
+        """And one that comes too late does not begin the thread again."""
+        source = "ab" * 32
+        archive.append(KEY, [said("one")])
+        archive.add_summary(KEY, source, "of one message")
+        archive.delete(KEY)
+        assert not archive.add_summary(KEY, source, "of one message")
+        assert archive.threads(KEY.owner) == []
+        archive.append(KEY, [said("one")])
+        assert archive.summary(KEY, source) == ""
+
     def test_journal_and_attachments_go_with_their_thread_only(self, archive: Archive) -> None:
         """And a thread begun anew counts from 0."""
         for key in (KEY, OTHERS[1]):

@@ -95,7 +95,7 @@ def test_settings_go_before_what_the_model_says_of_itself() -> None:
     ("section", "said"),
     [
         ({"triger": None}, "s.triger: there is no setting 'triger'; did you mean 'trigger'?"),
-        ({"foo": 1}, "s.foo: there is no setting 'foo'; use enabled, summarize, model_name, "),
+        ({"foo": 1}, "s.foo: there is no setting 'foo'; use enabled, summarize, background, "),
         (
             {"trigger": [["tokens", 5], {"type": "tokens", "valu": 5}]},
             "s.trigger[1].valu: there is no setting 'valu'; did you mean 'value'?",

@@ -139,11 +139,15 @@ def _nothing() -> None:
 
 
 def policy_of(setting: Setting) -> ContextPolicy:
-    """Make the policy: our own, or the trigger that is forced."""
+    """Make the policy: our own, or the trigger that is forced.
+
+    Turns wait for their summaries: else what a trial shows would depend on how fast models are.
+    """
     if setting.trigger is None:
-        return ContextPolicy(window=setting.window)
+        return ContextPolicy(background=False, window=setting.window)
     kind: Literal["fraction"] = "fraction"
     return ContextPolicy(
+        background=False,
         window=setting.window,
         trigger=(kind, setting.trigger),
         keep=(kind, kept_share(setting)),
