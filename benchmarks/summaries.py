@@ -2,17 +2,21 @@
 
     uv run --group bench python -m benchmarks.summaries decay [--png docs/decay.png]
     uv run python -m benchmarks.summaries read
+    uv run python -m benchmarks.summaries wait
 
 `decay`: facts said by the user, the assistant and tools, twenty compactions, a summarizer that
 drops each fact with probability 0.3. Beside it a rolling summary (LangChain's middleware, its
 trim off) with the same summarizer at the same points. `read`: the share of the folded messages,
 and of their tokens, that the summarizer was shown, for runs of 300 model calls at a 200k window.
+Both wait for each summary. `wait`: how much longer a turn with a compaction of many long messages
+takes than one without, in calls of a model of fixed latency.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -224,7 +228,10 @@ class Decay:
             Speaker(says=self.says),
             [StructuredTool.from_function(self.look, name="look", description="Look at a thing.")],
             middleware=[
-                ContextMiddleware(ContextPolicy(window=8_000, max_output=500), archive=self.archive)
+                ContextMiddleware(
+                    ContextPolicy(background=False, window=8_000, max_output=500),
+                    archive=self.archive,
+                )
             ],
             checkpointer=InMemorySaver(),
             system_prompt="Help to run the services.",
@@ -382,7 +389,8 @@ def _read(thread: Marked, name: str, policy: str, settings: dict[str, Any]) -> b
         [StructuredTool.from_function(thread.look, name="look", description="Look.")],
         middleware=[
             ContextMiddleware(
-                ContextPolicy.from_mapping({"window": WINDOW, **settings}), archive=archive
+                ContextPolicy.from_mapping({"background": False, "window": WINDOW, **settings}),
+                archive=archive,
             )
         ],
         checkpointer=InMemorySaver(),
@@ -405,16 +413,94 @@ def _read(thread: Marked, name: str, policy: str, settings: dict[str, Any]) -> b
     return seen.at_all == 1
 
 
+LONG, LATENCY_S = 3_000, 2.0
+"""Tokens of a message, and what each call of the model takes."""
+TRIM = 4_000
+"""Tokens that one request for a summary holds."""
+WAYS: dict[str, dict[str, Any]] = {
+    "beside the run": {},
+    "in the turn": {"background": False},
+    "none": {"summarize": False},
+}
+
+
+@dataclass(slots=True)
+class Waiting:
+    """One thread of long messages, and what each of its turns took."""
+
+    messages: int
+    """How many there are when it is compacted."""
+    way: Mapping[str, Any]
+    """How its summary is written; see `WAYS`."""
+    took: list[float] = field(default_factory=list)
+    requests: int = 0
+    """For summaries."""
+    archive: Archive = field(default_factory=lambda: open_archive(":memory:"))
+
+    def run(self) -> float:
+        """Return how many calls longer the turn with a compaction took than the one before."""
+        policy = ContextPolicy(
+            window=1_000_000,
+            trigger=("messages", self.messages),
+            keep=("messages", 2),
+            trim_tokens_to_summarize=TRIM,
+            **self.way,
+        )
+        middleware = ContextMiddleware(policy, archive=self.archive)
+        agent: Any = create_agent(
+            Speaker(says=self.says), middleware=[middleware], checkpointer=InMemorySaver()
+        )
+        words = iter(range(1_000_000))
+
+        def long() -> str:
+            return " ".join(f"shelf{next(words)}" for _ in range(LONG // 3))
+
+        begun = [("user" if n % 2 == 0 else "assistant", long()) for n in range(self.messages - 4)]
+        agent.invoke({"messages": [*begun, ("user", long())]}, CONFIG)
+        while not folds(self.archive):
+            start = time.perf_counter()
+            agent.invoke({"messages": [("user", long())]}, CONFIG)
+            self.took.append(time.perf_counter() - start)
+        middleware.flush()
+        return (self.took[-1] - self.took[-2]) / LATENCY_S
+
+    def says(self, messages: list[BaseMessage]) -> AIMessage:
+        """Answer after a while."""
+        time.sleep(LATENCY_S)
+        if not is_asked(messages):
+            return AIMessage("It is noted.")
+        self.requests += 1
+        return AIMessage("## State of work\n- The shelves are listed.")
+
+
+def wait() -> bool:
+    """Print how much longer a turn with a compaction takes."""
+    print("| long messages | summary | requests for it | calls longer |\n| --- | --- | --- | --- |")
+    good = True
+    for messages in (16, 60):
+        for name, way in WAYS.items():
+            thread = Waiting(messages, way)
+            longer = thread.run()
+            print(f"| {messages} | {name} | {thread.requests} | {longer:.1f} |", flush=True)
+            good &= longer < (2 if name == "in the turn" else 1)
+    return good
+
+
 def main() -> int:
     """Measure and print; fail when a figure is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("decay", "read"))
+    parser.add_argument("what", choices=("decay", "read", "wait"))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--calls", type=int, default=300)
     parser.add_argument("--png", type=Path)
     options = parser.parse_args()
-    decays = options.what == "decay"
-    good = decay(options.seeds, options.png) if decays else read(options.calls)
+    match options.what:
+        case "decay":
+            good = decay(options.seeds, options.png)
+        case "read":
+            good = read(options.calls)
+        case _:
+            good = wait()
     return 0 if good else 1
 
 

@@ -14,6 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive
 from thalweg.archive.sqlite import SqliteArchive
+from thalweg.context.settings import ContextPolicy
 from thalweg.entries import message_to_json
 from thalweg.errors import StorageError
 from thalweg.graph import create_deep_agent
@@ -141,7 +142,10 @@ class Talk:
             model,
             [*self.tools, write_file],
             system_prompt="You keep the books.",
-            middleware=[ContextMiddleware(archive=self.archive), *behind],
+            middleware=[
+                ContextMiddleware(ContextPolicy(background=False), archive=self.archive),
+                *behind,
+            ],
             checkpointer=InMemorySaver(),
         )
 

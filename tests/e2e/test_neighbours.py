@@ -296,7 +296,7 @@ def test_an_interrupt_in_a_model_call_passes(*, is_outer: bool) -> None:
 
 
 def test_an_interrupt_in_a_summary_passes() -> None:
-    """The summarizer may ask a person, as any step of a graph may."""
+    """The summarizer may ask a person, as any step of a graph may, where the turn waits for it."""
     asked: list[str] = []
 
     def careful(messages: Sequence[BaseMessage]) -> AIMessage:
@@ -304,7 +304,9 @@ def test_an_interrupt_in_a_summary_passes() -> None:
         asked.append(interrupt("may I sum up?"))
         return AIMessage("## Progress\n- some words here\n")
 
-    policy = ContextPolicy(window=32_000, trigger=("messages", 4), keep=("messages", 2))
+    policy = ContextPolicy(
+        background=False, window=32_000, trigger=("messages", 4), keep=("messages", 2)
+    )
     context = ContextMiddleware(policy, archive=":memory:", summarizer=RuledModel(rule=careful))
     agent: Any = create_agent(
         RuledModel(rule=says("ok")), middleware=[context], checkpointer=InMemorySaver()

@@ -28,6 +28,7 @@ MARK = "cache_control"
 RULES = "You keep the shelf in order. " + "Never move what nobody asked for. " * 200
 PROSE = "and the rest of the shelf stays where it is, as it was agreed upon earlier. " * 20
 FOLDING: dict[str, Any] = {
+    "background": False,
     "window": 20_000,
     "max_output": 1_000,
     "trigger": ("fraction", 0.6),

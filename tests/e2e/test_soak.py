@@ -96,7 +96,7 @@ class Soak:
         self.agents = {}
         saver, witness = InMemorySaver(), Witness(self.world)
         for summarizes in (True, False):
-            policy = ContextPolicy(summarize=summarizes)
+            policy = ContextPolicy(summarize=summarizes, background=False)  # one order of requests
             middleware = ContextMiddleware(policy, archive=self.archive)
             for name, model in self.models.items():
                 self.agents[name, summarizes] = create_agent(

@@ -366,7 +366,7 @@ def test_a_named_thread_without_checkpoints_gives_all_messages_back(archive: Arc
 
 MODES: list[StreamMode] = ["messages", "updates", "values", "custom"]
 PRICED = ContextPolicy(pricing=Pricing(tariff="anthropic"))
-FOLDS = ContextPolicy(window=4_000, trigger=("tokens", 400), keep=("tokens", 100))
+FOLDS = ContextPolicy(background=False, window=4_000, trigger=("tokens", 400), keep=("tokens", 100))
 
 
 def test_decisions_are_seen_in_the_custom_stream_alone(archive: Archive, saver: Saver) -> None:
