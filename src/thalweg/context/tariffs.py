@@ -88,8 +88,10 @@ _HOURLY: Final = (
     *(each for each in MODELS["moonshot"] if each.lifetime_s),
 )
 
+_ANTHROPIC: Final = _FAMILIES["anthropic"]
+
 TARIFFS: dict[str, Tariff] = {
-    each.name: each for each in (*_FAMILIES.values(), _for_an_hour(_FAMILIES["anthropic"]), LOCAL)
+    each.name: each for each in (_ANTHROPIC, _for_an_hour(_ANTHROPIC), *_FAMILIES.values(), LOCAL)
 }
 """Tariffs that stand for a provider's usual model, by name."""
 

@@ -1,12 +1,15 @@
-"""The windows of models whose client does not name one: the one table of them.
+"""The windows of models whose client does not name one, from the table `windows.toml`.
 
 LangChain's clients have profiles of most models. A model newer than its client has none, nor
 has any model behind a gateway. `thalweg.context.matching` finds a model's row, as for prices.
 """
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from importlib.resources import files
+from typing import Final
 
 from thalweg.context.matching import row_of
 
@@ -21,105 +24,13 @@ class KnownWindow:
     dated: date
 
 
-_COLLECTED = "https://pypi.org/project/genai-prices/0.2.3"
-"""A collection of the providers' pages, as are the prices of the newest models."""
-_READ = date(2026, 11, 1)
+_TABLE: Final = tomllib.loads((files(__package__) / "windows.toml").read_text("utf-8"))
+_SOURCE: Final[str] = _TABLE.pop("source")
+_DATED: Final[date] = _TABLE.pop("dated")
 
-
-def _rows(windows: Mapping[int, tuple[str, ...]]) -> dict[str, KnownWindow]:
-    return {
-        name: KnownWindow(tokens, _COLLECTED, _READ)
-        for tokens, names in windows.items()
-        for name in names
-    }
-
-
-WINDOWS: Mapping[str, Mapping[str, KnownWindow]] = {
-    "anthropic": _rows(
-        {
-            1_000_000: (
-                "claude-fable-5-2",
-                "claude-mythos-5-2",
-                "claude-fable-5-1",
-                "claude-fable-5",
-                "claude-opus-5-5",
-                "claude-opus-5",
-                "claude-opus-4-8",
-                "claude-opus-4-7",
-                "claude-opus-4-6",
-                "claude-sonnet-5-5",
-                "claude-sonnet-5",
-                "claude-sonnet-4-6",
-                "claude-haiku-5-5",
-            ),
-            200_000: (
-                "claude-opus-4-5",
-                "claude-opus-4-1",
-                "claude-sonnet-4-5",
-                "claude-haiku-4-5",
-                "claude-3-7-sonnet",
-                "claude-3-5-haiku",
-            ),
-        }
-    ),
-    "openai": _rows(
-        {
-            1_050_000: (
-                "gpt-6.1-terra",
-                "gpt-6-astra",
-                "gpt-6-sol",
-                "gpt-6-luna",
-                "gpt-5.6-sol",
-                "gpt-5.6-terra",
-                "gpt-5.6-luna",
-                "gpt-5.4",
-                "gpt-5.4-pro",
-            ),
-            1_000_000: ("gpt-5.5", "gpt-5.5-pro", "gpt-4.1", "gpt-4.1-mini", "gpt-4.1-nano"),
-            400_000: (
-                "gpt-5.4-mini",
-                "gpt-5.4-nano",
-                "gpt-5.2",
-                "gpt-5.2-pro",
-                "gpt-5.1",
-                "gpt-5.1-codex-mini",
-                "gpt-5",
-                "gpt-5-mini",
-                "gpt-5-nano",
-                "gpt-5-pro",
-            ),
-            200_000: ("o4-mini", "o3", "o3-mini", "o3-pro", "o1"),
-            128_000: ("gpt-5.3", "gpt-4o", "gpt-4o-mini"),
-        }
-    ),
-    "google": _rows(
-        {
-            1_000_000: (
-                "gemini-3.8-flash",
-                "gemini-3.7-flash",
-                "gemini-3.6-flash",
-                "gemini-3.5-flash",
-                "gemini-3.5-flash-lite",
-                "gemini-3.1-flash-lite",
-                "gemini-3-flash",
-                "gemini-2.5-flash",
-                "gemini-2.5-flash-lite",
-            ),
-        }
-    ),
-    "deepseek": _rows(
-        {
-            1_000_000: ("deepseek-flash", "deepseek-v4-flash", "deepseek-v4-pro"),
-            128_000: ("deepseek-v3.2",),
-            64_000: ("deepseek-chat", "deepseek-reasoner"),
-        }
-    ),
-    "moonshot": _rows(
-        {
-            1_048_576: ("kimi-k3.1-pro", "kimi-k3.1-pro-highspeed", "kimi-k3"),
-            262_144: ("kimi-k2.7-code", "kimi-k2.7-code-highspeed", "kimi-k2.6", "kimi-k2.5"),
-        }
-    ),
+WINDOWS: Final[Mapping[str, Mapping[str, KnownWindow]]] = {
+    provider: {name: KnownWindow(tokens, _SOURCE, _DATED) for name, tokens in rows.items()}
+    for provider, rows in _TABLE.items()
 }
 """By provider, as `provider_of` names it, and by model."""
 
