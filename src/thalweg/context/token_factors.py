@@ -37,11 +37,11 @@ class TokenFactors:
 
 _RECORDED = (
     "usage in Claude Code sessions on Opus 4.6, medians of 420 pairs of requests; Chinese by "
-    "ctok 1.3.0, https://pypi.org/project/ctok/1.3.0, whose counts were 9 % below recorded usage "
+    "the package ctok 1.3.0, whose counts were 9 % below recorded usage "
     "of Opus 4.6, and of Sonnet 4.5 12 % above it in sum and 4 % below in the median"
 )
 _NEWER = (
-    "ctok 1.3.0, https://pypi.org/project/ctok/1.3.0, on recorded text; about 30 % more than "
+    "the package ctok 1.3.0, on recorded text; about 30 % more than "
     "before by https://platform.claude.com/docs/en/build-with-claude/token-counting"
 )
 FACTORS: tuple[TokenFactors, ...] = (
