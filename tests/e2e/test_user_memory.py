@@ -23,9 +23,9 @@ from thalweg.facts.values import Evidence, Fact, FactId, Mode, Scope, Trust, Tur
 from thalweg.jobs.background import background
 from thalweg.memory import Memory, MemoryStore, open_memory
 from thalweg.memory.base import Selection
+from thalweg.memory.recalling import MESSAGE_TOKENS
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.memory import MemoryMiddleware
-from thalweg.middleware.memory_recall import MESSAGE_TOKENS
 from thalweg.testing.model import Script, ScriptedModel
 from thalweg.threads.history import history
 from thalweg.wires.langchain import LangChainWire

@@ -171,7 +171,7 @@ class TenantMemory:
 
     async def search(self, q: str) -> Recall:
         """Tell what a run about these words would be told."""
-        return recall_view(q, await self._ask(lambda memory: memory.recall(q)))
+        return recall_view(q, await self._ask(lambda memory: memory.search(q)))
 
     async def explain(self, q: str) -> Recall:
         """Tell of all that was looked at why it would be told or not."""

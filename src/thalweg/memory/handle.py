@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from thalweg.entries import Message
+from thalweg.entries import Message, Text
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError
 from thalweg.facts.by_hand import find, plan_edit, plan_remember, plan_review, told_fact
 from thalweg.facts.changes import Change, Put, Write
@@ -36,6 +36,7 @@ from thalweg.memory.deciding import Decider, Known
 from thalweg.memory.nominating import similar_facts
 from thalweg.memory.opening import attach_document, mirror_of
 from thalweg.memory.recalling import (
+    MESSAGE_TOKENS,
     IsKnown,
     Recalled,
     nothing_is_known,
@@ -247,9 +248,43 @@ class Memory:
             is_known=is_known,
         )
 
+    def recall_for_run(
+        self,
+        messages: Sequence[Message],
+        *,
+        as_of: str = "",
+        explain: bool = False,
+        thread: str = "",
+        is_known: IsKnown = nothing_is_known,
+    ) -> Recalled:
+        """Recall what a run is given that begins with the last of some messages.
+
+        An agent gets its block here, and `search` and `explain` show the same: facts and turns that
+        answer, best first, then the facts that matter whatever is asked, in `max_injection_tokens`
+        with the message around them. See `recall` for the arguments.
+        """
+        return self.recall(
+            messages,
+            budget_tokens=self.settings.max_injection_tokens - MESSAGE_TOKENS,
+            as_of=as_of,
+            explain=explain,
+            thread=thread,
+            is_known=is_known,
+        )
+
+    def search(self, words: str, *, as_of: str = "") -> Recalled:
+        """Return what a run is given that begins with these words; see `recall_for_run`."""
+        return self.recall_for_run([_asked(words)], as_of=as_of)
+
     def explain(self, query: str | Sequence[Message], *, as_of: str = "") -> Recalled:
-        """Tell of every fact, and of what else was looked at, why it is recalled or is not."""
-        return self.recall(query, as_of=as_of, explain=True)
+        """Return what `search` returns, and what else was looked at with the reason it is left out.
+
+        Args:
+            query: Words, or the newest messages of a thread, oldest first.
+            as_of: See `recall`.
+        """
+        messages = [_asked(query)] if isinstance(query, str) else query
+        return self.recall_for_run(messages, as_of=as_of, explain=True)
 
     def told(self, thread: str) -> list[Told]:
         """Tell of the newest messages of a thread what was recalled for them, and why it was told.
@@ -504,6 +539,8 @@ class Memory:
 
     aremember = awaited(remember)
     arecall = awaited(recall)
+    arecall_for_run = awaited(recall_for_run)
+    asearch = awaited(search)
     aexplain = awaited(explain)
     atold = awaited(told)
     afacts = awaited(facts)
@@ -524,3 +561,7 @@ class Memory:
     aexport = awaited(export)
     aimport = awaited(import_)
     areload = awaited(reload)
+
+
+def _asked(words: str) -> Message:
+    return Message("user", (Text(words),))

@@ -27,6 +27,8 @@ from thalweg.memory.base import MemoryStore
 from thalweg.memory.nominating import standing_facts
 from thalweg.tokens import Counter
 
+MESSAGE_TOKENS = 8
+"""Tokens of the message around a block, at most."""
 DAY_CHARS = len("2026-03-02")
 MOST_STANDING = 50
 """Facts that are looked at of those which nothing asked for."""

@@ -18,7 +18,7 @@ from thalweg.facts.values import (
     Profile,
     SectionName,
 )
-from thalweg.memory.recalling import Recalled
+from thalweg.memory.recalling import MESSAGE_TOKENS, Recalled
 from thalweg.middleware.memory_again import Teller
 from thalweg.middleware.memory_binding import Bound
 from thalweg.middleware.memory_shown import (
@@ -34,8 +34,6 @@ from thalweg.middleware.memory_shown import (
 from thalweg.tokens import exact_counter
 
 NAMES: tuple[SectionName, ...] = (*USER_CONTEXT, *HISTORY)
-MESSAGE_TOKENS = 8
-"""What a message has beside its text, at the most."""
 MOST_WEIGHED = 100
 """Things that were recalled of which it is kept why."""
 TURNS = 3
@@ -109,9 +107,8 @@ class Telling:
         if message is None or any(shown.uid == message.uid for shown in live):
             return None
         most, in_prompt = bound.settings.max_injection_tokens, bound.tells_in_prompt
-        recalled = bound.memory.recall(
+        recalled = bound.memory.recall_for_run(
             recent(messages),
-            budget_tokens=most - MESSAGE_TOKENS,
             explain=True,
             thread="" if in_prompt else bound.thread,
             is_known=partial(_is_known, bound.thread, {one.uid for one in messages}),

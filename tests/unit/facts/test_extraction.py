@@ -120,7 +120,7 @@ def test_of_two_answers_the_one_counts_of_which_more_can_be_read() -> None:
 def test_the_schema_asks_for_every_field_and_no_other() -> None:
     """Providers with strict schemas take no defaults and no references."""
     for kind, model in (("facts", Item), ("sections", Paragraph)):
-        schema = answer_schema(kind)  # type: ignore[arg-type]  # both are kinds
+        schema = answer_schema(kind)
         item = schema["properties"][kind]["items"]  # type: ignore[index]  # a schema of lists
         assert item["required"] == list(model.model_fields) == list(item["properties"])
         assert item["additionalProperties"] is False

@@ -109,9 +109,9 @@ def search(
     agent: Agent = "",
     as_json: AsJson = False,
 ) -> None:
-    """Find facts and turns that answer a question, best first: what an agent would be given."""
+    """Show what an agent is given for a message of these words: what answers it, best first."""
     with opened(db, owner, agent, document) as mine:
-        found = mine.recall(" ".join(words), as_of=as_of)
+        found = mine.search(" ".join(words), as_of=as_of)
     if not as_json and not found.items:
         sys.stderr.write("Nothing that is remembered has to do with it.\n")
         return
@@ -152,7 +152,7 @@ def add(
     agent: Agent = "",
     as_json: AsJson = False,
 ) -> None:
-    """Remember a statement on your own word; what it brings up to date is superseded."""
+    """Remember a statement on your own word, beside what is known; `edit` corrects a fact."""
     with opened(db, owner, agent, document, makes=True) as mine:
         fact = mine.remember(
             content,

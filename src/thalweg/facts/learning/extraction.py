@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
@@ -81,8 +82,9 @@ Kind = Literal["facts", "pairs", "sections"]
 _ITEMS: dict[Kind, type[BaseModel]] = {"facts": Item, "pairs": Pair, "sections": Paragraph}
 
 
+@cache
 def answer_schema(kind: Kind) -> dict[str, object]:
-    """Write the JSON schema of an answer, as providers with strict schemas take it.
+    """Return the JSON schema of an answer, as providers with strict schemas take it.
 
     Every field is required there; what is read is read more kindly.
 
