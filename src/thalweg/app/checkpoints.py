@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -19,12 +19,22 @@ from langgraph.checkpoint.base import (
 
 from thalweg.app.registry import SERVERS
 from thalweg.archive.sqlite_schema import as_storage_error as as_storage_error_of_file
-from thalweg.errors import ConfigError
+from thalweg.durable.checkpoint_batches import (
+    BatchSaver,
+    CheckpointWrite,
+    PutCheckpoint,
+    PutWrites,
+)
+from thalweg.errors import ClaimLostError, ConfigError, StorageError
 from thalweg.private_files import make_private_file
 from thalweg.runs.running import fence
 
 BUSY_S = 30.0
 """How long a writer of a SQLite file waits for another process."""
+LINGER_S = 0.2
+"""How long a checkpoint of a run may wait for others."""
+MOST_WAITING = 64
+"""Writes of a run that wait at most."""
 MOST_CONNECTIONS = 10
 PATIENCE_S = 10.0
 """How long a server may take until it gives a connection."""
@@ -49,7 +59,6 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         self._inner = inner
         self._mark = f"{tag}:"
         self._telling = telling
-        self._under_way: set[asyncio.Future[bool]] = set()
 
     @property
     def config_specs(self) -> list[Any]:
@@ -148,42 +157,17 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         """See `BaseCheckpointSaver.put_writes`."""
         self._inner.put_writes(self._down(config), writes, task_id, task_path)
 
-    def aput_writes(  # a function that returns a coroutine
+    async def aput_writes(
         self,
         config: RunnableConfig,
         writes: Sequence[tuple[str, Any]],
         task_id: str,
         task_path: str = "",
-    ) -> Coroutine[Any, Any, None]:
-        """See `BaseCheckpointSaver.aput_writes`.
-
-        No coroutine itself, so that `wrote` knows of it from when it is called: the graph tells
-        what a task came to right behind that.
-        """
-        kept: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._under_way.add(kept)
-        kept.add_done_callback(self._under_way.discard)
-
-        async def put() -> None:
-            is_kept = False
-            try:
-                async with fence():
-                    with self._telling():
-                        below = self._down(config)
-                        await self._inner.aput_writes(below, writes, task_id, task_path)
-                is_kept = True
-            finally:
-                kept.set_result(is_kept)
-
-        return put()
-
-    async def wrote(self) -> bool:
-        """Wait until what tasks came to by now is kept.
-
-        Returns:
-            Whether it is; otherwise the graph ends with the reason.
-        """
-        return all([await kept for kept in list(self._under_way)])
+    ) -> None:
+        """See `BaseCheckpointSaver.aput_writes`."""
+        async with fence():
+            with self._telling():
+                await self._inner.aput_writes(self._down(config), writes, task_id, task_path)
 
     def delete_thread(self, thread_id: str) -> None:
         """See `BaseCheckpointSaver.delete_thread`."""
@@ -221,6 +205,129 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         return {**config, "configurable": {**given, "thread_id": thread}}
 
 
+class RunSaver(OwnSaver):
+    """The checkpoints of one run, kept in batches.
+
+    A step of a graph writes twice, and most of what it writes is needed only where the process
+    dies. What is written waits here: for `flush`, for a read, or for `LINGER_S`. A checkpoint of
+    a subagent does not wait: its graph goes on without asking.
+
+    Args:
+        inner: Keeps the checkpoints.
+        tag: The owner's.
+        telling: See `OwnSaver`.
+    """
+
+    def __init__(self, inner: BatchSaver, tag: str, telling: Telling) -> None:
+        super().__init__(inner, tag, telling)
+        self._batches = inner
+        self._waiting: list[CheckpointWrite] = []
+        self._flushing = asyncio.Lock()
+        self._lingering: asyncio.Task[None] | None = None
+
+    async def flush(self) -> None:
+        """Return once all that was written is durable.
+
+        Raises:
+            ClaimLostError: Another process performs the run.
+            StorageError: The medium failed. The next flush tries again.
+        """
+        async with self._flushing:
+            if not (batch := self._waiting[:]):
+                return
+            async with fence():
+                with self._telling():
+                    await self._batches.awrite(batch)
+            del self._waiting[: len(batch)]
+
+    async def close(self) -> None:
+        """Flush, and stop the timer."""
+        if self._lingering is not None:
+            self._lingering.cancel()
+            await asyncio.wait([self._lingering])
+        await self.flush()
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """See `BaseCheckpointSaver.aput`."""
+        self._add(PutCheckpoint(self._down(config), checkpoint, metadata, new_versions))
+        given = config.get("configurable", {})
+        namespace = given.get("checkpoint_ns", "")
+        if namespace or len(self._waiting) >= MOST_WAITING:
+            await self.flush()
+        return {
+            "configurable": {
+                "thread_id": given["thread_id"],
+                "checkpoint_ns": namespace,
+                "checkpoint_id": checkpoint["id"],
+            }
+        }
+
+    def aput_writes(  # a function that returns a coroutine
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> Coroutine[Any, Any, None]:
+        """See `BaseCheckpointSaver.aput_writes`.
+
+        No coroutine itself, so that `flush` has the writes from when it is called: the graph
+        emits what a task came to right behind that.
+        """
+        self._add(PutWrites(self._down(config), writes, task_id, task_path))
+
+        async def added() -> None:
+            pass
+
+        return added()
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """See `BaseCheckpointSaver.aget_tuple`."""
+        await self.flush()
+        return await super().aget_tuple(config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 (LangGraph's name)
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """See `OwnSaver.list`."""
+        await self.flush()
+        async for found in super().alist(config, filter=filter, before=before, limit=limit):
+            yield found
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """See `BaseCheckpointSaver.aget_delta_channel_history`."""
+        await self.flush()
+        return await super().aget_delta_channel_history(config=config, channels=channels)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """See `BaseCheckpointSaver.adelete_thread`."""
+        await self.flush()
+        await super().adelete_thread(thread_id)
+
+    def _add(self, write: CheckpointWrite) -> None:
+        self._waiting.append(write)
+        if self._lingering is None or self._lingering.done():
+            self._lingering = asyncio.create_task(self._linger(), name="thalweg-checkpoints")
+
+    async def _linger(self) -> None:
+        await asyncio.sleep(LINGER_S)
+        with suppress(ClaimLostError, StorageError):  # the next flush raises it
+            await self.flush()
+
+
 class Checkpoints:
     """The checkpoints of all owners, an owner's at a time.
 
@@ -229,14 +336,23 @@ class Checkpoints:
         telling: See `OwnSaver`.
     """
 
-    def __init__(self, behind: Callable[[str], BaseCheckpointSaver[Any]], telling: Telling) -> None:
+    def __init__(self, behind: Callable[[str], BatchSaver], telling: Telling) -> None:
         self._behind = behind
         self._telling = telling
 
     def of(self, owner: str) -> OwnSaver:
-        """Give the checkpoints of one owner."""
-        tag = hashlib.sha256(owner.encode()).hexdigest()[:32]
+        """Return the checkpoints of one owner."""
+        tag = _tag(owner)
         return OwnSaver(self._behind(tag), tag, self._telling)
+
+    def of_run(self, owner: str) -> "RunSaver":
+        """Return the same for one run, which has to be flushed at its end."""
+        tag = _tag(owner)
+        return RunSaver(self._behind(tag), tag, self._telling)
+
+
+def _tag(owner: str) -> str:
+    return hashlib.sha256(owner.encode()).hexdigest()[:32]
 
 
 @asynccontextmanager

@@ -30,7 +30,7 @@ from thalweg.api.threads import Question
 from thalweg.api.usage import Usage
 from thalweg.app.agents import Agent, Agents
 from thalweg.app.answers import check_answer
-from thalweg.app.checkpoints import Checkpoints, OwnSaver
+from thalweg.app.checkpoints import Checkpoints, RunSaver
 from thalweg.app.naming import named_model
 from thalweg.app.problems import problem_of
 from thalweg.app.run_files import AGENT, OWNER
@@ -50,6 +50,8 @@ from thalweg.threads.journal import Spent
 RUN = "thalweg_run"
 """Where in a checkpoint's metadata the run is that made it."""
 _PAGE = 2_000
+INTERRUPT = "__interrupt__"
+"""Under which a graph streams that it waits for a person."""
 _KEPT = (MessageCompleted, ToolCompleted)
 """Events of what a checkpoint has to have before anybody is told."""
 Part = tuple[tuple[str, ...], str, Any]
@@ -109,9 +111,12 @@ class Performer:
             else:
                 await telling.tell(RunStarted(run=run.key.run, thread=run.key.thread, model=name))
             agent = (await self.agents.of(settings, name)).graph
-            saver = self.checkpoints.of(run.key.owner)
+            saver = self.checkpoints.of_run(run.key.owner)
             config = config_of(run, new, settings)
-            return await _performed(agent, saver, config, new, telling, is_again=bool(lines))
+            try:
+                return await _performed(agent, saver, config, new, telling, is_again=bool(lines))
+            finally:
+                await saver.close()
         except asyncio.CancelledError:
             if await self._is_cancelled(run):
                 await telling.tell(*translator.end())
@@ -188,7 +193,7 @@ def draft(event: Event) -> Draft:
 
 async def _performed(
     agent: Agent,
-    saver: OwnSaver,
+    saver: RunSaver,
     config: RunnableConfig,
     new: NewRun,
     telling: _Telling,
@@ -205,21 +210,24 @@ async def _performed(
     is_given = before is not None and await _is_given(graph, config, before, new)
     if not (is_given or inputs):
         check_answer(questions_of(before or await graph.aget_state(config)), new.resume)
+    waits = before is not None and bool(before.interrupts)
     if not (is_given and before is not None and _rests(before)):
+        waits = False
         given: Any = None if is_given else _given(new, inputs)
         parts = graph.astream(given, config, stream_mode=MODES, subgraphs=True, durability="sync")
         async for part in parts:
             namespace, mode, payload = cast("Part", part)
+            waits |= not namespace and mode == "updates" and INTERRUPT in payload
             events = translator.hear(namespace, mode, payload)
-            # What was told and is not kept would be done again, and come out otherwise.
-            if any(isinstance(one, _KEPT) for one in events) and not await saver.wrote():
-                continue
+            # What was emitted and is not durable would be done again, and come out otherwise.
+            if any(isinstance(one, _KEPT) for one in events):
+                await saver.flush()
             await telling.tell(*events)
-    after = await graph.aget_state(config)
-    if after.interrupts:
+    if waits:
         await telling.tell(*translator.end(waits=True))
-        asked = RunInterrupted(questions=questions_of(after))
+        asked = RunInterrupted(questions=questions_of(await graph.aget_state(config)))
         return Outcome("interrupted", asked.model_dump_json())
+    await saver.flush()
     await telling.tell(*translator.end())
     done = RunCompleted(text=translator.text, usage=translator.usage)
     return Outcome("completed", done.model_dump_json())

@@ -1,15 +1,15 @@
 """Checkpoints in a file of SQLite for an event loop: one trip to a thread for each call.
 
 LangGraph's `AsyncSqliteSaver` makes a trip for each statement, commit and cursor: four for a
-checkpoint. A short run of an agent has about seven checkpoints, and each trip wakes a thread and
-the event loop, which costs more than what is done there.
+checkpoint. Each trip wakes a thread and the event loop, which costs more than what is done there.
 """
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, Self, TypeVar
 
@@ -23,12 +23,20 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.sqlite import SqliteSaver
 
+from thalweg.durable.checkpoint_batches import BatchSaver, CheckpointWrite
+
 T = TypeVar("T")
 _PAGE = 50
 """Checkpoints that are listed in one trip."""
 
 
-class ThreadedSqliteSaver(SqliteSaver):
+class _Batch(threading.local):
+    """Whether this thread is writing a batch, which is committed at its end alone."""
+
+    is_open = False
+
+
+class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
     """LangGraph's saver for SQLite, whose async methods run the sync ones in one thread.
 
     The sync methods can be called from any thread.
@@ -41,6 +49,7 @@ class ThreadedSqliteSaver(SqliteSaver):
     def __init__(self, connection: sqlite3.Connection, pool: ThreadPoolExecutor) -> None:
         super().__init__(connection)
         self._pool = pool
+        self._batch = _Batch()
 
     @classmethod
     @asynccontextmanager
@@ -105,6 +114,16 @@ class ThreadedSqliteSaver(SqliteSaver):
         """See `BaseCheckpointSaver.aput_writes`."""
         await self._run(lambda: self.put_writes(config, writes, task_id, task_path))
 
+    async def awrite(self, batch: Sequence[CheckpointWrite]) -> None:
+        """See `BatchSaver.awrite`."""
+        await self._run(lambda: self._write(batch))
+
+    @contextmanager
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:  # noqa: FBT001, FBT002 (LangGraph's)
+        """See `SqliteSaver.cursor`; within a batch nothing is committed."""
+        with super().cursor(transaction and not self._batch.is_open) as cursor:
+            yield cursor
+
     async def adelete_thread(self, thread_id: str) -> None:
         """See `BaseCheckpointSaver.adelete_thread`."""
         await self._run(lambda: self.delete_thread(thread_id))
@@ -125,6 +144,21 @@ class ThreadedSqliteSaver(SqliteSaver):
         count: int,
     ) -> list[CheckpointTuple]:
         return [*self.list(config, filter=having, before=before, limit=count)]
+
+    def _write(self, batch: Sequence[CheckpointWrite]) -> None:
+        self._batch.is_open = True
+        try:
+            for write in batch:
+                write.apply(self)
+        except BaseException:
+            with self.lock:
+                self.conn.rollback()
+            raise
+        else:
+            with self.lock:
+                self.conn.commit()
+        finally:
+            self._batch.is_open = False
 
     async def _run(self, do: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._transact, do)

@@ -18,6 +18,7 @@ from psycopg import AsyncConnection, AsyncCursor, Capabilities, Connection
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
+from thalweg.durable.checkpoint_batches import BatchSaver, CheckpointWrite
 from thalweg.errors import ConfigError
 
 Pool: TypeAlias = AsyncConnectionPool[AsyncConnection[DictRow]]
@@ -37,7 +38,7 @@ CREATE POLICY of_owner ON {table} USING (
 """
 
 
-class OwnedCheckpoints(AsyncPostgresSaver):
+class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
     """The checkpoints of one owner's threads, on connections that all owners share.
 
     Args:
@@ -67,6 +68,13 @@ class OwnedCheckpoints(AsyncPostgresSaver):
             raise NotImplementedError(msg)
         await super().aprune(thread_ids, strategy=strategy)
 
+    async def awrite(self, batch: Sequence[CheckpointWrite]) -> None:
+        """See `BatchSaver.awrite`."""
+        async with self._cursor() as cursor:
+            within = _InTransaction(self, cursor)
+            for write in batch:
+                await write.aapply(within)
+
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
         """Give a cursor in a transaction that sees this owner's threads.
@@ -93,6 +101,19 @@ class OwnedCheckpoints(AsyncPostgresSaver):
             told = "SELECT set_config('thalweg.checkpoint_prefix', %s, true)"
             await connection.execute(told, (self._prefix,))
             yield cursor
+
+
+class _InTransaction(AsyncPostgresSaver):
+    """The same checkpoints, within a transaction that is open."""
+
+    def __init__(self, saver: OwnedCheckpoints, cursor: AsyncCursor[DictRow]) -> None:
+        super().__init__(saver.conn, serde=saver.serde)
+        self._open_cursor = cursor
+
+    @asynccontextmanager
+    async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
+        del pipeline
+        yield self._open_cursor
 
 
 def set_up_checkpoints(url: str) -> bool:
