@@ -37,12 +37,12 @@ from psycopg_pool import AsyncConnectionPool
 
 from tests.e2e.runs_messages import untold, withdrawals
 from thalweg.app.checkpoints import OwnSaver
-from thalweg.durable.engine import open_engine
+from thalweg.durable.opening import presence_at
 from thalweg.errors import NoSuchRunError, ThalwegError
 from thalweg.runs.base import Draft, Journal, Run, RunKey
 from thalweg.runs.emitting import Emit
 from thalweg.runs.opening import open_journal
-from thalweg.runs.running import Outcome, Runs
+from thalweg.runs.running import Outcome, Runs, open_runs
 from thalweg.testing.model import ScriptedModel
 
 MARK = "worker"
@@ -246,17 +246,14 @@ async def main(address: str, told: Path, pause_s: float) -> None:
     stopped = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, stopped.set)
     is_server = address.startswith("postgresql:")
-    jobs = address if is_server else Path(address) / "jobs.db"
     rows = address if is_server else Path(address) / "runs.db"
     async with open_saver(address) as saver, open_journal(rows) as journal:
         performer = Performer(agent_of(OwnSaver(saver, MARK, nullcontext), told, pause_s), journal)
-        async with open_engine(jobs) as engine:
-            runs = Runs(journal, engine, performer, most_attempts=1_000)
-            await engine.open()
+        async with open_runs(journal, presence_at(rows), performer, most_attempts=1_000) as runs:
             commands = Commands(runs)
             reader = asyncio.StreamReader(limit=2**24)
             await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-            sys.stdout.write(json.dumps({"what": "ready", "name": engine.name}) + "\n")
+            sys.stdout.write(json.dumps({"what": "ready", "name": runs.name}) + "\n")
             sys.stdout.flush()
             reading = asyncio.create_task(read(reader, commands))
             await stopped.wait()

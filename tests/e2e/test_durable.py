@@ -1,4 +1,4 @@
-"""Durable work and presence, with real processes and a real server."""
+"""Presence, with real processes and a real server."""
 
 import asyncio
 import os
@@ -10,16 +10,15 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.postgres import Server
 from thalweg.durable.base import Presence
-from thalweg.durable.engine import open_engine, presence_at
+from thalweg.durable.opening import presence_at
 from thalweg.durable.server import ServerPresence
 from thalweg.errors import StorageError
 
 _LIVES = """
 import asyncio, sys
 from pathlib import Path
-from thalweg.durable.engine import presence_at
+from thalweg.durable.opening import presence_at
 async def live():
     address = sys.argv[1] if sys.argv[1].startswith("postgresql:") else Path(sys.argv[1])
     presence = presence_at(address)
@@ -67,7 +66,7 @@ class TestPresence:
 
     async def test_a_killed_process_is_seen_dead_on_one_machine(self, tmp_path: Path) -> None:
         """By the lock on its file."""
-        await see_it_die(tmp_path / "jobs.db")
+        await see_it_die(tmp_path / "runs.db")
 
     async def test_a_killed_process_is_seen_dead_by_the_server(self, postgres_url: str) -> None:
         """By the lock of its connection."""
@@ -94,55 +93,3 @@ class TestPresence:
         assert list(await presence.dead([gone])) == [gone]
         await presence.leave()
         await other.leave()
-
-    @pytest.mark.parametrize("kind", ["file", "server"])
-    async def test_what_was_finished_long_ago_is_forgotten_and_nothing_else(
-        self, kind: str, tmp_path: Path, request: pytest.FixtureRequest
-    ) -> None:
-        """Work under way stays, however old it is."""
-        address = (
-            tmp_path / "jobs.db" if kind == "file" else request.getfixturevalue("postgres_url")
-        )
-        ended, is_free = asyncio.Event(), asyncio.Event()
-
-        async def work(name: str) -> None:
-            if name == "long":
-                await is_free.wait()
-            ended.set()
-
-        async with open_engine(address) as engine:
-            engine.register("work", work)
-            await engine.open()
-            await engine.start("work", "w1", "short")
-            await engine.start("work", "w2", "long")
-            async with asyncio.timeout(30):
-                await ended.wait()
-                assert await engine.forget() == 0
-            forgotten = 0
-            for _ in range(600):  # dbos notes its end when it is over
-                if forgotten := await engine.forget(-1):
-                    break
-                await asyncio.sleep(0.05)
-            assert forgotten == 1
-            assert await engine.forget(-1) == 0
-            is_free.set()
-
-    async def test_work_survives_a_restart_of_the_server(self, own_postgres: Server) -> None:
-        """What is started behind it is performed, by the same process."""
-        done: list[str] = []
-        was_done = asyncio.Event()
-
-        async def work(name: str) -> None:
-            done.append(name)
-            was_done.set()
-
-        async with open_engine(own_postgres.url) as engine:
-            engine.register("work", work)
-            await engine.open()
-            await asyncio.to_thread(own_postgres.stop)
-            await asyncio.to_thread(own_postgres.start)
-            await engine.start("work", "w1", "ada")
-            async with asyncio.timeout(30):
-                await was_done.wait()
-
-        assert done == ["ada"]

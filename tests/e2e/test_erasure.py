@@ -44,7 +44,6 @@ async def test_no_byte_of_a_forgotten_thread_is_left(tmp_path: Path) -> None:
 
         assert holding(tmp_path, WORD) == []
         assert [line.partition(":")[0] for line in receipt.left] == [
-            "jobs.db",
             "copies outside of the data folder",
         ]
         assert (await ada.threads.get("other")).messages == 24

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.durable.engine import open_engine
-from thalweg.errors import BusyError, ClaimLostError, ConfigError, RunExistsError
+from thalweg.durable.opening import presence_at
+from thalweg.errors import BusyError, ClaimLostError, ConfigError, RunExistsError, StorageError
 from thalweg.runs.base import Draft, Run, RunKey
 from thalweg.runs.emitting import Emit
 from thalweg.runs.journal import TableJournal
 from thalweg.runs.opening import open_journal
-from thalweg.runs.running import Outcome, Perform, Runs, fence
+from thalweg.runs.running import Outcome, Perform, Runs, fence, open_runs
 
 KEY = RunKey("ada", "t1", "r1")
 DONE = Outcome("completed", "{}")
@@ -24,9 +24,11 @@ DONE = Outcome("completed", "{}")
 @asynccontextmanager
 async def running(home: Path, perform: Perform) -> AsyncIterator[tuple[Runs, TableJournal]]:
     """Open all that performs runs."""
-    async with open_journal(home / "runs.db") as journal, open_engine(home / "jobs.db") as engine:
-        runs = Runs(journal, engine, perform, most_attempts=2)
-        await engine.open()
+    place = home / "runs.db"
+    async with (
+        open_journal(place) as journal,
+        open_runs(journal, presence_at(place), perform, most_attempts=2) as runs,
+    ):
         yield runs, journal
 
 
@@ -160,7 +162,7 @@ class TestRuns:
             await journal.create(KEY, "{}")
             for _ in range(2):
                 await journal.claim(KEY)
-            await runs._attempt(KEY)  # noqa: SLF001 (what the engine calls at last)
+            await runs._attempt(KEY)  # noqa: SLF001 (what a takeover ends with)
             run = await runs.join(KEY)
 
             assert run.status == "failed"
@@ -209,12 +211,45 @@ class TestRuns:
             assert told[-1] == "run.completed"
             assert (run.attempt, run.handed) == (2, 1)
 
-    async def test_a_run_that_was_never_created_comes_to_nothing(self, tmp_path: Path) -> None:
-        """Its process died between noting the work and creating the run."""
-        async with running(tmp_path, greet) as (runs, journal):
-            await runs._work("ada", "t1", "r1", "w")  # noqa: SLF001 (what the engine calls)
+    async def test_a_run_whose_process_died_before_it_began_is_taken_over(
+        self, tmp_path: Path
+    ) -> None:
+        """By the next process; so is one that an older Thalweg left."""
+        async with open_journal(tmp_path / "runs.db") as journal:
+            await journal.create(KEY, "{}", worker="1-dead")
+            older = RunKey("bob", "t2", "r2")
+            await journal.create(older, "{}", worker="run-0f3c")
+        async with running(tmp_path, greet) as (runs, _), asyncio.timeout(20):
+            for key in (KEY, older):
+                assert (await runs.join(key)).status == "completed"
 
-            assert await journal.get(KEY) is None
+    async def test_a_run_that_was_created_while_its_database_failed_is_performed(
+        self, tmp_path: Path
+    ) -> None:
+        """Who started it was refused and cannot know; it must not block the thread for good."""
+        async with running(tmp_path, greet) as (runs, journal), asyncio.timeout(20):
+            create = journal.create
+
+            async def broken(key: RunKey, request: str, *, worker: str = "") -> Run:
+                await create(key, request, worker=worker)
+                error = StorageError("a server", "it broke behind the commit", "try again")
+                raise error
+
+            journal.create = broken  # type: ignore[method-assign]
+            with pytest.raises(StorageError, match="behind the commit"):
+                await runs.start(KEY, "{}")
+            assert (await runs.join(KEY)).status == "completed"
+
+    async def test_a_run_of_a_living_process_is_left_alone(self, tmp_path: Path) -> None:
+        """However often others look."""
+        async with running(tmp_path, linger) as (first, journal):
+            await first.start(KEY, "{}")
+            await first_of(journal)
+            async with running(tmp_path, greet) as (second, _):
+                assert await second.recover() == 0
+            run = await journal.get(KEY)
+            assert run is not None
+            assert (run.status, run.attempt, run.worker) == ("running", 1, first.name)
 
     async def test_a_start_that_was_refused_may_be_tried_again(self, tmp_path: Path) -> None:
         """Under the same id: the work of the first try does not stand in its way."""
@@ -231,13 +266,3 @@ class TestRuns:
             await runs.cancel(second)
 
             assert (await types(runs, second))[-1] == "run.cancelled"
-
-    async def test_a_process_has_one_engine(self, tmp_path: Path) -> None:
-        """A second is refused with words; after the first was closed it may open."""
-        async with running(tmp_path, greet):
-            with pytest.raises(ConfigError, match="an engine already"):
-                async with running(tmp_path, greet):
-                    pass
-        async with running(tmp_path, greet) as (runs, _):
-            await runs.start(KEY, "{}")
-            assert (await runs.join(KEY)).status == "completed"

@@ -43,20 +43,21 @@ class Erasure:
         if self._home is None:
             return _LEFT_IN_POSTGRES
         async with self._turn:
-            return (*await asyncio.to_thread(self._erase, self._home), *_LEFT)
+            return (*await asyncio.to_thread(self._erase, self._home), _COPIES)
 
     def _erase(self, home: Path) -> Sequence[str]:
         said = [erase_file(home / name, self._most_bytes) for name in _DATABASES]
+        if (home / "jobs.db").exists():
+            said.append("jobs.db: ids of threads and runs, of an older Thalweg; delete the file")
         return [one for one in said if one]
 
 
-_LEFT: Final = (
-    "jobs.db: the ids of the thread and its runs, for a day",
-    "copies outside of the data folder: backups, exports, snapshots, logs of model providers",
+_COPIES: Final = (
+    "copies outside of the data folder: backups, exports, snapshots, logs of model providers"
 )
 _LEFT_IN_POSTGRES: Final = (
     "PostgreSQL: dead rows until VACUUM, the write-ahead log, replicas and backups",
-    _LEFT[-1],
+    _COPIES,
 )
 
 

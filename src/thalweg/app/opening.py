@@ -28,7 +28,7 @@ from thalweg.app.usage import TenantUsage
 from thalweg.app.watching import Tell, Watchers
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.archive.home import home as usual_home
-from thalweg.durable.engine import Engine, presence_at
+from thalweg.durable.opening import presence_at
 from thalweg.errors import ConfigError, ThalwegError
 from thalweg.facts.settings import MemorySettings
 from thalweg.memory import MemoryStore, Scope, open_memory
@@ -36,7 +36,7 @@ from thalweg.memory.opening import attach_document
 from thalweg.private_files import is_open_to_others, make_private_folder
 from thalweg.runs.base import Journal, Run
 from thalweg.runs.opening import open_journal
-from thalweg.runs.running import Outcome, Runs
+from thalweg.runs.running import Outcome, open_runs
 from thalweg.settings.parts import is_owner
 from thalweg.settings.reloading import SettingsFile
 from thalweg.settings.storage import StorageSettings
@@ -258,10 +258,8 @@ class App:
             any_model=self._any_model,
         )
         stack.push_async_callback(performing.close)
-        engine = Engine(at.place("jobs.db"), presence_at(at.place("jobs.db")))
-        runs = Runs(journal, engine, performing)
-        await engine.open()
-        stack.push_async_callback(engine.close)
+        presence = presence_at(at.place("runs.db"))
+        runs = await stack.enter_async_context(open_runs(journal, presence, performing))
         if self._is_eager:
             performing.get_ready()
         return Parts(

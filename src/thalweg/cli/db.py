@@ -39,8 +39,8 @@ _TIMEOUT_S = 10.0
 def upgrade(*, url: Url = "") -> None:
     """Make the tables, or bring those that are there to this version; twice does no harm.
 
-    Run it as the role that is to own them, before a newer Thalweg serves. It also has LangGraph
-    and DBOS, where they are installed, make theirs: a role that serves makes none.
+    Run it as the role that is to own them, before a newer Thalweg serves. LangGraph's tables are
+    made, too, where it is installed: a role that serves makes none.
     """
     from thalweg.migrations import HEAD, bring_up_to_date  # noqa: PLC0415 (psycopg is an extra)
 
@@ -49,7 +49,6 @@ def upgrade(*, url: Url = "") -> None:
         bring_up_to_date(lambda: _connect(url, place), place)
         print_lines([f"Thalweg's tables are at version {HEAD}."])
         print_lines(_of_langgraph(url))
-        print_lines(_of_dbos(url))
         print_lines(["Now let the role that serves use them: thalweg db grants ROLE --apply"])
 
 
@@ -67,18 +66,6 @@ def _of_langgraph(url: str) -> Iterator[str]:
             "LangGraph's checkpoint tables hold threads of another application, without a wall:"
             " give Thalweg a database of its own."
         )
-
-
-def _of_dbos(url: str) -> Iterator[str]:
-    from thalweg.durable.engine import SCHEMA, migrate  # noqa: PLC0415 (used here alone)
-
-    try:
-        migrate(url)
-    except ModuleNotFoundError as error:
-        if error.name != "dbos":
-            raise
-        return
-    yield f"DBOS's tables are there, in the schema {SCHEMA}."
 
 
 @db.command(short_help="See what state the tables are in, and what holds a role back.")
@@ -145,7 +132,7 @@ def grants(
     from thalweg.migrations import rights  # noqa: PLC0415 (psycopg is an extra)
 
     with _connected(url) as (connection, place):
-        statements = [*rights.grants(connection, place, role), *_grants_of_dbos(connection, role)]
+        statements = [*rights.grants(connection, place, role)]
         if apply:
             with connection.transaction():
                 for statement in statements:
@@ -153,21 +140,6 @@ def grants(
     print_lines(f"{statement};" for statement in statements)
     if not apply:
         sys.stderr.write("Nothing was changed: pipe it into psql, or give --apply.\n")
-
-
-def _grants_of_dbos(connection: "psycopg.Connection", role: str) -> Iterator[str]:
-    from psycopg import sql  # noqa: PLC0415 (an extra)
-
-    from thalweg.durable.engine import SCHEMA  # noqa: PLC0415 (used here alone)
-
-    there = "SELECT 1 FROM pg_namespace WHERE nspname = %s"
-    if connection.execute(there, (SCHEMA,)).fetchone() is None:
-        return
-    quoted = sql.Identifier(role).as_string(connection)
-    yield f"GRANT USAGE ON SCHEMA {SCHEMA} TO {quoted}"
-    yield f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {SCHEMA} TO {quoted}"
-    yield f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {SCHEMA} TO {quoted}"
-    yield f"GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {SCHEMA} TO {quoted}"
 
 
 @contextmanager

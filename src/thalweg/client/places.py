@@ -62,7 +62,7 @@ class Place:
     def _application(self) -> "Application":
         if callable(self.inside):
             return self.inside
-        from thalweg.gateway import create_app  # noqa: PLC0415 (FastAPI, dbos, LangChain)
+        from thalweg.gateway import create_app  # noqa: PLC0415 (FastAPI, LangChain)
 
         return create_app(self.inside, owner=self.owner)
 

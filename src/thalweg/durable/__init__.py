@@ -1,5 +1,5 @@
-"""Durable work on an existing engine: what a dead process left is taken up by another.
+"""What outlives a process: who lives, and LangGraph's checkpoints.
 
 Two rules: who lives is told by the operating system or the database server, never by a clock; and
-dbos is known to `engine` alone, which imports it when it opens.
+owners never see each other's checkpoints.
 """

@@ -5,7 +5,7 @@ numbers 1, 2, 3… without a gap, whichever process wrote them. Nothing is shown
 not durable in its journal, so a reader that was cut off goes on exactly where it was.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -70,8 +70,8 @@ class Run:
     """How many of its claims were given back in good order, by a process that stopped."""
     last_seq: int = 0
     cancel_asked: bool = False
-    work: str = ""
-    """The durable work that performs it. Work that a run does not name performs nothing."""
+    worker: str = ""
+    """The process that performs it, by the name that its `Presence` has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,13 @@ class Journal(Protocol):
         StorageError: The medium failed.
     """
 
-    async def create(self, key: RunKey, request: str, *, work: str = "") -> Run:
+    async def create(self, key: RunKey, request: str, *, worker: str = "") -> Run:
         """Note a new run.
 
         Args:
             key: Its id is the caller's to choose.
             request: What was asked, a JSON object.
-            work: See `Run.work`.
+            worker: See `Run.worker`.
 
         Raises:
             BusyError: Another run of the thread has not ended.
@@ -128,6 +128,25 @@ class Journal(Protocol):
 
     async def claim(self, key: RunKey) -> Claim | None:
         """Take a run to perform it; `None` where it has ended. Earlier claims are void."""
+        ...
+
+    async def workers(self) -> Collection[str]:
+        """Return the processes that have runs which have not ended, of all owners."""
+        ...
+
+    async def take_over(
+        self, workers: Collection[str], worker: str, limit: int
+    ) -> Sequence[RunKey]:
+        """Assign runs of some processes, of all owners, to another one.
+
+        Args:
+            workers: The processes that perform nothing any more.
+            worker: The one that takes over.
+            limit: How many runs at most: the oldest.
+
+        Returns:
+            The runs, in any order; each to one caller alone, however many ask at once.
+        """
         ...
 
     async def release(self, claim: Claim) -> bool:

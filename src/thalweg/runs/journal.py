@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import replace
 from typing import Self
@@ -49,9 +49,9 @@ class TableJournal:
         self._looker = asyncio.create_task(self._look_on(), name="thalweg-journal-reader")
         return self
 
-    async def create(self, key: RunKey, request: str, *, work: str = "") -> Run:
+    async def create(self, key: RunKey, request: str, *, worker: str = "") -> Run:
         """See `Journal.create`."""
-        return await self._tables.create(key, sound(request), work)
+        return await self._tables.create(key, sound(request), worker)
 
     async def get(self, key: RunKey) -> Run | None:
         """See `Journal.get`."""
@@ -77,6 +77,16 @@ class TableJournal:
         if run.attempt > 1:  # an earlier claim may be awaited here, and is void now
             self._note([key])
         return claim
+
+    async def workers(self) -> Collection[str]:
+        """See `Journal.workers`."""
+        return await self._tables.workers()
+
+    async def take_over(
+        self, workers: Collection[str], worker: str, limit: int
+    ) -> Sequence[RunKey]:
+        """See `Journal.take_over`."""
+        return await self._tables.take_over(workers, worker, limit)
 
     async def release(self, claim: Claim) -> bool:
         """See `Journal.release`."""

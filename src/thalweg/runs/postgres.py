@@ -1,6 +1,6 @@
 """Runs on a PostgreSQL server, for any number of processes on any number of machines."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC
 from typing import Any
@@ -32,6 +32,8 @@ _CLAIM = f"""
     UPDATE runs SET status = 'running', attempt = attempt + 1, started = coalesce(started, now())
     WHERE {_KEY} AND {_IS_ACTIVE} RETURNING {COLUMNS}
 """  # noqa: S608
+_WORKERS = "SELECT run_workers()"
+_TAKE_OVER = "SELECT * FROM run_take_over(%s::text[], %s, %s)"
 _RELEASE = f"""
     UPDATE runs SET status = 'queued', handed = handed + 1
     WHERE {_KEY} AND attempt = %s AND status = 'running' RETURNING 1
@@ -70,12 +72,12 @@ class PostgresTables:
         del is_awaited  # a notice costs nothing to hear
         await self._connections.open(heard)
 
-    async def create(self, key: RunKey, request: str, work: str) -> Run:
+    async def create(self, key: RunKey, request: str, worker: str) -> Run:
         """See `Tables.create`."""
         exists = "SELECT 1 FROM runs WHERE owner = %s AND run = %s"
         while True:
             async with self._connections.transaction([key.owner]) as connection:
-                if rows := await _rows(connection, _CREATE, (*_columns(key), request, work)):
+                if rows := await _rows(connection, _CREATE, (*_columns(key), request, worker)):
                     return _run(rows[0])
                 if await _rows(connection, exists, (key.owner, key.run)):
                     raise RunExistsError(key.run)
@@ -115,6 +117,17 @@ class PostgresTables:
             [key.owner], _CLAIM, _columns(key), first=(_TAKE, (mark(key),)), told=[key]
         )
         return _run(rows[0]) if rows else None
+
+    async def workers(self) -> Collection[str]:
+        """See `Tables.workers`."""
+        return {name for (name,) in await self._connections.ask([], _WORKERS, ())}
+
+    async def take_over(
+        self, workers: Collection[str], worker: str, limit: int
+    ) -> Sequence[RunKey]:
+        """See `Tables.take_over`."""
+        rows = await self._connections.ask([], _TAKE_OVER, (list(workers), worker, limit))
+        return [RunKey(*row) for row in rows]
 
     async def release(self, claim: Claim) -> bool:
         """See `Tables.release`."""
@@ -220,7 +233,7 @@ async def _rows(connection: Connection, statement: str, values: Sequence[Any]) -
 
 def _run(row: Sequence[Any]) -> Run:
     status, request, created, started, ended, error, *rest = row[3:]
-    attempt, handed, last_seq, cancel_asked, work = rest
+    attempt, handed, last_seq, cancel_asked, worker = rest
     return Run(
         key=RunKey(*row[:3]),
         status=status,
@@ -233,5 +246,5 @@ def _run(row: Sequence[Any]) -> Run:
         handed=handed,
         last_seq=last_seq,
         cancel_asked=cancel_asked,
-        work=work,
+        worker=worker,
     )

@@ -2,16 +2,16 @@
 
 import asyncio
 import logging
+import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal
-from uuid import uuid4
 
 from thalweg.api.events import RunCancelled, RunFailed
 from thalweg.api.problems import Problem
-from thalweg.durable.engine import Engine
+from thalweg.durable.base import Presence
 from thalweg.errors import (
     BusyError,
     ClaimLostError,
@@ -24,14 +24,16 @@ from thalweg.errors import (
 from thalweg.runs.base import Claim, Draft, Event, Journal, Run, RunKey
 from thalweg.runs.emitting import Emit
 
-WORK = "run"
-"""The name of the work, in every process."""
+LOOK_S = 1.0
+"""How often a process looks for runs of dead ones; others may look just then, so it varies."""
+MOST_TAKEN = 50
+"""Runs that one process takes over at a time, so that others get some."""
 MOST_ATTEMPTS = 5
 """Attempts that may break off, with their process or a database; then the run fails."""
 _STOP_S = 10.0
 """How long a run that is to stop may take over it."""
 _LEAVE_S = 2.0
-"""How long a process that stops waits for what its runs emitted."""
+"""How long a process that stops waits for runs to be created, and for what they emitted."""
 _PAUSE_S = 1.0
 """Before a run is taken up again whose database failed."""
 _FENCE: ContextVar[Emit | None] = ContextVar("thalweg_run", default=None)
@@ -56,6 +58,19 @@ Perform = Callable[[Run, Emit], Awaitable[Outcome]]
 """Performs a run. An attempt above the first goes on from the last checkpoint."""
 
 
+@asynccontextmanager
+async def open_runs(
+    journal: Journal, presence: Presence, perform: Perform, *, most_attempts: int = MOST_ATTEMPTS
+) -> AsyncIterator["Runs"]:
+    """Perform runs until the block ends; the arguments are those of `Runs`."""
+    runs = Runs(journal, presence, perform, most_attempts=most_attempts)
+    await runs.open()
+    try:
+        yield runs
+    finally:
+        await runs.close()
+
+
 def fence() -> AbstractAsyncContextManager[None]:
     """Keep the claim of the run that is performed here good for a moment.
 
@@ -72,20 +87,65 @@ class Runs:
     def __init__(
         self,
         journal: Journal,
-        engine: Engine,
+        presence: Presence,
         perform: Perform,
         *,
         most_attempts: int = MOST_ATTEMPTS,
     ) -> None:
         self._journal = journal
-        self._engine = engine
+        self._presence = presence
         self._perform = perform
         self._most_attempts = most_attempts
+        self._name = ""
         self._starting: set[asyncio.Task[Run]] = set()
-        self._creating: dict[str, asyncio.Future[Run | None]] = {}
-        """Work that was started here, each with the run it is for once that is created."""
+        self._tasks: set[asyncio.Task[None]] = set()
         self._working: dict[RunKey, asyncio.Task[Any] | None] = {}
-        engine.register(WORK, self._work)
+        self._looker: asyncio.Task[None] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of this process among those that live."""
+        return self._name
+
+    async def open(self) -> None:
+        """Begin to perform runs, and to take over those of processes that die.
+
+        Raises:
+            StorageError: The medium of the presence failed.
+        """
+        self._name = await self._presence.enter()
+        self._looker = asyncio.create_task(self._look_on(), name="thalweg-runs-takeover")
+
+    async def close(self) -> None:
+        """Stop performing: runs under way are cancelled here, and others take them over."""
+        if self._looker is not None:
+            self._looker.cancel()
+            await asyncio.wait([self._looker])
+        if self._starting:
+            await asyncio.wait(self._starting, timeout=_LEAVE_S)
+        while tasks := list(self._tasks):
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        await self._presence.leave()
+
+    async def recover(self) -> int:
+        """Take over runs of processes that died.
+
+        Returns:
+            How many.
+
+        Raises:
+            StorageError: A database failed.
+        """
+        others = {*await self._journal.workers()} - {self._name}
+        dead = await self._presence.dead(others) if others else ()
+        if not dead:
+            return 0
+        taken = await self._journal.take_over(dead, self._name, MOST_TAKEN)
+        for key in taken:
+            self._begin(key)
+        return len(taken)
 
     async def start(
         self, key: RunKey, request: str, *, if_busy: Literal["reject", "cancel"] = "reject"
@@ -153,8 +213,8 @@ class Runs:
     async def _start(self, key: RunKey, request: str) -> Run:
         """See a start through, be the caller cancelled or not.
 
-        A database goes on with what it was asked when nobody waits any more: the run would be
-        noted behind the back of its work, which had looked for it in vain.
+        A database goes on with what it was asked when nobody waits any more: there would be a
+        run that this process is to perform and does not.
         """
         starting = asyncio.create_task(self._started(key, request), name=f"start-{key.run}")
         self._starting.add(starting)
@@ -163,37 +223,34 @@ class Runs:
         return await asyncio.shield(starting)
 
     async def _started(self, key: RunKey, request: str) -> Run:
-        """Note the work first: a run without work would never end, work without a run does.
+        """Create a run and begin to perform it.
 
-        Every start is work of its own, and the run names the one that performs it: so it does
-        not matter how often, where and how far the same start was tried before.
+        The row names this process from the beginning: where it dies, others take the run over.
         """
-        work = f"{WORK}-{uuid4().hex}"
-        created = self._creating[work] = asyncio.get_running_loop().create_future()
-        run: Run | None = None
         try:
-            await self._engine.start(WORK, work, key.owner, key.thread, key.run, work)
-            run = await self._journal.create(key, request, work=work)
+            run = await self._journal.create(key, request, worker=self._name)
         except RunExistsError:
             there = await self._journal.get(key)
             if there is None:
                 raise
             return _same(there, request)
-        else:
-            return run
-        finally:
-            del self._creating[work]
-            created.set_result(run)
+        except StorageError:
+            self._begin(key)  # it may have been created nevertheless
+            raise
+        self._begin(key, run)
+        return run
 
-    async def _work(self, owner: str, thread: str, name: str, work: str) -> None:
-        key = RunKey(owner, thread, name)
-        run: Run | None = None
-        if (created := self._creating.get(work)) is not None:
-            run = await created
+    def _begin(self, key: RunKey, run: Run | None = None) -> None:
+        task = asyncio.create_task(self._work(key, run), name=f"work-{key.run}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _work(self, key: RunKey, run: Run | None = None) -> None:
+        """Perform a run that this process is to perform, again where a database fails."""
         while True:
             try:
                 run = run or await self._journal.get(key)
-                if run is not None and run.work == work:
+                if run is not None and run.worker == self._name:
                     await self._alone(key)
             except StorageError as error:
                 run = None
@@ -201,6 +258,14 @@ class Runs:
                 await asyncio.sleep(_PAUSE_S)
             else:
                 return
+
+    async def _look_on(self) -> None:
+        while True:
+            try:
+                await self.recover()
+            except StorageError as error:
+                _log.warning("cannot look for runs of dead processes: %s", error)
+            await asyncio.sleep(LOOK_S * random.uniform(0.7, 1.3))  # noqa: S311 (no secret)
 
     async def _alone(self, key: RunKey) -> None:
         """Perform a run when this process performs it no longer under another claim."""

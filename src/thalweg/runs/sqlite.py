@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
@@ -14,7 +14,16 @@ from thalweg.archive.sqlite_schema import as_storage_error
 from thalweg.errors import BusyError, ClaimLostError, RunExistsError, StorageError
 from thalweg.private_files import make_private_file, make_private_folder
 from thalweg.runs.base import Claim, Event, Run, RunKey
-from thalweg.runs.sqlite_schema import ADD, COLUMNS, GOOD, MOVE, SCHEMA, STATES
+from thalweg.runs.sqlite_schema import (
+    ADD,
+    COLUMNS,
+    GOOD,
+    MOVE,
+    SCHEMA,
+    STATES,
+    TAKE_OVER,
+    WORKERS,
+)
 from thalweg.runs.tables import Heard, State, Write
 
 T = TypeVar("T")
@@ -54,9 +63,9 @@ class SqliteTables:
             asyncio.create_task(self._tidy(), name="thalweg-runs-tidy"),
         ]
 
-    async def create(self, key: RunKey, request: str, work: str) -> Run:
+    async def create(self, key: RunKey, request: str, worker: str) -> Run:
         """See `Tables.create`."""
-        return await self._writer.run(lambda database: _create(database, key, request, work))
+        return await self._writer.run(lambda database: _create(database, key, request, worker))
 
     async def get(self, key: RunKey) -> Run | None:
         """See `Tables.get`."""
@@ -90,6 +99,21 @@ class SqliteTables:
     async def claim(self, key: RunKey) -> Run | None:
         """See `Tables.claim`."""
         return await self._writer.run(lambda database: _claim(database, key))
+
+    async def workers(self) -> Collection[str]:
+        """See `Tables.workers`."""
+        return await self._reader.run(
+            lambda database: {name for (name,) in database.execute(WORKERS)}
+        )
+
+    async def take_over(
+        self, workers: Collection[str], worker: str, limit: int
+    ) -> Sequence[RunKey]:
+        """See `Tables.take_over`."""
+        given = (worker, json.dumps(list(workers)), limit)
+        return await self._writer.run(
+            lambda database: [RunKey(*row) for row in database.execute(TAKE_OVER, given).fetchall()]
+        )
 
     async def release(self, claim: Claim) -> bool:
         """See `Tables.release`."""
@@ -240,7 +264,7 @@ def _version(database: sqlite3.Connection) -> int:
     return int(database.execute("PRAGMA data_version").fetchone()[0])
 
 
-def _create(database: sqlite3.Connection, key: RunKey, request: str, work: str) -> Run:
+def _create(database: sqlite3.Connection, key: RunKey, request: str, worker: str) -> Run:
     database.execute("BEGIN IMMEDIATE")
     if database.execute(
         "SELECT 1 FROM runs WHERE owner = ? AND run = ?", (key.owner, key.run)
@@ -252,7 +276,7 @@ def _create(database: sqlite3.Connection, key: RunKey, request: str, work: str) 
     insert = (
         "INSERT INTO runs (owner, thread, run, request, work, created) VALUES (?, ?, ?, ?, ?, ?)"
     )
-    database.execute(insert, (*_columns(key), request, work, _now()))
+    database.execute(insert, (*_columns(key), request, worker, _now()))
     return _run(database.execute(_GET, _columns(key)).fetchone())
 
 
@@ -333,7 +357,7 @@ def _now() -> str:
 
 def _run(row: Sequence[Any]) -> Run:
     owner, thread, run, status, request, created, started, ended, error, *rest = row
-    attempt, handed, last_seq, cancel_asked, work = rest
+    attempt, handed, last_seq, cancel_asked, worker = rest
     return Run(
         key=RunKey(owner, thread, run),
         status=status,
@@ -346,5 +370,5 @@ def _run(row: Sequence[Any]) -> Run:
         handed=handed,
         last_seq=last_seq,
         cancel_asked=bool(cancel_asked),
-        work=work,
+        worker=worker,
     )

@@ -25,6 +25,10 @@ SCHEMA = (
     CREATE UNIQUE INDEX IF NOT EXISTS one_active_run ON runs (owner, thread)
     WHERE status IN ('queued', 'running')
     """,
+    """
+    CREATE INDEX IF NOT EXISTS active_runs ON runs (work)
+    WHERE status IN ('queued', 'running')
+    """,
     "CREATE INDEX IF NOT EXISTS runs_of_thread ON runs (owner, thread, number)",
     """
     CREATE TABLE IF NOT EXISTS run_events (
@@ -82,3 +86,13 @@ STATES = """
         AND runs.run = json_extract(given.value, '$[2]')
 """
 """How runs (owner, thread, run) stand, each with its place in the list."""
+WORKERS = "SELECT DISTINCT work FROM runs WHERE status IN ('queued', 'running')"
+"""The processes that have runs which have not ended."""
+TAKE_OVER = """
+    UPDATE runs SET work = ? WHERE number IN (
+        SELECT number FROM runs
+        WHERE status IN ('queued', 'running') AND work IN (SELECT value FROM json_each(?))
+        ORDER BY number LIMIT ?
+    ) RETURNING owner, thread, run
+"""
+"""Assigns runs of some processes to another one."""

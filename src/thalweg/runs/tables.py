@@ -1,6 +1,6 @@
 """What a journal asks of its database."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -70,7 +70,7 @@ class Tables(Protocol):
         """
         ...
 
-    async def create(self, key: RunKey, request: str, work: str) -> Run:
+    async def create(self, key: RunKey, request: str, worker: str) -> Run:
         """See `Journal.create`."""
         ...
 
@@ -90,6 +90,16 @@ class Tables(Protocol):
 
     async def claim(self, key: RunKey) -> Run | None:
         """Begin an attempt; `None` where the run has ended, or where there is none."""
+        ...
+
+    async def workers(self) -> Collection[str]:
+        """See `Journal.workers`."""
+        ...
+
+    async def take_over(
+        self, workers: Collection[str], worker: str, limit: int
+    ) -> Sequence[RunKey]:
+        """See `Journal.take_over`."""
         ...
 
     async def release(self, claim: Claim) -> bool:

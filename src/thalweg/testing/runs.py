@@ -231,6 +231,31 @@ class JournalContract:
             assert run is not None
             assert (run.attempt, run.handed, run.status) == (2, 1, "running")
 
+    async def test_runs_of_dead_processes_are_taken_over_once(self, journals: Journals) -> None:
+        """By whoever asks first, whose ever they are; those of others and ended ones stay."""
+        keys = [RunKey(owner, f"t{n}", f"r{n}") for owner in ("ada", "bob") for n in range(4)]
+        async with journals() as journal, journals() as other:
+            for key in keys:
+                await journal.create(key, "{}", worker="dead")
+            await journal.create(RunKey("ada", "own", "own"), "{}", worker="living")
+            ended = await journal.claim(keys[0])
+            assert ended is not None
+            await journal.finish(ended, "completed", [END])
+            assert {*await other.workers()} == {"dead", "living"}
+            first = await journal.take_over(["dead"], "one", 2)
+            taken = await asyncio.gather(
+                *(j.take_over(["dead", "gone"], "two", 50) for j in (journal, other))
+            )
+            run = await journal.get(first[0])
+
+            assert {*first} == {*keys[1:3]}
+            assert sorted((key.owner, key.run) for part in taken for key in part) == sorted(
+                (key.owner, key.run) for key in keys[3:]
+            )
+            assert {*await journal.workers()} == {"one", "two", "living"}
+            assert run is not None
+            assert (run.worker, run.status, run.attempt) == ("one", "queued", 0)
+
     async def test_followers_see_events_as_they_come(self, journals: Journals) -> None:
         """From any number on, in the same process and in another, up to the end."""
         async with journals() as journal, journals() as other:

@@ -30,7 +30,8 @@ class CountingSaver(ThreadedSqliteSaver):
     async def awrite(self, batch: Sequence[CheckpointWrite]) -> None:
         """See `BatchSaver.awrite`."""
         if self.fails:
-            raise StorageError("a disk", "it is full", "make room")
+            full = StorageError("a disk", "it is full", "make room")
+            raise full
         await super().awrite(batch)
         self.batches.append(len(batch))
 

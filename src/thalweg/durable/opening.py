@@ -1,0 +1,20 @@
+"""Presences are opened by the address of the database that the processes share."""
+
+from pathlib import Path
+
+from thalweg.durable.base import Presence
+
+
+def presence_at(address: str | Path) -> Presence:
+    """Make the presence that fits an address.
+
+    Args:
+        address: The path of a file of SQLite, or `postgresql://…`.
+    """
+    if isinstance(address, str):
+        from thalweg.durable.server import ServerPresence  # noqa: PLC0415 (psycopg: an extra)
+
+        return ServerPresence(address)
+    from thalweg.durable.files import FilePresence  # noqa: PLC0415 (the other of the two)
+
+    return FilePresence(address.parent / "presence")
