@@ -6,8 +6,9 @@ Each kind of saver that LangGraph has for SQLite and PostgreSQL, made as its doc
 import asyncio
 import logging
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -28,13 +29,20 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from tests.postgres import as_role
 from thalweg import ContextMiddleware
-from thalweg.archive import ThreadKey, open_archive
+from thalweg.archive import Logged, ThreadKey, Turn, open_archive
+from thalweg.archive.blobs import unpack
+from thalweg.archive.sqlite import SqliteArchive
+from thalweg.entries import Message, Text
 from thalweg.middleware import desk
 from thalweg.middleware.arguments import KeptState
+from thalweg.middleware.deleted_threads import CHECKPOINTS, erase_deleted
+from thalweg.middleware.names import INSIDE
 from thalweg.testing.model import ScriptedModel
+from thalweg.threads.journal import Page, page_to_json
 
 AT: RunnableConfig = {"configurable": {"thread_id": "t"}}
 KEY = ThreadKey("local", "t")
+MARKER = "quagga 4711"
 HOME = Path(".thalweg")
 SETTINGS: dict[str, Any] = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": 0}
 Saver = BaseCheckpointSaver[Any]
@@ -130,8 +138,11 @@ def heard_model(heard: list[list[str]]) -> ScriptedModel:
     return ScriptedModel(script=script)
 
 
-async def ask(saver: Saver, *said: str, state: KeptState = 2) -> tuple[list[str], int]:
+async def ask(
+    saver: Saver, *said: str, state: KeptState = 2, thread: str = "t"
+) -> tuple[list[str], int]:
     """Make an agent, and say things; give what the model heard last, and the state's length."""
+    at: RunnableConfig = {"configurable": {"thread_id": thread}}
     heard: list[list[str]] = []
     with ContextMiddleware({"window": 100_000}, state=state) as context:
         agent: Any = create_agent(heard_model(heard), middleware=[context], checkpointer=saver)
@@ -139,13 +150,13 @@ async def ask(saver: Saver, *said: str, state: KeptState = 2) -> tuple[list[str]
             await asyncio.sleep(0)
             given = {"messages": [HumanMessage(text, id=f"id-{text}")]}
             if isinstance(saver, SqliteSaver | PostgresSaver):
-                agent.invoke(given, AT)
+                agent.invoke(given, at)
             else:
-                await agent.ainvoke(given, AT)
+                await agent.ainvoke(given, at)
         values = (
-            agent.get_state(AT)
+            agent.get_state(at)
             if isinstance(saver, SqliteSaver | PostgresSaver)
-            else await agent.aget_state(AT)
+            else await agent.aget_state(at)
         ).values
     return heard[-1], len(values["messages"])
 
@@ -194,6 +205,91 @@ def test_what_is_deleted_in_the_checkpointer_is_deleted_in_the_archive(
     asyncio.run(deleted())
     with open_archive(address) as archive:
         assert [m.text for m in archive.messages(KEY)] == ["new", "heard 1"]
+
+
+@pytest.mark.parametrize("opening", OF_FILES, indirect=True)
+def test_the_bytes_of_a_deleted_thread_go_with_the_next_run_of_any_thread(
+    opening: Opening, address: str
+) -> None:
+    """Its log, its subagents' and its large texts; another thread with a similar name stays."""
+    inside = ThreadKey("local", f"t{INSIDE}tools:1")
+    similar = ThreadKey("local", "t2")
+
+    async def deleted() -> None:
+        async with opening(address) as saver:
+            await ask(saver, f"the {MARKER}", f"large {MARKER} {'x ' * 2_000}")
+            with open_archive(address) as archive:
+                for key in (inside, similar):
+                    archive.append(key, [Logged(Message("user", (Text("said"),)))])
+            await delete_thread(saver)
+            await ask(saver, "other", thread="other")
+
+    asyncio.run(deleted())
+    with open_archive(address) as archive:
+        assert archive.threads("local") == ["t2", "other"]
+    with closing(sqlite3.connect(address)) as connection:
+        stored = [row for (row,) in connection.execute("SELECT body FROM archive_log")]
+        blobs = connection.execute("SELECT data, packed FROM archive_blob")
+        stored += [unpack(data, packed=packed) for data, packed in blobs]
+    assert stored
+    assert not any(MARKER in text for text in stored)
+
+
+@pytest.mark.parametrize("opening", [sqlite_file], indirect=True)
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "DROP TABLE checkpoints",
+        "DELETE FROM checkpoints WHERE checkpoint_id < (SELECT max(checkpoint_id) FROM writes)",
+        "DELETE FROM writes",
+    ],
+)
+def test_rows_that_are_missing_for_another_reason_delete_nothing(
+    opening: Opening, address: str, deed: str
+) -> None:
+    """A table made anew, old checkpoints that were thinned out, another table."""
+
+    async def changed() -> None:
+        async with opening(address) as saver:
+            await ask(saver, "a", "b")
+        with closing(sqlite3.connect(address)) as connection:
+            connection.execute(deed)
+            connection.commit()
+        async with opening(address) as saver:
+            await ask(saver, "other", thread="other")
+
+    asyncio.run(changed())
+    with open_archive(address) as archive:
+        assert archive.threads("local") == ["t", "other"]
+        assert [m.text for m in archive.messages(KEY)] == ["a", "heard 1", "b", "heard 2"]
+
+
+@pytest.mark.parametrize("opening", [sqlite_file], indirect=True)
+def test_a_thread_that_goes_on_after_its_deletion_stays(opening: Opening, address: str) -> None:
+    """Also one with a run under way; its record is dropped, so that no later run erases it."""
+
+    async def deleted() -> None:
+        async with opening(address) as saver:
+            await ask(saver, "a")
+            await delete_thread(saver)
+            await ask(saver, "b")
+            await ask(saver, "other", thread="other")
+
+    asyncio.run(deleted())
+    with SqliteArchive(address) as archive:
+        assert archive.messages(KEY)[-2].text == "b"
+        assert archive.deletions(CHECKPOINTS) == {}
+        archive.add_turn(KEY, _turn_under_way(), length=archive.length(KEY))
+        with closing(sqlite3.connect(address)) as connection:
+            connection.execute("DELETE FROM checkpoints WHERE thread_id = 't'")
+            connection.commit()
+        erase_deleted(archive)
+        assert archive.length(KEY)
+        assert archive.deletions(CHECKPOINTS) == {"t": True}
+
+
+def _turn_under_way() -> Turn:
+    return Turn(page_to_json(Page(kind="call", at=time.time(), length=0)))
 
 
 @pytest.mark.parametrize("opening", [sqlite_file], indirect=True)

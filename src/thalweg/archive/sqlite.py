@@ -7,6 +7,7 @@ from os import PathLike, fspath
 from threading import RLock
 
 from thalweg.archive.base import Passage, Span, ThreadKey
+from thalweg.archive.blobs import decode
 from thalweg.archive.database import Database
 from thalweg.archive.index import rows_between, words_of
 from thalweg.archive.sqlite_rows import SqliteRows
@@ -84,6 +85,47 @@ class SqliteArchive(TableArchive):
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return int(freed)
 
+    def record_deletions(self, table: str) -> None:
+        """Have the file record each thread that loses its last row in another program's table.
+
+        SQLite does it in the transaction that deletes the rows, whoever runs that. A table that
+        is dropped or empty records nothing.
+
+        Args:
+            table: Has a column `thread_id`. One that is not in the file is ignored.
+        """
+        if self._is_read_only or self.deletions(table) is not None:
+            return
+        with self._write("") as rows:
+            found = "SELECT 1 FROM pragma_table_info(?) WHERE name = 'thread_id'"
+            if rows.row(found, (table,)) is not None:
+                rows.run("CREATE TABLE IF NOT EXISTS archive_deleted (thread TEXT PRIMARY KEY)")
+                rows.run(_RECORD_DELETIONS.format(table=table))
+
+    def deletions(self, table: str) -> dict[str, bool] | None:
+        """Read what was recorded and not forgotten; see `record_deletions`.
+
+        Returns:
+            The `thread_id` of each thread that lost its last row, and whether it has none still;
+            `None` where nothing is recorded.
+        """
+        with self._read("") as rows:
+            if rows.row(_IS_RECORDED, (table,)) is None:
+                return None
+            found = rows.rows(_DELETIONS.format(table=table))
+            return {thread: bool(gone) for thread, gone in found}
+
+    def forget_deletion(self, thread: str) -> None:
+        """Drop the record of a thread's deletion."""
+        with self._write("") as rows:
+            rows.run("DELETE FROM archive_deleted WHERE thread = ?", (thread,))
+
+    def keys(self) -> list[ThreadKey]:
+        """List the threads of all owners."""
+        with self._read("") as rows:
+            found = rows.rows("SELECT owner, thread FROM archive_thread ORDER BY id")
+            return [ThreadKey(decode(owner), decode(thread)) for owner, thread in found]
+
     def close(self) -> None:
         """See `Archive.close`."""
         with self._lock:
@@ -121,6 +163,18 @@ class SqliteArchive(TableArchive):
                     db.execute("ROLLBACK")
 
 
+_IS_RECORDED = (
+    "SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND name = 'archive_thread_deleted'"
+    " AND tbl_name = ?"
+)
+_RECORD_DELETIONS = """
+CREATE TRIGGER IF NOT EXISTS archive_thread_deleted AFTER DELETE ON {table}
+WHEN NOT EXISTS (SELECT 1 FROM {table} WHERE thread_id = OLD.thread_id)
+BEGIN INSERT OR IGNORE INTO archive_deleted VALUES (OLD.thread_id); END
+"""
+_DELETIONS = """
+SELECT thread, NOT EXISTS (SELECT 1 FROM {table} WHERE thread_id = thread) FROM archive_deleted
+"""
 _UNHELD = (
     "NOT EXISTS (SELECT 1 FROM archive_holding WHERE archive_holding.hash = archive_blob.hash)"
 )

@@ -28,7 +28,7 @@ from thalweg.context.matching import UNKNOWN
 from thalweg.context.pricing import Tariff
 from thalweg.context.settings import ContextPolicy
 from thalweg.entries import Message
-from thalweg.errors import LostThreadError
+from thalweg.errors import LostThreadError, StorageError
 from thalweg.middleware.arguments import (
     KeptState,
     Owner,
@@ -40,6 +40,7 @@ from thalweg.middleware.arguments import (
 )
 from thalweg.middleware.beside import Beside
 from thalweg.middleware.ceilings import Ceilings
+from thalweg.middleware.deleted_threads import erase_deleted, record_deletions
 from thalweg.middleware.fitting import bond_in
 from thalweg.middleware.last_check import LastCheck
 from thalweg.middleware.limits import DEFAULT_WINDOW
@@ -73,6 +74,7 @@ _FOREIGN = (
 )
 _ADOPTED = "thread %r goes on in this archive with the %d messages of its state: all there are"
 _DELETED = "thread %r: its checkpoints were deleted, and so is its log of %d messages"
+_NOT_ERASED = "threads that were deleted in the checkpointer are not erased yet: %s"
 _DEFAULT = ""
 """Stands for the archive that was named, or for `default_place` where none was."""
 SPARE = 4
@@ -222,7 +224,10 @@ class Desk:
 
     def _opened(self, place: str) -> Archive:
         if place != _DEFAULT:
-            return open_archive(place, is_shared=True)
+            archive = open_archive(place, is_shared=True)
+            if place != MEMORY:
+                record_deletions(archive)
+            return archive
         if self._address is None:
             make_private_folder(default_place().parent)
             return open_archive(default_place())
@@ -246,6 +251,17 @@ class Desk:
             while len(self._readings) > OPEN_THREADS:
                 self._readings.popitem(last=False)
         return reading.messages
+
+    def erase_deleted(self, archive: Archive) -> None:
+        """Erase the logs of threads that were deleted in the checkpointer of an archive's file.
+
+        Where that fails, the next run tries again.
+        """
+        if archive.outlives_process and self._shares_saver(archive):
+            try:
+                erase_deleted(archive)
+            except StorageError as error:
+                _log.warning(_NOT_ERASED, error)
 
     def release(self, session: Session, config: RunnableConfig) -> list[str]:
         """Release what need not stay in a state, at the end of a run.

@@ -28,7 +28,7 @@ def thread_name(config: RunnableConfig, state: Any) -> str | None:  # noqa: ANN4
     """
     thread = config.get("configurable", {}).get("thread_id")
     inside = _inside(config)
-    named = "" if thread is None else str(thread).replace("/~", "/~~")
+    named = "" if thread is None else escaped(str(thread))
     if thread is not None and not is_node(config):
         return f"{named}{INSIDE}{inside}" if inside else named
     if not state["messages"]:
@@ -38,6 +38,11 @@ def thread_name(config: RunnableConfig, state: Any) -> str | None:  # noqa: ANN4
         return f"{INSIDE}without-id:{_digest(first)}"
     steps = [s if s.startswith(f"{_TOOLS}:") else s.partition(":")[0] for s in inside.split("|")]
     return f"{named}{INSIDE}{'|'.join(steps)}:{_digest(first)}"
+
+
+def escaped(thread: str) -> str:
+    """Return the name of the thread with a caller's id, in which `INSIDE` does not occur."""
+    return thread.replace("/~", "/~~")
 
 
 def is_nobodys(key: ThreadKey) -> bool:
@@ -55,7 +60,7 @@ def child_name(config: RunnableConfig) -> str | None:
     thread, inside = given.get("thread_id"), given.get("checkpoint_ns")
     if thread is None or not inside:
         return None
-    return f"{str(thread).replace('/~', '/~~')}{INSIDE}{inside}"
+    return f"{escaped(str(thread))}{INSIDE}{inside}"
 
 
 def is_node(config: RunnableConfig) -> bool:
