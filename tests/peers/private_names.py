@@ -40,15 +40,11 @@ from thalweg.tools.kit import FILE_TOOLS
 from thalweg.tools.places import below_routes, keeps_in_state, real_path
 from thalweg.tools.previews import PREVIEW_LINE_CHAR_LIMIT, ContentPreview, preview_of, result_stub
 from thalweg.tools.rights import FilesystemOperation, Mode, Permissions, rights
-from thalweg.tools.schemas import GrepSchema, ReadFileSchema
+from thalweg.tools.video import VideoError, sample_frames
 
 _log = logging.getLogger("thalweg.skills")
 _NOWHERE = BackendProtocol()
 
-GREP_GLOB_DESCRIPTION = str(GrepSchema.model_fields["glob"].description)
-GREP_OUTPUT_MODE_DESCRIPTION = str(GrepSchema.model_fields["output_mode"].description)
-READ_FILE_VIDEO_TOOL_DESCRIPTION = prompt("tool_read_file").text
-ReadVideoFileSchema = ReadFileSchema
 
 _ALL_FS_TOOL_NAMES = frozenset(FILE_TOOLS)
 _FS_TOOL_ORDER = tuple(name for name in FILE_TOOLS if name != "execute")
@@ -237,10 +233,6 @@ class _ReadTemplate(str):
 
 PRIVATE_NAMES: Mapping[str, Mapping[str, object]] = {
     "deepagents.middleware.filesystem": {
-        "GREP_GLOB_DESCRIPTION": GREP_GLOB_DESCRIPTION,
-        "GREP_OUTPUT_MODE_DESCRIPTION": GREP_OUTPUT_MODE_DESCRIPTION,
-        "READ_FILE_VIDEO_TOOL_DESCRIPTION": READ_FILE_VIDEO_TOOL_DESCRIPTION,
-        "ReadVideoFileSchema": ReadVideoFileSchema,
         "_ALL_FS_TOOL_NAMES": _ALL_FS_TOOL_NAMES,
         "_FS_TOOL_ORDER": _FS_TOOL_ORDER,
         "_TOO_LARGE_HUMAN_MSG": _TOO_LARGE_HUMAN_MSG,
@@ -259,6 +251,10 @@ PRIVATE_NAMES: Mapping[str, Mapping[str, object]] = {
         "_build_truncated_human_message": _build_truncated_human_message,
         "sanitize_tool_call_id": sanitize_tool_call_id,
         "TOO_LARGE_TOOL_MSG": TOO_LARGE_TOOL_MSG,
+    },
+    "deepagents.middleware._video": {
+        "VideoExtractionError": VideoError,
+        "extract_video_frames": sample_frames,
     },
     "deepagents.middleware._fs_interrupt": {
         "_build_interrupt_on_from_permissions": _build_interrupt_on_from_permissions,

@@ -69,8 +69,10 @@ from thalweg.tools.schemas import (
     GrepSchema,
     LsSchema,
     ReadFileSchema,
+    ReadVideoFileSchema,
     WriteFileSchema,
 )
+from thalweg.tools.video import video_dependencies_available
 from thalweg.tools.viewing import NO_LINES_REQUESTED_WARNING
 
 __all__ = [
@@ -85,6 +87,8 @@ __all__ = [
     "GLOB_TOOL_DESCRIPTION",
     "GLOB_TRUNCATION_NOTE",
     "GLOB_UNREADABLE_NOTE",
+    "GREP_GLOB_DESCRIPTION",
+    "GREP_OUTPUT_MODE_DESCRIPTION",
     "GREP_TOOL_DESCRIPTION",
     "GREP_TRUNCATION_NOTE",
     "LIST_FILES_TOOL_DESCRIPTION",
@@ -92,6 +96,7 @@ __all__ = [
     "NUM_CHARS_PER_TOKEN",
     "READ_FILE_TOOL_DESCRIPTION",
     "READ_FILE_TRUNCATION_MSG",
+    "READ_FILE_VIDEO_TOOL_DESCRIPTION",
     "TOOLS_EXCLUDED_FROM_EVICTION",
     "TOO_LARGE_HUMAN_MSG",
     "TOO_LARGE_TOOL_MSG",
@@ -111,6 +116,7 @@ __all__ = [
     "GrepSchema",
     "LsSchema",
     "ReadFileSchema",
+    "ReadVideoFileSchema",
     "SharedState",
     "WriteFileSchema",
     "supports_execution",
@@ -130,11 +136,14 @@ TOOLS_EXCLUDED_FROM_EVICTION = tuple(name for name in FILE_TOOLS if name != "exe
 
 LIST_FILES_TOOL_DESCRIPTION = prompt("tool_ls").text
 READ_FILE_TOOL_DESCRIPTION = prompt("tool_read_file").text
+READ_FILE_VIDEO_TOOL_DESCRIPTION = described("read_file", frozenset(), samples_video=True)
 WRITE_FILE_TOOL_DESCRIPTION = prompt("tool_write_file").text
 EDIT_FILE_TOOL_DESCRIPTION = prompt("tool_edit_file").text
 DELETE_TOOL_DESCRIPTION = prompt("tool_delete").text
 GLOB_TOOL_DESCRIPTION = prompt("tool_glob").text
 GREP_TOOL_DESCRIPTION = described("grep", frozenset(FILE_TOOLS))
+GREP_GLOB_DESCRIPTION = str(GrepSchema.model_fields["glob"].description)
+GREP_OUTPUT_MODE_DESCRIPTION = str(GrepSchema.model_fields["output_mode"].description)
 EXECUTE_TOOL_DESCRIPTION = described("execute", frozenset(FILE_TOOLS))
 TOO_LARGE_TOOL_MSG = prompt("too_large_result").text
 TOO_LARGE_HUMAN_MSG = prompt("too_large_message").text
@@ -257,6 +266,7 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
 
     def _set_rights(self, given: Rights) -> None:
         _check_rights(given, self.backend)
+        samples_video = video_dependencies_available()
         self._access = Access(given, self.backend)
         desk = Desk(
             backend=shared(self.backend),
@@ -267,9 +277,15 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
             glob_within_s=lambda: GLOB_TIMEOUT,
             max_execute_timeout_s=self._max_execute_timeout,
             output_path=self._output_path if self._result_chars else None,
+            samples_video=samples_video,
         )
         self.tools = [
-            file_tool(desk, name, self._descriptions.get(name) or described(name, self._enabled))
+            file_tool(
+                desk,
+                name,
+                self._descriptions.get(name)
+                or described(name, self._enabled, samples_video=samples_video),
+            )
             for name in FILE_TOOLS
             if name in self._enabled
         ]

@@ -27,7 +27,7 @@ class Ask:
     named: dict[str, object] = field(default_factory=dict[str, object])
     within_s: float | None = None
     """Seconds to wait at most."""
-    of: BackendProtocol | None = None
+    of: object | None = None
     """Whose method, when it is not the backend of the tool."""
 
 

@@ -54,6 +54,8 @@ class Desk:
     max_execute_timeout_s: int
     output_path: Callable[[str], str] | None = None
     """Where the output of a call's command goes that is too long to show; `None`: nowhere."""
+    samples_video: bool = False
+    """Whether `read_file` shows frames of a video; else it shows the video as it is."""
 
 
 def ls(desk: Desk, path: str) -> Steps[Answer]:

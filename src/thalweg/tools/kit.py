@@ -71,10 +71,16 @@ def file_tool(desk: Desk, name: FsToolName, description: str) -> BaseTool:
     return ReadyTool(
         name=name,
         description=description,
-        args_schema=_SCHEMAS[name],
+        args_schema=_schema(desk, name),
         func=blocking,
         coroutine=awaited,
     )
+
+
+def _schema(desk: Desk, name: FsToolName) -> type[BaseModel]:
+    if name == "read_file" and desk.samples_video:
+        return schemas.ReadVideoFileSchema
+    return _SCHEMAS[name]
 
 
 def _steps(desk: Desk, name: FsToolName, call_id: str | None) -> Callable[..., Steps[Answer]]:
@@ -83,13 +89,16 @@ def _steps(desk: Desk, name: FsToolName, call_id: str | None) -> Callable[..., S
     return partial(_STEPS[name], desk)
 
 
-def described(name: FsToolName, visible: frozenset[str]) -> str:
+def described(name: FsToolName, visible: frozenset[str], *, samples_video: bool = False) -> str:
     """Tell the model of a tool, and of others only if it has them.
 
     Args:
         name: The tool.
         visible: The tools that the model sees.
+        samples_video: Whether `read_file` shows frames of a video.
     """
+    if name == "read_file" and samples_video:
+        return f"{prompt('tool_read_file').text}\n{prompt('tool_read_file_video').text}"
     if name == "grep":
         return _grep(with_shell="execute" in visible)
     if name == "execute":

@@ -37,6 +37,13 @@ class ReadFileSchema(BaseModel):
     char_limit: int | None = _told("read_file.char_limit", None)
 
 
+class ReadVideoFileSchema(ReadFileSchema):
+    """Arguments of `read_file` where it shows frames of a video."""
+
+    offset: int = _told("read_file.offset_or_seconds", DEFAULT_READ_OFFSET)
+    limit: int = _told("read_file.limit_or_seconds", DEFAULT_READ_LIMIT)
+
+
 class WriteFileSchema(BaseModel):
     """Arguments of `write_file`."""
 

@@ -2,9 +2,15 @@
 
 import mimetypes
 from pathlib import PurePosixPath
+from typing import Any
 
-from thalweg.backends.files import create_file_data, file_type
-from thalweg.backends.protocol import FileDownloadResponse, ReadResult
+from thalweg.backends.files import (
+    create_file_data,
+    file_data_to_bytes,
+    file_type,
+    read_file_type,
+)
+from thalweg.backends.protocol import FileData, FileDownloadResponse, ReadResult
 from thalweg.backends.text import (
     EMPTY_CONTENT_WARNING,
     check_empty_content,
@@ -12,10 +18,11 @@ from thalweg.backends.text import (
 )
 from thalweg.prompts import prompt
 from thalweg.tools.answers import Answer, refuse
-from thalweg.tools.asking import Steps, ask
+from thalweg.tools.asking import Ask, Steps, ask
 from thalweg.tools.files import Desk
 from thalweg.tools.reading import Page, from_char, page_of, rendered, within
 from thalweg.tools.schemas import DEFAULT_READ_LIMIT, DEFAULT_READ_OFFSET
+from thalweg.tools.video import FRAMES_PER_SECOND, asample_frames, sample_frames
 
 MAX_MEDIA_BYTES = 32 * 1024 * 1024
 """Bytes of an image or a document that are shown: no provider takes more in one message."""
@@ -43,19 +50,48 @@ def read_file(
     if char_limit is not None and char_limit < 1:
         return refuse(prompt("too_few_chars").render(char_limit=char_limit))
     read = yield from _read(path, offset, limit)
-    if read.error:
-        is_text = _UNDECODABLE not in read.error
-        told = f"Error: {read.error}" if is_text else prompt("not_text").render(problem=read.error)
-        return refuse(told)
-    if read.file_data is None:
-        return refuse(f"Error: no data returned for '{path}'")
+    if read.error or read.file_data is None:
+        return _unread(path, read.error)
     content = read.file_data["content"]
     if _is_whole(read) and (check_empty_content(content) or content == EMPTY_CONTENT_WARNING):
         return Answer(_blank(read, content, limit))
+    if desk.samples_video and read_file_type(path) == "video":
+        return (yield from _video(path, read.file_data, offset, limit))
     kind = file_type(path)
     if kind != "text" or read.file_data.get("encoding", "utf-8") == "base64":
         return _medium(path, kind if kind != "text" else "file", content)
     return _text(desk, path, page_of(read, content, offset), offset, char_offset, char_limit)
+
+
+def _unread(path: str, error: str | None) -> Answer:
+    if error is None:
+        return refuse(f"Error: no data returned for '{path}'")
+    is_text = _UNDECODABLE not in error
+    return refuse(f"Error: {error}" if is_text else prompt("not_text").render(problem=error))
+
+
+def _video(path: str, file_data: FileData, offset: int, limit: int) -> Steps[Answer]:
+    """Show frames of a video; `offset` and `limit` are seconds."""
+    if limit < 1:
+        return refuse(prompt("video_no_seconds").render(path=path, limit=limit))
+    content = file_data_to_bytes(file_data)
+    window = {"offset_seconds": float(offset), "duration_seconds": float(limit)}
+    named: dict[str, object] = {**window, "sampling_rate": FRAMES_PER_SECOND}
+    blocks: list[str | dict[Any, Any]] = yield Ask("sample", (content,), named, of=_SAMPLER)
+    header = prompt("video_window").render(path=path, first=offset, last=offset + limit)
+    count = sum(isinstance(one, dict) and one["type"] == "image" for one in blocks)
+    notes = {"read_file_path": path, "read_file_frame_count": count}
+    return Answer([{"type": "text", "text": header}, *blocks], notes=notes)
+
+
+class _Sampler:
+    """Samples frames, blocking and awaited."""
+
+    sample = staticmethod(sample_frames)
+    asample = staticmethod(asample_frames)
+
+
+_SAMPLER = _Sampler()
 
 
 def _read(path: str, offset: int, limit: int) -> Steps[ReadResult]:

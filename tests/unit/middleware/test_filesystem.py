@@ -189,7 +189,8 @@ def test_a_description_of_the_users_own_stays(way: Way) -> None:
     )
 
     told = {tool.name: tool.description for tool in request.tools if not isinstance(tool, dict)}
-    assert told == {**own, "read_file": READ_FILE_TOOL_DESCRIPTION}
+    assert told.pop("read_file").startswith(READ_FILE_TOOL_DESCRIPTION)  # more with `video`
+    assert told == own
     assert request.tools[-1] is foreign
 
 
