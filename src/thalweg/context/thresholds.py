@@ -116,9 +116,10 @@ class Thresholds:
     RECORD_SHARE, WIDEST_SHARE = 1 / 10, 1 / 8
     """Share of the tokens from the tail to a trigger that a record may fill, and that it may
     where only so the user's constraints stay verbatim."""
-    LEAST_RECORD = 560
-    """Tokens a record may fill even where trigger and tail leave less. With 480, the evals of
-    artifacts and of orders, at a trigger of a tenth of the window, lose what they ask for."""
+    LEAST_TALK, LEAST_WORK = 320, 560
+    """Tokens a record may fill even where trigger and tail leave less: of talk alone, and where
+    tools were called, which requests do not name. With 480, the evals of artifacts and of orders,
+    at a trigger of a tenth of the window, lose what they ask for."""
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""
@@ -169,5 +170,12 @@ class Thresholds:
         if way is not None:
             record = min(record, int(way * self.RECORD_SHARE))
             widest = min(widest, int(way * self.WIDEST_SHARE))
-        record = min(budget.record(fixed), max(self.LEAST_RECORD, record))
+        least = self.LEAST_WORK if _has_work(scene) else self.LEAST_TALK
+        record = min(budget.record(fixed), max(least, record))
         return record, min(budget.widest_record(fixed), max(record, widest))
+
+
+def _has_work(scene: Scene) -> bool:
+    """Return whether tools were called, so that a record has more to name than requests."""
+    record, entries = scene.window.record, scene.window.entries.values()
+    return bool(record.files or record.runs or record.tasks) or any(e.uses for e in entries)
