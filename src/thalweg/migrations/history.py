@@ -9,7 +9,7 @@ import psycopg
 
 from thalweg.errors import ConfigError
 
-HEAD = "0005"
+HEAD = "0006"
 """The newest version. Versions are numbers, and a higher one is newer."""
 TABLE = "thalweg_version"
 """Where a database says at which version it is."""

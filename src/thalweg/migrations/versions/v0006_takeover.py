@@ -4,8 +4,8 @@ from alembic import op
 
 from thalweg.migrations.walls import door
 
-revision = "0005"
-down_revision = "0004"
+revision = "0006"
+down_revision = "0005"
 
 _ACROSS = """
 CREATE FUNCTION run_workers() RETURNS SETOF text
