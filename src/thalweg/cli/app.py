@@ -1,42 +1,94 @@
-"""The commands, put together."""
+"""The commands, each loaded when it is called.
 
+The names and one line of each are data here, so that `--help` and `--version` load none of them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import version as installed_version
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
-from thalweg.cli.chat import chat
-from thalweg.cli.config import config
-from thalweg.cli.db import db
-from thalweg.cli.doctor import doctor
-from thalweg.cli.eval import evaluate
-from thalweg.cli.memory import memory
-from thalweg.cli.model import model
-from thalweg.cli.prices import prices
-from thalweg.cli.replay import replay
-from thalweg.cli.serve import serve
-from thalweg.cli.thread import thread
+
+@dataclass(frozen=True, slots=True)
+class LazyCommand:
+    """A command, or a group of commands, that is imported when it is called."""
+
+    module: str
+    attribute: str
+    short_help: str
+
+
+COMMANDS: Final = {
+    "chat": LazyCommand("chat", "chat", "Chat with an agent in the terminal."),
+    "replay": LazyCommand("replay", "replay", "See what a policy does to recorded threads."),
+    "eval": LazyCommand(
+        "eval", "evaluate", "See whether an agent keeps its objective, and finds again."
+    ),
+    "serve": LazyCommand("serve", "serve", "Serve the HTTP API."),
+    "prices": LazyCommand("prices", "prices", "Show what tokens cost."),
+    "doctor": LazyCommand("doctor", "doctor", "Check this installation."),
+    "config": LazyCommand("config", "config", "Check a configuration, show what holds, write one."),
+    "model": LazyCommand("model", "model", "Fetch models in files; see which models could answer."),
+    "memory": LazyCommand(
+        "memory", "memory", "See what is remembered across threads; change, forget."
+    ),
+    "db": LazyCommand("db", "db", "Make the tables in PostgreSQL; let a role use them."),
+    "thread": LazyCommand("thread", "thread", "See what a thread was sent; undo, rewind, export."),
+}
+"""The commands by name, in the order of the help."""
+
+
+def _typer() -> typer.Typer:
+    return typer.Typer(
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        rich_markup_mode=None,
+    )
+
+
+class LazyGroup(TyperGroup):
+    """The group of all commands."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002  # typer's own click
+        """Return the names in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002  # the same
+        """Import a command, or return `None` if there is none of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        lazy = COMMANDS[cmd_name]
+        found: typer.Typer | Callable[..., object] = getattr(
+            import_module(f"thalweg.cli.{lazy.module}"), lazy.attribute
+        )
+        parent = _typer()
+        if isinstance(found, typer.Typer):
+            parent.add_typer(found, name=cmd_name, short_help=lazy.short_help)
+        else:
+            parent.command(cmd_name, short_help=lazy.short_help)(found)
+        parent.callback()(lambda: None)
+        group = typer.main.get_group(parent)
+        return group.commands[cmd_name]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002  # the same
+        """Write the names with a line of each."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, lazy.short_help) for name, lazy in COMMANDS.items()])
+
 
 app = typer.Typer(
     name="thalweg",
+    cls=LazyGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     rich_markup_mode=None,
 )
-app.command(short_help="Chat with an agent in the terminal.")(chat)
-app.command(short_help="See what a policy does to recorded threads.")(replay)
-app.command("eval", short_help="See whether an agent keeps its objective, and finds again.")(
-    evaluate
-)
-app.command(short_help="Serve the HTTP API.")(serve)
-app.command(short_help="Show what tokens cost.")(prices)
-app.command(short_help="Check this installation.")(doctor)
-app.add_typer(config, short_help="Check a configuration, show what holds, write one.")
-app.add_typer(model, short_help="Fetch models in files; see which models could answer.")
-app.add_typer(memory, short_help="See what is remembered across threads; change, forget.")
-app.add_typer(db, short_help="Make the tables in PostgreSQL; let a role use them.")
-app.add_typer(thread, short_help="See what a thread was sent; undo, rewind, export.")
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 (typer calls it so)
