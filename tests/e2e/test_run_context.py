@@ -16,6 +16,7 @@ from tests.e2e.test_app import say
 from thalweg import create_deep_agent
 from thalweg.app import open_app
 from thalweg.archive import ThreadKey, open_archive, open_existing
+from thalweg.backends import FilesystemBackend
 from thalweg.cli.thread.text import tell_context
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.run_context import RunContextMiddleware
@@ -146,6 +147,43 @@ async def test_an_upload_is_named_once_and_the_list_is_the_one_that_people_see(
     with open_existing(tmp_path / "thalweg.db") as archive:  # what `thalweg thread show` opens
         shown = "\n".join(tell_context(context_at(archive, ThreadKey("ada", "t1"))))
     assert all(f"{one.part:<14}{one.tokens:>7,}" in shown for one in second.additions)
+
+
+def test_images_that_were_read_are_in_the_state_and_a_subagents_are_its_own(tmp_path: Path) -> None:
+    """Their bytes are not: those are in the messages, and in the archive."""
+    image = b"\x89PNG\r\n\x1a\n" + bytes(64)
+    for name in ("ours.png", "its.png"):
+        (tmp_path / name).write_bytes(image)
+
+    def script(messages: Sequence[BaseMessage]) -> AIMessage | str:
+        newest = messages[-1]
+        if newest.type == "tool":
+            return "Done."
+        name, args = "read_file", {"file_path": f"/{newest.text}"}
+        if newest.text == "delegate":
+            name, args = "task", {"description": "its.png", "prompt": "its.png"}
+        return AIMessage("", tool_calls=[{"name": name, "args": args, "id": f"c-{newest.text}"}])
+
+    agent = create_deep_agent(
+        ScriptedModel(script=script),
+        backend=FilesystemBackend(tmp_path, virtual_mode=True),
+        checkpointer=InMemorySaver(),
+        archive=tmp_path / "a.db",
+    )
+    config: Any = {"configurable": {"thread_id": "t"}}
+    agent.invoke({"messages": [("user", "ours.png")]}, config)
+    result = agent.invoke({"messages": [("user", "delegate")]}, config)
+    assert result["viewed_images"] == {"/ours.png": {"mime_type": "image/png"}}
+
+
+@pytest.mark.anyio
+async def test_an_agent_knows_the_place_of_its_user(tmp_path: Path) -> None:
+    async with open_app(settings(), home=tmp_path) as app:
+        ada = app.tenant("ada")
+        await say(ada, "t1", "Hello.", place="/home/ada/boat, project boat (pyproject.toml)")
+        sent = await ada.threads.context("t1")
+        assert "/home/ada/boat, project boat" in sent.system
+        assert [one.part for one in sent.additions][-2:] == ["place", "date"]
 
 
 @pytest.fixture

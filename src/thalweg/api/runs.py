@@ -45,6 +45,8 @@ class NewRun(Shape):
     memory: Literal["on", "read_only", "incognito", "off"] = "on"
     agent: Identifier | None = None
     """The agent whose memory of its own is used; the one that all agents share where not given."""
+    place: str | None = Field(default=None, max_length=500)
+    """Where the user is, such as a folder and its project: the agent is told."""
     if_busy: Literal["reject", "cancel"] = "reject"
     """What to do where another run of the thread has not ended: refuse, or cancel that one."""
 

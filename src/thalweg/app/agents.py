@@ -16,7 +16,14 @@ from langgraph.types import Command
 
 from thalweg.app.naming import named_model
 from thalweg.app.remote_files import RemoteShell
-from thalweg.app.run_files import RunFiles, RunShell, agent_of_run, owner_of_run, thread_of_run
+from thalweg.app.run_files import (
+    RunFiles,
+    RunShell,
+    agent_of_run,
+    owner_of_run,
+    place_of_run,
+    thread_of_run,
+)
 from thalweg.app.sandboxes import made_by_factory, shell_over
 from thalweg.app.skills import skills_below
 from thalweg.app.tools import McpTools, imported
@@ -191,7 +198,7 @@ class Agents:
                 settings=settings.memory.model_copy(update={"model_name": None}),
                 learns=False,  # one worker learns for all owners
             ),
-            RunContextMiddleware(backend=backend, uploads=UPLOADS),
+            RunContextMiddleware(backend=backend, uploads=UPLOADS, place=place_of_run),
         ]
         if settings.subagents.enabled:
             made.append(TaskGate(settings.subagents.max_concurrent))

@@ -33,7 +33,7 @@ from thalweg.app.answers import check_answer
 from thalweg.app.checkpoints import Checkpoints, RunSaver
 from thalweg.app.naming import named_model
 from thalweg.app.problems import problem_of
-from thalweg.app.run_files import AGENT, OWNER
+from thalweg.app.run_files import AGENT, OWNER, PLACE
 from thalweg.app.spending import Prices
 from thalweg.app.streaming import MODES, Told, Translator, plain
 from thalweg.app.watching import ModelCalled, RunEnded, RunStatus, Tell
@@ -151,6 +151,7 @@ def config_of(run: Run, new: NewRun, settings: Settings) -> RunnableConfig:
             OWNER: run.key.owner,
             "memory": new.memory,
             AGENT: new.agent or "",
+            PLACE: new.place or "",
         },
         "metadata": {RUN: run.key.run},
         "recursion_limit": settings.agent.recursion_limit,

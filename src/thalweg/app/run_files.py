@@ -21,8 +21,8 @@ from thalweg.private_files import make_private_folder
 from thalweg.uploads.base import Places, ThreadBackend
 from thalweg.uploads.disk import DiskFiles
 
-OWNER, AGENT = "owner", "agent"
-"""Where in the `configurable` of a run its owner is, and the agent whose memory it uses."""
+OWNER, AGENT, PLACE = "owner", "agent", "place"
+"""Where in the `configurable` of a run its owner is, whose memory it uses, and its user's place."""
 
 
 def owner_of_run(config: RunnableConfig) -> str:
@@ -34,6 +34,11 @@ def owner_of_run(config: RunnableConfig) -> str:
 def agent_of_run(config: RunnableConfig) -> str:
     """Return the agent whose memory a run uses; empty for the one that all agents share."""
     return str(config.get("configurable", {}).get(AGENT) or "")
+
+
+def place_of_run(config: RunnableConfig) -> str:
+    """Return where the user of a run is; empty where it is not known."""
+    return str(config.get("configurable", {}).get(PLACE) or "")
 
 
 def thread_of_run(config: RunnableConfig) -> str:

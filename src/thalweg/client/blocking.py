@@ -336,6 +336,7 @@ class ThalwegClient:
         resume: JsonValue = None,
         model: str | None = None,
         memory: MemoryMode = "on",
+        place: str | None = None,
         if_busy: IfBusy = "reject",
         run: str | None = None,
     ) -> BlockingStream:
@@ -343,7 +344,14 @@ class ThalwegClient:
         return BlockingStream(
             self._portal,
             self._client.stream(
-                text, thread, resume=resume, model=model, memory=memory, if_busy=if_busy, run=run
+                text,
+                thread,
+                resume=resume,
+                model=model,
+                memory=memory,
+                place=place,
+                if_busy=if_busy,
+                run=run,
             ),
         )
 
@@ -365,13 +373,21 @@ class ThalwegClient:
         resume: JsonValue = None,
         model: str | None = None,
         memory: MemoryMode = "on",
+        place: str | None = None,
         if_busy: IfBusy = "reject",
         run: str | None = None,
     ) -> Run:
         """See `AsyncThalwegClient.start_run`."""
         return self._call(
             lambda: self._client.start_run(
-                thread, text, resume=resume, model=model, memory=memory, if_busy=if_busy, run=run
+                thread,
+                text,
+                resume=resume,
+                model=model,
+                memory=memory,
+                place=place,
+                if_busy=if_busy,
+                run=run,
             )
         )
 

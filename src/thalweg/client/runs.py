@@ -61,6 +61,7 @@ class RunCalls(Caller):
         resume: JsonValue = None,
         model: str | None = None,
         memory: MemoryMode = "on",
+        place: str | None = None,
         if_busy: IfBusy = "reject",
         run: str | None = None,
     ) -> "RunStream":
@@ -72,13 +73,14 @@ class RunCalls(Caller):
             resume: In place of a text: a person's word on what the last run waits for.
             model: A name of `list_models`.
             memory: What memory may do in this run.
+            place: Where the user is, such as a folder and its project: the agent is told.
             if_busy: What to do where another run of the thread has not ended.
             run: The run's id; made up where it is not given.
         """
         from thalweg.client.streams import RunStream  # noqa: PLC0415 (see its import above)
 
         thread, run = thread or _new_id(), run or _new_id()
-        asked = self._asked(text, resume, model, memory, if_busy, run)
+        asked = self._asked(text, resume, model, memory, place, if_busy, run)
         start = Call("POST", path_of(_RUNS + "/stream", thread), body=asked, again=True)
         return RunStream(self._connected, thread, run, start=start)
 
@@ -109,11 +111,12 @@ class RunCalls(Caller):
         resume: JsonValue = None,
         model: str | None = None,
         memory: MemoryMode = "on",
+        place: str | None = None,
         if_busy: IfBusy = "reject",
         run: str | None = None,
     ) -> Run:
         """Ask something, and do not wait for the answer: see `stream` for what can be said."""
-        asked = self._asked(text, resume, model, memory, if_busy, run or _new_id())
+        asked = self._asked(text, resume, model, memory, place, if_busy, run or _new_id())
         call = Call("POST", path_of(_RUNS, thread), body=asked, again=True)
         return await self._ask(call, Run)
 
@@ -142,6 +145,7 @@ class RunCalls(Caller):
         resume: JsonValue,
         model: str | None,
         memory: MemoryMode,
+        place: str | None,
         if_busy: IfBusy,
         run: str,
     ) -> dict[str, Any]:
@@ -155,6 +159,7 @@ class RunCalls(Caller):
             "model": model,
             "memory": memory,
             "agent": self._agent,
+            "place": place,
             "if_busy": if_busy,
         }
 

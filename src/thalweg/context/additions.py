@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from thalweg.prompts import prompt
 
-DATE, UPLOADS, TASKS, MEMORY, SKILLS = "date", "uploads", "tasks", "memory", "skills"
+PLACE, DATE, UPLOADS, TASKS = "place", "date", "uploads", "tasks"
+MEMORY, SKILLS = "memory", "skills"
 """Names of parts."""
 MOST_LINES = 20
 """Most files and most tasks that one reminder lists, the newest."""
@@ -47,6 +48,8 @@ class Surroundings:
 
     date: str = ""
     """The day, such as `2026-11-23 (Monday)`; empty where it is not to be told."""
+    place: str = ""
+    """Where the user is, on one line: a folder and its project; empty where it is not known."""
     uploads: Sequence[str] = ()
     """Files of the user, one line each, oldest first."""
     tasks: Sequence[str] = ()
@@ -54,7 +57,7 @@ class Surroundings:
 
 
 def plan_additions(now: Surroundings, live: Iterable[Addition], uid: str) -> tuple[Addition, ...]:
-    """Decide what a run is told of its surroundings: the date, and what is new of the rest.
+    """Decide what a run is told of its surroundings: place, date, and what is new of the rest.
 
     Args:
         now: What there is to tell.
@@ -62,7 +65,7 @@ def plan_additions(now: Surroundings, live: Iterable[Addition], uid: str) -> tup
         uid: Of the user's message that the run begins with. Without one, nothing new is told.
 
     Returns:
-        The date, the reminders that are still sent, and those that are due.
+        Place and date, the reminders that are still sent, and those that are due.
 
     Example:
         >>> told = plan_additions(Surroundings(uploads=["/a.csv"]), (), "m1")
@@ -71,12 +74,14 @@ def plan_additions(now: Surroundings, live: Iterable[Addition], uid: str) -> tup
         [('uploads', 'm1', '/a.csv'), ('uploads', 'm2', '/b.csv')]
     """
     reminders = [one for one in live if one.before]
+    place = _flat(now.place)
+    named = [Addition(PLACE, prompt("place").render(place=place), place)] if place else []
     dated = [Addition(DATE, prompt("date").render(date=now.date), now.date)] if now.date else []
     due = (
         _reminder(part, lines, reminders, uid)
         for part, lines in ((UPLOADS, now.uploads), (TASKS, now.tasks))
     )
-    return (*dated, *reminders, *(one for one in due if one is not None and uid))
+    return (*named, *dated, *reminders, *(one for one in due if one is not None and uid))
 
 
 def _reminder(
@@ -95,8 +100,12 @@ def _reminder(
 
 def _item(line: str) -> str:
     """Write an item of a list on one line, which cannot end the fence around it."""
-    flat = " ".join(line.split())
-    return "- " + re.sub(r"<(?=\s*/?\s*run-context)", r"<\\", flat, flags=re.IGNORECASE)
+    return f"- {_flat(line)}"
+
+
+def _flat(text: str) -> str:
+    flat = " ".join(text.split())
+    return re.sub(r"<(?=\s*/?\s*run-context)", r"<\\", flat, flags=re.IGNORECASE)
 
 
 def with_rest(listed: Sequence[Listed], system_tokens: int) -> Iterator[Listed]:

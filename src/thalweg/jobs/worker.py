@@ -135,6 +135,7 @@ class Worker:
         job = self._store.lease(now=now, lease_s=self._lease_s, worker=self._name)
         if job is None:
             return False
+        _log.debug("thread %s: learning from its new turns", job.thread)
         self._learn(job, until=later(now, self._lease_s / 2))
         return True
 

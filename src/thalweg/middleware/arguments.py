@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from thalweg.context.settings import ContextPolicy
 from thalweg.errors import ConfigError
 from thalweg.facts.settings import MemorySettings
+from thalweg.tokens import Counter, exact_counter
 
 Owner = str | Callable[[RunnableConfig], str]
 """Whose threads, or how to tell from the config of a run."""
@@ -81,6 +82,26 @@ def as_kept(given: object) -> KeptState:
         return cast("KeptState", given)
     mend = "give a number of messages, 1 at least, 'whole' or 'run'"
     raise ConfigError("state", f"it is {given!r}", mend)
+
+
+def as_counter(given: object) -> Counter:
+    """Validate a counter of tokens by counting one text; the exact one where none is given.
+
+    Raises:
+        ConfigError: It is no function of a text that returns a number of tokens.
+    """
+    if given is None:
+        return exact_counter()
+    where, mend = "token_counter", "give a function that takes a str and returns its tokens, an int"
+    if not callable(given):
+        raise ConfigError(where, f"it is {_told(given)}", mend)
+    try:
+        counted: object = given("Which rivers meet here?")
+    except Exception as error:
+        raise ConfigError(where, f"it raised {type(error).__name__}: {error}", mend) from error
+    if not isinstance(counted, int) or isinstance(counted, bool) or counted < 1:
+        raise ConfigError(where, f"it returned {counted!r} for a text of 23 characters", mend)
+    return cast("Counter", given)
 
 
 def as_summarizer(given: object, policy: ContextPolicy) -> BaseChatModel | None:

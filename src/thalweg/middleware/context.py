@@ -25,6 +25,7 @@ from thalweg.middleware.effects import arun, run
 from thalweg.middleware.ending import end_run
 from thalweg.middleware.tools import compact_tool, last_written, recall_tool
 from thalweg.middleware.turn import take_turn
+from thalweg.tokens import Counter
 
 
 class ContextState(AgentState[Any]):
@@ -67,6 +68,10 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             a thread: at least so many of its newest messages, from the beginning of a run; all
             (`"whole"`); or the newest run alone (`"run"`). Messages leave it at the end of a
             run, and only for an archive that was named or shares the checkpointer's database.
+        token_counter: Returns the tokens of a text, in place of the exact count of o200k: for a
+            model with a vocabulary of its own. It is called often and must be fast, give the same
+            for the same text, and at least as much for a longer text. What the provider reports
+            corrects it, as it corrects ours.
 
     Raises:
         ConfigError: An argument cannot be used, or names a model that there is not. That the
@@ -91,6 +96,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         owner: Owner = "local",
         summarizer: BaseChatModel | str | None = None,
         state: KeptState = NEWEST,
+        token_counter: Counter | None = None,
     ) -> None:
         super().__init__()
         self._desk = Desk(
@@ -99,6 +105,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             owner=owner,
             summarizer=summarizer,
             state=state,
+            token_counter=token_counter,
         )
         self.tools = [recall_tool(self._desk), compact_tool()]
 

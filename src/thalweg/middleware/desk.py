@@ -32,6 +32,7 @@ from thalweg.errors import LostThreadError, StorageError
 from thalweg.middleware.arguments import (
     KeptState,
     Owner,
+    as_counter,
     as_kept,
     as_owner,
     as_policy,
@@ -61,7 +62,7 @@ from thalweg.private_files import make_private_folder
 from thalweg.threads.journal import Page, read_page
 from thalweg.threads.opening import left_by_hand, open_session
 from thalweg.threads.session import LIVE_S, Session
-from thalweg.tokens import Counter, exact_counter
+from thalweg.tokens import Counter
 
 OPEN_THREADS = 256
 """Threads kept open in memory: the least recently used is opened again from the archive."""
@@ -158,10 +159,11 @@ class Desk:
         owner: Owner,
         summarizer: BaseChatModel | str | None,
         state: KeptState,
+        token_counter: Counter | None = None,
     ) -> None:
         self.policy = as_policy(policy)
         self.state = as_kept(state)
-        self.count: Counter = exact_counter()
+        self.count: Counter = as_counter(token_counter)
         self.ceilings: dict[str, Ceilings] = {}
         """What providers were heard to accept, less than was thought; by model."""
         self.binding: set[str] = set()

@@ -4,6 +4,7 @@ An agent with `ContextMiddleware` has a log, which tells where each was said, an
 left out. Else the state has all there is.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +21,8 @@ from thalweg.middleware.memory_binding import Bound
 from thalweg.middleware.wording import read_state
 from thalweg.threads.history import line_at
 from thalweg.threads.line import read_line
+
+_log = logging.getLogger("thalweg.memory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,13 @@ def keep(bound: Bound, said: Stretch, begun: int) -> tuple[Kept, bool]:
             now=now,
             debounce_s=settings.debounce_seconds,
             max_wait_s=settings.max_wait_seconds,
+        )
+        _log.debug(
+            "thread %s: queued %d turns to learn from in %g s, %g s after the first at the latest",
+            bound.thread,
+            new,
+            settings.debounce_seconds,
+            settings.max_wait_seconds,
         )
     return pass_over(bound, said), bool(new)
 

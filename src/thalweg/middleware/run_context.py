@@ -1,5 +1,6 @@
-"""`RunContextMiddleware`: what an agent is told of the run it is in: the date, files, tasks."""
+"""`RunContextMiddleware`: what an agent is told of the run it is in: date, place, files, tasks."""
 
+import itertools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date, datetime
 from functools import partial
@@ -13,12 +14,15 @@ from langchain.agents.middleware.types import (
     ModelResponse,
     PrivateStateAttr,
 )
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_config
 from langgraph.types import Command
+from typing_extensions import TypedDict  # pydantic asks for it before Python 3.12
 
 from thalweg.backends.foreign import as_backend
 from thalweg.backends.protocol import BackendProtocol, FileInfo
-from thalweg.context.additions import DATE, Addition, Surroundings, plan_additions
+from thalweg.context.additions import DATE, PLACE, Addition, Surroundings, plan_additions
 from thalweg.middleware.effects import Flow, Send, Work, arun, run
 from thalweg.middleware.inserts import with_inserts
 from thalweg.middleware.notes import is_note
@@ -35,11 +39,27 @@ def local_date() -> date:
     return datetime.now().astimezone().date()
 
 
+class ViewedImage(TypedDict):
+    """An image that was read. Its bytes are in the message that shows it, and in the archive."""
+
+    mime_type: str
+
+
+def merge_images(
+    before: Mapping[str, ViewedImage] | None, after: Mapping[str, ViewedImage] | None
+) -> dict[str, ViewedImage]:
+    """Add images to those that were read before; the newest reading of a path holds."""
+    return {**(before or {}), **(after or {})}
+
+
 class RunContextState(AgentState[Any]):
     """What the middleware keeps in an agent's state."""
 
     _run_context: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
     """The run's date and first message, and the reminders that are still sent."""
+
+    viewed_images: NotRequired[Annotated[dict[str, ViewedImage], merge_images]]
+    """The images that the agent has read, by path; a subagent's are its own."""
 
 
 class RunContextMiddleware(AgentMiddleware[RunContextState, Any, Any]):
@@ -54,6 +74,7 @@ class RunContextMiddleware(AgentMiddleware[RunContextState, Any, Any]):
     Args:
         backend: Where the uploaded files are.
         uploads: Their folder; `None`, the default, lists none.
+        place: Returns where the user is, from a run's config; empty where it is not known.
         today: Returns the current date; that of this machine's clock by default. `None`: no date.
 
     Example:
@@ -68,11 +89,13 @@ class RunContextMiddleware(AgentMiddleware[RunContextState, Any, Any]):
         *,
         backend: BackendProtocol | None = None,
         uploads: str | None = None,
+        place: Callable[[RunnableConfig], str] | None = None,
         today: Callable[[], date] | None = local_date,
     ) -> None:
         super().__init__()
         self._backend = None if backend is None else as_backend(backend)
         self._uploads = uploads
+        self._place = place
         self._today = today
 
     def wrap_model_call(
@@ -98,7 +121,7 @@ class RunContextMiddleware(AgentMiddleware[RunContextState, Any, Any]):
         live = [Addition(*one) for one in before.get("live", ())]
         uid = _begins_with(request)
         if before and before.get("uid") == uid:
-            now = Surroundings(date=before.get(DATE, ""))
+            now = Surroundings(before.get(DATE, ""), before.get(PLACE, ""))
         else:
             now = yield Work(partial(self._surroundings, request))
         additions = plan_additions(now, live, uid)
@@ -108,15 +131,17 @@ class RunContextMiddleware(AgentMiddleware[RunContextState, Any, Any]):
         request, inserts = with_inserts(request, reminders)
         response: ModelResponse[Any] = yield Send(request)
         sent = [one for one in reminders if one.before in inserts.shown]
-        after = {DATE: now.date, "uid": uid, "live": [list(_plain(one)) for one in sent]}
-        if after == before:
-            return response
-        return ExtendedModelResponse(response, Command(update={CHANNEL: after}))
+        after = {DATE: now.date, PLACE: now.place, "uid": uid, "live": [*map(_plain, sent)]}
+        update: dict[str, Any] = {} if after == before else {CHANNEL: after}
+        if images := _new_images(request.state["messages"]):
+            update["viewed_images"] = images
+        return ExtendedModelResponse(response, Command(update=update)) if update else response
 
     def _surroundings(self, request: ModelRequest[Any]) -> Surroundings:
         """Look at the clock, the folder of uploads and the ledgers of tasks."""
         day = "" if self._today is None else f"{self._today():%Y-%m-%d (%A)}"
-        return Surroundings(day, self._files(), tuple(_tasks(request.state)))
+        place = "" if self._place is None else self._place(get_config())
+        return Surroundings(day, place, self._files(), tuple(_tasks(request.state)))
 
     def _files(self) -> Sequence[str]:
         if self._backend is None or self._uploads is None:
@@ -150,5 +175,13 @@ def _tasks(state: Any) -> Sequence[str]:  # noqa: ANN401 (any agent's)
     return [*ended, *elsewhere]
 
 
-def _plain(one: Addition) -> tuple[str, str, str, str]:
-    return one.part, one.text, one.about, one.before
+def _plain(one: Addition) -> list[str]:
+    return [one.part, one.text, one.about, one.before]
+
+
+def _new_images(messages: Sequence[AnyMessage]) -> dict[str, ViewedImage]:
+    """Find the images among the results that the model has not answered yet."""
+    new = itertools.takewhile(lambda one: isinstance(one, ToolMessage), reversed(messages))
+    notes = [one.additional_kwargs for one in new]
+    read = [(one.get("read_file_path"), one.get("read_file_media_type", "")) for one in notes]
+    return {path: {"mime_type": kind} for path, kind in reversed(read) if path and "image/" in kind}

@@ -19,6 +19,7 @@ FORK_EXCLUDED = frozenset(
         "files_unseen",
         "pinned_skills",
         "rubric",
+        "viewed_images",
     }
 )
 """Keys that not even a fork is given: they are about its parent's own run."""

@@ -23,7 +23,7 @@ def runs(*steps: tuple[list[str], list[str]]) -> list[tuple[Addition, ...]]:
     live: tuple[Addition, ...] = ()
     planned = []
     for number, (uploads, tasks) in enumerate(steps):
-        live = plan_additions(Surroundings("", uploads, tasks), live, f"m{number}")
+        live = plan_additions(Surroundings(uploads=uploads, tasks=tasks), live, f"m{number}")
         planned.append(live)
     return planned
 
@@ -78,7 +78,7 @@ def test_a_task_that_ended_is_told_again_with_what_came_of_it() -> None:
 
 
 def test_without_a_message_of_the_user_only_the_date_is_told() -> None:
-    planned = plan_additions(Surroundings("2026-11-23 (Monday)", ["/a"], ["b"]), (), "")
+    planned = plan_additions(Surroundings("2026-11-23 (Monday)", "", ["/a"], ["b"]), (), "")
     assert [(one.part, one.text) for one in planned] == [
         ("date", "Current date: 2026-11-23 (Monday)")
     ]

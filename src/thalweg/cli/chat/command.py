@@ -53,17 +53,25 @@ def chat(
     config: Annotated[
         Path | None, typer.Option("--config", help="The settings, if not config.yaml here.")
     ] = None,
+    has_place: Annotated[
+        bool,
+        typer.Option(
+            "--folder/--no-folder", help="Tell the agent this folder, its project and branch."
+        ),
+    ] = True,
 ) -> None:
     """Chat with an agent that remembers, forgets nothing, and shows what it does.
 
     `echo "Which rivers meet here?" | thalweg chat` prints the answer and nothing else.
     """
     # What follows takes a second to load, and its extras may be missing.
+    from thalweg.cli.chat.place import place  # noqa: PLC0415
     from thalweg.cli.chat.threads import new_thread, newest_thread  # noqa: PLC0415
 
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     asked = message if sys.stdin.isatty() else _piped(message)
-    wanted = _Wanted(model, thread, latest, url, key, config)
+    here = place(Path.cwd()) if has_place else ""
+    wanted = _Wanted(model, thread, latest, url, key, config, here)
     if is_terminal:
         _on_a_terminal(wanted, asked)
         return
@@ -77,7 +85,7 @@ def chat(
             raise ConfigError("--model", "no model is configured", "`thalweg chat` says what to do")
         _look_up(client, model)
         where = thread or (newest_thread(client) if latest else new_thread())
-        stream = client.stream(asked, where, model=model or None)
+        stream = client.stream(asked, where, model=model or None, place=here or None)
         sys.stdout.write(final_answer(stream).rstrip("\n") + "\n")
 
 
@@ -91,6 +99,7 @@ class _Wanted:
     url: str
     key: str
     config: Path | None
+    place: str
 
 
 def _default(client: "ThalwegClient") -> str:
@@ -196,7 +205,7 @@ def _on_a_terminal(wanted: _Wanted, first: str) -> None:
             thread = wanted.thread or (newest_thread(client) if wanted.latest else "")
             screen.show([])
             status = Status(model=wanted.model or default, wanted=wanted.model, thread=thread)
-            session = Session(client, screen, status)
+            session = Session(client, screen, status, wanted.place)
             session.run(Prompt(folder / "chat_history", session.status_line, session.names), first)
     finally:
         screen.show([])

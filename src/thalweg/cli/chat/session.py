@@ -45,11 +45,14 @@ class Session:
         is_over: Whether whoever types wants to leave.
     """
 
-    def __init__(self, client: ThalwegClient, screen: Screen, status: Status) -> None:
+    def __init__(
+        self, client: ThalwegClient, screen: Screen, status: Status, place: str = ""
+    ) -> None:
         self.client = client
         self.status = status
         self.is_over = False
         self._screen = screen
+        self._place = place
         self._prompt: Prompt | None = None
         self._open: tuple[Question, ...] = ()
 
@@ -156,6 +159,7 @@ class Session:
             resume=resume,
             model=status.wanted or None,
             memory=status.memory,
+            place=self._place or None,
         )
 
     def _follow(self, stream: BlockingStream) -> None:
