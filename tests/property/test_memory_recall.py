@@ -6,7 +6,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.facts.recalled import TODAY, SmallMemory, turn
+from tests.unit.facts.recalled import SmallMemory, turn
 from thalweg.facts.recall.packing import pack
 from thalweg.facts.recall.question import MAX_WORDS, ask
 from thalweg.facts.recall.ranking import Features, Ranked, Scale, links, rank, worth_reading
@@ -126,7 +126,7 @@ def test_the_order_of_items_does_not_matter(memory: SmallMemory, dice: Random) -
 def test_ranking_does_not_depend_on_the_order_things_were_read_in(
     memory: SmallMemory, text: str, dice: Random
 ) -> None:
-    question = ask(text, today=TODAY)
+    question = ask(text)
     scale = Scale(question, memory.find(question.words))
     numbers = [*memory.items]
     near = links(memory.beside(numbers))
@@ -146,7 +146,7 @@ def test_every_score_is_a_finite_number_above_0(memory: SmallMemory, text: str) 
 
 @given(texts, st.lists(texts, max_size=3))
 def test_any_text_is_a_question(text: str, earlier: list[str]) -> None:
-    question = ask(text, *earlier, today=TODAY)
+    question = ask(text, *earlier)
     assert len(question.words) == len(set(question.words)) == len(question.weights) <= MAX_WORDS
     assert all(0 < weight <= 1 for weight in question.weights)
     assert set(question.words) <= question.mentions

@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.facts.changes import Change, Put
-from thalweg.facts.dates.when import absolute, find_times
 from thalweg.facts.merging.comparing import Verdict, may_supersede
 from thalweg.facts.merging.freshness import current
 from thalweg.facts.merging.planning import plan_merge
@@ -135,13 +133,3 @@ def test_which_update_holds_does_not_hang_on_the_order_of_arrival(
     held = [fact.content for fact in current(after([], shuffled, "replaces"))[0]]
     newest = max(told, key=lambda fact: fact.created_at, default=None)
     assert held == ([newest.content] if newest else [])
-
-
-@given(st.text() | CONTENTS | st.from_regex(r"[0-9@:.,$一二十百千万年月日点周半 ]{0,20}"))
-def test_any_text_can_be_read_and_dated(text: str) -> None:
-    today = date(2024, 2, 29)
-    for when in find_times(text, today):
-        assert when.first <= when.last
-        assert 0 <= when.start < when.end <= len(text)
-    told = absolute(text, today)
-    assert absolute(told, date(1999, 1, 1)) == told

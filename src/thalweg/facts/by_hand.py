@@ -6,7 +6,6 @@ from itertools import islice
 
 from thalweg.errors import FactRefusedError, NoSuchFactError
 from thalweg.facts.changes import Change, Drop, Put
-from thalweg.facts.dates.when import dated
 from thalweg.facts.gates.judging import Verdict
 from thalweg.facts.learning.lesson import folded
 from thalweg.facts.merging.comparing import sharing_most
@@ -35,7 +34,7 @@ def told_fact(
         raise FactRefusedError(told.content, f"it {verdict.why}")
     return Fact(
         id=id_,
-        content=dated(told.content, said_at),
+        content=told.content,
         category=told.category,
         confidence=confidence,
         created_at=now,

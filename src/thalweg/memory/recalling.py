@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 
 from thalweg.entries import Message
 from thalweg.facts.learning.eviction import value
@@ -93,7 +92,7 @@ def recall(
         profile = store.profile(scope)
         packed = _as_seeds(store.facts(scope), profile, said, settings, budget, count)
     else:
-        question = ask(said[0], *said[1:], today=_day(as_of or now), as_of=as_of)
+        question = ask(said[0], *said[1:], as_of=as_of)
         vector = store.vector(said[0])
         with store.view(scope):
             profile = store.profile(scope)
@@ -120,13 +119,6 @@ def _said(query: str | Sequence[Message]) -> list[str]:
         return [query]
     told = [message.text for message in query if message.role in {"user", "assistant"}]
     return [text for text in reversed(told) if text.strip()][: EARLIER + 1] or [""]
-
-
-def _day(at: str) -> date | None:
-    try:
-        return date.fromisoformat(at[:10])
-    except ValueError:
-        return None
 
 
 def _ranked(

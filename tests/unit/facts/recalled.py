@@ -3,15 +3,12 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Literal
 
 from thalweg.facts.recall.found import Found, Item, item_words
 from thalweg.facts.recall.question import ask
 from thalweg.facts.recall.ranking import Ranked, Scale, links, rank, shortlist, worth_reading
 from thalweg.facts.values import Evidence, Fact, FactId, Trust, Turn
-
-TODAY = date(2023, 9, 1)
 
 
 def turn(
@@ -99,7 +96,7 @@ class SmallMemory:
         self, text: str, *, stale: Mapping[str, Sequence[str]] | None = None, as_of: str = ""
     ) -> list[Ranked]:
         """Rank what is found."""
-        question = ask(text, today=TODAY, as_of=as_of)
+        question = ask(text, as_of=as_of)
         scale = Scale(question, self.find(question.words))
         short = shortlist(scale)
         near = links(self.beside(short))

@@ -1,13 +1,9 @@
 """What is read out of a question."""
 
-from datetime import date
-
 import pytest
 
 from thalweg.facts.recall.found import index_words
 from thalweg.facts.recall.question import MAX_WORDS, ask, tells_time
-
-TODAY = date(2023, 9, 1)
 
 
 def test_filler_is_not_looked_up() -> None:
@@ -77,11 +73,6 @@ def test_a_question_may_ask_what_the_assistant_said(text: str) -> None:
 
 def test_a_question_about_oneself_does_not_ask_for_the_assistant() -> None:
     assert not ask("Which film did I like? 我喜欢哪部电影").role
-
-
-def test_times_asked_about_are_days() -> None:
-    assert ask("What did I do in May 2023?", today=TODAY).periods == (("2023-05-01", "2023-05-31"),)
-    assert ask("What did I do in May 2023?").periods == ()
 
 
 @pytest.mark.parametrize("text", ["Where did I use to live? I used to", "我以前住在哪里"])

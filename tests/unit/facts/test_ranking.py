@@ -112,10 +112,10 @@ def test_when_is_answered_by_a_time() -> None:
 
 def test_what_was_said_in_the_time_asked_about_goes_first() -> None:
     memory = SmallMemory.of(
-        turn("I ran a race", 0, day="2023-05-08", thread="a"),
+        turn("I ran a race", 0, day="2023-06-08", thread="a"),
         turn("I ran a race", 0, day="2023-07-08", thread="b"),
     )
-    assert memory.rank("Which race did I run in May?")[0].item.number == 1
+    assert memory.rank("Which race did I run in June?")[0].item.number == 1
     assert memory.rank("Which race did I run in July?")[0].item.number == 2
 
 

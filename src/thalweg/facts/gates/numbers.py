@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime
 
-from thalweg.facts.dates import chinese
+from thalweg.facts.gates.chinese_numbers import chinese_number
 from thalweg.facts.gates.framing import NUMBER_WORDS, RELATIVE
 from thalweg.facts.gates.orders import ADDRESS
 
@@ -38,7 +38,7 @@ _OVERRULED = re.compile("[零一二两三四五六七八九](?=[零一二两三�
 
 
 def _chinese_number(word: str) -> str:
-    return str(chinese.number(_OVERRULED.sub("", word)))
+    return str(chinese_number(_OVERRULED.sub("", word)))
 
 
 def new_number(content: str, text: str, said_at: str) -> str:
@@ -103,7 +103,7 @@ def _years(text: str, said_at: str) -> set[str]:
     moment = _moment(said_at)
     if moment is None:
         return set()
-    short = {chinese.number(found) for found in _SHORT_YEAR.findall(text)}
+    short = {chinese_number(found) for found in _SHORT_YEAR.findall(text)}
     near = (moment.year + 10) % 100
     return {str((2000 if year <= near else 1900) + year) for year in short}
 

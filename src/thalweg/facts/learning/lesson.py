@@ -1,4 +1,4 @@
-"""From proposals to changes: what the gates let through, dated, merged, within the room there is.
+"""From proposals to changes: what the gates let through, merged, within the room there is.
 
 A plan is of one state of a memory. Whoever lost a race plans again, with the same proposals, on
 the new state; there what a person did meanwhile wins.
@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from thalweg.facts.changes import Change, Drop, Hide, Put, Write
-from thalweg.facts.dates.when import dated
 from thalweg.facts.gates.hearing import shown
 from thalweg.facts.gates.judging import judge
 from thalweg.facts.gates.quoting import find_quote
@@ -137,7 +136,7 @@ def _candidate(
     passed = verdict.proposal
     fact = Fact(
         id=lesson.new_id(),
-        content=dated(passed.content, turn.said_at),
+        content=passed.content,
         category=passed.category,
         confidence=passed.confidence,
         created_at=lesson.now,

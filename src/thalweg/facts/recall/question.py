@@ -3,10 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date
 from typing import Literal
 
-from thalweg.facts.dates.when import find_times
 from thalweg.words import STOP_WORDS, WEAK_WORDS, find_tokens, is_particle, stem, token_words
 
 MAX_CHARS = 4_000
@@ -57,8 +55,6 @@ class Question:
     """Whose turns it asks for; empty where it does not say."""
     asks_time: bool = False
     """Whether a time answers it."""
-    periods: tuple[tuple[str, str], ...] = ()
-    """Times it asks about: their first and last day, in ISO 8601."""
     asks_past: bool = False
     """Whether what held once may answer it, and no more does."""
 
@@ -68,17 +64,16 @@ class Question:
         return bool(found) and self.mentions.issuperset(found)
 
 
-def ask(text: str, *earlier: str, today: date | None = None, as_of: str = "") -> Question:
+def ask(text: str, *earlier: str, as_of: str = "") -> Question:
     """Read a question. One that is all filler is taken at its word.
 
     Args:
         text: What was said last.
         earlier: What was said before it, the newest first. It says less, the older it is.
-        today: The day it is asked on, for what `last week` means; `None` leaves times out.
         as_of: A time in ISO 8601 that the question is about.
 
     Example:
-        >>> question = ask("When did Melanie paint a sunrise?", today=date(2023, 9, 1))
+        >>> question = ask("When did Melanie paint a sunrise?")
         >>> question.words, question.asks_time, question.names("Melanie")
         (('melani', 'paint', 'sunri'), True, True)
     """
@@ -102,7 +97,6 @@ def ask(text: str, *earlier: str, today: date | None = None, as_of: str = "") ->
         mentions=frozenset(mentions),
         role="assistant" if _ASKS_ASSISTANT.search(last) else "",
         asks_time=bool(_ASKS_TIME.search(last)),
-        periods=tuple(_periods(last, today)),
         asks_past=bool(as_of or _ASKS_PAST.search(last)),
     )
 
@@ -131,12 +125,6 @@ def _weighed(text: str) -> Iterator[tuple[str, float]]:
 
 def _index_words(text: str) -> list[str]:
     return [stem(word) for token in find_tokens(text) for word in token_words(token)]
-
-
-def _periods(text: str, today: date | None) -> Iterator[tuple[str, str]]:
-    if today is not None:
-        for when in find_times(text, today):
-            yield when.first.isoformat(), when.last.isoformat()
 
 
 _TIMES = frozenset(

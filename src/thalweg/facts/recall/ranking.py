@@ -52,8 +52,6 @@ class Features:
     """Share of its sentences that ask: a question seldom answers one."""
     time: float = 0.2
     """1 where it tells a time, for a question that asks when."""
-    period: float = 0.3
-    """1 where it was said, or held, in the time that is asked about."""
     stale: float = -1.0
     """Share of it that tells what holds no more, if the question does not ask for the past."""
 
@@ -81,7 +79,6 @@ class Features:
             * (1 + self.role * WEIGHTS.role)
             * (1 + self.asking * WEIGHTS.asking)
             * (1 + self.time * WEIGHTS.time)
-            * (1 + self.period * WEIGHTS.period)
             * (1 + self.stale * WEIGHTS.stale)
         )
 
@@ -304,7 +301,7 @@ class _Circle:
         near = self._near.get(number, _ALONE)
         # Of what was not read nobody knows the day.
         near = {other: near[other] for other in near if days.get(other, day) == day}
-        text, said = item.text, turn.said_at[:10]
+        text = item.text
         names = scale.names(turn.author)
         is_other = turn.role == "assistant" and question.role != "assistant" and not names
         return Features(
@@ -316,7 +313,6 @@ class _Circle:
             role=float(is_other),
             asking=_asking(text),
             time=float(question.asks_time and tells_time(text)),
-            period=_is_within(said, said, question),
             stale=self._stale_share(text, turn.uid),
         )
 
@@ -330,7 +326,6 @@ class _Circle:
     def _of_fact(self, number: int, fact: Fact) -> Features:
         scale, question = self._scale, self._scale.question
         turns = [self._told[one.uid] for one in fact.evidence if one.uid in self._told]
-        since, until = (fact.valid_from or fact.observed_at)[:10], fact.valid_to[:10]
         return Features(
             words=scale.own.get(number, 0.0),
             around=max((_LEARNED * scale.own.get(turn, 0.0) for turn in turns), default=0.0),
@@ -340,14 +335,8 @@ class _Circle:
             role=0.0,
             asking=0.0,
             time=float(question.asks_time and tells_time(fact.content)),
-            period=_is_within(since, until or since, question),
             stale=float(fact.status == "superseded" and not question.asks_past),
         )
-
-
-def _is_within(first: str, last: str, question: Question) -> float:
-    periods = question.periods
-    return float(bool(first) and any(a <= last and first <= b for a, b in periods))
 
 
 _SENTENCE_ENDS = re.compile(r"[.!?。！？…]+")
