@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
+from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 
@@ -33,6 +35,7 @@ from tests.e2e.test_summary_prefix import POLICY as PREFIX_POLICY
 from tests.e2e.test_summary_prefix import folds, pieces, script, talk
 from thalweg.archive import open_archive
 from thalweg.context.settings import ContextPolicy
+from thalweg.testing.model import ScriptedModel
 from thalweg.testing.strict import StrictProvider
 from thalweg.threads import summaries
 
@@ -147,6 +150,48 @@ def test_a_summary_that_no_model_could_write_is_in_the_next_turns_note(
     assert "D-1001" in shown(reader.asked[0])
     again.fold()
     assert "### Messages 0-" in summary_in(again)
+
+
+def test_where_the_cache_is_cold_a_summary_does_not_wait_for_the_next_compaction() -> None:
+    """The record is written again with it, which costs nothing then; a warm one stays as it is."""
+    gate = Gate()
+    thread = Thread(Speaker(gate), BESIDE)
+    thread.fold()
+    assert gate.asked.wait(30)
+    other = {"system_prompt": "You keep the shelf, and sweep the floor."}
+    cold = Thread(
+        thread.speaker, BESIDE, archive=thread.archive, saver=thread.saver, said=thread.said
+    )
+    cold.agent = make_agent(cold, **other)
+    cold.talk(1)
+    assert summary_in(cold) == ""
+
+    gate.wait_for(thread)
+    cold.talk(1)
+    assert summary_in(cold) == ""
+    warm = thread.speaker.record
+    thread.middleware, thread.said = cold.middleware, cold.said
+    thread.agent = make_agent(cold)
+    thread.talk(1)
+    page = thread.folds[-1]
+    assert "Item 1 is kept in drawer D-1001." in summary_in(thread)
+    assert thread.speaker.record != warm
+    assert fold_of(page).last == fold_of(thread.folds[0]).last
+    assert page.spent is not None
+    assert page.spent.calls == 1
+    record = thread.speaker.record
+    thread.talk(1)
+    assert thread.speaker.record == record
+
+
+def make_agent(thread: Thread, system_prompt: str = "You keep the shelf in order.") -> Any:  # noqa: ANN401
+    """Make an agent of a thread with another system prompt: no cache has what it sends."""
+    return create_agent(
+        ScriptedModel(script=thread.speaker),
+        middleware=[thread.middleware],
+        checkpointer=thread.saver,
+        system_prompt=system_prompt,
+    )
 
 
 def remove_first(thread: Thread) -> None:

@@ -22,6 +22,7 @@ Reason = Literal[
     "a trigger of the policy",
     "the provider refused the request",
     "reasoning bound to another prefix",
+    "a summary was written, and the cache is cold",
 ]
 """Why an edit was made, in the words a report shows."""
 

@@ -12,7 +12,7 @@ from thalweg.context.binding import (
     unbound,
 )
 from thalweg.context.budget import Budget
-from thalweg.context.edits import Edit, Fold, Pin, Unpin
+from thalweg.context.edits import Edit, Fold, Pin, Reason, Unpin
 from thalweg.context.plan import join_summary, plan_fold, plan_tail
 from thalweg.context.policy import Policy
 from thalweg.context.reading import Reader
@@ -164,6 +164,15 @@ class Engine:
     ) -> Fold:
         """See `join_summary`: for a fold that `steps` is about to commit."""
         return join_summary(self.scene(), fold, summary, spent, first=first, last=last)
+
+    def record_again(self, reason: Reason) -> Fold | None:
+        """Plan to write the record that stands again; `None` where there is none."""
+        fold, scene = self.window.fold, self.scene()
+        if fold is None:
+            return None
+        record, widest = fold.rooms or (scene.budget.record(scene.fixed), None)
+        tail = self.window.tokens
+        return plan_fold(scene, tail=tail, record=record, widest=widest, reason=reason)
 
     def _committed(
         self, batches: Iterable[Sequence[Edit]]

@@ -35,6 +35,21 @@ class PendingSummaries:
     _job: SummaryJob | None = None
     """What is to be started once the turn is entered."""
 
+    def shown_early(self) -> list[Fold]:
+        """Plan to show the pending summary in the record that stands, if it is written.
+
+        For a turn whose cache is cold: all of the request is written again anyway. Reasoning that
+        is bound to what stands before it would be lost.
+        """
+        session, fold = self.open.session, self.open.session.engine.window.fold
+        if fold is None or fold.pending is None or session.engine.binds:
+            return []
+        stored = stored_summary(session.archive, session.key, fold.pending.source)
+        if stored is None or stored.summary is None:
+            return []
+        again = session.engine.record_again("a summary was written, and the cache is cold")
+        return [again] if again else []
+
     def plan(self, fold: Fold, summarizer: Summarizer, live: Sequence[AnyMessage]) -> Fold:
         """Let a fold show the pending summary if it is written, and plan that of what it takes.
 

@@ -152,10 +152,12 @@ class _Turn:
         engine.window.settle()
         sent, before = list(engine.window.items), engine.window.tokens
         is_cold: bool = yield Work(self._is_cold)
+        self.pending = PendingSummaries(self.desk, self.open, self.tariff, self._folded)
+        if is_cold and self.desk.policy.summarize and self.desk.policy.background:
+            repairs = [*repairs, *(yield Work(self.pending.shown_early))]
         steps = engine.steps(cold=is_cold, asked=asked, repairs=repairs)
         edits: list[Edit] = []
         summarizer = yield Work(partial(self._summarizer, is_cold=is_cold))
-        self.pending = PendingSummaries(self.desk, self.open, self.tariff, self._folded)
         try:
             batch = yield Work(lambda: next(steps, None))
             while batch is not None:
