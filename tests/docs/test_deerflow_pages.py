@@ -1,0 +1,46 @@
+"""The pages for people who come from DeerFlow: what they name is there, what they show runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.chat_gateway import Gateway
+from tests.e2e.test_chat_terminal import SETTINGS, served
+
+ROOT = Path(__file__).parents[2]
+COMING = (ROOT / "docs" / "coming-from-deerflow.md").read_text(encoding="utf-8")
+FEATURES = (ROOT / "docs" / "deerflow-features.md").read_text(encoding="utf-8")
+TESTS: dict[str, str] = {}
+"""The tests by the names of their files, of which several folders may have one."""
+for path in (ROOT / "tests").rglob("test_*.py"):
+    TESTS[path.name] = TESTS.get(path.name, "") + path.read_text(encoding="utf-8")
+ROW = re.compile(r"^\| (\d+) \| .+? \| ((?:the same|differs: ).*?) \| .+ \|$", re.MULTILINE)
+
+
+def test_every_test_that_is_named_exists() -> None:
+    """A row that names a test which was renamed shows nothing."""
+    named = set(re.findall(r"(test_\w+\.py)(?:::(\w+))?", FEATURES))
+    assert [file for file, _ in named if file not in TESTS] == []
+    assert [
+        (file, name) for file, name in named if name and f"def {name}(" not in TESTS[file]
+    ] == []
+
+
+def test_every_row_says_what_is_here_and_what_shows_it() -> None:
+    rows = ROW.findall(FEATURES)
+    numbers = [int(number) for number, _ in rows]
+    same = sum(here.startswith("the same") for _, here in rows)
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert f"Of {len(numbers)}, {same} are the same and {len(numbers) - same} differ" in FEATURES
+
+
+def test_the_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config.yaml").write_text(SETTINGS)
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", COMING, re.DOTALL)
+    with served(Gateway(pace_s=0.0)):
+        exec(compile(code, "coming-from-deerflow.md", "exec"), {})  # noqa: S102 (our own page)
+    assert capsys.readouterr().out
