@@ -143,7 +143,11 @@ def test_a_report_that_is_cut_off_fails(tmp_path: Path, monkeypatch: pytest.Monk
         command = _ended(run, report)
         message = _told(command)
         message.content = str(message.text)[:60]
-        return command
+        update: Any = command.update
+        ledger = {
+            name: {**task, "report": task["report"][:60]} for name, task in update["tasks"].items()
+        }
+        return Command(update={**update, "tasks": ledger})
 
     _break(monkeypatch, cut)
 
