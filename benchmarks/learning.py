@@ -1,6 +1,8 @@
-"""What a model learns from two short conversations, through the whole pipeline, verbatim.
+"""What a model learns from conversations, through the whole pipeline, verbatim.
 
-    python -m benchmarks.learning http://127.0.0.1:18081/v1
+    python -m benchmarks.learning http://127.0.0.1:18081/v1 [--short]
+
+Two of ten messages each or, with `--short`, ten of one or two; those without a profile.
 
 Any service that speaks OpenAI's chat API will do. The turns are captured, learned from, gated,
 dated and merged as in an agent; what the model proposed stands beside what became of it.
@@ -33,6 +35,7 @@ from thalweg.memory.opening import open_memory
 from thalweg.tokens import exact_counter
 
 CONVERSATIONS = Path(__file__).parent / "conversations.json"
+SHORT = Path(__file__).parent / "short_conversations.json"
 Said = list[tuple[str, str]]
 """When, and what."""
 
@@ -61,11 +64,12 @@ def talk(store: MemoryStore, scope: Scope, said: Said) -> None:
     store.note(scope, "t", now=said[-1][0], debounce_s=0, max_wait_s=0)
 
 
-def learn(store: MemoryStore, scope: Scope, model: ChatOpenAI, turns: int) -> Iterator[str]:
-    """Learn from what was said, and tell what came of it, line by line."""
+def learn(
+    store: MemoryStore, scope: Scope, model: ChatOpenAI, settings: MemorySettings
+) -> Iterator[str]:
+    """Learn from what was said; yield what came of it, line by line."""
     count = exact_counter()
     respondent = Recorded(model, count)
-    settings = MemorySettings(learn_turns=turns, overlap_turns=1)
     reports: list[Report] = []
     learner = Learner(store, respondent, settings, count=count, tell=reports.append)
     begun = time.monotonic()
@@ -99,10 +103,11 @@ def learn(store: MemoryStore, scope: Scope, model: ChatOpenAI, turns: int) -> It
 
 
 def main() -> None:
-    """Run both conversations and print what was learned."""
+    """Run the conversations and print what was learned."""
     reading = argparse.ArgumentParser(description=__doc__)
     reading.add_argument("url", help="of the service, with /v1")
     reading.add_argument("--model", default="local")
+    reading.add_argument("--short", action="store_true", help="ten short conversations")
     reading.add_argument("--turns", type=int, default=1, help="turns to learn from at once")
     given = reading.parse_args()
     model = ChatOpenAI(
@@ -115,12 +120,16 @@ def main() -> None:
         extra_body={"repeat_penalty": 1.05},
     )
     with tempfile.TemporaryDirectory() as folder, open_memory(Path(folder) / "m.db") as store:
-        told: dict[str, Said] = json.loads(CONVERSATIONS.read_text(encoding="utf-8"))
+        file = SHORT if given.short else CONVERSATIONS
+        told: dict[str, Said] = json.loads(file.read_text(encoding="utf-8"))
+        settings = MemorySettings(
+            learn_turns=given.turns, overlap_turns=1, profile=not given.short
+        )
         for name, said in told.items():
             scope = Scope(name)
             talk(store, scope, said)
             print(f"\n### {name}\n", flush=True)
-            for line in learn(store, scope, model, given.turns):
+            for line in learn(store, scope, model, settings):
                 print(line, flush=True)
 
 

@@ -44,6 +44,7 @@ def told_fact(
         observed_at=said_at,
         status="active" if verdict.kept else "quarantined",
         written_by=by,
+        importance=3 if by == "user" else 2,
     )
 
 

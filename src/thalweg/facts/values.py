@@ -136,7 +136,7 @@ class Fact:
     is_temporary: bool = False
     """Whether it holds for a time: it superseded nothing, and what held before holds again."""
     importance: Importance = 2
-    """How much it matters, as its learner read it; see `Importance`."""
+    """How much it matters: as its learner read it, and 3 where a person told it directly."""
 
 
 SectionName = Literal[

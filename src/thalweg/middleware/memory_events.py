@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from thalweg.errors import ThalwegError
+from thalweg.facts.values import FactId
 from thalweg.middleware.events import Speaks
 from thalweg.middleware.memory_binding import Bound
 from thalweg.middleware.memory_shown import Shown
 from thalweg.tracing import trace
 
 TOLD, FAILED = "thalweg.memory.told", "thalweg.memory.failed"
+REVIEW = "thalweg.memory.review"
 """Types of the events in LangGraph's custom stream, and names of those in a trace."""
 _log = logging.getLogger("thalweg.memory")
 
@@ -45,6 +47,22 @@ def tell_told(
         event["tokens_in_all"],
         extra={"thalweg": event},
     )
+    trace(event)
+
+
+def announce_review(thread: str, facts: Sequence[FactId], waiting: int, runtime: Speaks) -> None:
+    """Emit that facts wait for the user's review.
+
+    Args:
+        thread: Of the run that begins.
+        facts: Those that were not announced before.
+        waiting: How many wait in all.
+        runtime: Of the run.
+    """
+    event = {"type": REVIEW, "thread": thread, "facts": list(facts), "waiting": waiting}
+    runtime.stream_writer(event)
+    sentence = "%d new facts wait for review, %d in all: see `thalweg memory review`"
+    _log.info(sentence, len(facts), waiting, extra={"thalweg": event})
     trace(event)
 
 

@@ -22,9 +22,10 @@ from thalweg.middleware.events import Speaks
 from thalweg.middleware.inserts import with_inserts
 from thalweg.middleware.memory_binding import Binding, Bound, Given
 from thalweg.middleware.memory_capture import Kept, Stretch, keep, pass_over, stretch
-from thalweg.middleware.memory_events import tell_failure, tell_told
+from thalweg.middleware.memory_events import announce_review, tell_failure, tell_told
 from thalweg.middleware.memory_learning import Learning
 from thalweg.middleware.memory_recall import Telling
+from thalweg.middleware.memory_review import newly_waiting
 from thalweg.middleware.memory_shown import IN_PROMPT, Meter, Shown, from_plain, to_plain
 from thalweg.middleware.memory_tools import memory_tools
 from thalweg.middleware.system_prompt import with_part
@@ -99,6 +100,7 @@ class UserMemory:
         if bound is None:
             return {}
         kept = _without_failing(partial(self._caught_up, bound, state, config, before), runtime)
+        _without_failing(partial(_announced, bound, runtime), runtime)
         update = _without_failing(partial(self._told, bound, state, runtime), runtime) or {}
         return update if kept is None else {**update, KEPT: asdict(kept)}
 
@@ -205,6 +207,14 @@ class UserMemory:
         if is_new:
             self._learning.go_on(bound.memory.store, bound.settings)
         return kept
+
+
+def _announced(bound: Bound, runtime: Speaks) -> None:
+    """Announce what waits for review, where the run may note that it did."""
+    if bound.writes:
+        new, waiting = newly_waiting(bound)
+        if new:
+            announce_review(bound.thread, new, waiting, runtime)
 
 
 def _addition(shown: Shown, text: str) -> Addition:

@@ -229,6 +229,12 @@ def notice(event: Notice) -> list[tuple[Any, str]]:
                 part for part in (_many(facts, "fact"), _many(turns, "earlier turn")) if part
             )
             return [("memory", f"memory told {what} in {detail.get('tokens', 0):,} tokens")]
+        case "thalweg.memory.review":
+            new, waiting = len(detail.get("facts") or ()), detail.get("waiting") or 0
+            what = (
+                f"{_many(new, 'new fact')} of {waiting:,}" if new < waiting else _many(new, "fact")
+            )
+            return [("memory", f"{what} to review: thalweg memory review")]
         case "thalweg.memory.failed":
             problem = detail.get("problem", "it failed")
             return [("failure", printable(f"memory is not there for this run: {problem}"))]

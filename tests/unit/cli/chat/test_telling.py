@@ -131,6 +131,16 @@ def test_a_compaction_says_how_much_and_why() -> None:
         ),
         ("thalweg.memory.told", {"facts": [], "turns": 0, "taken_back": 1}, []),
         (
+            "thalweg.memory.review",
+            {"facts": ["a"], "waiting": 3},
+            [Line("memory", "1 new fact of 3 to review: thalweg memory review")],
+        ),
+        (
+            "thalweg.memory.review",
+            {"facts": ["a", "b"], "waiting": 2},
+            [Line("memory", "2 facts to review: thalweg memory review")],
+        ),
+        (
             "thalweg.memory.failed",
             {"problem": "StorageError"},
             [Line("failure", "memory is not there for this run: StorageError")],
