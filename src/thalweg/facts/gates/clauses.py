@@ -32,8 +32,6 @@ class Clause:
     soundness: Soundness = ""
     problem: str = ""
     """Why nothing can rest on it."""
-    reported: bool = False
-    """Somebody else is said to have said it."""
     first_person: bool = False
 
 
@@ -105,11 +103,12 @@ def _parts(text: str, start: int, end: int, number: int) -> Iterator[Clause]:
 
 def _with_moods(said: str, parts: list[Clause]) -> list[Clause]:
     """Tell of each clause of a sentence how it was said."""
-    found: list[Clause] = []
-    for part in parts:
-        found.append(_with_manner(part, found))
-    if not found:
+    if not parts:
         return []
+    found = [
+        replace(part, first_person=moods.FIRST_PERSON.search(part.text) is not None)
+        for part in parts
+    ]
     found = _with_interposed(said, found, _questions(said, found))
     if _is_supposed(said, found) or _is_only_conceded(found):
         found = [_unsound(clause, "is only supposed") for clause in found]
@@ -164,30 +163,6 @@ def _with_order(clause: Clause) -> Clause:
     return clause
 
 
-def _with_manner(part: Clause, before: list[Clause]) -> Clause:
-    """Mark whether a clause is in the first person, and whether somebody is reported to say it."""
-    last = before[-1] if before else None
-    first = moods.FIRST_PERSON.search(part.text) is not None
-    if not first and not last:
-        first = moods.ELLIPTIC.search(part.text) is not None
-    reported = _is_reported(part.text)
-    if last and not reported:
-        reported = last.reported and not _CONCLUDES.match(part.text)
-    return replace(part, reported=reported, first_person=first)
-
-
-_CONCLUDES = re.compile(
-    r"^\W*(?:so|but|and i|which|although|though|aber|also|mais|pero|mas|ma|но|поэтому|所以|但"
-    r"|不过|可)",
-    re.IGNORECASE,
-)
-
-
-def _is_reported(text: str) -> bool:
-    rest = moods.OWN_SAYING.sub(" ", text)
-    return moods.SAYS.search(rest) is not None
-
-
 def _questions(said: str, found: list[Clause]) -> list[Clause]:
     """Mark what is asked. What is stated before a question in the same sentence stays stated."""
     marked = re.search(r"[?？][\"'”’)\]」』\s]*$", said) is not None
@@ -197,8 +172,6 @@ def _questions(said: str, found: list[Clause]) -> list[Clause]:
             _unsound(clause, "is a question") if moods.INVERTED.search(clause.text) else clause
             for clause in found
         ]
-    if len(found) > 1 and moods.CONSENT_TAG.search(found[-1].text):
-        return found[:-1]
     if len(found) == 1 or asking[0]:
         return _all(found, "unsound", "is a question")
     if moods.TRUTH_TAG.search(found[-1].text):  # It asks about the clause before it.

@@ -77,7 +77,8 @@ def _around_markers(quote: str, own: str) -> Iterator[tuple[int, int]]:
     for marker in MARKER.finditer(own):
         before, after = own[: marker.start()].rstrip(), own[marker.end() :]
         head = _overlap(before, folded)
-        if head >= _LEAST_LETTERS and 2 * head >= len(folded):
+        splits_word = before[: len(before) - head][-1:].isalnum() and folded[:1].isalnum()
+        if head >= _LEAST_LETTERS and 2 * head >= len(folded) and not splits_word:
             yield len(before) - head, len(before)
         elif (tail := _overlap(folded, after.lstrip())) >= max(_LEAST_LETTERS, len(folded) // 2):
             start = len(own) - len(after.lstrip())
@@ -118,4 +119,4 @@ def shown(text: str) -> str:
         >>> shown("my password is hunter2\u200b")
         '[hidden text]'
     """
-    return redact(own_words(text))
+    return visible(redact(own_words(text)))

@@ -293,8 +293,6 @@ _BEGINNING = 16
 
 def _doubts_of_subject(content: str, heard: Heard, *, about_answers: bool) -> Iterator[str]:
     """Say why what is quoted, where nobody speaks of themselves, may not be about the user."""
-    if any(clause.reported for clause in heard.inside):
-        yield "is what somebody else is reported to say"
     if ADDRESS.search(content):
         yield "has an address of which nothing says that it is the user's"
     if PRAISE.search(content):

@@ -11,14 +11,6 @@ def _any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
-ELLIPTIC = _any(
-    r"^\W*(?:(?:just|also|still|already|currently|never|mostly|usually|really|recently|finally"
-    r"|now|btw|and)\s+)*(?:working|living|studying|learning|moving|planning|trying|looking|using"
-    r"|building|writing|training|hoping|switching|migrating|based|born|started|finished|moved"
-    r"|joined|quit|left|switched|married|retired|raised|worked|lived|studied|learned|bought|grew"
-    r"|love|loved|hate|hated|prefer|enjoy|live|went|got|been|had|vegan|vegetarian)\b"
-)
-"""A statement that leaves out its `I`: `Working at Siemens since May.`"""
 FIRST_PERSON = _any(
     r"\b(?:I|I['’](?:m|ve|d|ll)|me|my|mine|myself|we|we['’](?:re|ve|d|ll)|us|our|ours|im|ive)\b",
     r"[我咱俺]|本人|自己",
@@ -59,10 +51,6 @@ TRUTH_TAG = _any(
     r"|i|we|that|they)|oder|nicht wahr|n['’]est-ce pas|verdad|no es así|não é|vero|да"
     r"|верно)\s*[?？]",
     r"^\s*(?:对吧|对吗|是吧|是吗|对不对|是不是)\s*[?？]?",
-)
-CONSENT_TAG = _any(
-    r"^\s*(?:ok(?:ay)?|please|alright|deal|yeah|will you|would you|can you|could you)\s*[?？]$",
-    r"^\s*(?:好吗|好吧|可以吗|行吗|行不行|好不好)\s*[?？]?$",
 )
 ASKS = _any(
     r"^\W*(?:(?:so|and|but|or|then|anyway|also|well|now|ok(?:ay)?|hey|hi|please"
@@ -154,46 +142,9 @@ JOKED = _any(
     r"开(?:个|一个)?玩笑|逗你|骗你的|瞎说的|胡说的|乱说的|шучу|шутка|冗談|うそです|嘘です|농담"
     r"|장난",
 )
-_SUBJECT_GAP = (
-    r"(?:\s+(?:also|always|often|once|just|already|really|still|even|never|have|had|['’]ve))*"
-)
-OWN_SAYING = _any(
-    rf"\b(?:i|we)(?:['’](?:ve|d|ll))?{_SUBJECT_GAP}\s+(?:says?|said|tell|told|think|thought"
-    rf"|believe\w*"
-    r"|claim\w*|mention\w*|guess\w*|wrote|write|stated?|suggest\w*|assume\w*|insist\w*)\b",
-    r"我(?:们)?(?:一直|都|也|自己|个人|刚才|之前|总是|就)?(?:说|觉得|认为|以为|告诉|表示|建议|讲)"
-    r"|(?<!\w)(?:(?:顺便|顺带)(?:说|讲|提)(?:一下|一句|一声|句)?|(?:老实|坦白|总的来|一般来|简单来)说)",
-    r"\b(?:ich|wir) (?:sagte?|denke|glaube|meine|finde)\b|\bje (?:pense|crois|dis)\b|\b(?:creo"
-    r"|pienso|digo|acho|penso|credo)\b|я (?:думаю|считаю|сказал\w*)|と思(?:う|います)",
-)
 CLAIMED = _any(
     r"\b(?:claim(?:s|ed) (?:that|to|i|we|my)|alleg(?:es|ed)|accus(?:es|ed)|rumou?r(?:s|ed)?"
     r"|behaupte\w*|angeblich|unterstell\w*|prétend\w*|soi-disant|accuse(?:nt)?|supuestamente|acusan?)\b",
     r"声称|宣称|谎称|造谣|谣传|谣言|非说|硬说|诬陷|污蔑|冤枉",
 )
 """Whoever reports it so does not vouch for it; a doctor `says`, a debt collector `claims`."""
-SAYS = _any(
-    r"\b(?:says|said|tells|told|claims|claimed|(?:thinks|thought)(?! (?:about|of)\b)|believes"
-    r"|believed|insists|insisted"
-    r"|swears|swore|accus\w+|guesses|assumes|assumed|alleges|alleged|keeps? saying|according to"
-    r"|heard|rumou?rs?|rumou?red|apparently|supposedly|allegedly|read that|been told|was told"
-    r"|makes? out)\b",
-    r"(?<!\bi )(?<!\bwe )\b(?:typed|wrote|entered|dictated|scribbled|left|sent|posted|pasted)"
-    r" (?:this|that|the following|these (?:lines|words))\b(?=.*$)",
-    r"\b(?:suggest|write|mention|report|state|argue)(?:s|ed)?\b(?= (?:that|i|he|she|they|my)\b)"
-    r"|\bwrote (?:that|i|he|she|they|my)\b|\b(?:people|they|you|some|many|friends|others"
-    r"|colleagues|parents) (?:all )?(?:say|think|claim|believe|tell)\b",
-    r"\b(?:page|article|readme|files?|e-?mail|mail|docs?|site|post|letter|notes?|logs?|tool"
-    r"|results?|tweet|blog|ad|comment|review|message|report|summary"
-    r"|memory)\b[^.,;:]{0,30}\b(?:says?|contains?|states?|mentions?|claims?|reads?|tells?"
-    r"|has (?:this|the) (?:line|text|sentence|note))\b",
-    r"(?:文章|网页|邮件|页面|文件|日志|报告|搜索结果|资料|帖子|短信|摘要|评论)(?:里|上|中|内)?面?(?:说|写|提到|记载|声称)",
-    r"(?<!据我)(?<!小)(?<!传)说(?!话|明|服|来|法|不定|真的|实话|到|起|中文|英|法语|日|德|粤|普通)"
-    r"|觉得|认为|以为|声称|宣称|谎称|造谣|谣传|听说|据说|据称|传闻|表示|写道|告诉|指控|诬陷|污蔑"
-    r"|根据|按照.{0,8}的说法",
-    r"\b(?:sagte?|meinte?|behaupte\w*|laut|angeblich|glaubt|denkt|dit|pense|prétend|affirme|selon"
-    r"|d['’]après|croit|dice|dijo|piensa|cree|afirma|según|disse|diz|acha|segundo|sostiene"
-    r"|secondo)\b",
-    r"говорит|сказал\w*|думает|считает|утвержда\w+|якобы|по словам|と言|って言|らしい|によると"
-    r"|そうです|라고 (?:말|했|한)|다고 (?:말|했|한|해)|에 따르면",
-)

@@ -94,18 +94,6 @@ _PASSIVE = re.compile(
     rf"\b(?:{_DONE})\b|\b(?:to be|be) (?:\w+ly )?(?:{_ACTS})\b|希望.{{0,20}}(?:{_ACTS_ZH})",
     re.IGNORECASE,
 )
-_STANDING_ACT = re.compile(
-    rf"(?:{_STANDING.pattern})\s*(?:\S+\s+){{0,3}}?(?:{_ACTS})\b"
-    rf"|(?:{_STANDING.pattern}).{{0,12}}?(?:{_ACTS_ZH})|\b(?:{_ACTS})\b.*\b(?:without (?:asking"
-    rf"|confirm\w*|review|approval)|no need to (?:ask|confirm|check))|(?:{_ACTS_ZH}).*(?:不用问"
-    rf"|无需确认|不必确认|不经)",
-    re.IGNORECASE,
-)
-_YOU_ACT = re.compile(
-    rf"\byou(?:\s+(?:to|always|also|just|\w+ly))?\s+(?:{_ACTS})\b|[你您](?:把|将|帮|给|来|替|要"
-    rf"|去)?.{{0,12}}(?:{_ACTS_ZH})",
-    re.IGNORECASE,
-)
 _TO_BE = re.compile(
     rf"\b(?:is|are|should|must|has|have) (?:to )?be (?:\w+ly )?(?:{_DONE})\b", re.IGNORECASE
 )
@@ -139,12 +127,6 @@ _FORM = re.compile(
     r"|한국어|반말|존댓말",
     re.IGNORECASE,
 )
-_TOOLS = re.compile(
-    r"^\W*(?:(?:please|always|never|do ?not|don['’]t|from now on|only|so|and|stick to"
-    r"|in (?:all )?(?:my|our) \w+),?\s+)*(?:use|avoid|stick (?:to|with)|slice|write|prefer"
-    r"|stay with|go with)\b|^\W*(?:请|以后|今后|都|一律|别再?|不要|只)*用",
-    re.IGNORECASE,
-)
 _PERILOUS = re.compile(
     r"\b(?:recommend\w*|promot\w*|prais\w*|mention\w*|endors\w*|advertis\w*|flatter\w*"
     r"|pay(?:ment)?s?|purchas\w*|invoices?|bank\w*|account\w*|transfer\w*|money|crypto|wallet"
@@ -156,22 +138,6 @@ _PERILOUS = re.compile(
     r"|口令|令牌|密钥|凭证|权限|安全|检查|确认|审批|评审|验证|警告|告警|链接|品牌|产品|广告|赞助"
     r"|管理员|数据|隐私|推荐|推广|宣传|提及|提到|附上",
     re.IGNORECASE,
-)
-_MANNER = re.compile(
-    r"\b(?:german|english|french|spanish|chinese|japanese|italian|portuguese|russian|korean|dutch"
-    r"|polish|arabic|hindi|welsh|language|tone|style|short\w*|brief\w*|concise\w*|detail\w*"
-    r"|words?|lines?|sentences?|paragraphs?|steps?|bullet\w*|lists?|tables?|markdown|json|yaml"
-    r"|code|snippets?|examples?|diagrams?|emojis?|metric|imperial|units?|celsius|fahrenheit"
-    r"|polite\w*|formal\w*|informal\w*|friendly|plain|simple|vegan|vegetarian|halal|kosher"
-    r"|gluten-free)\b|[中英日法德俄韩]文|[英日法德俄韩汉]语|语言|普通话|粤语|方言|语气|口吻"
-    r"|简短|简洁|简单"
-    r"|详细|句话|个字|列表|表格|格式|代码|例子|示例|单位|公制|摄氏|华氏|步骤|分点|口语|敬语|大白话"
-    r"|素食|清真",
-    re.IGNORECASE,
-)
-"""How something is answered, and for which diet: nothing that it is answered with."""
-_BY = re.compile(
-    r"[按用以拿照依]|\b(?:with|from|using|according to|based on|as|and|in)\b", re.IGNORECASE
 )
 _RULED_ANSWER_ZH = re.compile(
     "(?:凡|只要|每当|每次|以后|今后|从现在起|一旦|一律|无论|不管|下次|任何人?).{0,30}"
@@ -200,17 +166,6 @@ _CHORE = re.compile(
     re.IGNORECASE,
 )
 """What is done with the tools of one's own desk before something is shown."""
-_DIET = re.compile(
-    r"\b(?:never|do ?not|don['’]t)(?: ever)? (?:suggest|recommend|offer|propose)(?: me| us)? "
-    r"(?:anything|any|dishes|recipes|food|foods|meals|snacks|drinks|products|something)"
-    r"(?: dishes| recipes| foods?| meals| snacks| drinks)? "
-    r"(?:with|containing|that (?:contains?|has|have)|made (?:with|from|of))\b"
-    r"(?!.*\b(?:but|except|other than|besides|apart from|unless|only|instead)\b)"
-    r"|(?:不要|别|切勿)再?(?:给我|向我)?(?:推荐|建议)(?=(?:任何)?[含带有]\w{1,12}的(?:东西|菜|食物|食品|"
-    r"|菜谱|饮料|零食|甜点)\W*$)",
-    re.IGNORECASE,
-)
-"""What the user does not eat: nothing is recommended by that."""
 ADDRESS = re.compile(
     r"\b[a-z][a-z0-9+.-]{1,15}://\S+|\bwww\.\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
     r"|(?<![\w.@/-])(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|app|ai|co|cn|de|fr|es|jp|ru|uk|eu|us"
@@ -239,28 +194,15 @@ def dangerous_order(clause: str) -> str:
     """
     if _GRANT.search(clause):
         return "gives the agent or others leave to do something"
-    if _swaps_content(clause):
+    rules_answers = _RULED_ANSWER.search(clause) or _RULED_ANSWER_ZH.search(clause)
+    plain = _CHORE.sub(" ", clause)
+    if rules_answers or (_is_order(plain) and not is_about_answers(plain)):
         return "tells the agent what to do"
-    clause = _CHORE.sub(" ", _DIET.sub(" ", clause))
-    if not _is_order(clause):
-        return ""
-    if is_about_answers(clause):
-        return ""
-    return "tells the agent what to do"
-
-
-def _swaps_content(clause: str) -> bool:
-    """Say whether a rule sets what is answered to a question, and not only how it is answered."""
-    ruled = _RULED_ANSWER.search(clause) or _RULED_ANSWER_ZH.search(clause)
-    if ruled is None:
-        return False
-    content = ruled["content"] or ruled[ruled.lastindex or 0]
-    pieces = [piece for piece in _BY.split(content) if re.search(r"\w", piece)]
-    return any(not _MANNER.search(piece) for piece in pieces)
+    return ""
 
 
 def is_about_answers(clause: str) -> bool:
-    """Say whether an order is only about how, and with which of his tools, the user is answered.
+    """Return whether an order is only about how the user is answered.
 
     Example:
         >>> is_about_answers("keep answers short"), is_about_answers("never show security warnings")
@@ -268,7 +210,7 @@ def is_about_answers(clause: str) -> bool:
     """
     if _PERILOUS.search(clause) or ADDRESS.search(clause) or PIPED.search(clause):
         return False
-    return _FORM.search(clause) is not None or _TOOLS.search(clause) is not None
+    return _FORM.search(clause) is not None
 
 
 def is_standing(clause: str) -> bool:
@@ -292,9 +234,7 @@ def _is_order(clause: str) -> bool:
         return False
     if _WANTS.search(clause) and (_AGENT.search(clause) or _PASSIVE.search(clause)):
         return True
-    if _STANDING_ACT.search(clause) and not _HABIT.search(clause):
-        return True
-    if _YOU_ACT.search(clause) or _TO_BE.search(clause):
+    if _TO_BE.search(clause):
         return True
     return _AGENT.search(clause) is not None and _MODAL.search(clause) is not None
 
@@ -308,29 +248,14 @@ _MODAL = re.compile(
 
 
 def _is_told(clause: str, act: str) -> bool:
-    """Say whether what looks like an order tells of something: it was done, or it is a subject."""
-    if _BINDING.search(clause) or _PERILOUS.search(clause) or ADDRESS.search(clause):
+    """Return whether what looks like an order tells what was done: `Sent the parcel`."""
+    if _PERILOUS.search(clause) or ADDRESS.search(clause) or _STANDING.search(clause):
         return False
-    if _STANDING.search(clause) or _PRAISED.search(act):
-        return False
-    if re.fullmatch(r"\w+(?<!emb)ed|sent|paid|bought", act, re.IGNORECASE):
-        return True
-    rest = clause.partition(act)[2]
-    is_noun = re.fullmatch(r"\w+(?:ing|[^s]s)", act, re.IGNORECASE) is not None
-    return is_noun and _FINITE.search(rest) is not None
+    is_done = re.fullmatch(r"\w+(?<!emb)ed|sent|paid|bought", act, re.IGNORECASE) is not None
+    return is_done and not _PRAISED.search(act)
 
 
-_BINDING = re.compile(
-    r"\b(?:must|should|shall|required?|mandatory|necessary|obligatory|expected|always|never|only"
-    r"|every|all|any|automatically|silently|allowed|ok(?:ay)?|fine|safe|by default)\b",
-    re.IGNORECASE,
-)
 _PRAISED = re.compile(r"trust|recommend|approv|endors|authori|permit|allow|grant", re.IGNORECASE)
-_FINITE = re.compile(
-    r"^\s+(?:\S+\s+){1,6}?(?:is|are|was|were|has|have|had|go|goes|went|come|comes|came|take|takes"
-    r"|took|get|gets|got)\b",
-    re.IGNORECASE,
-)
 
 PRAISE = re.compile(
     r"\b(?:trusted|trustworthy|authoritative|reliable|reputable|official|leading|premier"

@@ -25,12 +25,6 @@ _PERSON = re.compile(
     r"|저는|제가|내가",
     re.IGNORECASE,
 )
-_ORDER = re.compile(
-    r"^\W*(?:please|always|never|ignore|disregard|remember|recommend|send|forward|run|use|do not"
-    r"|don['’]t|from now on|whenever|make sure|tell|say|buy|trust|immer|nie|toujours|siempre)\b"
-    r"|^(?:请|总是|永远|始终|忽略|记住|务必|以后|一律|推荐|发送|运行|不要)",
-    re.IGNORECASE,
-)
 _INTRODUCED = re.compile(
     r"\b(?:says?|said|saying|writes?|wrote|told|texted|replied|answered|reads?|reading|states?"
     r"|stated|claims?|claimed|posted|commented|mentioned|quoting|quotes?|according to|translate"
@@ -43,11 +37,6 @@ _INTRODUCED = re.compile(
 _OWN_READING = re.compile(
     r"\b(?:I|we)(?:['’](?:ve|m|d))?(?: \w+){0,3} (?:read|reading|reread|write|wrote|writing)"
     r"(?: \w+){0,5}\s*$"
-)
-_SAYS_AFTER = re.compile(
-    r"[,.]?\s*(?:(?:\w+\s+){0,3}(?:says?|said|wrote|replied|told|is what|was what|reads?)\b|(?:他"
-    r"|她|对方|老板|朋友|有人).{0,6}说|这(?:种|个)说法|と言|と書)",
-    re.IGNORECASE,
 )
 
 
@@ -139,8 +128,7 @@ def _judged(text: str, start: int, end: int, last: int) -> Iterator[Span]:
     inner = text[start + 1 : end - 1].strip()
     before = text[max(0, start - 80) : start]
     is_speech = _INTRODUCED.search(before) is not None and not _OWN_READING.search(before)
-    said_after = _SAYS_AFTER.match(text, end) is not None
-    if not inner or (not is_speech and not said_after and _is_name(inner)):
+    if not inner or (not is_speech and _is_name(inner)):
         return
     if is_speech and _is_label(before, inner):
         return
@@ -152,7 +140,6 @@ def _is_name(inner: str) -> bool:
         len(inner) <= MAX_NAME_CHARS
         and len(inner.split()) <= MAX_NAME_WORDS
         and not _PERSON.search(inner)
-        and not _ORDER.search(inner)
         and not re.search(r"[?？!！。\n]|\.\s", inner)
     )
 
