@@ -122,9 +122,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, open_memory(Path(folder) / "m.db") as store:
         file = SHORT if given.short else CONVERSATIONS
         told: dict[str, Said] = json.loads(file.read_text(encoding="utf-8"))
-        settings = MemorySettings(
-            learn_turns=given.turns, overlap_turns=1, profile=not given.short
-        )
+        settings = MemorySettings(learn_turns=given.turns, overlap_turns=1, profile=not given.short)
         for name, said in told.items():
             scope = Scope(name)
             talk(store, scope, said)
