@@ -10,9 +10,17 @@ from typing import Any, Self
 
 from langchain.agents.middleware.types import AgentMiddleware
 
+from thalweg.absent import ProviderProfile, register_harness_profile, register_provider_profile
 from thalweg.errors import ConfigError
 
-__all__ = ["GeneralPurposeSubagentProfile", "HarnessProfile", "HarnessProfileConfig"]
+__all__ = [
+    "GeneralPurposeSubagentProfile",
+    "HarnessProfile",
+    "HarnessProfileConfig",
+    "ProviderProfile",
+    "register_harness_profile",
+    "register_provider_profile",
+]
 
 Middleware = AgentMiddleware[Any, Any, Any]
 

@@ -21,6 +21,7 @@ from thalweg.backends.protocol import (
     supports_delete,
 )
 from thalweg.backends.text import TRUNCATION_MARKER_TEMPLATE
+from thalweg.graph.state import merge_messages
 from thalweg.middleware.permissions import When, interrupts, when_looked_in, when_touched
 from thalweg.middleware.showing import shell_paths
 from thalweg.middleware.skill_loading import find_skills_in, read_download
@@ -232,6 +233,7 @@ class _ReadTemplate(str):
 
 
 PRIVATE_NAMES: Mapping[str, Mapping[str, object]] = {
+    "deepagents._messages_reducer": {"_messages_delta_reducer": merge_messages},
     "deepagents.middleware.filesystem": {
         "_ALL_FS_TOOL_NAMES": _ALL_FS_TOOL_NAMES,
         "_FS_TOOL_ORDER": _FS_TOOL_ORDER,

@@ -7,18 +7,54 @@ import pytest
 import thalweg
 import thalweg.backends
 import thalweg.middleware
-from thalweg import absent
+from thalweg import absent, create_deep_agent
+from thalweg.backends.state import StateBackend
 from thalweg.errors import ConfigError
+from thalweg.middleware.summarization import create_summarization_middleware
+from thalweg.testing.model import ScriptedModel
 
 
-@pytest.mark.parametrize("module", ["", ".backends", ".middleware"])
+@pytest.mark.parametrize("module", ["", ".backends", ".middleware", ".profiles"])
 def test_every_public_name_of_the_peer_imports(module: str) -> None:
-    """Of the installed one; those of its profiles are all at the top."""
+    """Of the installed one."""
     theirs = pytest.importorskip(f"deepagents{module}")
     ours = importlib.import_module(f"thalweg{module}")
 
     assert [name for name in theirs.__all__ if not hasattr(ours, name)] == []
     assert set(theirs.__all__) - {"__version__"} <= set(ours.__all__)
+
+
+@pytest.mark.parametrize(
+    "module", ["async_subagents", "filesystem", "memory", "skills", "subagents", "summarization"]
+)
+def test_every_class_and_function_of_its_middleware_imports(module: str) -> None:
+    """But for types that describe its private state."""
+    theirs = pytest.importorskip(f"deepagents.middleware.{module}")
+    ours = importlib.import_module(f"thalweg.middleware.{module}")
+    private = {
+        "CompactConversationSchema", "MemoryStateUpdate", "SkillsStateUpdate",
+        "SummarizationDefaults", "SummarizationEvent", "SummarizationState", "TriggerClause",
+        "TruncateArgsSettings", "compute_summarization_defaults",
+    }  # fmt: skip
+    defined = {
+        n for n, v in vars(theirs).items() if getattr(v, "__module__", "") == theirs.__name__
+    }
+
+    public = {name for name in defined if not name.startswith("_")} - private
+    assert sorted(name for name in public if not hasattr(ours, name)) == []
+
+
+def test_the_factory_of_the_peer_makes_a_middleware_of_its_name() -> None:
+    """In the place of `ContextMiddleware`, with the summarizer where there is one."""
+    model, writer = (ScriptedModel(script=lambda _: "Done.") for _ in "ab")
+    made = create_summarization_middleware(model, StateBackend(), summary_prompt="Shorten: {text}")
+
+    assert made.name == "ContextMiddleware"
+    assert made.policy.summary_prompt == "Shorten: {text}"
+    agent = create_deep_agent(
+        model, middleware=[create_summarization_middleware(model, summarizer=writer)]
+    )
+    assert agent.invoke({"messages": "Go."})["messages"][-1].text == "Done."
 
 
 @pytest.mark.parametrize("name", sorted(vars(absent)["__all__"]))

@@ -53,7 +53,12 @@ __all__ = [
     "AsyncSubAgentMiddleware",
     "AsyncSubAgentState",
     "AsyncTask",
+    "CancelAsyncTaskSchema",
+    "CheckAsyncTaskSchema",
+    "ListAsyncTasksSchema",
+    "StartAsyncTaskSchema",
     "TaskEvent",
+    "UpdateAsyncTaskSchema",
 ]
 
 _log = logging.getLogger(__name__)
@@ -71,20 +76,32 @@ class AsyncSubAgentError(ConfigError, ValueError):
     """The specs of background subagents cannot be used."""
 
 
-class _Start(BaseModel):
+class StartAsyncTaskSchema(BaseModel):
+    """Arguments of `start_async_task`."""
+
     description: str = Field(description="The task, with all that the subagent has to know.")
     subagent_type: str = Field(description="The name of the subagent.")
 
 
-class _OfTask(BaseModel):
+class CheckAsyncTaskSchema(BaseModel):
+    """Arguments of `check_async_task`."""
+
     task_id: str = Field(description="The id of the task, as start_async_task returned it.")
 
 
-class _Update(_OfTask):
+class UpdateAsyncTaskSchema(CheckAsyncTaskSchema):
+    """Arguments of `update_async_task`."""
+
     message: str = Field(description="The further instructions.")
 
 
-class _List(BaseModel):
+class CancelAsyncTaskSchema(CheckAsyncTaskSchema):
+    """Arguments of `cancel_async_task`."""
+
+
+class ListAsyncTasksSchema(BaseModel):
+    """Arguments of `list_async_tasks`."""
+
     status_filter: Status | None = Field(None, description="Only tasks with this status.")
 
 
@@ -144,11 +161,13 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
         listed = "\n".join(f"- {one['name']}: {one['description']}" for one in async_subagents)
         self.system_prompt = f"{system_prompt}\n\n{listed}" if system_prompt else None
         self.tools = [
-            self._tool("start_async_task", "async_start", _Start, self._start, agents=listed),
-            self._tool("check_async_task", "async_check", _OfTask, self._check),
-            self._tool("update_async_task", "async_update", _Update, self._update),
-            self._tool("cancel_async_task", "async_cancel", _OfTask, self._cancel),
-            self._tool("list_async_tasks", "async_list", _List, self._list),
+            self._tool(
+                "start_async_task", "async_start", StartAsyncTaskSchema, self._start, agents=listed
+            ),
+            self._tool("check_async_task", "async_check", CheckAsyncTaskSchema, self._check),
+            self._tool("update_async_task", "async_update", UpdateAsyncTaskSchema, self._update),
+            self._tool("cancel_async_task", "async_cancel", CancelAsyncTaskSchema, self._cancel),
+            self._tool("list_async_tasks", "async_list", ListAsyncTasksSchema, self._list),
         ]
         self._waker: Waker | None = None
         if wake is not None:
@@ -253,7 +272,7 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
     def _list(
         self, tasks: Mapping[str, AsyncTask], status_filter: Status | None = None
     ) -> tuple[str, Update]:
-        now = {name: self._looked_at(task) for name, task in tasks.items()}
+        now = {name: self._polled(task) for name, task in tasks.items()}
         rows = [
             f"- {name}: {task['agent_name']}, {task['status']}"
             for name, task in now.items()

@@ -7,11 +7,20 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
+from thalweg.absent import SummarizationToolMiddleware, create_summarization_tool_middleware
 from thalweg.archive import Archive
 from thalweg.context.settings import ContextPolicy
 from thalweg.middleware.arguments import Owner
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.prompts import prompt
+
+__all__ = [
+    "DEEPAGENTS_DEFAULT_SUMMARY_PROMPT",
+    "SummarizationMiddleware",
+    "SummarizationToolMiddleware",
+    "create_summarization_middleware",
+    "create_summarization_tool_middleware",
+]
 
 Size = tuple[str, float] | Mapping[str, object]
 """`("tokens", 4000)`, `("messages", 50)` or `("fraction", 0.8)`; or DeerFlow's
@@ -78,3 +87,34 @@ class SummarizationMiddleware(ContextMiddleware):
         self.policy = ContextPolicy.from_mapping(given)
         """What the arguments amount to."""
         super().__init__(self.policy, archive=archive, owner=owner, summarizer=model)
+
+
+def create_summarization_middleware(
+    model: BaseChatModel | str,
+    backend: object = None,
+    *,
+    summary_prompt: str | None = None,
+    trim_tokens_to_summarize: int | None = None,
+    token_counter: Callable[[Iterable[BaseMessage]], int] | None = None,
+    summarizer: BaseChatModel | str | None = None,
+) -> SummarizationMiddleware:
+    """Return the middleware for a model, which is compacted when that pays; see `ContextPolicy`.
+
+    Args:
+        model: The agent's model; it writes the summaries where there is no `summarizer`.
+        backend: Accepted: the archive holds what is compacted.
+        summary_prompt: See `SummarizationMiddleware`; so are the others.
+        trim_tokens_to_summarize: Tokens of the text that is summarized at most.
+        token_counter: Accepted and not called.
+        summarizer: The model that writes the summaries.
+
+    Raises:
+        ConfigError: A model cannot be used.
+    """
+    return SummarizationMiddleware(
+        model if summarizer is None else summarizer,
+        summary_prompt=summary_prompt,
+        trim_tokens_to_summarize=trim_tokens_to_summarize,
+        token_counter=token_counter,
+        backend=backend,
+    )
