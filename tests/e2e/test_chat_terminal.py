@@ -227,6 +227,7 @@ def _goes_on(answer: str, rows: list[str]) -> bool:
     return not rows[-1].endswith(answer)
 
 
+@pytest.mark.slow
 def test_a_killed_chat_goes_on_where_it_was(tmp_path: Path) -> None:
     """The answer was under way, and is under way still: nothing of it is missing."""
     gateway = Gateway()
@@ -245,6 +246,7 @@ def test_a_killed_chat_goes_on_where_it_was(tmp_path: Path) -> None:
     assert len(gateway.asked) == 1
 
 
+@pytest.mark.slow
 def test_a_chat_in_process_is_killed_and_goes_on_with_its_thread(tmp_path: Path) -> None:
     """The whole of it: an agent, its storage, memory and approvals, with no gateway anywhere."""
     (tmp_path / "config.yaml").write_text(SETTINGS)

@@ -89,6 +89,7 @@ def test_a_long_thread_with_tools_streams_and_is_compacted_and_nothing_is_refuse
     assert (health, usage.input_tokens > WINDOW) == ("ok", True)
 
 
+@pytest.mark.slow
 def test_the_chat_of_the_same_file_answers_in_process_and_at_the_gateway(
     home: Path, provider: StrictProvider
 ) -> None:
@@ -103,6 +104,7 @@ def test_the_chat_of_the_same_file_answers_in_process_and_at_the_gateway(
     assert any("And now?" in body and "Write page 0" in body for body in bodies)
 
 
+@pytest.mark.slow
 def test_who_sits_at_the_process_names_any_model_and_who_comes_over_http_does_not(
     home: Path, provider: StrictProvider
 ) -> None:

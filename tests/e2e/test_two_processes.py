@@ -11,6 +11,8 @@ from tests.e2e.killed import ask, checkpoints, worked_on
 from tests.e2e.test_kill import KEY, ROOT, Place, line_at, places, until
 from thalweg.archive import open_archive
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["places"]  # a fixture
 
 ROUNDS = 15

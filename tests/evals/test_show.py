@@ -8,6 +8,8 @@ import pytest
 
 from thalweg.evals import PROBES, Evaluation, evaluate
 
+pytestmark = pytest.mark.slow
+
 CASES = [f"{probe.name}/{variant}" for probe in PROBES.values() for variant in probe.variants]
 
 
