@@ -129,7 +129,9 @@ def connect(path: str, busy_timeout_s: float, *, is_shared: bool = False) -> sql
             or was written by a newer version; then it is left as it was.
         StorageError: Another process holds it for longer than `busy_timeout_s`.
     """
-    if path != MEMORY and not Path(path).absolute().parent.is_dir():
+    if path == MEMORY:
+        return _connected_to_memory()
+    if not Path(path).absolute().parent.is_dir():
         raise ConfigError(path, "the folder does not exist", "create it first")
     try:
         return _connected(path, busy_timeout_s, is_shared=is_shared)
@@ -143,9 +145,8 @@ def connect(path: str, busy_timeout_s: float, *, is_shared: bool = False) -> sql
 
 
 def _connected(path: str, busy_timeout_s: float, *, is_shared: bool) -> sqlite3.Connection:
-    if path != MEMORY:
-        with suppress(OSError):  # opening it says what is wrong
-            make_private_file(path)
+    with suppress(OSError):  # opening it says what is wrong
+        make_private_file(path)
     connection = sqlite3.connect(
         path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
     )
@@ -157,6 +158,14 @@ def _connected(path: str, busy_timeout_s: float, *, is_shared: bool) -> sqlite3.
     except BaseException:
         connection.close()
         raise
+    return connection
+
+
+def _connected_to_memory() -> sqlite3.Connection:
+    """Open an archive in memory from a finished image: each new agent without a saver opens one."""
+    connection = sqlite3.connect(MEMORY, isolation_level=None, check_same_thread=False)
+    connection.deserialize(_empty())
+    connection.execute("PRAGMA recursive_triggers = ON")
     return connection
 
 
@@ -245,9 +254,11 @@ def prepare(connection: sqlite3.Connection, path: str, secret: bytes | None) -> 
         ConfigError: It was written by a newer version, or has another secret; or it is read-only
             and holds no archive.
     """
+    if path == MEMORY:
+        own = first_secret(secret)
+        connection.execute("INSERT INTO archive_meta VALUES ('secret', ?)", (own,))
+        return own
     try:
-        if path == MEMORY:
-            connection.deserialize(_empty())
         if is_read_only(connection):
             return secret_of(path, _meta(connection, path), secret)
         connection.execute("BEGIN IMMEDIATE")

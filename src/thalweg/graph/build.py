@@ -4,7 +4,17 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Annotated, Any, NotRequired, Required, cast, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    NotRequired,
+    Required,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware.types import PrivateStateAttr
@@ -18,7 +28,6 @@ from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import ConfigError
 from thalweg.graph.layers import LAYERS, USERS, Middleware, arrange, replacing
 from thalweg.graph.state import DeepAgentState
-from thalweg.memory import Memory, MemoryStore
 from thalweg.middleware.answers import AnswerMiddleware
 from thalweg.middleware.approval import (
     Approvals,
@@ -30,7 +39,6 @@ from thalweg.middleware.arguments import Owner
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.filesystem import FilesystemMiddleware
 from thalweg.middleware.loops import LoopMiddleware
-from thalweg.middleware.memory import MemoryMiddleware
 from thalweg.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from thalweg.middleware.permissions import interrupts
 from thalweg.middleware.run_context import RunContextMiddleware
@@ -55,6 +63,10 @@ from thalweg.subagents.background import AsyncSubAgent, is_elsewhere
 from thalweg.subagents.retention import Retention
 from thalweg.tools.kit import FILE_TOOLS
 from thalweg.tools.rights import Rights, both
+
+if TYPE_CHECKING:
+    from thalweg.memory import Memory, MemoryStore
+    from thalweg.middleware.memory import MemoryMiddleware
 
 DEFAULT_MODEL = "anthropic:claude-sonnet-4-6"
 """The model where none is named, as in `deepagents`."""
@@ -86,7 +98,7 @@ class Recipe:
     state_schema: type[AgentState[Any]] | None
     context: ContextMiddleware
     """Shared with all subagents: their threads are told apart by where they run."""
-    user_memory: MemoryStore | Memory | None = None
+    user_memory: "MemoryStore | Memory | None" = None
     """What is known of the user. Subagents are told it, too."""
     owner: Owner = "local"
     has_base: bool = True
@@ -188,7 +200,10 @@ def _background(specs: Sequence[AsyncSubAgent]) -> Middleware:
     return AsyncSubAgentMiddleware(async_subagents=specs)
 
 
-def _memory(recipe: Recipe) -> MemoryMiddleware:
+def _memory(recipe: Recipe) -> "MemoryMiddleware":
+    # A third of what an agent imports of ours, and most agents have no memory.
+    from thalweg.middleware.memory import MemoryMiddleware  # noqa: PLC0415
+
     return MemoryMiddleware(
         recipe.user_memory, backend=recipe.backend, sources=recipe.memory, owner=recipe.owner
     )

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from thalweg.errors import ConfigError
-from thalweg.memory import Memory, MemoryStore
 
-Given = str | MemoryStore | Memory
+if TYPE_CHECKING:
+    from thalweg.memory import Memory, MemoryStore
+
+Given: TypeAlias = "str | MemoryStore | Memory"
 """A `str` is the path of a file in the backend, as in `deepagents`: never an address."""
 
 
@@ -16,10 +19,10 @@ class Memories:
 
     files: list[str] | None = None
     """`None` where none are given: an empty list is a prompt that says so."""
-    user: MemoryStore | Memory | None = None
+    user: "MemoryStore | Memory | None" = None
 
     @classmethod
-    def of(cls, given: Sequence[Given] | MemoryStore | Memory | None) -> "Memories":
+    def of(cls, given: "Sequence[Given] | MemoryStore | Memory | None") -> "Memories":
         """Tell paths from a memory.
 
         Raises:

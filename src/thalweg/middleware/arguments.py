@@ -1,7 +1,7 @@
 """What a caller may give the middleware, looked at before any run."""
 
 from collections.abc import Callable, Mapping
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
@@ -9,8 +9,10 @@ from langchain_core.runnables import RunnableConfig
 
 from thalweg.context.settings import ContextPolicy
 from thalweg.errors import ConfigError
-from thalweg.facts.settings import MemorySettings
 from thalweg.tokens import Counter, exact_counter
+
+if TYPE_CHECKING:
+    from thalweg.facts.settings import MemorySettings
 
 Owner = str | Callable[[RunnableConfig], str]
 """Whose threads, or how to tell from the config of a run."""
@@ -117,7 +119,7 @@ def as_summarizer(given: object, policy: ContextPolicy) -> BaseChatModel | None:
     return as_chat_model(named, what)
 
 
-def as_learner(given: object, settings: MemorySettings) -> BaseChatModel | None:
+def as_learner(given: object, settings: "MemorySettings") -> BaseChatModel | None:
     """Find the model that learns; `None` for the agent's own.
 
     Raises:
@@ -130,13 +132,17 @@ def as_learner(given: object, settings: MemorySettings) -> BaseChatModel | None:
     return as_chat_model(named, what)
 
 
-def as_memory_settings(given: object) -> MemorySettings | None:
+def as_memory_settings(given: object) -> "MemorySettings | None":
     """Read settings of memory; a mapping is one in the form of `MemorySettings.from_mapping`.
 
     Raises:
         ConfigError: It is neither, or the mapping says something that cannot be.
     """
-    if given is None or isinstance(given, MemorySettings):
+    if given is None:
+        return None
+    from thalweg.facts.settings import MemorySettings  # noqa: PLC0415 (all of `facts` with it)
+
+    if isinstance(given, MemorySettings):
         return given
     if isinstance(given, Mapping):
         return MemorySettings.from_mapping(given, where="memory")
