@@ -264,8 +264,8 @@ def prepare(connection: sqlite3.Connection, path: str, secret: bytes | None) -> 
         connection.execute("BEGIN IMMEDIATE")
         if _check_format(connection, path) != VERSION or not _has_summaries(connection):
             _make_tables(connection)
-        own = ("secret", first_secret(secret))
-        connection.execute("INSERT OR IGNORE INTO archive_meta VALUES (?, ?)", own)
+        first = ("secret", first_secret(secret))
+        connection.execute("INSERT OR IGNORE INTO archive_meta VALUES (?, ?)", first)
         found = dict(connection.execute("SELECT name, value FROM archive_meta"))
         if is_older(found.get("version")):
             for statement in _FORGET_INDEX:
