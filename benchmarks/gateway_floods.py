@@ -73,11 +73,11 @@ class Gateway:
 
 
 @contextmanager
-def serving() -> Iterator[Gateway]:
+def serving(settings: str = CONFIG) -> Iterator[Gateway]:
     """Serve a gateway until the block ends."""
     with tempfile.TemporaryDirectory() as home:
         config = Path(home, "config.yaml")
-        config.write_text(CONFIG)
+        config.write_text(settings)
         command = [sys.executable, "-m", "thalweg", "serve", "--config", str(config)]
         environ = {**os.environ, "THALWEG_HOME": home, "PYTHONPATH": str(Path.cwd())}
         command += ["--port", "0", "--log-level", "error"]
