@@ -358,13 +358,14 @@ def _index_lines(names: Sequence[Quote]) -> list[str]:
 
 def _needed_after(sections: Sequence[_Section], room: int, count: Counter) -> list[int]:
     """Return for each section the tokens of all lines of the later ones, counted up to `room`."""
-    needed, later = [0], 0
-    for section in reversed(sections[1:]):
+    needed: list[int] = []
+    later = 0
+    for section in reversed(sections):
+        needed.append(later)
         for line in section.lines:
             if later >= room:
                 break
             later += count(line) + 1
-        needed.append(later)
     return needed[::-1]
 
 

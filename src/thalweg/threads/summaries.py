@@ -35,7 +35,8 @@ def source_digest(messages: Sequence[tuple[int, Message]]) -> str:
     """Return 64 hex digits that stand for messages, each with its position, in any order.
 
     Example:
-        >>> source_digest([(0, Message("user"))]) == source_digest([(1, Message("user"))])
+        >>> hello = Message("user", ())
+        >>> source_digest([(0, hello)]) == source_digest([(1, hello)])
         False
     """
     plain = [
