@@ -66,6 +66,10 @@ def fill_the_rest(admin: psycopg.Connection) -> None:
         b"memory_tombstone SELECT id, 'digest'",
     ):
         admin.execute(b"INSERT INTO " + row + b" FROM memory_scope WHERE owner = 'ada'")
+    admin.execute(
+        b"INSERT INTO archive_summary"
+        b" SELECT id, 'source', '{}' FROM archive_thread WHERE owner = 'ada'"
+    )
     for owner in ("ada", "bob"):
         for statement in (
             "INSERT INTO runs (owner, thread, run, request) VALUES (%(owner)s, 't1', 'r', '{}')",

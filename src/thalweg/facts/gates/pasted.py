@@ -79,7 +79,7 @@ def _after_task(text: str, place: int) -> int | None:
     return stop.end() if stop and line_end - stop.end() > _ONE_LINE else None
 
 
-_ANNOUNCED = re.compile(r"^[^\n]*?([^\n.!?。！？]+)[:：][ \t]*\n\s*(?=\S)", re.MULTILINE)
+_ANNOUNCED = re.compile(r"[:：][ \t]*\n\s*(?=\S)")
 _ITEM = re.compile(r"[-*•][ \t]|\d{1,2}[.)）、][ \t]*")
 
 
@@ -88,9 +88,22 @@ def _set_off(text: str) -> Iterator[Span]:
 
     A list is the speaker's own, and so is what a remark begins: `Some context:`.
     """
+    done = 0
     for found in _ANNOUNCED.finditer(text):
-        if not _ITEM.match(text, found.end()) and not _REMARK.fullmatch(found[1].strip()):
-            yield Span(found.end(), _end_of_report(text, found.end()), "pasted text")
+        line = text.rfind("\n", 0, found.start()) + 1
+        if line < done:  # the line began in the match before
+            continue
+        words = _last_words(text[line : found.start()])
+        if not words:
+            continue
+        done = found.end()
+        if not _ITEM.match(text, done) and not _REMARK.fullmatch(words.strip()):
+            yield Span(done, _end_of_report(text, done), "pasted text")
+
+
+def _last_words(line: str) -> str:
+    """Return what follows the last full stop, exclamation or question mark."""
+    return line[max(line.rfind(mark) for mark in ".!?。！？") + 1 :]
 
 
 _ADDRESS = re.compile(
