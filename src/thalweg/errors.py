@@ -43,6 +43,8 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 ```
 """
 
+from collections.abc import Iterable
+
 
 class ThalwegError(Exception):
     """The root of the tree: catch this to catch everything Thalweg raises on purpose."""
@@ -94,6 +96,12 @@ class SettingsError(ConfigError):
         self.line = line
         self.key = key
         self.others = others
+
+    @classmethod
+    def of(cls, errors: Iterable["SettingsError"]) -> "SettingsError":
+        """Return the first of some errors, with the others in it."""
+        first, *others = errors
+        return cls(first.file, first.line, first.key, first.problem, first.mend, *others)
 
     def __str__(self) -> str:
         """A sentence for everything that is wrong, a line each."""

@@ -1,9 +1,11 @@
-"""Sections of settings: frozen, closed, and refused in words.
+"""Sections of settings: frozen, closed, and with errors that name a remedy.
 
-Whatever is wrong with a section is told in one sentence that says what, where and how to mend
-it, whether the section came from a file or from Python.
+An error is one sentence with the key, the problem and the remedy, whether the section came from
+a file or from Python.
 """
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import NoReturn, Self
@@ -13,15 +15,18 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from thalweg.errors import ConfigError
 
+KeyPath = tuple[str | int, ...]
+"""Keys and indices below a section."""
+
 
 class Section(BaseModel):
-    """A section of the settings. A key it does not know is refused, with the nearest it knows."""
+    """A section of the settings. An unknown key is an error that names the nearest known one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     @model_validator(mode="before")
     @classmethod
-    def _knows_every_key(cls, given: object) -> object:
+    def _validate_keys(cls, given: object) -> object:
         if isinstance(given, Mapping):
             for key in given:
                 if key not in cls.model_fields:
@@ -31,14 +36,14 @@ class Section(BaseModel):
 
     @classmethod
     def from_mapping(cls, section: Mapping[str, object], *, where: str = "") -> Self:
-        """Read a section as it comes out of YAML or JSON.
+        """Validate a section as YAML or JSON has it.
 
         Args:
             section: Keys and values.
             where: Path of the section in its file, for the error.
 
         Raises:
-            ConfigError: A setting cannot be used; it carries the path of the key.
+            ConfigError: A setting is not valid; it carries the path of the key.
         """
         try:
             return cls.model_validate(section)
@@ -46,29 +51,37 @@ class Section(BaseModel):
             raise in_words(where, error.errors(include_url=False)[0]) from None
 
 
-def refuse(problem: str, mend: str, *, key: str = "", against: str = "") -> NoReturn:
-    """Refuse a setting, from a validator of its section.
+def refuse(
+    problem: str, mend: str, *, key: str | KeyPath = (), against: str | KeyPath = ()
+) -> NoReturn:
+    """Raise the error of a setting, from a validator of its section.
 
     Args:
         problem: What is wrong, with the value.
         mend: What to write instead.
         key: The setting below the one being validated, where it is known.
-        against: The setting beside it that it contradicts, where there is one.
+        against: Another setting below it that the first one contradicts, where there is one.
 
     Raises:
         PydanticCustomError: Always.
     """
-    said = {"problem": problem, "mend": mend, "key": key, "against": against}
-    raise PydanticCustomError("setting", "{problem}; {mend}", said)
+    paths = {"key": _path(key), "against": _path(against)}
+    raise PydanticCustomError(
+        "setting", "{problem}; {mend}", {"problem": problem, "mend": mend} | paths
+    )
+
+
+def _path(key: str | KeyPath) -> KeyPath:
+    return (key,) if isinstance(key, str) else key
 
 
 def nearest(name: str, known: Sequence[str], otherwise: str = "") -> str:
-    """Say which known name was probably meant, or which there are.
+    """Return a remedy for an unknown name: the nearest known one, or all of them.
 
     Args:
-        name: What was given.
-        known: What there is.
-        otherwise: What to say where nothing is near, in place of all that is known.
+        name: The unknown name.
+        known: The known names.
+        otherwise: The remedy where nothing is near, in place of all known names.
 
     Example:
         >>> nearest("triger", ["trigger", "keep"]), nearest("x", ["trigger", "keep"])
@@ -81,7 +94,7 @@ def nearest(name: str, known: Sequence[str], otherwise: str = "") -> str:
 
 
 def choices(name: str, known: Sequence[str]) -> str:
-    """Say which known name was probably meant, and which there are.
+    """Return a remedy for an unknown name: the nearest known one, and all of them.
 
     Example:
         >>> choices("triger", ["trigger", "keep"]), choices("x", ["trigger", "keep"])
@@ -93,24 +106,67 @@ def choices(name: str, known: Sequence[str]) -> str:
 
 
 def in_words(where: str, error: ErrorDetails, *, shown: str | None = None) -> ConfigError:
-    """Say in words what pydantic found wrong with a section.
+    """Convert an error of pydantic.
 
     Args:
         where: Path of the section.
-        error: What was found.
-        shown: What to quote in place of the value, such as a secret's.
+        error: One of `ValidationError.errors`.
+        shown: What to quote in place of the value, such as for a secret.
     """
     said = error.get("ctx", {})
     path = where
-    for step in (*error["loc"], said.get("key", "")):
-        path += f"[{step}]" if isinstance(step, int) else f".{step}" if step else ""
+    for step in (*error["loc"], *said.get("key", ())):
+        path += f"[{step}]" if isinstance(step, int) else f".{step}"
     path = path.removeprefix(".")
     if error["type"] == "setting":
         return ConfigError(path, said["problem"], said["mend"])
     if error["type"] == "missing":
         return ConfigError(path, "it is missing", "add it")
-    should = error["msg"].removeprefix("Input ").split(", unable")[0]
-    if error["type"] == "model_type":
-        should = "should be keys and values"
-    quoted = repr(str(error["input"])[:60]) if shown is None else shown
-    return ConfigError(path, f"{quoted} cannot be used", f"it {should}")
+    quoted = _quoted(error["input"]) if shown is None else shown
+    return ConfigError(path, f"{quoted} cannot be used", _remedy(error, is_shown=shown is None))
+
+
+def _quoted(given: object) -> str:
+    if isinstance(given, Mapping):
+        return "a mapping"
+    if isinstance(given, list | tuple):
+        return "a list"
+    if given is None or isinstance(given, bool):
+        return f"'{json.dumps(given)}'"
+    return repr(str(given)[:60])
+
+
+_SHAPES = {
+    "bool": "true or false",
+    "dict": "keys and values",
+    "float": "a number, such as 0.8",
+    "int": "a whole number",
+    "model": "keys and values",
+    "string": "a text",
+    "tuple": "a list; write [a, b], or a line that begins with `- ` for each item",
+}
+"""What a value should be, by the first word of pydantic's type of error."""
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)([kKmM]?)")
+
+
+def _remedy(error: ErrorDetails, *, is_shown: bool) -> str:
+    """Return what to write in place of a value of the wrong type, range or choice."""
+    kind, _, detail = error["type"].partition("_")
+    given = str(error["input"]) if is_shown else ""
+    if kind == "literal":
+        expected = str(error.get("ctx", {}).get("expected"))
+        close = get_close_matches(given, re.findall(r"'([^']*)'", expected), 1)
+        return f"it should be {expected}" + (f"; did you mean {close[0]!r}?" if close else "")
+    if kind not in _SHAPES or detail not in _OF_TYPE:
+        message = error["msg"].removeprefix("Input ").removeprefix("String ")
+        return f"it {message.split(', unable')[0]}"
+    should = _SHAPES[kind]
+    number = _NUMBER.fullmatch(given.replace(",", "").replace("_", "").strip())
+    if kind == "int" and number:
+        count = float(number[1]) * {"": 1, "k": 1_000, "m": 1_000_000}[number[2].lower()]
+        should += f"; write {count:.0f}" if count.is_integer() else ""
+    return f"it should be {should}"
+
+
+_OF_TYPE = frozenset(("attributes_type", "from_float", "parsing", "type"))
+"""Second words of errors about a type, not about a range."""

@@ -1,7 +1,6 @@
-"""`config.yaml`: read, checked in words, and frozen.
+"""`config.yaml`: parsed, validated and frozen.
 
-Two rules: whatever is wrong is told with the file, the line, the key and how to mend it; no
-secret is ever told.
+Two rules: an error names the file, the line, the key and a remedy; no secret is ever shown.
 """
 
 from typing import TYPE_CHECKING

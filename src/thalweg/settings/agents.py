@@ -7,14 +7,14 @@ from pydantic import BeforeValidator, Field, PositiveFloat, PositiveInt, model_v
 
 from thalweg.sections import Section, refuse
 from thalweg.settings.fixed import Fixed, Options
-from thalweg.settings.parts import Name
+from thalweg.settings.parts import Distinct, Name
 
 GENERAL_PURPOSE = "general-purpose"
 """The subagent that is always there; settings may change it."""
 
 
 def _by_name(given: object) -> object:
-    """Read `[a, b]` as `{a: true, b: true}`."""
+    """Convert `[a, b]` to `{a: true, b: true}`."""
     if isinstance(given, list | tuple) and all(isinstance(each, str) for each in given):
         return dict.fromkeys(given, True)
     return given
@@ -57,7 +57,7 @@ class SubagentSettings(Section):
     """Calls of its model; as `subagents` has it when not given."""
 
     @model_validator(mode="after")
-    def _says_what_it_is_for(self) -> Self:
+    def _validate_description(self) -> Self:
         if self.name != GENERAL_PURPOSE and not self.description.strip():
             mend = "say when the agent is to ask it"
             refuse(f"subagent {self.name!r} has no description", mend, key="description")
@@ -65,7 +65,7 @@ class SubagentSettings(Section):
 
 
 def _listed(given: object) -> object:
-    """Read `{reader: {…}}` as `[{name: reader, …}]`."""
+    """Convert `{reader: {…}}` to `[{name: reader, …}]`."""
     if isinstance(given, Mapping):
         return [
             {"name": name, **spec} if isinstance(spec, Mapping) else spec
@@ -94,7 +94,7 @@ class SubagentsSettings(Section):
     thread it worked for."""
     max_threads: PositiveInt | None = None
     """How many threads of subagents that ended one thread keeps, the newest; all for `null`."""
-    agents: Annotated[tuple[SubagentSettings, ...], BeforeValidator(_listed)] = ()
+    agents: Annotated[Distinct[SubagentSettings], BeforeValidator(_listed)] = ()
     """Whom the agent can ask beside `general-purpose`; one of that name changes it."""
 
 

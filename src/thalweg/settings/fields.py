@@ -1,4 +1,4 @@
-"""What the sections say of themselves: their fields, defaults and docstrings."""
+"""The fields, defaults and docstrings of sections."""
 
 import ast
 import inspect
@@ -35,7 +35,7 @@ class Field:
 
 
 def described(section: type[Section]) -> tuple[Field, ...]:
-    """Give the settings of a section, in their order."""
+    """Return the settings of a section, in their order."""
     told = _docstrings(section)
     fields = []
     for name, info in section.model_fields.items():
@@ -49,7 +49,7 @@ def described(section: type[Section]) -> tuple[Field, ...]:
 
 
 def about(section: type[Section]) -> str:
-    """Give what a section says of itself, without its example."""
+    """Return the docstring of a section, without its example."""
     return " ".join((inspect.getdoc(section) or "").partition("\n\n")[0].split())
 
 
@@ -73,14 +73,14 @@ def _docstrings(section: type[Section]) -> Mapping[str, str]:
 
 
 def _as_yaml(text: str) -> str:
-    """Give the words of Python as a file has them."""
+    """Replace constants of Python by those of YAML."""
     for word, written in (("None", "null"), ("False", "false"), ("True", "true")):
         text = text.replace(f"`{word}`", f"`{written}`")
     return text
 
 
 def _alternatives(annotation: object) -> Iterator[object]:
-    """Give what an annotation may be, without what is merely said of it."""
+    """Yield the types of a union, without annotations."""
     origin = get_origin(annotation)
     if origin is Annotated:
         yield from _alternatives(get_args(annotation)[0])

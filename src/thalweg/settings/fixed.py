@@ -1,4 +1,4 @@
-"""Keys and values of the user's own, which no section describes: frozen, with secrets in them."""
+"""Keys and values that no section describes: frozen, with secrets in them."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,11 +10,12 @@ _SECRET = re.compile(
     r"(?:^|[_-])(?:api_?key|key|token|secret|password|passwd|passphrase|credentials?|auth"
     r"|authorization|cookie|signature)$"
 )
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SECRET_BELOW = re.compile(r"(?:^|[_-])(?:headers|credentials|secrets)$")
 
 
 def is_secret(name: str) -> bool:
-    """Tell whether what is called so is nobody's business.
+    """Return whether a name is that of a secret.
 
     Example:
         >>> [is_secret(name) for name in ("gemini_api_key", "X-Auth-Token", "max_tokens", "top_k")]
@@ -27,7 +28,7 @@ V = TypeVar("V")
 
 
 def _refuse(*_: object, **__: object) -> NoReturn:
-    msg = "settings do not change; read them anew"
+    msg = "settings do not change; read the file again"
     raise TypeError(msg)
 
 
@@ -47,7 +48,7 @@ class Fixed(dict[str, V]):
 
 
 def fix(given: object, *, secret: bool = False) -> object:
-    """Freeze whatever came out of a file; what is called like a secret becomes one.
+    """Freeze a value of a file; a text whose key names a secret becomes one.
 
     Args:
         given: Mappings, lists and scalars.
@@ -65,12 +66,12 @@ def fix(given: object, *, secret: bool = False) -> object:
 
 
 def hides_all(name: str) -> bool:
-    """Tell whether everything below what is called so is nobody's business."""
+    """Return whether every value below a name is a secret."""
     return bool(_SECRET_BELOW.search(name.lower()))
 
 
 def thawed(given: object) -> object:
-    """Give plain mappings and lists, with the secrets in them told: for constructors."""
+    """Return plain mappings and lists with the values of secrets, for constructors."""
     if isinstance(given, Mapping):
         return {name: thawed(value) for name, value in given.items()}
     if isinstance(given, tuple):
@@ -95,7 +96,7 @@ Secrets = Annotated[Mapping[str, SecretStr], AfterValidator(_all_secret)]
 
 
 def one_edit_apart(one: str, other: str) -> bool:
-    """Tell whether one letter more, less or other, or two in turn, makes one name of another.
+    """Return whether one letter added, removed, replaced or swapped makes one name of another.
 
     Example:
         >>> [one_edit_apart("window", name) for name in ("windw", "widnow", "window", "top_k")]
@@ -113,5 +114,11 @@ def one_edit_apart(one: str, other: str) -> bool:
 
 
 def nearly(name: str, known: Iterable[str]) -> str | None:
-    """Give the known name that was meant, where a slip of the finger lies between."""
-    return next((each for each in known if one_edit_apart(name, each)), None)
+    """Return the known name that a mistyped one is: one edit away, or in camel case.
+
+    Example:
+        >>> nearly("widnow", ["window"]), nearly("maxOutput", ["max_output"]), nearly("n", ["m_n"])
+        ('window', 'max_output', None)
+    """
+    snake = _CAMEL.sub("_", name).lower()
+    return next((each for each in known if snake == each or one_edit_apart(name, each)), None)

@@ -13,7 +13,7 @@ from pydantic import (
 )
 
 from thalweg.sections import Section, refuse
-from thalweg.settings.parts import Name, Owner, Secret, is_owner
+from thalweg.settings.parts import Name, Owner, Secret, is_owner, refuse_repeated
 
 Suffix = Annotated[
     str, StringConstraints(pattern=r"^\.[a-z0-9]+(\.[a-z0-9]+)?$", to_lower=True, strict=True)
@@ -51,10 +51,15 @@ class GatewayKey(Section):
     """What this owner may do, in place of `gateway.limits`."""
 
 
-def _begins_an_owner(prefix: str) -> str:
+def _validate_prefix(prefix: str) -> str:
     if prefix and not is_owner(prefix):
         refuse(f"no owner begins with {prefix[:40]!a}", "write a word such as oidc:")
     return prefix
+
+
+def _have_distinct_keys(keys: tuple[GatewayKey, ...]) -> tuple[GatewayKey, ...]:
+    refuse_repeated([each.key for each in keys], "key", "give each owner a key of their own")
+    return keys
 
 
 class OidcSettings(Section):
@@ -66,7 +71,7 @@ class OidcSettings(Section):
     """What its tokens for this gateway name in `aud`."""
     owner_claim: Name = "sub"
     """The claim of a token that names the owner."""
-    owner_prefix: Annotated[str, AfterValidator(_begins_an_owner)] = "oidc:"
+    owner_prefix: Annotated[str, AfterValidator(_validate_prefix)] = "oidc:"
     """What owners of tokens begin with, so that no token opens what is a key's, whatever its claim
     says. Empty: owners of keys and of tokens are the same by name, as before this setting."""
     jwks_url: Name | None = None
@@ -81,7 +86,7 @@ class GatewaySettings(Section):
     gateway keeps the old one."""
     port: Annotated[int, Field(ge=0, le=65_535)] = 8_001
     """The port it listens on; 0 takes a free one. A running gateway keeps the old one."""
-    keys: tuple[GatewayKey, ...] = ()
+    keys: Annotated[tuple[GatewayKey, ...], AfterValidator(_have_distinct_keys)] = ()
     """Who is let in by a key: `{key: $THALWEG_KEY, owner: ada}`. With none, and no `oidc`,
     whoever reaches the port is the owner `local`."""
     oidc: OidcSettings | None = None
@@ -112,7 +117,7 @@ class GatewaySettings(Section):
         return self.oidc is not None or len({each.owner for each in self.keys}) > 1
 
     @model_validator(mode="after")
-    def _owners_of_keys_are_no_owners_of_tokens(self) -> Self:
+    def _validate_owners(self) -> Self:
         prefix = "" if self.oidc is None else self.oidc.owner_prefix
         for each in self.keys:
             if prefix and each.owner.startswith(prefix):
@@ -121,7 +126,7 @@ class GatewaySettings(Section):
         return self
 
     @model_validator(mode="after")
-    def _strangers_say_who_they_are(self) -> Self:
+    def _validate_host(self) -> Self:
         if self.is_open and not is_loopback(self.host):
             problem = f"other machines reach {self.host}, and nobody has to say who they are"
             refuse(problem, "add gateway.keys or gateway.oidc, or use 127.0.0.1", key="host")
@@ -129,7 +134,7 @@ class GatewaySettings(Section):
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether only this machine reaches an address.
+    """Return whether only this machine reaches an address.
 
     Example:
         >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "web")]

@@ -1,16 +1,15 @@
-"""A file into settings, with all that is to be said of it."""
+"""A file to settings, with its errors and notices."""
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 
 from thalweg.errors import SettingsError
-from thalweg.settings.agreement import disagreements, doubts
 from thalweg.settings.checking import checked, unset_at_once
 from thalweg.settings.nodes import Node, Place
-from thalweg.settings.notices import Notice
+from thalweg.settings.notices import Notice, doubts
 from thalweg.settings.reading import read
 from thalweg.settings.shaping import shaped
 from thalweg.settings.variables import fill
@@ -26,29 +25,27 @@ HOME = "THALWEG_HOME"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A file, looked at."""
+    """What a file says, and what is wrong with it."""
 
     file: str
     """The file, as it was named; empty where there is none."""
     settings: Settings | None
-    """What it says; without what is wrong, and `None` where too much is."""
+    """Its settings without what is wrong; `None` where too much is."""
     problems: tuple[SettingsError, ...]
     """What is wrong, in the order of the lines."""
     notices: tuple[Notice, ...]
     """What has no effect, what is taken as something else, what looks odd."""
     root: Node
-    """What it says, with the places: to tell where a setting comes from."""
+    """Its values with their positions."""
 
     def unless_wrong(self) -> Settings:
-        """Give the settings.
+        """Return the settings.
 
         Raises:
             SettingsError: Something is wrong; all that is.
         """
         if self.problems or self.settings is None:
-            first, *others = self.problems
-            told = (first.file, first.line, first.key, first.problem, first.mend)
-            raise SettingsError(*told, *others)
+            raise SettingsError.of(self.problems)
         return self.settings
 
 
@@ -76,7 +73,7 @@ def load_settings(
 def examine(
     path: str | PathLike[str] | None = None, *, environ: Mapping[str, str] | None = None
 ) -> Report:
-    """Look at a file, and say all that is to be said.
+    """Read and validate a file, and report every error.
 
     Args:
         path: As for `load_settings`.
@@ -94,13 +91,13 @@ def examine(
 
 
 def find(path: str | PathLike[str] | None, environ: Mapping[str, str]) -> str:
-    """Say which file is read; empty where there is none."""
+    """Return the file that is read; empty where there is none."""
     named = fspath(path) if path is not None else environ.get(VARIABLE, "")
     return named or (USUAL if Path(USUAL).exists() else "")
 
 
 def examine_text(text: bytes, file: str, environ: Mapping[str, str]) -> Report:
-    """Look at what is in a file."""
+    """Validate the content of a file."""
     try:
         root, unread = read(text, file)
     except SettingsError as error:
@@ -109,14 +106,7 @@ def examine_text(text: bytes, file: str, environ: Mapping[str, str]) -> Report:
     shaping = shaped(root)
     root = _at_home(shaping.root, environ)
     settings, wrong = checked(root)
-    problems = (
-        *unread,
-        *unfilled,
-        *shaping.problems,
-        *unset_at_once(root),
-        *wrong,
-        *disagreements(root),
-    )
+    problems = (*unread, *unfilled, *shaping.problems, *unset_at_once(root), *wrong)
     notices = (*shaping.notices, *doubts(root, settings))
     return Report(
         file,
@@ -128,13 +118,13 @@ def examine_text(text: bytes, file: str, environ: Mapping[str, str]) -> Report:
 
 
 def _at_home(root: Node, environ: Mapping[str, str]) -> Node:
-    """Take the home from the environment where the file names none."""
+    """Add the home of the environment where the file names none."""
     home = environ.get(HOME)
-    storage = root.keys.get("storage") or Node({}, Place("", 0, "storage"))
-    if not home or not isinstance(storage.value, Mapping) or "home" in storage.keys:
+    storage = root.keys.get("storage")
+    if not home or (storage and ("home" in storage.keys or not isinstance(storage.value, Mapping))):
         return root
-    at = replace(storage.place, file="", line=0, key="storage.home")
-    return root.having("storage", storage.having("home", Node(home, at, f"${HOME}", (HOME,))))
+    at = Place("", 0, "storage.home")
+    return root.put(("storage", "home"), Node(home, at, f"${HOME}", (HOME,)))
 
 
 def _failed(file: str, error: SettingsError) -> Report:

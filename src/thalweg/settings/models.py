@@ -53,21 +53,21 @@ class ModelSettings(Open):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_its_own_model(cls, given: object) -> object:
+    def _add_model(cls, given: object) -> object:
         if isinstance(given, Mapping) and given.get("model") is None:
             # Without a name, that is what is wrong, and not that there is no model.
             return {**given, "model": given.get("name", "-")}
         return given
 
     @model_validator(mode="after")
-    def _is_made_in_one_way(self) -> Self:
+    def _validate_maker(self) -> Self:
         if self.use and self.provider:
             problem = f"it is made by {self.use} and by the provider {self.provider}"
             refuse(problem, "leave one out", key="use", against="provider")
         return self
 
     @model_validator(mode="after")
-    def _leaves_room_for_a_question(self) -> Self:
+    def _validate_window(self) -> Self:
         if self.window and self.max_output and self.max_output >= self.window:
             problem = f"an answer of {self.max_output} tokens fills the window of {self.window}"
             mend = f"write less than {self.window}, or a larger window"
@@ -75,5 +75,5 @@ class ModelSettings(Open):
         return self
 
     def arguments(self) -> dict[str, Any]:
-        """Give the options as a constructor takes them, secrets told."""
+        """Return the options as a constructor takes them, with the values of secrets."""
         return {name: thawed(value) for name, value in self.options.items()}

@@ -1,7 +1,9 @@
-"""A file of settings as it was read: values, each with the place it stands at."""
+"""A configuration file as a tree of values, each with its position in the file."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from thalweg.errors import SettingsError
 
 Step = str | int
 Path = tuple[Step, ...]
@@ -10,102 +12,117 @@ Path = tuple[Step, ...]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a value stands."""
+    """The position of a value."""
 
     file: str
     line: int
-    """From 1; of the key, where it has one."""
+    """From 1; of the key, where the value has one."""
     key: str
-    """The path, as it stands in the file: `models[0].window`. Empty for the whole file."""
+    """The path as the file has it: `models[0].window`. Empty for the whole file."""
 
     def below(self, step: Step) -> str:
-        """Give the path of what is in the value."""
+        """Return the path of a part of the value."""
         if isinstance(step, int):
             return f"{self.key}[{step}]"
         return f"{self.key}.{step}" if self.key else step
+
+    def error(self, problem: str, mend: str) -> SettingsError:
+        """Return the error of a value at this position."""
+        return SettingsError(self.file, self.line, self.key, problem, mend)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.file else "environment"
 
 
 @dataclass(frozen=True, slots=True)
+class Unset:
+    """A variable that a file refers to and the environment does not have."""
+
+    place: Place = field(compare=False)
+    """Of the reference; a line added above it changes no setting."""
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
-    """A value, and where it stands."""
+    """A value and its position."""
 
     value: "Mapping[str, Node] | tuple[Node, ...] | object"
     place: Place
     written: str = ""
-    """A text as it stands in the file, where a variable of the environment was put in it."""
+    """The text as the file has it, where it refers to variables."""
     variables: tuple[str, ...] = ()
-    """The variables that were put in."""
+    """The variables that were substituted."""
     unset: tuple[str, ...] = ()
-    """Those that are not set; the text then is as it was written."""
+    """Those that are not set; the text is then left as written."""
 
     @property
     def keys(self) -> "Mapping[str, Node]":
-        """What is in a mapping; nothing where it is none."""
+        """The values of a mapping; empty for any other value."""
         return self.value if isinstance(self.value, Mapping) else {}
 
     @property
     def items(self) -> "tuple[Node, ...]":
-        """What is in a list; nothing where it is none."""
+        """The items of a list; empty for any other value."""
         return self.value if isinstance(self.value, tuple) else ()
 
     def child(self, step: Step) -> "Node | None":
-        """Give what is below a key or an index, if it is there."""
+        """Return the value at a key or an index, or `None`."""
         if isinstance(step, int):
             return self.items[step] if -1 < step < len(self.items) else None
         return self.keys.get(step)
 
     def find(self, path: Path) -> "Node | None":
-        """Give what is at a path, if it is there."""
+        """Return the value at a path, or `None`."""
         node: Node | None = self
         for step in path:
             node = node and node.child(step)
         return node
 
     def plain(self) -> object:
-        """Give the value without places."""
+        """Return the value without positions."""
         if isinstance(self.value, Mapping):
             return {key: node.plain() for key, node in self.keys.items()}
         if isinstance(self.value, tuple):
             return [node.plain() for node in self.items]
         return self.value
 
-    def having(self, key: str, node: "Node") -> "Node":
-        """Give the mapping with another value below a key."""
-        return replace(self, value={**self.keys, key: node})
+    def put(self, path: Path, new: "Node | None") -> "Node":
+        """Return a copy with another value at a path, or with none for `None`.
+
+        Mappings that are missing on the way are added; a list keeps its length unless an item is
+        removed.
+        """
+        step, *rest = path
+        if rest:
+            new = (self.child(step) or Node({}, (new or self).place)).put(tuple(rest), new)
+        if isinstance(step, str):
+            others = {key: node for key, node in self.keys.items() if new or key != step}
+            return replace(self, value={**others, step: new} if new else others)
+        return replace(
+            self, value=(*self.items[:step], *([new] if new else ()), *self.items[step + 1 :])
+        )
 
     def lacking(self, *keys: str) -> "Node":
-        """Give the mapping without some keys."""
+        """Return a copy of the mapping without some keys."""
         return replace(self, value={k: node for k, node in self.keys.items() if k not in keys})
 
-    def put(self, path: Path, node: "Node") -> "Node":
-        """Give the same with another value at a path that is there."""
-        if not path:
-            return node
-        step, *below = path
-        child = self.child(step)
-        new = node if child is None else child.put(tuple(below), node)
-        if isinstance(step, str):
-            return self.having(step, new)
-        return replace(self, value=(*self.items[:step], new, *self.items[step + 1 :]))
-
-    def cut(self, path: Path) -> "Node":
-        """Give the same without what is at a path."""
-        *above, last = path
-        node = self.find(tuple(above))
-        if node is None or node.child(last) is None:
-            return self
-        if isinstance(last, str):
-            return self.put(tuple(above), node.lacking(last))
-        items = (*node.items[:last], *node.items[last + 1 :])
-        return self.put(tuple(above), replace(node, value=items))
+    def mapped(self, change: "Callable[[Node], Node]") -> "Node":
+        """Return a copy with every scalar changed."""
+        if isinstance(self.value, Mapping):
+            return replace(self, value={k: node.mapped(change) for k, node in self.keys.items()})
+        if isinstance(self.value, tuple):
+            return replace(self, value=tuple(node.mapped(change) for node in self.items))
+        return change(self)
 
     def walk(self, path: Path = ()) -> "Iterator[tuple[Path, Node]]":
-        """Give everything below, from the top, with its path."""
+        """Yield every value of the tree with its path, outer values first."""
         yield path, self
         for key, node in self.keys.items():
             yield from node.walk((*path, key))
         for index, node in enumerate(self.items):
             yield from node.walk((*path, index))
+
+    def unset_below(self) -> tuple[Unset, ...]:
+        """Return the variables below this value that are not set."""
+        return tuple(Unset(n.place, name) for _, n in self.walk() for name in n.unset)

@@ -1,15 +1,15 @@
-"""What the sections of this room are made of beside `Section`."""
+"""Types that the sections share."""
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Protocol, Self, TypeVar
 
 from pydantic import AfterValidator, PrivateAttr, SecretStr, StringConstraints, model_validator
 
 from thalweg.errors import SettingsError
 from thalweg.sections import Section, refuse
 from thalweg.settings.fixed import is_secret, nearly
+from thalweg.settings.nodes import Unset
 
 MASK = "********"
 """What is shown of a secret."""
@@ -17,10 +17,9 @@ Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
 def is_owner(name: str) -> bool:
-    r"""Tell whether somebody may be called so: at most 255 characters, all of them printable.
+    r"""Return whether a text can name an owner: at most 255 characters, all of them printable.
 
-    What cannot be printed parts names from each other below: owners of one transaction, the
-    lines of a log.
+    Other characters separate names in storage and in logs.
 
     Example:
         >>> [is_owner(name) for name in ("ada", "auth0|Zoë Ng", "", " ", "ada\x1fbob", "\ud800")]
@@ -32,48 +31,36 @@ def is_owner(name: str) -> bool:
 _LONGEST_OWNER = 255
 
 
-def _can_be_printed(owner: str) -> str:
+def _validate_owner(owner: str) -> str:
     if not is_owner(owner):
         mend = f"write {_LONGEST_OWNER} characters at most, all of them printable"
         refuse(f"nobody can be called {owner[:40]!a}", mend)
     return owner
 
 
-Owner = Annotated[Name, AfterValidator(_can_be_printed)]
+Owner = Annotated[Name, AfterValidator(_validate_owner)]
 """Whose things they are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unset:
-    """A variable that a file refers to and the environment does not have."""
-
-    file: str
-    line: int = field(compare=False)
-    """Where it stands; a line more above it changes no setting."""
-    key: str
-    variable: str
-
-    def error(self) -> SettingsError:
-        """Say so."""
-        problem = f"the variable {self.variable} is not set"
-        mend = "set it"
-        if not is_secret(self.variable):
-            mend += f", or write ${{{self.variable}:-default}}"
-        return SettingsError(self.file, self.line, self.key, problem, mend)
+def unset_error(unset: Unset) -> SettingsError:
+    """Return the error of a variable that is not set."""
+    name = unset.variable
+    default = "" if is_secret(name) else f", or write ${{{name}:-default}}"
+    return unset.place.error(f"the variable {name} is not set", f"set it{default}")
 
 
 class Deferred(Section):
-    """A section that is of no account until it is used: then its variables must be there."""
+    """A section whose variables must be set only when it is used."""
 
     _unset: tuple[Unset, ...] = PrivateAttr(default=())
 
     @property
     def unset(self) -> tuple[Unset, ...]:
-        """Variables it refers to that are not set; their keys hold the reference as written."""
+        """Variables that are not set; their keys hold the reference as written."""
         return self._unset
 
     def lacking(self, unset: Sequence[Unset]) -> Self:
-        """Give the same, with variables that are not set."""
+        """Return a copy with variables that are not set."""
         if not unset:
             return self
         copy = self.model_copy()
@@ -81,28 +68,25 @@ class Deferred(Section):
         return copy
 
     def ready(self) -> Self:
-        """Give it back, for use.
+        """Return the section itself, for use.
 
         Raises:
             SettingsError: A variable that it refers to is not set.
         """
         if self._unset:
-            first, *others = (each.error() for each in self._unset)
-            raise SettingsError(
-                first.file, first.line, first.key, first.problem, first.mend, *others
-            )
+            raise SettingsError.of(map(unset_error, self._unset))
         return self
 
 
 class Open(Deferred):
-    """A section that takes other keys, too: they become its `options`."""
+    """A section that accepts unknown keys: they become its `options`."""
 
     THEIRS: ClassVar[frozenset[str]] = frozenset()
-    """Other keys that are right although they look like a slip of the finger."""
+    """Other keys that are valid although they look like a typing mistake."""
 
     @model_validator(mode="before")
     @classmethod
-    def _knows_every_key(cls, given: object) -> object:
+    def _validate_keys(cls, given: object) -> object:
         if not isinstance(given, Mapping):
             return given
         known = {name: value for name, value in given.items() if name in cls.model_fields}
@@ -117,17 +101,17 @@ class Open(Deferred):
         return known
 
 
-def _module_and_attribute(use: str) -> str:
+def _validate_import(use: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", use):
         refuse(f"{use!r} names nothing to import", "write module:attribute, such as json:dumps")
     return use
 
 
-Import = Annotated[str, AfterValidator(_module_and_attribute)]
+Import = Annotated[str, AfterValidator(_validate_import)]
 """Something to import: `package.module:attribute`."""
 
 
-def _is_told(secret: SecretStr) -> SecretStr:
+def _validate_secret(secret: SecretStr) -> SecretStr:
     value = secret.get_secret_value()
     if not value.strip():
         refuse("it is empty", "write it, or a variable such as $MY_KEY")
@@ -136,5 +120,36 @@ def _is_told(secret: SecretStr) -> SecretStr:
     return secret
 
 
-Secret = Annotated[SecretStr, AfterValidator(_is_told)]
+Secret = Annotated[SecretStr, AfterValidator(_validate_secret)]
 """A text that is never shown."""
+
+
+class Named(Protocol):
+    """A part of a list that is found by its name."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        ...
+
+
+N = TypeVar("N", bound=Named)
+
+
+def _have_distinct_names(parts: tuple[N, ...]) -> tuple[N, ...]:
+    refuse_repeated([part.name for part in parts], "name", "give each a name of its own")
+    return parts
+
+
+Distinct = Annotated[tuple[N, ...], AfterValidator(_have_distinct_names)]
+"""Parts of which no two have the same name."""
+
+
+def refuse_repeated(values: Sequence[object], key: str, mend: str) -> None:
+    """Raise the error of the first value that the `key` of an earlier part has as well."""
+    for index, value in enumerate(values):
+        first = values.index(value)
+        if first != index:
+            shown = f" {value!r}" if isinstance(value, str) else ""
+            problem = f"the {key}{shown} is used twice"
+            refuse(problem, mend, key=(index, key), against=(first, key))

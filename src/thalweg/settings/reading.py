@@ -1,8 +1,8 @@
-"""YAML into nodes: every value keeps its line, and no key stands twice."""
+"""YAML to nodes: every value keeps its line, and a repeated key is an error."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from thalweg.errors import SettingsError
@@ -11,21 +11,20 @@ from thalweg.settings.nodes import Node, Place
 MOST_NODES = 50_000
 """Values of one file; aliases that multiply make more of a small one."""
 _TAG = "tag:yaml.org,2002:"
-_MERGE = f"{_TAG}merge"
 
 
 def read(text: bytes, file: str) -> tuple[Node, tuple[SettingsError, ...]]:
-    """Read a file.
+    """Parse a file.
 
     Args:
-        text: What is in it.
-        file: What it is called, for the places.
+        text: The content.
+        file: Its name, for positions.
 
     Returns:
-        Its values, and what is wrong with it as YAML that does not keep it from being read.
+        The values, and errors of the YAML that do not keep it from being parsed.
 
     Raises:
-        SettingsError: It is not YAML, or not keys and values.
+        SettingsError: The text is not YAML, or not a mapping.
     """
     top = Place(file, 1, "")
     if not text.strip():
@@ -37,22 +36,21 @@ def read(text: bytes, file: str) -> tuple[Node, tuple[SettingsError, ...]]:
     try:
         loader = yaml.SafeLoader(_decoded(text, file))
         root = loader.get_single_node()
-        if root is None:
-            return Node({}, top), ()
-        reader = _Reader(file, loader)
-        node = reader.node(root, top)
+        reader = _Reader(loader)
+        node = Node(None, top) if root is None else reader.node(root, top)
     except yaml.YAMLError as error:
-        raise _in_words(error, file) from None
+        raise _in_words(error, top) from None
     except RecursionError:
-        raise SettingsError(file, 1, "", "it is nested too deep", "nest it less") from None
+        problem = "it is nested too deep"
+        raise top.error(problem, "nest it less") from None
     finally:
         if loader is not None:
             loader.dispose()
     if node.value is None:
         return Node({}, top), ()
     if not isinstance(node.value, dict):
-        mend = "begin with a section, such as `models:`"
-        raise SettingsError(file, 1, "", "it holds no keys and values", mend)
+        problem = "it holds no keys and values"
+        raise top.error(problem, "begin with a section, such as `models:`")
     return node, tuple(reader.problems)
 
 
@@ -60,16 +58,15 @@ def _decoded(text: bytes, file: str) -> str:
     try:
         return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = text[: error.start].count(b"\n") + 1
+        place = Place(file, text[: error.start].count(b"\n") + 1, "")
         problem = f"byte 0x{text[error.start]:02x} is not UTF-8"
-        raise SettingsError(file, line, "", problem, "save the file as UTF-8") from None
+        raise place.error(problem, "save the file as UTF-8") from None
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Makes nodes of what PyYAML composed."""
+    """Converts the nodes that PyYAML composed."""
 
-    file: str
     loader: Any  # of PyYAML, which has no types
     problems: list[SettingsError] = field(default_factory=list)
     made: int = 0
@@ -79,79 +76,71 @@ class _Reader:
         self.made += 1
         if self.made > MOST_NODES:
             problem = f"it has more than {MOST_NODES:,} values, aliases included"
-            raise SettingsError(self.file, place.line, place.key, problem, "write fewer")
+            raise place.error(problem, "write fewer")
         if id(given) in self.above:
-            raise SettingsError(self.file, place.line, place.key, "it is inside itself", "end it")
+            problem = "it is inside itself"
+            raise place.error(problem, "end it")
         self.above.append(id(given))
         try:
-            match given.id:
-                case "mapping" if given.tag == f"{_TAG}map":
-                    return Node(self._mapping(given, place), place)
-                case "sequence" if given.tag == f"{_TAG}seq":
-                    items = tuple(
-                        self.node(each, Place(self.file, _line(each), place.below(index)))
-                        for index, each in enumerate(given.value)
-                    )
-                    return Node(items, place)
-                case "scalar":
-                    return Node(self._scalar(given, place), place)
-                case _:
-                    return self._strange(place)
+            return Node(self._value(given, place), place)
         finally:
             self.above.pop()
+
+    def _value(self, given: Any, place: Place) -> object:  # noqa: ANN401
+        match given.id, given.tag.removeprefix(_TAG):
+            case "mapping", "map":
+                return self._mapping(given, place)
+            case "sequence", "seq":
+                lines = (replace(place, line=_line(each)) for each in given.value)
+                return tuple(
+                    self.node(each, replace(at, key=place.below(index)))
+                    for index, (each, at) in enumerate(zip(given.value, lines, strict=True))
+                )
+            case "scalar", "timestamp":
+                return given.value  # no setting is a date
+            case "scalar", "str" | "int" | "float" | "bool" | "null":
+                try:
+                    value: object = self.loader.construct_object(given)
+                except ValueError:
+                    self._report(place, f"{given.value!r} is no number", "quote it")
+                    return given.value
+                return value
+        # The tag itself is not quoted: it may be a password that begins with `!`.
+        mend = "leave it out, or put a text that begins with ! in quotes"
+        self._report(place, "a tag means nothing here", mend)
+        return None
 
     def _mapping(self, given: Any, place: Place) -> dict[str, Node]:  # noqa: ANN401
         own: dict[str, Node] = {}
         merged: dict[str, Node] = {}
         for key, value in given.value:
-            if key.tag == _MERGE:
+            at = replace(place, line=_line(key))
+            if key.tag == f"{_TAG}merge":
                 for node in self._merged(value, place):
                     merged = {**node.keys, **merged}
-                continue
-            name = key.value if key.id == "scalar" else ""
-            below = Place(self.file, _line(key), place.below(name))
-            if key.id != "scalar":
-                self._say(place.key, _line(key), "a key is no text", "write keys as plain words")
-            elif name in own:
-                first = own[name].place.line
-                mend = f"keep the one or the other; the first is in line {first}"
-                self._say(below.key, below.line, f"{name!r} is here a second time", mend)
+            elif key.id != "scalar":
+                self._report(at, "a key is no text", "write keys as plain words")
+            elif first := own.get(key.value):
+                mend = f"keep the one or the other; the first is in line {first.place.line}"
+                at = replace(at, key=first.place.key)
+                self._report(at, f"{key.value!r} is here a second time", mend)
             else:
-                own[name] = self.node(value, below)
+                own[key.value] = self.node(value, replace(at, key=place.below(key.value)))
         return {**{name: node for name, node in merged.items() if name not in own}, **own}
 
     def _merged(self, value: Any, place: Place) -> Sequence[Node]:  # noqa: ANN401
-        """Give the mappings that `<<` puts in, the ones that count more first."""
-        at = Place(self.file, _line(value), place.key)
+        """Return the mappings that `<<` merges, in the order of precedence."""
+        at = replace(place, line=_line(value))
         node = self.node(value, at)
         nodes = node.items or (node,)
-        if not all(isinstance(each.value, dict) for each in nodes):
-            self._say(
-                at.below("<<"), at.line, "`<<` takes keys and values", "name an anchor of some"
-            )
-            return ()
-        return nodes
+        if all(isinstance(each.value, dict) for each in nodes):
+            return nodes
+        at = replace(at, key=at.below("<<"))
+        self._report(at, "`<<` takes keys and values", "name an anchor of some")
+        return ()
 
-    def _scalar(self, given: Any, place: Place) -> object:  # noqa: ANN401
-        if given.tag in {f"{_TAG}{kind}" for kind in ("str", "int", "float", "bool", "null")}:
-            try:
-                value: object = self.loader.construct_object(given)
-            except ValueError:
-                self._say(place.key, place.line, f"{given.value!r} is no number", "quote it")
-                return given.value
-            return value
-        if given.tag == f"{_TAG}timestamp":
-            return given.value  # a date is a text to every setting there is
-        return self._strange(place).value
-
-    def _strange(self, place: Place) -> Node:
-        # The tag itself is not told: it may be a password that begins with `!`.
-        mend = "leave it out, or put a text that begins with ! in quotes"
-        self._say(place.key, place.line, "a tag means nothing here", mend)
-        return Node(None, place)
-
-    def _say(self, key: str, line: int, problem: str, mend: str) -> None:
-        self.problems.append(SettingsError(self.file, line, key, problem, mend))
+    def _report(self, place: Place, problem: str, mend: str) -> None:
+        self.problems.append(place.error(problem, mend))
 
 
 def _line(given: Any) -> int:  # noqa: ANN401
@@ -176,8 +165,8 @@ _MENDS = (
 )
 
 
-def _in_words(error: Exception, file: str) -> SettingsError:
-    """Say where and why a file is not YAML."""
+def _in_words(error: Exception, top: Place) -> SettingsError:
+    """Return the error of a text that is not YAML, with a remedy for the usual causes."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     found = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
     context = getattr(error, "context", None)
@@ -188,6 +177,6 @@ def _in_words(error: Exception, file: str) -> SettingsError:
         (mend for sign, mend in _MENDS if sign in said), "look at the line and at those above"
     )
     if mark is None:
-        return SettingsError(file, 1, "", f"it is not YAML: {said}", mend)
+        return top.error(f"it is not YAML: {said}", mend)
     where = f"line {mark.line + 1}, column {mark.column + 1}"
-    return SettingsError(file, mark.line + 1, "", f"it is not YAML, {where}: {said}", mend)
+    return replace(top, line=mark.line + 1).error(f"it is not YAML, {where}: {said}", mend)

@@ -10,7 +10,7 @@ from thalweg.settings.fixed import Fixed, Options, Secrets
 from thalweg.settings.parts import Import, Name
 
 
-def _is_absolute(folder: str) -> str:
+def _validate_folder(folder: str) -> str:
     if not folder.startswith("/"):
         refuse(f"{folder!r} is no absolute path", "write one such as /workspace")
     return folder
@@ -45,7 +45,7 @@ class SandboxSettings(Section):
     Runloop or your own. Limits, network and environment are its business."""
     options: Options = Field(default=Fixed[object]())
     """What `factory` is called with as well."""
-    folder: Annotated[Name, AfterValidator(_is_absolute)] = "/workspace"
+    folder: Annotated[Name, AfterValidator(_validate_folder)] = "/workspace"
     """Of `custom`: where the thread's files are in the sandbox."""
 
     @property
@@ -59,7 +59,7 @@ class SandboxSettings(Section):
         return {name: value.get_secret_value() for name, value in self.env.items()}
 
     @model_validator(mode="after")
-    def _options_fit(self) -> Self:
+    def _validate_use(self) -> Self:
         if self.read_only and self.use not in {"none", "bubblewrap"}:
             mend = "leave it out, or use bubblewrap"
             refuse(f"commands of {self.use} do not take it", mend, key="read_only")

@@ -1,4 +1,4 @@
-"""What holds, and where each value comes from; secrets masked."""
+"""Every setting with the origin of its value; secrets masked."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -43,11 +43,11 @@ class Shown:
 
 
 def shown(settings: Settings, root: Node) -> Iterator[Shown]:
-    """Give every setting, in the order of the sections.
+    """Yield every setting, in the order of the sections.
 
     Args:
-        settings: What holds.
-        root: The file it comes from, in shape.
+        settings: The settings.
+        root: The file that they come from, in shape.
     """
     yield from _below(settings, (), root)
 
@@ -185,7 +185,7 @@ def yaml_lines(settings: Iterable[Shown]) -> Iterator[Line]:
 
 
 def nested(settings: Iterable[Shown]) -> dict[str, object]:
-    """Put settings one inside the other, as JSON has them."""
+    """Return settings as nested mappings and lists, as JSON has them."""
     top: dict[str, object] = {}
     for each in settings:
         at: dict[str, object] | list[object] = top

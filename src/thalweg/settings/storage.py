@@ -21,7 +21,7 @@ class StorageSettings(Section):
 
     @field_validator("url")
     @classmethod
-    def _is_postgres(cls, url: Secret | None) -> Secret | None:
+    def _validate_url(cls, url: Secret | None) -> Secret | None:
         if url is not None and not url.get_secret_value().startswith(_SCHEMES):
             mend = "write postgresql://user:password@host/name, or null for SQLite in storage.home"
             refuse("it is no address of a PostgreSQL server", mend)

@@ -30,7 +30,7 @@ class ToolSettings(Open):
     keys above as well."""
 
     def arguments(self) -> dict[str, Any]:
-        """Give the options as a constructor takes them, secrets told."""
+        """Return the options as a constructor takes them, with the values of secrets."""
         return {name: thawed(value) for name, value in self.options.items()}
 
 
@@ -56,7 +56,7 @@ class McpServer(Deferred):
     """Headers of every request to its address."""
 
     @model_validator(mode="after")
-    def _is_reached_in_one_way(self) -> Self:
+    def _validate_address(self) -> Self:
         if self.command and self.url:
             mend = "leave one out"
             refuse("it has a command and an address", mend, key="url", against="command")
@@ -65,7 +65,7 @@ class McpServer(Deferred):
         return self
 
     @model_validator(mode="after")
-    def _is_spoken_to_as_it_can_be(self) -> Self:
+    def _validate_transport(self) -> Self:
         if self.transport is None:
             return self
         if self.command and self.transport != "stdio":

@@ -1,14 +1,14 @@
-"""What of the settings is used, and what is wanting then."""
+"""Which models, tools and servers are used, and which variables they lack."""
 
 from collections.abc import Iterator
 
 from thalweg.errors import SettingsError
-from thalweg.settings.parts import Deferred
+from thalweg.settings.parts import Deferred, unset_error
 from thalweg.settings.whole import Settings
 
 
 def used_models(settings: Settings) -> frozenset[str]:
-    """Give the names of models that answer, summarize, learn or work for the agent."""
+    """Return the names of models that answer, summarize, learn or work for the agent."""
     subagents = settings.subagents.agents if settings.subagents.enabled else ()
     named = (
         settings.default_model,
@@ -20,15 +20,15 @@ def used_models(settings: Settings) -> frozenset[str]:
 
 
 def wanting(settings: Settings) -> Iterator[SettingsError]:
-    """Say which variables are not set that what is used refers to."""
-    yield from (each.error() for part in _used(settings) for each in part.unset)
+    """Yield an error for each variable that is used and not set."""
+    yield from (unset_error(each) for part in _used(settings) for each in part.unset)
 
 
 def unused_and_wanting(settings: Settings) -> Iterator[SettingsError]:
-    """Say the same of models that may be chosen and are not used by themselves."""
+    """Yield the same for models that may be chosen and are not used by default."""
     names = used_models(settings)
     others = (model for model in settings.models if model.name not in names)
-    yield from (each.error() for model in others for each in model.unset)
+    yield from (unset_error(each) for model in others for each in model.unset)
 
 
 def _used(settings: Settings) -> Iterator[Deferred]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from thalweg.errors import SettingsError
 from thalweg.settings.nodes import Node
@@ -15,7 +15,7 @@ _INSIDE = re.compile(r"([A-Za-z_]\w*)(?::-(.*))?", re.ASCII | re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A text with its variables put in."""
+    """A text with its variables substituted."""
 
     text: str
     variables: tuple[str, ...]
@@ -25,9 +25,7 @@ class Filled:
 
 
 def filled(text: str, environ: Mapping[str, str]) -> Filled:
-    """Put variables into a text.
-
-    A variable that is empty is as one that is not set.
+    """Substitute variables in a text. An empty variable counts as not set.
 
     Example:
         >>> filled("${HOST:-localhost}:$PORT, 5$$, $5", {"PORT": "80"}).text
@@ -62,7 +60,7 @@ def filled(text: str, environ: Mapping[str, str]) -> Filled:
 
 
 def escaped(text: str) -> str:
-    """Write a text so that it is read as it is.
+    """Escape a text so that no part of it is read as a variable.
 
     Example:
         >>> escaped("costs $5 or $HOME"), filled(escaped("$HOME"), {}).text
@@ -71,32 +69,23 @@ def escaped(text: str) -> str:
     return text.replace("$", "$$")
 
 
-def fill(node: Node, environ: Mapping[str, str]) -> tuple[Node, tuple[SettingsError, ...]]:
-    """Put variables into every text of a file.
+def fill(root: Node, environ: Mapping[str, str]) -> tuple[Node, tuple[SettingsError, ...]]:
+    """Substitute the variables in every text of a file.
 
     Returns:
-        The file; and references that cannot be read. What is not set is noted in its node.
+        The file, and an error for each reference that cannot be parsed. Variables that are not
+        set are listed in their nodes.
     """
-    if isinstance(node.value, str):
+    problems: list[SettingsError] = []
+
+    def change(node: Node) -> Node:
+        if not isinstance(node.value, str):
+            return node
         found = filled(node.value, environ)
-        changed = replace(
-            node,
-            value=found.text,
-            written=node.value if found.variables else "",
-            variables=found.variables,
-            unset=found.unset,
-        )
-        if not found.problem:
-            return changed, ()
-        mend = "write ${NAME} or ${NAME:-default}, and $$ for a dollar"
-        place = node.place
-        return changed, (SettingsError(place.file, place.line, place.key, found.problem, mend),)
-    if isinstance(node.value, Mapping):
-        below = {key: fill(child, environ) for key, child in node.keys.items()}
-        problems = tuple(problem for _, said in below.values() for problem in said)
-        return replace(node, value={key: child for key, (child, _) in below.items()}), problems
-    items = [fill(child, environ) for child in node.items]
-    if not items:
-        return node, ()
-    problems = tuple(problem for _, said in items for problem in said)
-    return replace(node, value=tuple(child for child, _ in items)), problems
+        if found.problem:
+            mend = "write ${NAME} or ${NAME:-default}, and $$ for a dollar"
+            problems.append(node.place.error(found.problem, mend))
+        written = node.value if found.variables else ""
+        return Node(found.text, node.place, written, found.variables, found.unset)
+
+    return root.mapped(change), tuple(problems)

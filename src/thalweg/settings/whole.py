@@ -1,20 +1,24 @@
 """All settings, as one value."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from thalweg.context.settings import ContextPolicy
 from thalweg.facts.settings import MemorySettings
-from thalweg.sections import Section, refuse
+from thalweg.sections import KeyPath, Section, nearest, refuse
 from thalweg.settings.agents import AgentSettings, SkillsSettings, SubagentsSettings
 from thalweg.settings.fixed import Fixed
 from thalweg.settings.gateway import GatewaySettings
 from thalweg.settings.models import ModelSettings
+from thalweg.settings.parts import Distinct
 from thalweg.settings.sandbox import SandboxSettings
 from thalweg.settings.storage import StorageSettings
 from thalweg.settings.tools import McpServer, ToolGroup, ToolSettings
+
+_WITH_PROVIDER = re.compile(r"[a-z][\w-]*:.+")
 
 
 def _fixed(given: Mapping[str, McpServer]) -> Mapping[str, McpServer]:
@@ -22,14 +26,14 @@ def _fixed(given: Mapping[str, McpServer]) -> Mapping[str, McpServer]:
 
 
 class Settings(Section):
-    """All settings. They never change; new ones are read anew.
+    """All settings. They never change.
 
     Example:
         >>> Settings().gateway.port
         8001
     """
 
-    models: tuple[ModelSettings, ...] = ()
+    models: Distinct[ModelSettings] = ()
     """The chat models that may be used; the first answers where nothing else is said."""
     agent: AgentSettings = Field(default_factory=AgentSettings)
     """The agent that answers."""
@@ -44,9 +48,9 @@ class Settings(Section):
     """Whom the agent can give a task."""
     skills: SkillsSettings = Field(default_factory=SkillsSettings)
     """What the agent can read up."""
-    tools: tuple[ToolSettings, ...] = ()
+    tools: Distinct[ToolSettings] = ()
     """Tools beside the agent's own."""
-    tool_groups: tuple[ToolGroup, ...] = ()
+    tool_groups: Distinct[ToolGroup] = ()
     """Groups that tools belong to."""
     mcp_servers: Annotated[Mapping[str, McpServer], AfterValidator(_fixed)] = Field(
         default_factory=dict[str, McpServer], validate_default=True
@@ -58,7 +62,7 @@ class Settings(Section):
     """The HTTP side."""
 
     @model_validator(mode="after")
-    def _shell_of_host_is_of_one_owner(self) -> Self:
+    def _validate_host_shell(self) -> Self:
         if self.sandbox.use == "host" and self.gateway.may_have_more_owners:
             problem = (
                 "commands on the host read every owner's files and this process's memory, and more "
@@ -66,6 +70,31 @@ class Settings(Section):
             )
             refuse(problem, "use bubblewrap, docker or podman, or let one owner in", key="sandbox")
         return self
+
+    @model_validator(mode="after")
+    def _validate_model_names(self) -> Self:
+        known = tuple(model.name for model in self.models)
+        for key, name in self.model_references():
+            if name not in known and not _WITH_PROVIDER.fullmatch(name):
+                usual = f"add it to models:, or write provider:model, such as openai:{name}"
+                mend = nearest(
+                    name, known, f"use {', '.join(known)}; or {usual}" if known else usual
+                )
+                refuse(f"there is no model {name!r} in models:", mend, key=key)
+        return self
+
+    def model_references(self) -> Iterator[tuple[KeyPath, str]]:
+        """Yield every setting that names a model: its path and the name."""
+        named: tuple[tuple[KeyPath, str | None], ...] = (
+            (("agent", "model"), self.agent.model),
+            (("summarization", "model_name"), self.summarization.model_name),
+            (("memory", "model_name"), self.memory.model_name),
+            *(
+                (("subagents", "agents", index, "model"), agent.model)
+                for index, agent in enumerate(self.subagents.agents)
+            ),
+        )
+        yield from ((key, name.strip()) for key, name in named if name is not None)
 
     def model_named(self, name: str) -> ModelSettings | None:
         """Find one of `models` by its name."""

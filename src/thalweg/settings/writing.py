@@ -13,7 +13,7 @@ _WIDE = 10_000
 
 
 def plain(value: object) -> object:
-    """Give a value as JSON has it; a section as what was given of it, a secret as a mask."""
+    """Return a value as JSON has it: the given keys of a section, a mask for a secret."""
     if isinstance(value, SecretStr):
         return MASK
     if isinstance(value, Section):

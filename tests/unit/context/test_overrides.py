@@ -101,7 +101,7 @@ def test_the_policy_weighs_by_them() -> None:
     ("section", "said"),
     [
         ({"raed": 1}, "pricing.raed: there is no setting 'raed'; did you mean 'read'?"),
-        ({"read": "x"}, "pricing.read: 'x' cannot be used; it should be a valid number"),
+        ({"read": "x"}, "pricing.read: 'x' cannot be used; it should be a number, such as 0.8"),
         ({"read": -1}, "pricing.read: '-1' cannot be used; it should be greater than or equal "),
         ({"tariff": "opnai"}, "pricing.tariff: there is no tariff 'opnai'; did you mean 'openai'"),
         (

@@ -129,7 +129,7 @@ def test_settings_go_before_what_the_model_says_of_itself() -> None:
             "s.pricing.tariff: there is no tariff 'antropic'; did you mean 'anthropic'?",
         ),
         ({"offload": {"result_tokens": 0}}, "s.offload.result_tokens: '0' cannot be used; it "),
-        ({"enabled": "maybe"}, "s.enabled: 'maybe' cannot be used; it should be a valid boolean"),
+        ({"enabled": "maybe"}, "s.enabled: 'maybe' cannot be used; it should be true or false"),
         ({"window": 5_000, "max_output": 4_500}, "s.window: 5000 less 4500 for the answer leaves "),
     ],
 )

@@ -1,11 +1,13 @@
 """Every sentence that a file can be answered with: where, what, how to mend it."""
 
 import pickle
+import re
 from textwrap import dedent
 
 import pytest
 
 from thalweg.errors import ConfigError, SettingsError
+from thalweg.settings import Settings
 from thalweg.settings.loading import examine_text, load_settings
 
 
@@ -188,9 +190,8 @@ SENTENCES = [
     (
         "models:\n- name: a\n- name: b\n- name: a",
         (
-            "4: models[2].name: the name 'a' is that of models[0].name in line 2; give "
-            "each a name of "
-            "its own"
+            "4: models[2].name: the name 'a' is used twice (models[0].name is in line 2); give "
+            "each a name of its own"
         ),
     ),
     (
@@ -223,9 +224,8 @@ SENTENCES = [
     (
         "gateway:\n  keys:\n  - {key: abc, owner: a}\n  - {key: abc, owner: b}",
         (
-            "4: gateway.keys[1].key: it is the key of gateway.keys[0].key in line 3, too; "
-            "give each "
-            "owner a key of their own"
+            "4: gateway.keys[1].key: the key is used twice (gateway.keys[0].key is in line 3); "
+            "give each owner a key of their own"
         ),
     ),
     (
@@ -281,6 +281,68 @@ SENTENCES = [
 @pytest.mark.parametrize(("text", "told"), SENTENCES)
 def test_what_is_wrong_is_one_sentence_with_its_line(text: str, told: str) -> None:
     assert said(text) == [told]
+
+
+REMEDIES = [
+    (
+        "models:\n  gpt: {provider: openai}",
+        "1: models: a mapping cannot be used; it should be a list",
+    ),
+    (
+        "models: openai:gpt-5",
+        "1: models: 'openai:gpt-5' cannot be used; it should be a list; write",
+    ),
+    (
+        "models: [{name: a, window: 128k}]",
+        "1: models[0].window: '128k' cannot be used; .*; write 128000",
+    ),
+    ("models: [{name: a, window: '2e'}]", "1: models[0].window: '2e' cannot be .* a whole number$"),
+    ("models: [{name: a, options: [1]}]", "1: models[0].options: a list .* keys and values$"),
+    ("gateway: {port: '8,001'}", "1: gateway.port: .*; write 8001$"),
+    (
+        "gateway: {keys: {ada: swordfish}}",
+        "1: gateway.keys: what is written cannot be .* be a list;",
+    ),
+    ("memory: {enabled: yess}", "1: memory.enabled: 'yess' cannot .* should be true or false$"),
+    ("memory:\n  maxFacts: 10", "2: memory.maxFacts: there is no setting .* mean 'max_facts'.$"),
+    ("memory: {storage: jsn}", "1: memory.storage: .* 'database' or 'json'; did you mean 'json'.$"),
+    ("subagents: {max_concurrent: 2.5}", "1: subagents.max_concurrent: .* be a whole number$"),
+    ("sandbox: {use: true}", "1: sandbox.use: 'true' cannot be used; it should be 'none', "),
+    ("sandbox: {use: bwrap}", "1: sandbox.use: 'bwrap' .*; did you mean 'bubblewrap'.$"),
+    ("skills: {paths: skills}", "1: skills.paths: 'skills' cannot be used; it should be a list;"),
+    ("skills: [a, b]", "1: skills: a list cannot be used; it should be keys and values$"),
+    ("mcp_servers: [{name: a}]", "1: mcp_servers: a list cannot .* should be keys and values$"),
+    (
+        "summarization: {pricing: {read: x}}",
+        "1: summarization.pricing.read: .* a number, such as 0.8$",
+    ),
+    (
+        "summarization: {keep: {type: message, value: 2}}",
+        "1: summarization.keep.type: .*'messages'.$",
+    ),
+    ("tools: [{name: a, use: my/tools.py}]", "1: tools[0].use: .* write module:attribute, such as"),
+]
+
+
+@pytest.mark.parametrize(("text", "told"), REMEDIES)
+def test_one_mistake_is_one_error_that_says_what_to_write(text: str, told: str) -> None:
+    (sentence,) = said(text)
+    assert re.match(told.replace("[0]", re.escape("[0]")), sentence), sentence
+    assert "swordfish" not in sentence
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"models": [{"name": "a"}, {"name": "b"}, {"name": "a"}]},
+        {"tool_groups": [{"name": "a"}, {"name": "a"}]},
+        {"gateway": {"keys": [{"key": "k", "owner": "a"}, {"key": "k", "owner": "b"}]}},
+        {"agent": {"model": "a"}},
+    ],
+)
+def test_settings_made_in_python_agree_as_those_of_a_file_do(parts: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match=r"is used twice|there is no model 'a'"):
+        Settings.from_mapping(parts)
 
 
 def test_everything_that_is_wrong_is_told_at_once_in_the_order_of_lines() -> None:
