@@ -1,0 +1,342 @@
+"""Measure the language and the layout of a package.
+
+    uv run python scripts/marks.py [FOLDER] [--words] [--check]
+
+FOLDER is a package (default `src/thalweg`); any installed package may be named, to compare.
+`--words` lists the idiosyncratic words with their counts, `--classes` the class names that several
+classes share. `--check` exits with 1 where a limit of `LIMITS` is exceeded.
+"""
+
+import argparse
+import ast
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+IDIOSYNCRATIC = frozenset(
+    {
+        "tell",
+        "tells",
+        "telling",
+        "told",
+        "teller",
+        "say",
+        "says",
+        "saying",
+        "said",
+        "stand",
+        "stands",
+        "standing",
+        "stood",
+        "beside",
+        "whoever",
+        "whichever",
+        "whatever",
+        "give",
+        "gives",
+        "giving",
+        "given",
+        "gave",
+        "known",
+        "knows",
+        "anew",
+        "mend",
+        "mends",
+        "mended",
+        "mending",
+        "stay",
+        "stays",
+        "stayed",
+        "left",
+        "leave",
+        "leaves",
+        "leaving",
+        "nobody",
+        "somebody",
+        "ought",
+        "amid",
+        "upon",
+        "thereof",
+        "herein",
+        "aught",
+        "forth",
+        "hence",
+        "heard",
+        "hear",
+        "hears",
+        "hearing",
+        "speak",
+        "speaks",
+        "spoken",
+        "spoke",
+        "goes",
+        "gone",
+        "unheard",
+        "foretold",
+        "rung",
+        "rungs",
+        "ladder",
+        "room",
+        "rooms",
+        "beneath",
+        "behind",
+        "grasp",
+    }
+)
+"""Words of everyday speech that technical prose of the field uses rarely: for what is returned,
+logged, raised, stored or kept, the field has verbs of its own."""
+
+FIELD = frozenset(
+    {
+        "return",
+        "returns",
+        "returned",
+        "parse",
+        "parses",
+        "parsed",
+        "request",
+        "requests",
+        "response",
+        "responses",
+        "store",
+        "stores",
+        "stored",
+        "cache",
+        "caches",
+        "cached",
+        "handler",
+        "handlers",
+        "lock",
+        "locks",
+        "locked",
+        "retry",
+        "retries",
+        "retried",
+        "validate",
+        "validates",
+        "validated",
+        "raise",
+        "raises",
+        "raised",
+        "render",
+        "renders",
+        "rendered",
+        "compute",
+        "computes",
+        "computed",
+        "convert",
+        "converts",
+        "converted",
+        "emit",
+        "emits",
+        "emitted",
+        "apply",
+        "applies",
+        "applied",
+        "callback",
+        "callbacks",
+        "query",
+        "queries",
+        "resume",
+        "resumes",
+    }
+)
+"""Terms and verbs of LangChain, LangGraph, HTTP and databases."""
+
+LIMITS = {
+    "idiosyncratic words per 1,000": 5.0,
+    "shared class names": 20,
+    "files in the largest package": 20,
+    "largest file, lines": 450,
+    "modules in import rings": 0,
+}
+_WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
+_CODE = re.compile(
+    r"```.*?```|``[^`]*``|`[^`]*`|^\s*>>>.*$|^\s*\.\.\. .*$", re.DOTALL | re.MULTILINE
+)
+_LONG = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file of the package, parsed."""
+
+    path: Path
+    name: str
+    """Dotted, as it is imported."""
+    text: str
+    tree: ast.Module
+
+    @property
+    def lines(self) -> int:
+        """Lines of the file, blank ones included."""
+        return len(self.text.splitlines())
+
+
+def read_package(folder: Path) -> list[Source]:
+    """Parse every module below a package's folder, sorted by path."""
+    found = []
+    for path in sorted(folder.rglob("*.py")):
+        parts = (folder.name, *path.relative_to(folder).with_suffix("").parts)
+        text = path.read_text(encoding="utf-8")
+        found.append(
+            Source(path, ".".join(p for p in parts if p != "__init__"), text, ast.parse(text))
+        )
+    return found
+
+
+def docstring_words(sources: Sequence[Source]) -> list[str]:
+    """Return the words of all docstrings in small letters, code left out.
+
+    Strings under an assignment document an attribute and count, too.
+    """
+    words: list[str] = []
+    for source in sources:
+        for text in _docstrings(source.tree):
+            words += (word.lower() for word in _WORD.findall(_CODE.sub(" ", text)))
+    return words
+
+
+def _docstrings(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        for statement in body if isinstance(body, list) else ():
+            match statement:
+                case ast.Expr(value=ast.Constant(value=str() as text)):
+                    yield text
+
+
+def shared_classes(sources: Sequence[Source]) -> dict[str, list[str]]:
+    """Return names of top-level classes that more than one module defines, with the modules."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for source in sources:
+        for node in source.tree.body:
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(source.name)
+    return {name: where for name, where in sorted(places.items()) if len(where) > 1}
+
+
+def long_functions(sources: Sequence[Source]) -> int:
+    """Count functions longer than 40 lines, signature and docstring included."""
+    return sum(
+        node.end_lineno - node.lineno + 1 > _LONG
+        for source in sources
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno
+    )
+
+
+def import_rings(sources: Sequence[Source]) -> list[list[str]]:
+    """Return groups of modules that import each other, also for types or in functions."""
+    names = {source.name for source in sources}
+    packages = {source.name for source in sources if source.path.name == "__init__.py"}
+    graph = {source.name: _imports(source, names, packages) for source in sources}
+    return [sorted(ring) for ring in _components(graph) if len(ring) > 1]
+
+
+def _imports(source: Source, names: set[str], packages: set[str]) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name in names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = source.name.split(".")
+                above = above[: len(above) - node.level + (source.name in packages)]
+                base = ".".join([*above, base] if base else above)
+            for alias in node.names:
+                deep = f"{base}.{alias.name}"
+                found |= {deep} if deep in names else {base} & names
+    return found - {source.name}
+
+
+def _components(graph: dict[str, set[str]]) -> Iterator[set[str]]:
+    """Yield the strongly connected components (Tarjan 1972), without recursion."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    on_stack: set[str] = set()
+    for root in list(graph):
+        if root in index:
+            continue
+        work = [(root, iter(sorted(graph[root])))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, following = work[-1]
+            for child in following:
+                if child not in index:
+                    index[child] = low[child] = len(index)
+                    stack.append(child)
+                    on_stack.add(child)
+                    work.append((child, iter(sorted(graph[child]))))
+                    break
+                if child in on_stack:
+                    low[node] = min(low[node], index[child])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    ring = set(stack[stack.index(node) :])
+                    del stack[stack.index(node) :]
+                    on_stack -= ring
+                    yield ring
+
+
+def measure(folder: Path) -> dict[str, float]:
+    """Return every mark of a package by its name."""
+    sources = read_package(folder)
+    words = docstring_words(sources)
+    thousand = len(words) / 1000 or 1
+    per_package = Counter(source.path.parent for source in sources)
+    return {
+        "files": len(sources),
+        "lines": sum(source.lines for source in sources),
+        "docstring words": len(words),
+        "idiosyncratic words per 1,000": round(
+            sum(w in IDIOSYNCRATIC for w in words) / thousand, 1
+        ),
+        "terms of the field per 1,000": round(sum(w in FIELD for w in words) / thousand, 1),
+        "shared class names": len(shared_classes(sources)),
+        "entries at the top level": sum(
+            not entry.name.startswith((".", "__")) for entry in folder.iterdir()
+        ),
+        "files in the largest package": max(per_package.values()),
+        "largest file, lines": max(source.lines for source in sources),
+        "functions over 40 lines": long_functions(sources),
+        "modules in import rings": sum(map(len, import_rings(sources))),
+    }
+
+
+def main() -> int:
+    """Print the marks; return 1 where `--check` finds a limit exceeded."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    default = Path(__file__).parents[1] / "src" / "thalweg"
+    parser.add_argument("folder", nargs="?", type=Path, default=default)
+    parser.add_argument("--words", action="store_true", help="list the idiosyncratic words")
+    parser.add_argument("--classes", action="store_true", help="list the shared class names")
+    parser.add_argument("--check", action="store_true", help="exit with 1 above a limit")
+    options = parser.parse_args()
+    marks = measure(options.folder)
+    over = {name for name, limit in LIMITS.items() if marks[name] > limit}
+    for name, value in marks.items():
+        limit = f"   (at most {LIMITS[name]:g})" if name in over else ""
+        print(f"{name:32} {value:10,.10g}{limit}")
+    sources = read_package(options.folder)
+    if options.words:
+        counts = Counter(w for w in docstring_words(sources) if w in IDIOSYNCRATIC)
+        print(*(f"{count:6} {word}" for word, count in counts.most_common()), sep="\n")
+    if options.classes:
+        for name, where in shared_classes(sources).items():
+            print(f"{name}: {', '.join(where)}")
+    return int(options.check and bool(over))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
