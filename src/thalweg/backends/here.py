@@ -4,12 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph._internal._constants import (
-    CONFIG_KEY_CHECKPOINT_NS,
-    CONFIG_KEY_READ,
-    CONFIG_KEY_SEND,
-    CONFIG_KEY_TASK_ID,
-)
 from langgraph.config import get_config
 
 from thalweg.backends.channel import Files, stamped
@@ -18,6 +12,7 @@ from thalweg.backends.live import Live, Stamp
 from thalweg.backends.protocol import FileData
 from thalweg.backends.resume import contribute, is_resumed, take_up
 from thalweg.prompts import prompt
+from thalweg.undocumented import READ_KEY, SEND_KEY, TASK_KEY
 
 MEMBER = "__thalweg_files"
 """Key of the configuration under which a subagent finds what it shares with its parent."""
@@ -47,14 +42,14 @@ class Here:
     @property
     def call(self) -> Call:
         """Which call of which turn this is."""
-        step = self.configurable.get(CONFIG_KEY_CHECKPOINT_NS, "")
-        task = str(self.configurable.get(CONFIG_KEY_TASK_ID, step))
+        step = self.configurable.get(_NAMESPACE, "")
+        task = str(self.configurable.get(TASK_KEY, step))
         return Call((self._graph, self.configurable.get(_STEP)), task)
 
     @property
     def inside(self) -> tuple[str, ...]:
         """The steps of graphs in which this code runs, this one included."""
-        return _steps(self.configurable.get(CONFIG_KEY_CHECKPOINT_NS, ""))
+        return _steps(self.configurable.get(_NAMESPACE, ""))
 
     @property
     def _graph(self) -> tuple[str, ...]:
@@ -66,7 +61,7 @@ class Here:
 
     def send(self, channel: str, value: object) -> None:
         """Write to a channel, as this step's own."""
-        self.configurable[CONFIG_KEY_SEND]([(channel, value)])
+        self.configurable[SEND_KEY]([(channel, value)])
 
     def send_file(self, path: str, data: FileData | None, stamp: Stamp | None) -> None:
         """Write a change of a file to the graph's channel."""
@@ -76,6 +71,7 @@ class Here:
         self.send("files", stamped(path, data, stamp) if known and stamp else {path: data})
 
 
+_NAMESPACE = "checkpoint_ns"
 _STEP = "__thalweg_step"
 
 
@@ -86,12 +82,12 @@ def here() -> Here | None:
     except RuntimeError:
         return None
     configurable: dict[str, Any] = dict(config.get("configurable", {}))
-    if CONFIG_KEY_READ not in configurable:
+    if READ_KEY not in configurable:
         return None
     configurable[_STEP] = config.get("metadata", {}).get("langgraph_step")
     channel = _read(configurable, "files")
     member = configurable.get(MEMBER)
-    graph = _steps(configurable.get(CONFIG_KEY_CHECKPOINT_NS, ""))[:-1]
+    graph = _steps(configurable.get(_NAMESPACE, ""))[:-1]
     if isinstance(member, Member) and member.inside == graph:
         at = Here(configurable, channel, member.live, member.author)
         if is_resumed(configurable) and isinstance(channel, Files):
@@ -121,7 +117,7 @@ def _go_on(member: Member, channel: Files) -> None:
 
 
 def _read(configurable: Mapping[str, Any], channel: str) -> Any:  # noqa: ANN401 (any channel)
-    read: Callable[[str, bool], Any] = configurable[CONFIG_KEY_READ]
+    read: Callable[[str, bool], Any] = configurable[READ_KEY]
     try:
         found = read(channel, False)  # noqa: FBT003 (LangGraph's signature)
         if channel == "files" and not (isinstance(found, Files) and found.live):

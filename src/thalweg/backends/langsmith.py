@@ -15,6 +15,7 @@ from thalweg.backends.protocol import (
 )
 from thalweg.backends.sandbox import BaseSandbox
 from thalweg.backends.text import EMPTY_CONTENT_WARNING, slice_read_response
+from thalweg.undocumented import async_client
 
 if TYPE_CHECKING:
     from langsmith.sandbox import AsyncSandbox, AsyncSandboxClient, ExecutionResult, Sandbox
@@ -56,7 +57,7 @@ class LangSmithSandbox(BaseSandbox):
         """See `execute`. One connection pool is kept, which belongs to the running event loop."""
         if self._async is None:
             # The SDK closes no client that it made itself, so it is made here.
-            client = self._sandbox._client.to_async()  # noqa: SLF001  # there is no public way
+            client = async_client(self._sandbox)
             self._async = (client, self._sandbox.to_async(client=client))
         return _response(await self._async[1].run(command, timeout=_seconds(timeout)))
 

@@ -11,16 +11,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import uuid4
 
-from langgraph._internal._constants import (
-    CONFIG_KEY_CALL,
-    CONFIG_KEY_REPLAY_STATE,
-    CONFIG_KEY_RESUMING,
-)
-
 from thalweg.backends.channel import Files, clean, stamps_of
 from thalweg.backends.ledger import Author, Call
 from thalweg.backends.live import Live
 from thalweg.backends.protocol import FileData
+from thalweg.undocumented import REPLAY_KEY, RESUMING_KEY, loop_of
 
 NOTE = "__thalweg_files"
 """Name under which notes stand among the writes of a step; no channel has it."""
@@ -30,14 +25,12 @@ UNSEEN = "files_unseen"
 
 def is_resumed(configurable: Mapping[str, Any]) -> bool:
     """Whether a step goes on where it was interrupted, and does not go back in time."""
-    return bool(configurable.get(CONFIG_KEY_RESUMING)) and not configurable.get(
-        CONFIG_KEY_REPLAY_STATE
-    )
+    return bool(configurable.get(RESUMING_KEY)) and not configurable.get(REPLAY_KEY)
 
 
 def take_up(live: Live, configurable: Mapping[str, Any], call: Call) -> None:
     """Put back what a step had changed before it was interrupted."""
-    loop = _loop(configurable)
+    loop = loop_of(configurable)
     if loop is None:
         return
     live.ledger.acts(live.main, call)
@@ -50,7 +43,7 @@ def take_up(live: Live, configurable: Mapping[str, Any], call: Call) -> None:
 
 def leave_note(live: Live, author: Author, configurable: Mapping[str, Any], delta: Any) -> None:  # noqa: ANN401 (as it goes to a channel)
     """Keep what a subagent changed, since it is interrupted and its parent's step not done."""
-    loop = _loop(configurable)
+    loop = loop_of(configurable)
     note = {
         "uid": author.uid,
         "label": author.label,
@@ -76,13 +69,7 @@ def contribute(live: Live, author: Author, files: Files) -> list[str]:
     return lost
 
 
-def _loop(configurable: Mapping[str, Any]) -> Any:  # noqa: ANN401 (LangGraph's own)
-    call = configurable.get(CONFIG_KEY_CALL)
-    schedule = getattr(call, "keywords", {}).get("schedule_task")
-    return getattr(schedule, "__self__", None)
-
-
-def _ended(loop: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401 (see _loop)
+def _ended(loop: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401 (see loop_of)
     """List what the tasks of the step that had ended wrote, of what concerns files."""
     for task in list(loop.tasks.values()):
         written: dict[str, Any] = {}

@@ -4,7 +4,6 @@ from base64 import standard_b64decode
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 
-from langgraph._internal._constants import CONFIG_KEY_READ
 from langgraph.config import get_config
 
 from thalweg.backends.files import (
@@ -40,6 +39,7 @@ from thalweg.backends.protocol import (
 from thalweg.backends.text import edit_file_data, slice_read_response
 from thalweg.errors import PathError
 from thalweg.prompts import prompt
+from thalweg.undocumented import READ_KEY
 
 
 class StateBackend(BackendProtocol):
@@ -184,7 +184,7 @@ _OUTSIDE = (
     f"It cannot read or write state outside of a graph context. {_PREPARE}"
 )
 _NO_STEP = (
-    f"StateBackend requires {CONFIG_KEY_READ} in the LangGraph config. Make sure the backend is "
+    f"StateBackend requires {READ_KEY} in the LangGraph config. Make sure the backend is "
     f"used inside a graph node or tool, not called directly. {_PREPARE}"
 )
 

@@ -20,6 +20,7 @@ from thalweg.jobs.spending import spent_on
 from thalweg.prompts import prompt
 from thalweg.threads.journal import Spent
 from thalweg.tokens import Counter
+from thalweg.undocumented import trace_params
 
 T = TypeVar("T", bound=BaseModel)
 Way = Literal["schema", "default", "tool", "text"]
@@ -148,5 +149,5 @@ def _status(error: Exception) -> int | None:
 
 def named(model: BaseChatModel) -> str:
     """Name a chat model as `provider:name`, as far as its integration tells."""
-    params = model._get_ls_params()  # noqa: SLF001 (what LangChain's own traces are told)
+    params = trace_params(model)
     return f"{params.get('ls_provider', '')}:{params.get('ls_model_name', '')}".strip(":")

@@ -19,8 +19,9 @@ from langchain_core.runnables.config import (
     RunnableConfig,
     ensure_config,
     merge_configs,
-    var_child_runnable_config,
 )
+
+from thalweg.undocumented import child_config
 
 Done = TypeVar("Done")
 
@@ -174,19 +175,13 @@ async def _in_thread(do: Callable[[], Any]) -> Any:  # noqa: ANN401 (a flow know
 
 @contextmanager
 def listening(callbacks: Sequence[BaseCallbackHandler], tags: Sequence[str] = ()) -> Iterator[None]:
-    """Let every model called inside see more callbacks and tags.
-
-    LangChain's runnables read the config of their caller from this variable.
-    """
+    """Add callbacks and tags to every model call inside."""
     if not callbacks and not tags:
         yield
         return
     config = _with_callbacks(merge_configs(ensure_config(), {"tags": list(tags)}), callbacks)
-    token = var_child_runnable_config.set(config)
-    try:
+    with child_config(config):
         yield
-    finally:
-        var_child_runnable_config.reset(token)
 
 
 def _with_callbacks(

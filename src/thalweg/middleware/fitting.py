@@ -8,7 +8,6 @@ goes by whole loops (I5).
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, assert_never
 
@@ -20,6 +19,7 @@ from thalweg.context.window import NO_WORDS
 from thalweg.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.middleware.limits import layers, model_name, once_per_model
 from thalweg.prompts import prompt
+from thalweg.undocumented import uses_responses_api
 from thalweg.wires.fields import is_of, pack, reopen, unpack
 from thalweg.wires.langchain_content import WIRE
 from thalweg.wires.rules import accepts_late_system
@@ -60,10 +60,7 @@ def _client(request: ModelRequest[Any]) -> Client:
             return "anthropic"
         if "BaseChatOpenAI" in names:
             asked = {**request.model_settings, "tools": []}
-            with suppress(AttributeError, TypeError, ValueError):  # no interface of LangChain's
-                if one._use_responses_api(asked):  # type: ignore[attr-defined]  # noqa: SLF001
-                    return "openai-responses"
-            return "openai-chat"
+            return "openai-responses" if uses_responses_api(one, asked) else "openai-chat"
     return "other"
 
 

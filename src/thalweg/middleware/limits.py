@@ -13,6 +13,7 @@ from weakref import ref
 
 from thalweg.context.windows import window_for
 from thalweg.errors import ConfigError
+from thalweg.undocumented import trace_params
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -320,24 +321,12 @@ def model_name(model: "BaseChatModel") -> str:
     """Name a chat model as `provider:name`, each part empty when it is not told."""
     provider, name = "", ""
     for one in layers(model):
-        params = _traced(one)
+        params = trace_params(one)
         provider = provider or _word(params.get("ls_provider"))
         name = name or _word(params.get("ls_model_name"))
         for attribute in ("model_name", "model", "model_id", "azure_deployment"):
             name = name or _word(_get(one, attribute))
     return f"{provider}:{name.removeprefix('models/')}"
-
-
-def _traced(one: object) -> Mapping[str, object]:
-    """Return what an integration says of itself in traces."""
-    describe = getattr(type(one), "_get_ls_params", None)
-    if describe is None:
-        return {}
-    try:
-        params = describe(one)
-    except (AttributeError, KeyError, TypeError, ValueError):  # a half-made model or a stand-in
-        return {}
-    return params if isinstance(params, Mapping) else {}
 
 
 def _word(value: object) -> str:

@@ -1,12 +1,13 @@
 """Running versions with Alembic, in one transaction."""
 
+from functools import partial
 from pathlib import Path
 from threading import Lock
 
 import psycopg
 from alembic.config import Config
 from alembic.runtime.environment import EnvironmentContext
-from alembic.runtime.migration import MigrationContext, RevisionStep
+from alembic.runtime.migration import MigrationContext, MigrationStep, RevisionStep
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 from sqlalchemy.exc import DBAPIError
@@ -40,7 +41,9 @@ def run(connect: Connect, wanted: str, *, table: str, lock: int) -> None:
 
     def steps(found: str | tuple[str, ...], _: MigrationContext) -> list[RevisionStep]:
         # As Alembic's own commands do; where nothing was run yet, `found` is an empty tuple.
-        return scripts._upgrade_revs(wanted, found)  # type: ignore[arg-type]  # noqa: SLF001
+        missing = [*scripts.iterate_revisions(wanted, found, implicit_base=True)]
+        upgrade = partial(MigrationStep.upgrade_from_script, scripts.revision_map)
+        return [upgrade(version) for version in reversed(missing)]
 
     try:
         with (
