@@ -24,7 +24,7 @@ from tests.e2e.worlds import AT, Run, both_worlds, in_sync
 from thalweg import create_deep_agent
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.context.edits import Fold
-from thalweg.threads.history import turns
+from thalweg.threads.thread_history import turns
 
 KEY = ThreadKey("local", "t")
 

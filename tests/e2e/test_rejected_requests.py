@@ -19,7 +19,7 @@ from thalweg.errors import RejectedRequestError
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.events import REJECTED
 from thalweg.testing.strict import Answer, Request, Seen, StrictProvider
-from thalweg.threads.history import turns
+from thalweg.threads.thread_history import turns
 
 
 @tool

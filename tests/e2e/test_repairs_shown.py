@@ -13,7 +13,7 @@ from thalweg.cli.thread.text import tell_turns
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.events import REPAIRED
 from thalweg.testing.strict import Answer, Request, StrictProvider
-from thalweg.threads.history import history, turns
+from thalweg.threads.thread_history import history, turns
 
 KEY = ThreadKey("local", "t")
 

@@ -18,7 +18,7 @@ from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.context.pricing import Tariff
 from thalweg.entries import Usage
 from thalweg.testing.model import ScriptedModel
-from thalweg.threads.history import turns
+from thalweg.threads.thread_history import turns
 from thalweg.threads.savings import Saved, saved_so_far
 from thalweg.tokens import exact_counter
 

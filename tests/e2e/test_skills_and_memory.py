@@ -23,7 +23,7 @@ from thalweg.middleware.filesystem import FilesystemMiddleware
 from thalweg.middleware.memory import MemoryMiddleware
 from thalweg.middleware.skills import SkillsMiddleware
 from thalweg.testing.model import ScriptedModel
-from thalweg.threads.history import history
+from thalweg.threads.thread_history import history
 from thalweg.wires.langchain import LangChainWire
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t"}}

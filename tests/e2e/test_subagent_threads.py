@@ -39,7 +39,7 @@ from thalweg.archive import ThreadKey, open_archive
 from thalweg.context.settings import ContextPolicy
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.subagents import SubAgent, SubAgentMiddleware
-from thalweg.threads.history import history
+from thalweg.threads.thread_history import history
 
 
 def test_a_child_has_a_thread_of_its_own_in_the_archive_of_its_parent() -> None:

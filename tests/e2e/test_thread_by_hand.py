@@ -12,7 +12,7 @@ from thalweg.context.edits import Fold
 from thalweg.entries import Message, Text
 from thalweg.threads.contexts import context_at
 from thalweg.threads.hand import pin, rewind, undo, unpin
-from thalweg.threads.history import history, turns
+from thalweg.threads.thread_history import history, turns
 from thalweg.wires.langchain import LangChainWire
 
 ORDERS = [f"Count bank {n}. Never skip the herons of bank {n}." for n in range(8)]

@@ -16,7 +16,7 @@ from tests.unit.threads.driver import KEY, Driver
 from thalweg.archive import Logged, ThreadKey, open_archive
 from thalweg.entries import Media, Message, Text
 from thalweg.threads.contexts import context_at
-from thalweg.threads.history import turns
+from thalweg.threads.thread_history import turns
 from thalweg.wires.registry import WIRES
 
 ESCAPES = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b2J \u202eback\rover"

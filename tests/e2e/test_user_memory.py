@@ -27,7 +27,7 @@ from thalweg.memory.recalling import MESSAGE_TOKENS
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.memory import MemoryMiddleware
 from thalweg.testing.model import Script, ScriptedModel
-from thalweg.threads.history import history
+from thalweg.threads.thread_history import history
 from thalweg.wires.langchain import LangChainWire
 
 ADA, BOB = Scope("ada"), Scope("bob")

@@ -14,7 +14,7 @@ from thalweg.memory import Scope, open_memory
 from thalweg.private_files import is_open_to_others, make_private_file, make_private_folder
 from thalweg.settings import Settings
 from thalweg.testing.archive import said
-from thalweg.threads.export import write_to
+from thalweg.threads.thread_export import write_to
 from thalweg.uploads.places import open_places
 
 

@@ -43,7 +43,7 @@ from thalweg.memory import Scope
 from thalweg.runs.base import ENDED
 from thalweg.threads import Done as Entered
 from thalweg.threads import context_at, export, history, pin, rewind, turns, undo, unpin
-from thalweg.threads.history import newest_said
+from thalweg.threads.thread_history import newest_said
 
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot

@@ -7,6 +7,7 @@ broken calls. Messages that did not change since the last request are not checke
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
 from typing import Any, Self
 
 from langchain.agents.middleware.types import ModelRequest
@@ -17,7 +18,6 @@ from thalweg.middleware.fitting import listener_of
 from thalweg.middleware.last_look import Body, with_last_check, with_last_look
 from thalweg.middleware.limits import layers, profile_of
 from thalweg.middleware.wording import common_prefix, read_state
-from thalweg.wires.gemini import joined_contents
 from thalweg.wires.langchain import LangChainWire
 from thalweg.wires.repairs import Checker, Found
 from thalweg.wires.rules import Rules, rules_of
@@ -238,6 +238,24 @@ def _wire(request: ModelRequest[Any]) -> str:
 
 def _joined(body: Body) -> Body:
     return {**body, "contents": joined_contents(body["contents"])}
+
+
+def joined_contents(contents: Sequence[Any]) -> list[Any]:
+    """Join neighbours of one role among the contents that Google's client built.
+
+    Results come first in a turn, directly behind their calls. Contents without neighbours of
+    their role stay the objects they are.
+    """
+    joined: list[Any] = []
+    for role, neighbours in groupby(contents, key=lambda content: content.role):
+        run = list(neighbours)
+        if not role or len(run) == 1:
+            joined += run
+            continue
+        parts = [part for content in run for part in content.parts or ()]
+        parts.sort(key=lambda part: part.function_response is None)
+        joined.append(run[0].model_copy(update={"parts": parts}))
+    return joined
 
 
 def _messages(request: ModelRequest[Any]) -> list[BaseMessage]:

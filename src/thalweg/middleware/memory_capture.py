@@ -19,8 +19,8 @@ from thalweg.middleware.desk import Desk
 from thalweg.middleware.marks import read_mark
 from thalweg.middleware.memory_binding import Bound
 from thalweg.middleware.wording import read_state
-from thalweg.threads.history import line_at
 from thalweg.threads.line import read_line
+from thalweg.threads.thread_history import line_at
 
 _log = logging.getLogger("thalweg.memory")
 

@@ -13,7 +13,7 @@ from thalweg.errors import ArchiveError
 from thalweg.middleware.desk import Desk
 from thalweg.middleware.marks import read_mark
 from thalweg.prompts import prompt
-from thalweg.threads.history import line_at
+from thalweg.threads.thread_history import line_at
 from thalweg.tools.ready import ReadyTool
 
 COMPACT = "compact_conversation"

@@ -16,8 +16,8 @@ from thalweg.context.plan import RECALL
 from thalweg.context.pricing import Tariff
 from thalweg.context.savings import Change, Saving, Savings, Sent, foresee
 from thalweg.entries import Message, Usage
-from thalweg.threads.history import Said, Taken
 from thalweg.threads.journal import Page, ancestry
+from thalweg.threads.thread_history import Said, Taken
 from thalweg.tokens import exact_counter, measure
 
 

@@ -6,8 +6,23 @@ came from (an `extra` is `{wire: {field: value}}`), and so does reasoning, which
 provider rejects from another.
 """
 
-from thalweg.wires.base import Note, Wire
-from thalweg.wires.registry import WIRES
-from thalweg.wires.system import split_system
+from typing import TYPE_CHECKING
+
+from thalweg.lazy import lazily
+
+if TYPE_CHECKING:
+    from thalweg.wires.base import Note, Wire
+    from thalweg.wires.registry import WIRES
+    from thalweg.wires.system import split_system
 
 __all__ = ["WIRES", "Note", "Wire", "split_system"]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "Note": "thalweg.wires.base",
+        "WIRES": "thalweg.wires.registry",
+        "Wire": "thalweg.wires.base",
+        "split_system": "thalweg.wires.system",
+    },
+)

@@ -8,7 +8,6 @@ The system instruction is an item of role `system` at the head; `split_system` t
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
 from typing import Any
 
 from thalweg.entries import Message, Role
@@ -65,24 +64,6 @@ def split_system(items: Sequence[Any]) -> tuple[dict[str, Any] | None, list[Any]
     first = next((k for k, s in enumerate(sources) if s.get("role") != "system"), len(items))
     parts = [part for source in sources[:first] for part in source.get("parts") or ()]
     return ({"parts": parts} if first else None), list(items[first:])
-
-
-def joined_contents(contents: Sequence[Any]) -> list[Any]:
-    """Join neighbours of one role among the contents that Google's client built.
-
-    Results come first in a turn, directly behind their calls. Contents without neighbours of
-    their role stay the objects they are.
-    """
-    joined: list[Any] = []
-    for role, neighbours in groupby(contents, key=lambda content: content.role):
-        run = list(neighbours)
-        if not role or len(run) == 1:
-            joined += run
-            continue
-        parts = [part for content in run for part in content.parts or ()]
-        parts.sort(key=lambda part: part.function_response is None)
-        joined.append(run[0].model_copy(update={"parts": parts}))
-    return joined
 
 
 def _read(item: object, line: int, notes: list[Note]) -> list[Message]:

@@ -16,10 +16,10 @@ from thalweg.entries import Message, Text, Usage
 from thalweg.threads.contexts import Context
 from thalweg.threads.finding import Known
 from thalweg.threads.hand import Done
-from thalweg.threads.history import Said, Taken
 from thalweg.threads.journal import Page, Spent
 from thalweg.threads.line import Line
 from thalweg.threads.savings import Saved
+from thalweg.threads.thread_history import Said, Taken
 
 AT = 1_790_000_000.0
 EVICTS = tuple(

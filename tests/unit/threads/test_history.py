@@ -8,10 +8,10 @@ from thalweg.context.edits import Fold
 from thalweg.entries import Message, Text
 from thalweg.errors import ArchiveError, PinError
 from thalweg.threads.contexts import context_at
-from thalweg.threads.export import export
 from thalweg.threads.finding import find_thread, known_threads
 from thalweg.threads.hand import pin, rewind, undo, unpin
-from thalweg.threads.history import history, turns
+from thalweg.threads.thread_export import export
+from thalweg.threads.thread_history import history, turns
 
 
 def test_the_turns_are_counted_whatever_their_number() -> None:

@@ -13,10 +13,10 @@ from thalweg.context.pricing import Tariff
 from thalweg.context.savings import Forecast, Saving
 from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Message, Text, ToolCall, Usage
-from thalweg.threads.history import Said, Taken
 from thalweg.threads.journal import Page, Spent
 from thalweg.threads.line import Line
 from thalweg.threads.savings import Saved, saved_so_far
+from thalweg.threads.thread_history import Said, Taken
 from thalweg.tokens import exact_counter, measure
 
 PRICES = Tariff(name="by hand", read=0.1, write=1.25, minimum=1)

@@ -56,7 +56,7 @@ from thalweg.memory.clock import new_fact_id, utc_now
 from thalweg.memory.deciding import Known
 from thalweg.memory.handle import Memory
 from thalweg.sections import choices
-from thalweg.threads.export import write_to
+from thalweg.threads.thread_export import write_to
 
 memory = typer.Typer(
     name="memory",

@@ -27,11 +27,11 @@ from thalweg.cli.thread.text import (
     tell_turns,
 )
 from thalweg.threads.contexts import context_at
-from thalweg.threads.export import FORMATS, check_format, export, write_to
 from thalweg.threads.finding import find_thread, known_threads
 from thalweg.threads.hand import Done, pin, rewind, undo, unpin
-from thalweg.threads.history import history, line_at, turns
 from thalweg.threads.savings import saved_so_far
+from thalweg.threads.thread_export import FORMATS, check_format, export, write_to
+from thalweg.threads.thread_history import history, line_at, turns
 from thalweg.transcript import printable
 
 thread = typer.Typer(

@@ -11,9 +11,9 @@ from thalweg.entries import Message, message_to_json
 from thalweg.threads.contexts import Context
 from thalweg.threads.finding import Known
 from thalweg.threads.hand import Done
-from thalweg.threads.history import Said, Taken
 from thalweg.threads.journal import Page
 from thalweg.threads.savings import Saved
+from thalweg.threads.thread_history import Said, Taken
 
 
 def plain_message(message: Message) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from thalweg.entries import Message, Usage
 from thalweg.threads.contexts import Context
 from thalweg.threads.finding import Known
 from thalweg.threads.hand import Done
-from thalweg.threads.history import Said, Taken
 from thalweg.threads.journal import Page, Spent
 from thalweg.threads.savings import Saved
+from thalweg.threads.thread_history import Said, Taken
 from thalweg.transcript import as_text, printable, speaker
 
 _THREADS = "messages  turns     tokens  last turn         thread"

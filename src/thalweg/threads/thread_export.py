@@ -12,7 +12,7 @@ from thalweg.errors import ConfigError
 from thalweg.private_files import open_private
 from thalweg.recordings.thalweg_thread import thread_lines
 from thalweg.threads.contexts import Context, context_at
-from thalweg.threads.history import history
+from thalweg.threads.thread_history import history
 from thalweg.transcript import printable, speaker
 from thalweg.wires.registry import WIRES
 from thalweg.wires.system import split_system
