@@ -11,6 +11,7 @@ from typing import Any, Literal
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
 
+from thalweg.backends import files, matches, paths, text
 from thalweg.backends.channel import merge_file, merge_files
 from thalweg.backends.errands import errand, included
 from thalweg.backends.paths import sanitize_tool_call_id
@@ -233,6 +234,20 @@ class _ReadTemplate(str):
 
 
 PRIVATE_NAMES: Mapping[str, Mapping[str, object]] = {
+    "deepagents.backends.utils": {
+        "_EXTENSION_TO_FILE_TYPE": files.EXTENSION_TO_FILE_TYPE,
+        "_VIDEO_EXTRA_EXTENSIONS": files.VIDEO_EXTRA_EXTENSIONS,
+        "_copy_file_data_with_content": files.with_content,
+        "_filter_files_by_path": paths.files_under,
+        "_format_source_block": text.format_source_block,
+        "_get_backend_read_file_type": files.read_file_type,
+        "_get_file_type": files.file_type,
+        "_glob_anchor": paths.glob_anchor,
+        "_glob_search_files": matches.glob_search_files,
+        "_normalize_path": paths.normalize_path,
+        "_paths_overlap": paths.paths_overlap,
+        "_relative_to_root": paths.relative_to,
+    },
     "deepagents._messages_reducer": {"_messages_delta_reducer": merge_messages},
     "deepagents.middleware.filesystem": {
         "_ALL_FS_TOOL_NAMES": _ALL_FS_TOOL_NAMES,

@@ -78,10 +78,6 @@ class CompositeBackend(FlowBackend):
         """Find the backend that answers for a path, and what it calls that path."""
         return self._routes.place(path)
 
-    def _get_backend_and_key(self, key: str) -> tuple[BackendProtocol, str]:
-        place = self.place(key)
-        return place.backend, place.path
-
     def _ls(self, path: str) -> Flow[LsResult]:
         # Folders that lead to a backend are among the entries.
         place = self.place(path)
