@@ -18,8 +18,8 @@ from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.context.pricing import Tariff
 from thalweg.entries import Usage
 from thalweg.testing.model import ScriptedModel
-from thalweg.threads.thread_history import turns
 from thalweg.threads.savings import Saved, saved_so_far
+from thalweg.threads.thread_history import turns
 from thalweg.tokens import exact_counter
 
 KEY = ThreadKey("local", "t")

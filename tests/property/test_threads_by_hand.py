@@ -8,8 +8,8 @@ from thalweg.errors import ArchiveError, PinError
 from thalweg.recordings.source import take_apart
 from thalweg.recordings.thalweg_thread import FORMAT
 from thalweg.threads.contexts import context_at
-from thalweg.threads.thread_export import export
 from thalweg.threads.hand import pin, rewind, undo, unpin
+from thalweg.threads.thread_export import export
 from thalweg.threads.thread_history import history, turns
 
 DEEDS = st.lists(
