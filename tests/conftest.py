@@ -1,10 +1,15 @@
 """Settings of every test run."""
 
+import compileall
+import gc
 import os
 import sys
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+import thalweg
 from tests.local_models import qwen, smol
 from tests.postgres import (
     _served_template,
@@ -28,10 +33,6 @@ __all__ = [
     "smol",
 ]  # fixtures, for any test
 
-# Tests write modules over within a second, which is as fine as the clock of bytecode ticks.
-sys.dont_write_bytecode = True
-os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-
 settings.register_profile(
     "ci",
     deadline=None,
@@ -43,3 +44,37 @@ settings.register_profile(
 settings.register_profile("deep", parent=settings.get_profile("ci"), max_examples=1_000)
 settings.register_profile("fast", parent=settings.get_profile("ci"), phases=[Phase.generate])
 settings.load_profile("ci")
+
+# Until everything is imported and collected: none of it is garbage.
+gc.disable()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the package once: each process that a test starts would otherwise compile it."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(Path(thalweg.__file__).parent, quiet=2)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return more workers than cores: many tests wait for a process or a server."""
+    return (os.cpu_count() or 1) + 2
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the slow tests first, so that none is left to one worker at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Exempt what is imported and collected from garbage collection, and write no more bytecode.
+
+    Bytecode is matched to its source by a time in whole seconds, and some tests write a module
+    twice within one.
+    """
+    gc.enable()
+    gc.freeze()
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"

@@ -75,7 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
 def serving() -> Iterator[AgentServer]:
     """Serve in a thread of this process."""
     with AgentServer() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:
             yield server
         finally:

@@ -60,7 +60,7 @@ def _listing(said: object) -> Iterator[str]:
             """Say nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever)
+        thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}/v1"

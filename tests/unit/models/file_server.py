@@ -49,7 +49,7 @@ def serving(files: Files) -> Iterator[Files]:
             del args
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     files.url = f"http://127.0.0.1:{server.server_port}"
     try:
