@@ -10,12 +10,22 @@ import typer
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with everything.")]
 
 
-def tell(lines: Iterable[str], plain: dict[str, Any], *, as_json: bool) -> None:
-    """Print one of two forms of the same."""
+def tell(lines: Iterable[str], plain: dict[str, Any], *, as_json: bool, nothing: str = "") -> None:
+    """Print one of two forms of the same.
+
+    Args:
+        lines: For people.
+        plain: For programs.
+        as_json: Whether it is for programs.
+        nothing: A sentence for people on stderr, where there are no lines.
+    """
     if as_json:
         print_json(plain)
-    else:
-        print_lines(lines)
+        return
+    whole = [*lines]
+    print_lines(whole)
+    if not whole and nothing:
+        sys.stderr.write(f"{nothing}\n")
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -11,17 +11,16 @@ import typer
 from thalweg.cli.asking import Yes, agrees
 from thalweg.cli.memory.opening import open_store, opened
 from thalweg.cli.memory.options import (
-    Agent,
     AsOf,
-    Beside,
     Dry,
     Id,
     Kind,
-    Owner,
-    Place,
+    MemoryGroup,
+    MemoryOptions,
     Sure,
     Words,
     category_of,
+    memory_options,
     share_of,
 )
 from thalweg.cli.memory.plain import (
@@ -43,7 +42,8 @@ from thalweg.cli.memory.text import (
     tell_whole_fact,
 )
 from thalweg.cli.numbers import bounded
-from thalweg.cli.printing import AsJson, print_json, print_lines, tell
+from thalweg.cli.printing import print_json, print_lines
+from thalweg.cli.shared_options import respond, wants_json
 from thalweg.errors import ConfigError
 from thalweg.facts.changes import Change, Drop
 from thalweg.facts.document.changes import import_
@@ -60,6 +60,8 @@ from thalweg.threads.thread_export import write_to
 
 memory = typer.Typer(
     name="memory",
+    cls=MemoryGroup,
+    callback=memory_options,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="See what is remembered across threads, and why; change it, take it along, forget it. "
@@ -69,6 +71,7 @@ memory = typer.Typer(
 
 @memory.command(short_help="Show what is remembered, or one fact with its evidence.")
 def show(
+    ctx: typer.Context,
     name: Annotated[
         str, typer.Argument(metavar="ID", help="Of a fact. Default: all.", show_default=False)
     ] = "",
@@ -76,67 +79,50 @@ def show(
     everything: Annotated[
         bool, typer.Option("--all", help="Also what was superseded, expired or waits for review.")
     ] = False,
-    db: Place = None,
-    document: Beside = None,
-    owner: Owner = "local",
-    agent: Agent = "",
-    as_json: AsJson = False,
 ) -> None:
     """Show the profile and the facts that hold; with an ID, one fact and where it comes from."""
-    with opened(db, owner, agent, document) as mine:
+    with opened(ctx) as mine:
         if name:
             fact = mine.fact(name)
-            tell(tell_whole_fact(fact), plain_fact(fact), as_json=as_json)
+            respond(ctx, tell_whole_fact(fact), plain_fact(fact))
             return
         profile = mine.profile()
         statuses: tuple[Status, ...] = get_args(Status) if everything else ("active",)
         facts = mine.facts(*statuses)
     plain = {"profile": plain_profile(profile), "facts": [plain_fact(fact) for fact in facts]}
-    if not as_json and not facts and not profile.sections:
-        sys.stderr.write("Nothing is remembered here.\n")
-        return
-    tell(tell_memory(profile, facts), plain, as_json=as_json)
+    respond(ctx, tell_memory(profile, facts), plain, nothing="Nothing is remembered here.")
 
 
 @memory.command(short_help="Find what answers a question.")
 def search(
+    ctx: typer.Context,
     words: Words,
     *,
     as_of: AsOf = "",
-    db: Place = None,
-    document: Beside = None,
-    owner: Owner = "local",
-    agent: Agent = "",
-    as_json: AsJson = False,
 ) -> None:
     """Show what an agent is given for a message of these words: what answers it, best first."""
-    with opened(db, owner, agent, document) as mine:
+    with opened(ctx) as mine:
         found = mine.search(" ".join(words), as_of=as_of)
-    if not as_json and not found.items:
-        sys.stderr.write("Nothing that is remembered has to do with it.\n")
-        return
-    tell(tell_recalled(found), plain_recalled(found), as_json=as_json)
+    nothing = "Nothing that is remembered has to do with it."
+    respond(ctx, tell_recalled(found), plain_recalled(found), nothing=nothing)
 
 
 @memory.command(short_help="Tell why something is recalled, or is not.")
 def explain(
+    ctx: typer.Context,
     words: Words,
     *,
     as_of: AsOf = "",
-    db: Place = None,
-    document: Beside = None,
-    owner: Owner = "local",
-    agent: Agent = "",
-    as_json: AsJson = False,
 ) -> None:
     """Tell of all that was looked at for a question why it is recalled or is not, best first."""
-    with opened(db, owner, agent, document) as mine:
+    with opened(ctx) as mine:
         found = mine.explain(" ".join(words), as_of=as_of)
-    tell(tell_explained(found), plain_recalled(found), as_json=as_json)
+    respond(ctx, tell_explained(found), plain_recalled(found))
 
 
 @memory.command(short_help="Remember something.")
 def add(
+    ctx: typer.Context,
     content: Annotated[
         str, typer.Argument(metavar="CONTENT", help='One statement: "User prefers tea".')
     ],
@@ -146,25 +132,21 @@ def add(
     protected: Annotated[
         bool, typer.Option("--protect", help="Never let it go for want of room.")
     ] = False,
-    db: Place = None,
-    document: Beside = None,
-    owner: Owner = "local",
-    agent: Agent = "",
-    as_json: AsJson = False,
 ) -> None:
     """Remember a statement on your own word, beside what is known; `edit` corrects a fact."""
-    with opened(db, owner, agent, document, makes=True) as mine:
+    with opened(ctx, makes=True) as mine:
         fact = mine.remember(
             content,
             category=category_of(category) or "knowledge",
             confidence=1.0 if confidence is None else share_of(confidence),
             protected=protected,
         )
-    tell(tell_fact(fact), plain_fact(fact), as_json=as_json)
+    respond(ctx, tell_fact(fact), plain_fact(fact))
 
 
 @memory.command(short_help="Change a fact.")
 def edit(
+    ctx: typer.Context,
     name: Id,
     content: Annotated[
         str | None,
@@ -177,14 +159,9 @@ def edit(
         bool | None,
         typer.Option("--protect/--no-protect", help="Whether it may go for want of room."),
     ] = None,
-    db: Place = None,
-    document: Beside = None,
-    owner: Owner = "local",
-    agent: Agent = "",
-    as_json: AsJson = False,
 ) -> None:
     """Change what a fact says, its category or its confidence; the history keeps what it was."""
-    with opened(db, owner, agent, document) as mine:
+    with opened(ctx) as mine:
         fact = mine.edit(
             name,
             content=content,
@@ -192,30 +169,27 @@ def edit(
             confidence=None if confidence is None else share_of(confidence),
             protected=protected,
         )
-    tell(tell_fact(fact), plain_fact(fact), as_json=as_json)
+    respond(ctx, tell_fact(fact), plain_fact(fact))
 
 
 @memory.command(short_help="Take facts out; undo brings them back.")
 def delete(
+    ctx: typer.Context,
     names: Annotated[list[str], typer.Argument(metavar="ID", help="Of facts, as listed.")],
     *,
     dry_run: Dry = False,
-    db: Place = None,
-    document: Beside = None,
-    owner: Owner = "local",
-    agent: Agent = "",
-    as_json: AsJson = False,
 ) -> None:
     """Take facts out of the memory. The history keeps them; `forget` deletes for good."""
-    with opened(db, owner, agent, document) as mine:
+    with opened(ctx) as mine:
         planned = _plan(mine, lambda known: plan_delete(known.facts, names))
         known = _named(mine, names)
         done = None if dry_run else mine.delete(*names)
-    _print_changes(planned, done, known, dry_run=dry_run, as_json=as_json)
+    _print_changes(ctx, planned, done, known, dry_run=dry_run)
 
 
 @memory.command(short_help="Delete for good, everywhere.")
 def forget(
+    ctx: typer.Context,
     names: Annotated[
         list[str] | None, typer.Argument(metavar="ID", help="Of facts, as listed.")
     ] = None,
@@ -234,18 +208,13 @@ def forget(
     everything: Annotated[bool, typer.Option("--everything", help="The whole memory.")] = False,
     dry_run: Dry = False,
     yes: Yes = False,
-    db: Place = None,
-    document: Beside = None,
-    owner: Owner = "local",
-    agent: Agent = "",
-    as_json: AsJson = False,
 ) -> None:
     """Delete for good: facts, evidence, index, profile, history and jobs; nothing brings it back.
 
     It is not learned again from the same messages. The threads themselves stay: see
     `thalweg thread delete`.
     """
-    with opened(db, owner, agent, document) as mine:
+    with opened(ctx) as mine:
         erase = partial(
             mine.forget,
             *(names or ()),
@@ -255,19 +224,20 @@ def forget(
             everything=everything,
         )
         receipt = erase(dry_run=True)
-        if not as_json:
+        if not wants_json(ctx):
             print_lines(tell_receipt(receipt, _named(mine, receipt.facts)))
         if not dry_run:
             _ask("Forget all this for good?", "to forget for good", yes=yes)
             receipt = erase()
-            if not as_json:
+            if not wants_json(ctx):
                 print_lines(tell_receipt(receipt))
-    if as_json:
+    if wants_json(ctx):
         print_json(plain_receipt(receipt))
 
 
 @memory.command("export", short_help="Write the memory as a document.")
 def export_memory(
+    ctx: typer.Context,
     *,
     form: Annotated[
         str,
@@ -279,40 +249,32 @@ def export_memory(
         Path | None,
         typer.Option(metavar="FILE", help="Where to. Default: print it.", show_default=False),
     ] = None,
-    db: Place = None,
-    document: Beside = None,
-    owner: Owner = "local",
-    agent: Agent = "",
 ) -> None:
     """Write what holds, and the profile, as a document of DeerFlow's form."""
     shape = next((one for one in get_args(Shape) if one == form), None)
     if shape is None:
         mend = choices(form, get_args(Shape))
         raise ConfigError("--format", f"there is no form {form!r}", mend)
-    with opened(db, owner, agent, document) as mine:
+    with opened(ctx) as mine:
         text = mine.export(shape=shape)
     if output is None:
         sys.stdout.write(text)
     else:
-        write_to(output, [text], archive=db)
+        write_to(output, [text], archive=ctx.ensure_object(MemoryOptions).db)
 
 
 @memory.command("import", short_help="Take a document in.")
 def import_document(
+    ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A document, in either form.")],
     *,
     dry_run: Dry = False,
-    db: Place = None,
-    document: Beside = None,
-    owner: Owner = "local",
-    agent: Agent = "",
-    as_json: AsJson = False,
 ) -> None:
     """Take a document in: what it has is added, or takes the place of what has its id."""
     text = _read(file)
     where = str(file)
     read = read_document(text, where)
-    with opened(db, owner, agent, document, makes=True) as mine:
+    with opened(ctx, makes=True) as mine:
         planned = _plan(
             mine,
             lambda known: import_(
@@ -320,32 +282,29 @@ def import_document(
             ),
         )
         done = None if dry_run else mine.import_(text, where=where)
-    _print_changes(planned, done, {}, dry_run=dry_run, as_json=as_json)
+    _print_changes(ctx, planned, done, {}, dry_run=dry_run)
 
 
 @memory.command(short_help="Take everything out; undo brings it back.")
 def clear(
+    ctx: typer.Context,
     *,
     dry_run: Dry = False,
     yes: Yes = False,
-    db: Place = None,
-    document: Beside = None,
-    owner: Owner = "local",
-    agent: Agent = "",
-    as_json: AsJson = False,
 ) -> None:
     """Take out all facts and the profile. The history keeps them; `forget` deletes for good."""
-    with opened(db, owner, agent, document) as mine:
+    with opened(ctx) as mine:
         planned = _plan(mine, lambda known: plan_clear(known.facts, known.profile, now=utc_now()))
         known = _named(mine, [change.id for change in planned if isinstance(change, Drop)])
         if not dry_run:
             _ask(f"Take out all {len(planned):,} facts and texts?", "to clear it", yes=yes)
         done = None if dry_run else mine.clear()
-    _print_changes(planned, done, known, dry_run=dry_run, as_json=as_json)
+    _print_changes(ctx, planned, done, known, dry_run=dry_run)
 
 
 @memory.command(short_help="List what was changed.")
 def history(
+    ctx: typer.Context,
     name: Annotated[
         str, typer.Argument(metavar="ID", help="Of a fact. Default: all.", show_default=False)
     ] = "",
@@ -354,21 +313,17 @@ def history(
         int,
         typer.Option(metavar="N", help="At most so many, the newest.", callback=bounded, min=1),
     ] = 50,
-    db: Place = None,
-    document: Beside = None,
-    owner: Owner = "local",
-    agent: Agent = "",
-    as_json: AsJson = False,
 ) -> None:
     """List what was changed, by whom and why, newest first: of one fact, or at all."""
-    with opened(db, owner, agent, document) as mine:
+    with opened(ctx) as mine:
         done = mine.history(name, limit=limit)
     plain = {"operations": [plain_operation(one) for one in done]}
-    tell(tell_operations(done), plain, as_json=as_json)
+    respond(ctx, tell_operations(done), plain)
 
 
 @memory.command(short_help="See what waits for your word, and decide on it.")
 def review(
+    ctx: typer.Context,
     *,
     accept: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="Take it in. May be repeated.")
@@ -376,28 +331,22 @@ def review(
     reject: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="Take it out. May be repeated.")
     ] = None,
-    db: Place = None,
-    document: Beside = None,
-    owner: Owner = "local",
-    agent: Agent = "",
-    as_json: AsJson = False,
 ) -> None:
     """List the facts that were not learned from you: none is recalled until you accept it."""
-    with opened(db, owner, agent, document) as mine:
+    with opened(ctx) as mine:
         for name in accept or ():
             mine.accept(name)
         for name in reject or ():
             mine.reject(name)
         waiting = mine.review()
-    if not waiting and not as_json:
-        sys.stderr.write("Nothing waits for your word.\n")
-        return
     plain = {"facts": [plain_fact(fact) for fact in waiting]}
-    tell((line for fact in waiting for line in tell_whole_fact(fact)), plain, as_json=as_json)
+    lines = (line for fact in waiting for line in tell_whole_fact(fact))
+    respond(ctx, lines, plain, nothing="Nothing waits for your word.")
 
 
 @memory.command(short_help="Undo a change.")
 def undo(
+    ctx: typer.Context,
     operation: Annotated[
         int | None,
         typer.Argument(
@@ -411,44 +360,34 @@ def undo(
     later: Annotated[
         bool, typer.Option("--and-later", help="Undo all that was changed after it, too.")
     ] = False,
-    db: Place = None,
-    document: Beside = None,
-    owner: Owner = "local",
-    agent: Agent = "",
-    as_json: AsJson = False,
 ) -> None:
     """Put back what a change replaced. Undoing is a change, too, and can be undone."""
-    with opened(db, owner, agent, document) as mine:
+    with opened(ctx) as mine:
         number = _newest(mine) if operation is None else operation
         done = mine.restore(number - 1) if later else [mine.undo(number)]
     plain = {"operations": [plain_operation(one) for one in done]}
-    tell(tell_operations(done), plain, as_json=as_json)
+    respond(ctx, tell_operations(done), plain)
 
 
 @memory.command(short_help="Take in what was edited in memory.json.")
 def reload(
-    *,
-    db: Place = None,
-    document: Beside = None,
-    owner: Owner = "local",
-    agent: Agent = "",
-    as_json: AsJson = False,
+    ctx: typer.Context,
 ) -> None:
     """Take in what was edited by hand, and write the document anew (`storage: json`).
 
     Every command does so; this one tells what it was, and fails where it cannot be read.
     """
-    with open_store(db, document, makes=document is not None) as store:
-        done = Memory(store, Scope(owner, agent)).reload()
-    plain = {"operations": [plain_operation(done)] if done else []}
-    if done is None and not as_json:
-        sys.stderr.write("Nothing was edited since.\n")
-        return
-    tell(tell_operations([done] if done else []), plain, as_json=as_json)
+    options = ctx.ensure_object(MemoryOptions)
+    with open_store(options, makes=options.document is not None) as store:
+        found = Memory(store, Scope(options.owner, options.agent)).reload()
+    done = [] if found is None else [found]
+    plain = {"operations": [plain_operation(one) for one in done]}
+    respond(ctx, tell_operations(done), plain, nothing="Nothing was edited since.")
 
 
 @memory.command(short_help="Learn from the threads that are due.")
 def learn(
+    ctx: typer.Context,
     *,
     model: Annotated[
         str, typer.Option(metavar="NAME", help="Model that learns, as provider:name.")
@@ -456,18 +395,15 @@ def learn(
     wait: Annotated[
         bool, typer.Option("--wait", help="Also from those that are not due yet, once they are.")
     ] = False,
-    db: Place = None,
-    document: Beside = None,
-    as_json: AsJson = False,
 ) -> None:
     """Learn from the threads of all owners that have been quiet for long enough."""
     from thalweg.cli.memory.learning import learn_due, named_model  # noqa: PLC0415 (loads slowly)
 
     asked = named_model(model)
-    with open_store(db, document) as store:
+    with open_store(ctx.ensure_object(MemoryOptions)) as store:
         reports = learn_due(store, asked, wait=wait)
         due = store.next_due()
-    if as_json:
+    if wants_json(ctx):
         print_json({"jobs": reports.events, "next_due": due})
         return
     print_lines(reports.sentences)
@@ -479,6 +415,7 @@ def learn(
 
 @memory.command(short_help="Say what memory does with a thread.")
 def mode(
+    ctx: typer.Context,
     thread: Annotated[str, typer.Argument(metavar="THREAD", help="Name of the thread.")],
     wanted: Annotated[
         str,
@@ -489,21 +426,17 @@ def mode(
             show_default=False,
         ),
     ] = "",
-    *,
-    db: Place = None,
-    document: Beside = None,
-    owner: Owner = "local",
-    agent: Agent = "",
 ) -> None:
     """Tell what memory does with a thread, or say it."""
-    with opened(db, owner, agent, document, makes=True) as mine:
+    with opened(ctx, makes=True) as mine:
         if wanted:
             known: dict[str, Mode] = {mode: mode for mode in get_args(Mode)}
             if wanted not in known:
                 problem = f"there is no mode {wanted!r}"
                 raise ConfigError("MODE", problem, choices(wanted, [*known]))
             mine.set_mode(thread, known[wanted])
-        print_lines([mine.store.mode(mine.scope, thread)])
+        now = mine.store.mode(mine.scope, thread)
+    respond(ctx, [now], {"thread": thread, "mode": now})
 
 
 # -- what commands share ----------------------------------------------------------------
@@ -543,22 +476,21 @@ def _ask(question: str, purpose: str, *, yes: bool) -> None:
 
 
 def _print_changes(
+    ctx: typer.Context,
     planned: Sequence[Change],
     done: Operation | None,
     known: Mapping[str, Fact],
     *,
     dry_run: bool,
-    as_json: bool,
 ) -> None:
-    if as_json:
-        changes = planned if dry_run else done.changes if done else ()
-        told = [plain_change(change) for change in changes]
-        number = done.id if done else None
-        print_json({"dry_run": dry_run, "operation": number, "changes": told})
-    elif dry_run:
-        print_lines(["Would change:" if planned else "Nothing would change."])
-        print_lines(tell_change(change, known) for change in planned)
-    elif done is None:
-        print_lines(["Nothing changed."])
+    changes = planned if dry_run else done.changes if done else ()
+    plain = {
+        "dry_run": dry_run,
+        "operation": done.id if done else None,
+        "changes": [plain_change(change) for change in changes],
+    }
+    if dry_run:
+        title = "Would change:" if planned else "Nothing would change."
+        respond(ctx, [title, *(tell_change(change, known) for change in planned)], plain)
     else:
-        print_lines(tell_operations([done], known))
+        respond(ctx, tell_operations([done], known) if done else ["Nothing changed."], plain)

@@ -1,4 +1,4 @@
-"""Which memory a command is about: its database, its scope, and the document beside it."""
+"""Opening the memory of a command: its database, its scope, and the document beside it."""
 
 import sqlite3
 import sys
@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import typer
+
 from thalweg.archive.home import default_place
+from thalweg.cli.memory.options import MemoryOptions
 from thalweg.errors import ConfigError, DocumentError
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Scope
@@ -21,38 +24,34 @@ DOCUMENT = "memory.json"
 
 
 @contextmanager
-def opened(
-    address: str | None, owner: str, agent: str, document: Path | None, *, makes: bool = False
-) -> Iterator[Memory]:
-    """Open the memory of a scope, and take in what was edited by hand.
+def opened(ctx: typer.Context, *, makes: bool = False) -> Iterator[Memory]:
+    """Open the memory of a command, and commit what was edited by hand.
 
     Args:
-        address: A file or a database; the usual place where it is not given.
-        owner: Whose.
-        agent: Of which agent; empty for the one that all share.
-        document: The document beside it; where it is not given, the one that is there.
+        ctx: Of the command, with its `MemoryOptions`.
         makes: Whether a memory is made where there is none.
 
     Raises:
         ConfigError: There is none, or it cannot be opened.
         StorageError: Another process holds it.
     """
-    with open_store(address, document, makes=makes) as store:
-        scope = Scope(owner, agent)
+    options = ctx.ensure_object(MemoryOptions)
+    with open_store(options, makes=makes) as store:
+        scope = Scope(options.owner, options.agent)
         if (mirror := mirror_of(store)) is not None:
             _reload(mirror, scope)
         yield Memory(store, scope, settings=MemorySettings())
 
 
-def open_store(address: str | None, document: Path | None, *, makes: bool = False) -> MemoryStore:
+def open_store(options: MemoryOptions, *, makes: bool = False) -> MemoryStore:
     """Open a store, with the document beside it where there is one."""
-    place = address or str(default_place())
+    place = options.db or str(default_place())
     if "://" not in place and not makes and not _holds_memory(place):
         mend = "name one with --db, or the folder of one with THALWEG_HOME"
         raise ConfigError(place, "there is no memory", mend)
     if "://" not in place:
         make_private_folder(Path(place).parent)
-    path = document or _document_beside(place)
+    path = options.document or _document_beside(place)
     store = open_memory(place)
     if path is not None:
         attach_document(store, MemorySettings(storage="json", storage_path=str(path)))

@@ -1,10 +1,13 @@
-"""What the commands on memory have in common to be given."""
+"""Options and arguments of the commands on memory."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, ClassVar, get_args
 
 import typer
 
+from thalweg.cli.printing import AsJson
+from thalweg.cli.shared_options import GroupOptions, SharedOptions
 from thalweg.errors import ConfigError
 from thalweg.facts.values import Category
 from thalweg.sections import choices
@@ -12,30 +15,6 @@ from thalweg.sections import choices
 Id = Annotated[str, typer.Argument(metavar="ID", help="Of the fact, as it is listed.")]
 Words = Annotated[
     list[str], typer.Argument(metavar="WORDS", help="A question or some words, any language.")
-]
-Place = Annotated[
-    str | None,
-    typer.Option(
-        "--db",
-        metavar="ADDRESS",
-        help="The memory: a file or a database. Default: thalweg.db in the folder THALWEG_HOME, "
-        "or in .thalweg here.",
-        show_default=False,
-    ),
-]
-Beside = Annotated[
-    Path | None,
-    typer.Option(
-        "--document",
-        metavar="FILE",
-        help="The document that is kept in step (`storage: json`). Default: memory.json beside "
-        "the memory, where there is one.",
-        show_default=False,
-    ),
-]
-Owner = Annotated[str, typer.Option(metavar="NAME", help="Whose memory.")]
-Agent = Annotated[
-    str, typer.Option(metavar="NAME", help="Of an agent with a memory of its own for the owner.")
 ]
 Dry = Annotated[bool, typer.Option("--dry-run", help="Change nothing; tell what would.")]
 AsOf = Annotated[
@@ -46,6 +25,57 @@ Kind = Annotated[
     typer.Option("--category", metavar="NAME", help=f"One of {', '.join(get_args(Category))}."),
 ]
 Sure = Annotated[float | None, typer.Option("--confidence", metavar="X", help="From 0 to 1.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryOptions(GroupOptions):
+    """The memory that a command is about."""
+
+    db: str | None = None
+    """A file or a database; the usual place when not given."""
+    document: Path | None = None
+    """The document beside it; when not given, the one that is there."""
+    owner: str = "local"
+    agent: str = ""
+    """Empty for the memory that all agents of an owner share."""
+
+
+class MemoryGroup(SharedOptions):
+    """The commands on memory."""
+
+    unused: ClassVar = {"export": ("as_json",), "learn": ("owner", "agent")}
+
+
+def memory_options(
+    ctx: typer.Context,
+    *,
+    db: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="The memory: a file or a database. Default: thalweg.db in the folder "
+            "THALWEG_HOME, or in .thalweg here.",
+            show_default=False,
+        ),
+    ] = None,
+    document: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The document that is kept in step (`storage: json`). Default: memory.json "
+            "beside the memory, where there is one.",
+            show_default=False,
+        ),
+    ] = None,
+    owner: Annotated[str, typer.Option(metavar="NAME", help="Whose memory.")] = "local",
+    agent: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Of an agent with a memory of its own for the owner."),
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Store the options that may be before the name of a command, or behind it."""
+    ctx.obj = MemoryOptions(db=db, document=document, owner=owner, agent=agent, as_json=as_json)
 
 
 def category_of(name: str | None) -> Category | None:

@@ -1,0 +1,81 @@
+"""Options that a group of commands shares."""
+
+from collections.abc import Collection, Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import typer
+from typer.core import TyperGroup
+
+from thalweg.cli.printing import tell
+from thalweg.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupOptions:
+    """Values of the options that a group shares."""
+
+    as_json: bool = False
+
+
+def wants_json(ctx: typer.Context) -> bool:
+    """Return whether the result of a command is printed as JSON."""
+    return ctx.ensure_object(GroupOptions).as_json
+
+
+def respond(
+    ctx: typer.Context, lines: Iterable[str], plain: dict[str, Any], *, nothing: str = ""
+) -> None:
+    """Print the result of a command; see `tell`."""
+    tell(lines, plain, as_json=wants_json(ctx), nothing=nothing)
+
+
+class SharedOptions(TyperGroup):
+    """A group whose own options may also follow the name of a command.
+
+    The callback of the group makes `ctx.obj`, a `GroupOptions` with a field for each option, where
+    commands read it. What follows the name of the command goes first.
+    """
+
+    unused: ClassVar[Mapping[str, Collection[str]]] = {}
+    """Options that a command does not take, by the name of the command."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401  # typer's own click
+        """Return a command with the options of the group.
+
+        Raises:
+            ConfigError: The group was given an option that the command does not take.
+        """
+        command = super().get_command(ctx, cmd_name)
+        if command is None:
+            return None
+        unused = self.unused.get(cmd_name, ())
+        for option in self.params:
+            if option.name in unused:
+                if _is_given(ctx, option):
+                    raise ConfigError(
+                        option.opts[0], f"{cmd_name} does not take it", "leave it out"
+                    )
+            elif all(option.name != other.name for other in command.params):
+                command.params.append(_behind(option))
+        return command
+
+
+def _behind(option: Any) -> Any:  # noqa: ANN401  # typer's own click
+    """Return a copy of an option that replaces the group's value where it is given."""
+    own = copy(option)
+    own.expose_value = False
+    own.callback = _replace
+    return own
+
+
+def _replace(ctx: Any, option: Any, value: object) -> object:  # noqa: ANN401  # typer's own click
+    if _is_given(ctx, option):
+        ctx.obj = replace(ctx.obj, **{option.name: value})
+    return value
+
+
+def _is_given(ctx: Any, option: Any) -> bool:  # noqa: ANN401  # typer's own click
+    source = ctx.get_parameter_source(option.name)
+    return source is not None and source.name == "COMMANDLINE"
