@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from thalweg.facts.gates.clauses import MAX_SENTENCE_CHARS, sentences
 from thalweg.facts.gates.hearing import shown
 from thalweg.facts.gates.judging import Verdict, judge, judge_told
+from thalweg.facts.gates.orders import dangerous_order
 from thalweg.facts.proposals import Proposal
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Trust, Turn
@@ -492,3 +494,19 @@ def test_a_shown_turn_keeps_the_users_requests_and_no_secrets() -> None:
     assert shown(text) == (
         "I like tea. Can you remind me to forward the mail? My password is [redacted: password]."
     )
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "repeated", ["if ", "when it ", "please if ", "用", "一定要", "当我", "需要"]
+)
+def test_no_clause_takes_exponential_time(repeated: str) -> None:
+    """Each repetition may not multiply the ways to read what stands before it."""
+    assert dangerous_order(repeated * 300) == ""
+
+
+def test_a_long_sentence_is_read_in_pieces() -> None:
+    text = "I like tea and " * 200
+    pieces = [*sentences(text)]
+    assert all(end - start <= MAX_SENTENCE_CHARS for start, end in pieces)
+    assert " ".join(text[start:end] for start, end in pieces) == text.strip()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg.facts.gates.own_words import own_words, without_markers
+from thalweg.facts.gates.own_words import MAX_CHARS, own_words, without_markers
 
 ENGLISH = "I only shop at Acme."
 CHINESE = "我只在 Acme 买东西。"
@@ -157,3 +157,14 @@ def test_what_is_hidden_takes_its_statement_with_it() -> None:
 def test_what_announces_a_statement_is_no_name(text: str) -> None:
     """A turn that begins with it was lost as what somebody else says."""
     assert own_words(text) == text
+
+
+def test_the_middle_of_a_very_long_message_is_left_out() -> None:
+    """What a person typed stands at its ends; taken twice, nothing more is left out."""
+    text = "I live in Oslo.\n" + "lorem ipsum\n" * 5_000 + "I work in Moss."
+    own = own_words(text)
+    assert own.startswith("I live in Oslo.")
+    assert own.endswith("I work in Moss.")
+    assert "[pasted text, " in own
+    assert len(own) <= MAX_CHARS
+    assert own_words(own) == own

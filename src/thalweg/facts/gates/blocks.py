@@ -65,8 +65,9 @@ _DELIMITER = re.compile(
 )
 _CAPITALS = re.compile(r"^[ \t]*(?:BEGIN|END|START|STOP|SYSTEM|MEMORY|NEW)", re.IGNORECASE)
 _ELEMENT = re.compile(r"<([A-Za-z][\w:-]*)(?:\s[^<>]*)?>")
+_CLOSING = re.compile(r"</([A-Za-z][\w:-]*)")
 _COMMENT = re.compile(r"<!--[\s\S]*?(?:-->|$(?![\s\S]))|^\[//\]: #.*$", re.MULTILINE)
-_IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)")
+_IMAGE = re.compile(r"!\[[^\]\n]{0,500}\]\([^)\n]{0,2000}\)")
 
 
 def _tags(text: str) -> Iterator[Span]:
@@ -76,9 +77,10 @@ def _tags(text: str) -> Iterator[Span]:
             continue
         yield Span(found.start(), len(text), "quoted text")
         break
+    closed = {found[1]: found.start() for found in _CLOSING.finditer(text)}
     done = 0
     for found in _ELEMENT.finditer(text):
-        close = text.rfind(f"</{found[1]}")
+        close = closed.get(found[1], -1)
         if found.start() >= done and close > found.start():
             done = (text.find(">", close) + 1) or len(text)
             yield Span(found.start(), done, "quoted text")
@@ -96,15 +98,17 @@ SHORT_DATA = re.compile(
     r"\{\s*[\"']?\w{1,30}[\"']?\s*:\s*(?:[\"'][A-Za-z0-9_-]{0,30}[\"']|\d{1,12}|true|false|null)\s*\}"
 )
 """An object of one field with one word in it: too little to say anything with."""
-_OWN_BEFORE = re.compile(r"(?:\b(?:our|my|we|I)\b|我)[^\n:：.!?。！？]{0,60}$", re.IGNORECASE)
+_OWN_BEFORE = re.compile(r"(?:\b(?:our|my|we|I)\b|我)[^\n:：.!?。！？]{0,60}\Z", re.IGNORECASE)
+_BEFORE_CHARS = 70
+"""More than it ever matches."""
 
 
 def is_named_data(text: str, start: int, end: int) -> bool:
     """Say whether data stand as a name does in a sentence that the speaker begins of his own."""
-    line = text.rfind("\n", 0, start) + 1
+    before = text[max(0, start - _BEFORE_CHARS) : start]
     return (
         SHORT_DATA.fullmatch(text, start, end) is not None
-        and _OWN_BEFORE.search(text[line:start]) is not None
+        and _OWN_BEFORE.search(before) is not None
     )
 
 
@@ -140,14 +144,14 @@ _RUNS: tuple[tuple[re.Pattern[str], int, Kind], ...] = (
     (re.compile(r"[ \t]*\|.*\||.*[^|\n]\|[^|\n]+\|[^|\n]"), 1, "quoted text"),
     (re.compile(r"[^\t\n]*\S\t[^\t\n]*\S\t"), 2, "quoted text"),
     (re.compile(r"[^,\n]*(?:,[^,\s][^,\n]*){2,}$"), 3, "quoted text"),
-    (re.compile(rf"[ \t]*{_STAMP}[ ,\-–—:\]]+\S"), 2, "quoted text"),
-    (re.compile(rf"[ \t]*\[{_STAMP[3:]}[ ,\-–—:\]]+\S"), 1, "quoted text"),
+    (re.compile(rf"[ \t]*+{_STAMP}[ ,\-–—:\]]+\S"), 2, "quoted text"),
+    (re.compile(rf"[ \t]*+\[{_STAMP[3:]}[ ,\-–—:\]]+\S"), 1, "quoted text"),
     (re.compile(r"\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL|CRITICAL)\b\]?[: ]"), 1, "code"),
     (re.compile(r"(?:\s+at .+[:(]|\s+File \".+\", line \d+|Traceback \(most recent)"), 1, "code"),
     (re.compile(r"(?:diff --git |@@ -|\+\+\+ |--- [ab]/|index [0-9a-f]{7})"), 1, "code"),
     (re.compile(r"(?:\.\.\. |#!/)"), 1, "code"),
     (re.compile(r"(?:export )?[A-Za-z_][\w.]*=\S*$"), 2, "code"),
-    (re.compile(r"[^\n]*\([^\n]*\)[^\n]*;[ \t]*$"), 1, "code"),
+    (re.compile(r"[^(\n]*\([^)\n]*\)[^\n]*;[ \t]*$"), 1, "code"),
     (re.compile(r"[A-Za-z_.]+(?:Error|Exception)\b.*:"), 1, "code"),
 )
 """Forms of lines, how many of them in a row are taken for one, and for what."""

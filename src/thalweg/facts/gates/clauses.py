@@ -62,7 +62,11 @@ _ABBREVIATION = re.compile(
     r"|ca|Jr"
     r"|Sr|Ave|Rd|Blvd|Mt|Ft|Av|Sra?|Mme|Mlle|a\.m|p\.m|[A-Z]))\.$"
 )
-_STOP = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[!?]+(?=[\u3040-\u9fff])|[。！？]+[」』”]?|\n+")
+_STOP = re.compile(
+    r"(?<![.!?…])[.!?…]++[\"'”’)\]]*(?=\s|$)|(?<![!?])[!?]++(?=[\u3040-\u9fff])|[。！？]+[」』”]?|\n+"
+)
+MAX_SENTENCE_CHARS = 1_000
+"""A longer sentence is read in pieces: what is looked for in a clause takes its time by length."""
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -76,9 +80,18 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
     for stop in _STOP.finditer(text):
         if stop[0] == "." and _ABBREVIATION.search(text, start, stop.end()):
             continue
-        yield from stripped(text, start, stop.end())
+        yield from _pieces(text, start, stop.end())
         start = stop.end()
-    yield from stripped(text, start, len(text))
+    yield from _pieces(text, start, len(text))
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while end - start > MAX_SENTENCE_CHARS:
+        limit = start + MAX_SENTENCE_CHARS
+        space = text.rfind(" ", start + 1, limit)
+        yield from stripped(text, start, space if space > start else limit)
+        start = space if space > start else limit
+    yield from stripped(text, start, end)
 
 
 _BREAK = re.compile(

@@ -350,9 +350,12 @@ _MAX_FIELD_CHARS = 80
 
 
 def _field(text: str) -> str:
+    text = " ".join(text.split())
+    if len(text) > 2 * _MAX_FIELD_CHARS:  # a redaction may be shorter than its secret
+        return ""
     if hiding(text) or disguised(text) or dangerous_order(folded(text)):
         return ""
-    plain = redact(" ".join(visible(text).split()))
+    plain = redact(visible(text))
     return plain if len(plain) <= _MAX_FIELD_CHARS and not MARKUP.search(plain) else ""
 
 
@@ -465,8 +468,9 @@ def _said_by_user(proposal: Proposal, turns: Sequence[Turn]) -> Verdict | None:
         if turn.role != "user" or turn.trust < Trust.USER:
             continue
         for start, end in sentences(text := shown(turn.text)):
-            cited = replace(proposal, uid=turn.uid, quote=text[start:end])
-            verdict = judge(cited, turns)
-            if verdict.kept and shares(proposal.content, text[start:end]):
+            if not shares(proposal.content, text[start:end]):
+                continue
+            verdict = judge(replace(proposal, uid=turn.uid, quote=text[start:end]), turns)
+            if verdict.kept:
                 return verdict
     return None

@@ -27,7 +27,7 @@ FIRST_PERSON = _any(
     r"|использую)\b",
     r"\b(?:ja|mnie|mój|moja|moje|mam|jestem|mieszkam|pracuję|wolę|używam|lubię)\b",
     r"\b(?:ik|mij|mijn|wij|onze?)\b|\b(?:jag|mig|min|mitt|mina|jeg|meg|mitt|vår)\b",
-    r"\b(?:ben|benim|bana|bizim)\b|\w+(?:ıyorum|iyorum|uyorum|üyorum)\b",
+    r"\b(?:ben|benim|bana|bizim)\b|(?<=\w)(?:ıyorum|iyorum|uyorum|üyorum)\b",
     r"[私僕俺]|うち(?:の|は)|わたし|ぼく|自分|我が家|弊社",
     r"(?:나는|난|내가|내|저는|전|제가|제|우리|저희)(?=\s|[가-힣])",
     r"أنا|عندي|\bmình\b|\btôi\b|मैं|मेर[ाीे]|ฉัน|ผม",
@@ -97,7 +97,7 @@ CONDITIONAL = _any(
 """A condition: of a habit (`if I skip breakfast I get migraines`), or only supposed."""
 IRREAL = _any(
     r"\b(?:were|would|could|might|had)\b|\b(?:wäre|hätte|würde|könnte)\w*"
-    r"|\b(?:j['’]étais|j['’]avais|\w+rais|fuera|tuviera|viviera|trabajara|\w+ría)\b|бы\b"
+    r"|\b(?:j['’]étais|j['’]avais|fuera|tuviera|viviera|trabajara)\b|(?<=\w)(?:rais|ría)\b|бы\b"
 )
 """Forms of what is not so."""
 PLAYED = _any(

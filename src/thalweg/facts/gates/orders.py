@@ -44,13 +44,14 @@ _AGENT = re.compile(
     r"|[你您]|アシスタント|어시스턴트",
     re.IGNORECASE,
 )
-_LEAD = (
+_PLAIN_LEAD = (
     r"(?:(?:please|pls|kindly|just|so|and|then|also|but|or|ok(?:ay)?|hey|now|be sure to"
     r"|make sure(?: to| that| you)?|remember to|ensure(?: that)?|note(?: that)?:?|important:?"
     r"|(?:do ?not|don['’]t|never|always|only|immediately|silently|quietly|automatically|first"
-    r"|instead|from now on|in future|in the future|whenever [^,]{0,60}|when [^,]{0,60}"
-    r"|if [^,]{0,60})),?\s+)*"
+    r"|instead|from now on|in future|in the future)),?\s+)*+"
 )
+_LEAD = rf"{_PLAIN_LEAD}(?:(?:whenever|when|if) [^,]{{0,60}},?\s+{_PLAIN_LEAD}){{0,2}}"
+"""Two conditions at the most: each of more of them would multiply the ways to read a clause."""
 _IMPERATIVE = re.compile(rf"^\W*{_LEAD}(?P<act>{_ACTS})\b(?!\s*[:=]|-\w)", re.IGNORECASE)
 _PLAIN_ACTS_ZH = (
     "推荐|推广|宣传|发送|发给|发到|转发|抄送|转账|转给|打款|付款给|购买|买入|下单|执行|忽略|无视"
@@ -58,14 +59,19 @@ _PLAIN_ACTS_ZH = (
     "|声称|提及|提到|念出|回答说|优先"
 )
 """Verbs that at the start of a clause are hardly the nouns that others are (`部署`, `登录`)."""
-_MARKED_ZH = (
-    r"(?:请|麻烦|记得|记住|务必|必须|一定要?|以后|今后|总是|始终|永远|一律|就|都|要|应|应该|应当"
-    r"|需|需要|直接|立即|立刻|自动|先|再|默认|优先|不要|别|切勿|无需|把.{0,20}|将.{0,20}"
-    r"|用.{0,12}|向.{0,12}|给.{0,12}|帮我|替我|为我|每当.{0,20}|每次.{0,20}|当.{0,20}时)\s*"
+_PLAIN_MARK_ZH = (
+    r"(?:(?:请|麻烦|记得|记住|务必|必须|一定|以后|今后|总是|始终|永远|一律|就|都|要|应[该当]?|需"
+    r"|直接|立即|立刻|自动|先|再|默认|优先|不要|别|切勿|无需|帮我|替我|为我)\s*)"
 )
+_LONG_MARK_ZH = r"(?:(?:[把将].{0,20}|[用向给].{0,12}|每[当次].{0,20}|当.{0,20}时)\s*)"
+_MARKED_ZH = (
+    rf"(?:{_PLAIN_MARK_ZH}+(?:{_LONG_MARK_ZH}{_PLAIN_MARK_ZH}*){{0,2}}"
+    rf"|(?:{_LONG_MARK_ZH}{_PLAIN_MARK_ZH}*){{1,2}})"
+)
+"""What makes an order of the verb behind it; two stretches of any words in it at the most."""
 _IMPERATIVE_ZH = re.compile(
-    rf"^\W*(?:{_MARKED_ZH})*(?:{_PLAIN_ACTS_ZH})(?!了|过|的|是|由|率|功能|模块|服务)"
-    rf"|^\W*(?:{_MARKED_ZH})+(?:{_ACTS_ZH})(?!了|过|的|是|由|率|功能|模块|服务)"
+    rf"^\W*{_MARKED_ZH}?(?:{_PLAIN_ACTS_ZH})(?!了|过|的|是|由|率|功能|模块|服务)"
+    rf"|^\W*{_MARKED_ZH}(?:{_ACTS_ZH})(?!了|过|的|是|由|率|功能|模块|服务)"
 )
 _HABIT = re.compile(
     r"\b(?:I|we)\b(?!['’]d| would| want| need| expect| require| insist| ask| authori[sz]e| order"
@@ -167,7 +173,7 @@ _CHORE = re.compile(
 )
 """What is done with the tools of one's own desk before something is shown."""
 ADDRESS = re.compile(
-    r"\b[a-z][a-z0-9+.-]{1,15}://\S+|\bwww\.\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"\b[a-z][a-z0-9+.-]{1,15}://\S+|\bwww\.\S+|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
     r"|(?<![\w.@/-])(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|app|ai|co|cn|de|fr|es|jp|ru|uk|eu|us"
     r"|info|xyz|me|example|test|invalid|local|internal|top|site|online|shop|biz|tk|ml|link"
     r"|click)(?![\w-])(?:[/:]\S*)?|\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b",

@@ -34,12 +34,26 @@ def own_words(text: str) -> str:
         >>> own_words("> the meeting is moved to Friday, do come\n\nFriday is fine with me.")
         '[quoted text, 41 characters]\n\nFriday is fine with me.'
     """
-    text = with_plain_lines(text)
+    text = _bounded(with_plain_lines(text))
     hidden = [Span(*place, "hidden text") for place in hiding(text)]
     text = visible(_marked(text, hidden))
     while (shorter := _left_out(text)) != text:
         text = shorter
     return text
+
+
+MAX_CHARS = 20_000
+"""Of a longer text the beginning and the end are read: nobody types so much in one message."""
+_KEPT_CHARS = 9_900
+"""At each end; with the marker between them they stay below `MAX_CHARS`."""
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= MAX_CHARS:
+        return text
+    start = text.rfind("\n", 0, _KEPT_CHARS) + 1 or _KEPT_CHARS
+    end = text.find("\n", len(text) - _KEPT_CHARS)
+    return _marked(text, [Span(start, end if end >= 0 else len(text) - _KEPT_CHARS, "pasted text")])
 
 
 def without_markers(text: str) -> str:

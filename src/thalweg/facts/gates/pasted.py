@@ -1,7 +1,8 @@
 """Pasted text without a mark of its own: what comes after "summarize this:" and its like."""
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 
 from thalweg.facts.gates.stretches import TAKEN, Span, lines, paragraph_end
 
@@ -54,29 +55,35 @@ _ONE_LINE = 240
 
 def _handed_over(text: str) -> Iterator[Span]:
     """Take what follows a task about a text: all of it, whatever it looks like."""
-    for found in [*_TASK.finditer(text), *_WEAK_TASK.finditer(text)]:
-        if (start := _after_task(text, found.end())) is not None:
-            yield Span(start, _end_of_report(text, start), "pasted text")
+    stops = [stop.span() for stop in _STOP.finditer(text)]
+    for form in (_TASK, _WEAK_TASK):
+        for found in form.finditer(text):
+            if (start := _after_task(text, found.end(), stops)) is None:
+                continue
+            end = _end_of_report(text, start)
+            yield Span(start, end, "pasted text")
+            if end == len(text) and start <= found.end():
+                break  # what later tasks hand over is in it
 
 
 _COLON = re.compile(r"[^\n:：.。!?！？;；]{0,120}[:：](?!//|\d)")
 _WIDE_GAP = re.compile(r"(?<=[\u3400-\u9fff])(?:一下|下)?[ \u3000]+(?=\S)")
-_REST_OF_LINE = re.compile(r"[^\n]*")
 _STOP = re.compile(r"[.!?。！？]\s+|[。！？]")
 
 
-def _after_task(text: str, place: int) -> int | None:
+def _after_task(text: str, place: int, stops: Sequence[tuple[int, int]]) -> int | None:
     """Find where the text begins that a task is about; `None` where none seems to follow."""
     if (colon := _COLON.match(text, place)) and not _is_address(text, colon.end()):
         return colon.end()
     if gap := _WIDE_GAP.match(text, place):
         return gap.end()
-    rest = _REST_OF_LINE.match(text, place)
-    line_end = rest.end() if rest else len(text)
+    line_end = text.find("\n", place)
+    line_end = len(text) if line_end < 0 else line_end
     if text[line_end:].strip():
         return line_end
-    stop = _STOP.search(text, place, line_end)
-    return stop.end() if stop and line_end - stop.end() > _ONE_LINE else None
+    at = bisect_left(stops, (place, 0))
+    start = stops[at][1] if at < len(stops) else line_end
+    return start if line_end - start > _ONE_LINE else None
 
 
 _ANNOUNCED = re.compile(r"[:：][ \t]*\n\s*(?=\S)")
@@ -260,12 +267,14 @@ _SAID = (
     r"|sagt|schrieb|meinte|dit|écrit|dijo|dice|escribió|disse|ha detto|сказал\w*|пишет"
     r"|написал\w*)\b|说|写道|写了|表示|回复|留言|发来|发给我|转给我|告诉我|問い|言った|말했"
 )
+_COLON_NEAR = r"(?=[^\n:：.!?。！？]{0,240}[:：])"
+"""Looked for before the words of an introduction, which take longer; it is never that long."""
 _SOURCE_INTRO = re.compile(
-    rf"(?:^|(?<=[\n.!?。！？]))([^\n:：.!?。！？]{{0,140}}?(?:{_SOURCE})[^\n:：.!?。！？]{{0,60}})[:：](?!//|\d)",
+    rf"(?:^|(?<=[\n.!?。！？])){_COLON_NEAR}([^\n:：.!?。！？]{{0,140}}?(?:{_SOURCE})[^\n:：.!?。！？]{{0,60}})[:：](?!//|\d)",
     re.IGNORECASE,
 )
 _SAID_INTRO = re.compile(
-    rf"(?:^|(?<=[\n.!?。！？,，;；]))([^\n:：.!?。！？]{{0,100}}?(?:{_SAID})[^\n:：.!?。！？]{{0,40}})[:：](?!//|\d)",
+    rf"(?:^|(?<=[\n.!?。！？,，;；])){_COLON_NEAR}([^\n:：.!?。！？]{{0,100}}?(?:{_SAID})[^\n:：.!?。！？]{{0,40}})[:：](?!//|\d)",
     re.IGNORECASE,
 )
 _OWN_SOURCE = re.compile(
@@ -292,11 +301,11 @@ def _reported(text: str) -> Iterator[Span]:
             yield Span(start, end, "pasted text")
 
 
-_MARKED = re.compile(rf"\s*((?:[ \t]*[>＞][^\n]*(?:\n|$))+|{TAKEN}+)")
+_MARKED = re.compile(rf"\s*+((?:[ \t]*+[>＞][^\n]*(?:\n|$))+|{TAKEN}+)")
 
 
 _QUOTED = re.compile(
-    r"\s*(?:\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|'[^']*'(?!\w))"
+    r"\s*+(?:\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|'[^']*'(?!\w))"
 )
 
 

@@ -1,8 +1,10 @@
 """Quotations inside a sentence, and what only looks like one: names in quotation marks."""
 
 import re
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from thalweg.facts.gates.blocks import SHORT_DATA, is_named_data
 from thalweg.facts.gates.stretches import Span, paragraph_end
@@ -49,10 +51,33 @@ def find_quotations(text: str) -> list[Span]:
         >>> find_quotations('I call it "Atlas".'), len(find_quotations('He said "use Atlas".'))
         ([], 1)
     """
-    return [*_paired(text), *_straight(text), *_single(text), *_code(text)]
+    named = _named_data(text)
+    found = [*_paired(text), *_straight(text), *_single(text)]
+    outside = [quotation for quotation in found if not _is_inside(quotation, named)]
+    return [*(span for one in outside for span in _judged(text, one)), *_code(text)]
 
 
-def _paired(text: str) -> Iterator[Span]:
+class _Quotation(NamedTuple):
+    """A stretch from an opening mark to its closing one."""
+
+    start: int
+    end: int
+    last: int
+    """Behind the last mark that may close it: an inner one could have been made to."""
+
+
+def _named_data(text: str) -> list[tuple[int, int]]:
+    """List the data that are named as the speaker's own, in order: they may hold quotations."""
+    spans = (found.span() for found in SHORT_DATA.finditer(text))
+    return [span for span in spans if is_named_data(text, *span)]
+
+
+def _is_inside(quotation: _Quotation, data: list[tuple[int, int]]) -> bool:
+    at = bisect_left(data, (quotation.start, 0)) - 1
+    return at >= 0 and quotation.end <= data[at][1]
+
+
+def _paired(text: str) -> Iterator[_Quotation]:
     for opening, closing in _PAIRS:
         start = text.find(opening)
         while start >= 0:
@@ -63,7 +88,7 @@ def _paired(text: str) -> Iterator[Span]:
                 start = text.find(opening, start + 1)
                 continue
             end = min(ends) + 1 if ends else limit
-            yield from _judged(text, start, end, _last_mark(text, closing, end, limit))
+            yield _Quotation(start, end, _last_mark(text, closing, end, limit))
             start = text.find(opening, end)
 
 
@@ -76,7 +101,7 @@ def _closes_another(text: str, place: int) -> bool:
     return False
 
 
-def _straight(text: str) -> Iterator[Span]:
+def _straight(text: str) -> Iterator[_Quotation]:
     """Pair straight marks paragraph by paragraph; one left over runs to the paragraph's end."""
     is_odd = text.count('"') % 2 == 1
     places = [found.start() for found in re.finditer('"', text)]
@@ -89,7 +114,7 @@ def _straight(text: str) -> Iterator[Span]:
         if not marks and not text[start + 1 : start + 2].strip():
             return
         end = marks.popleft() + 1 if marks else limit
-        yield from _judged(text, start, end, _last_mark(text, '"', end, limit))
+        yield _Quotation(start, end, _last_mark(text, '"', end, limit))
 
 
 def _last_mark(text: str, closing: str, end: int, limit: int) -> int:
@@ -97,9 +122,9 @@ def _last_mark(text: str, closing: str, end: int, limit: int) -> int:
     return max(end, *(text.rfind(mark, end, max(end, limit)) + 1 for mark in closing))
 
 
-def _single(text: str) -> Iterator[Span]:
+def _single(text: str) -> Iterator[_Quotation]:
     for found in _SINGLE.finditer(text):
-        yield from _judged(text, found.start(), found.end(), found.end())
+        yield _Quotation(*found.span(), found.end())
 
 
 def _code(text: str) -> Iterator[Span]:
@@ -116,15 +141,9 @@ def _code(text: str) -> Iterator[Span]:
             yield Span(found.start(), found.end(), "code")
 
 
-def _judged(text: str, start: int, end: int, last: int) -> Iterator[Span]:
+def _judged(text: str, quotation: _Quotation) -> Iterator[Span]:
     """Give a quotation, unless it is a name; where it is introduced as speech, to the last mark."""
-    if any(
-        found.start() < start
-        and end < found.end() + 1
-        and is_named_data(text, found.start(), found.end())
-        for found in SHORT_DATA.finditer(text)
-    ):
-        return
+    start, end, last = quotation
     inner = text[start + 1 : end - 1].strip()
     before = text[max(0, start - 80) : start]
     is_speech = _INTRODUCED.search(before) is not None and not _OWN_READING.search(before)

@@ -1,0 +1,130 @@
+"""Does what a gate takes grow in proportion to the text, whatever the text repeats?
+
+    uv run python -m benchmarks.gates [--chars 10000] [--only own_words]
+
+Each function of the gates that reads a whole message is given one fragment, repeated to so many
+characters and to twice as many. `ms` is CPU time for the longer one, `ratio` its time over that
+of the shorter one: 2 is linear, 4 is quadratic. Only rows above the marks are printed: more than
+`MOST_RATIO` times, and more than `MOST_MS` milliseconds. A function that takes longer than
+`PATIENCE` is cut off.
+"""
+
+import argparse
+import signal
+import sys
+import time
+from collections.abc import Callable
+
+from thalweg.facts.gates import moods
+from thalweg.facts.gates.blocks import find_blocks
+from thalweg.facts.gates.clauses import clauses, sentences
+from thalweg.facts.gates.letters import disguised, folded, hiding, visible
+from thalweg.facts.gates.numbers import new_number
+from thalweg.facts.gates.orders import dangerous_order, is_about_answers, is_standing
+from thalweg.facts.gates.own_words import own_words
+from thalweg.facts.gates.pasted import find_pasted
+from thalweg.facts.gates.quotations import find_quotations
+from thalweg.facts.gates.quoting import find_quote
+from thalweg.facts.gates.secrets import redact
+from thalweg.facts.gates.support import brings, telling_words
+
+MOST_RATIO = 3.0
+MOST_MS = 50.0
+PATIENCE = 5.0
+FRAGMENTS = (
+    " ", "\t", "a ", "a", "A", "é", "我", "_", "1", "1 ", "-", "*", "=", "#", ",", "|", "(", "<",
+    "[", "{", '"', "'", "`", "“", "\n", "\n ", "\n\t", "\n> ", "\n- ", "\na: ", "a,", "a;", "a.",
+    "a: ", "a=", "<a ", "![", "[[", '{"', "<!--", "<|", "://", "www.", "a@", "$ ", "12:00 ",
+    "2020-", "I ", "my ", "if ", "when ", "every ", "ask ", "always ", "user ", "password ",
+    "my key is ", "token ", "BEGIN ", "Al said ", "mail ", "write ", "you are ", "以后", "用",
+    "请", "问", "你是", "我说", "\uff0c", "。", "\uff1a", "\uff1f ",
+)  # fmt: skip
+
+
+def _in_every_mood(text: str) -> object:
+    return [search(text) for search in _MOODS]
+
+
+_MOODS = [
+    getattr(moods, name).search
+    for name in (
+        "FIRST_PERSON", "SPEAKER", "ASKS", "INVERTED", "SUPPOSED", "CONDITIONAL", "IRREAL",
+        "PLAYED", "PLAYED_OUT", "JOKED", "CLAIMED", "TRUTH_TAG", "POINTS_BACK",
+    )
+]  # fmt: skip
+GATES: dict[str, Callable[[str], object]] = {
+    "own_words": own_words,
+    "find_blocks": find_blocks,
+    "find_pasted": find_pasted,
+    "find_quotations": find_quotations,
+    "sentences": lambda text: list(sentences(text)),
+    "clauses": clauses.__wrapped__,
+    "moods": _in_every_mood,
+    "visible": visible,
+    "folded": folded,
+    "hiding": lambda text: hiding(text + "\u200b"),
+    "disguised": disguised,
+    "redact": redact,
+    "dangerous_order": dangerous_order,
+    "is_about_answers": is_about_answers,
+    "is_standing": is_standing,
+    "find_quote": lambda text: list(find_quote("I live in Porto", text)),
+    "brings": lambda text: brings("User lives in Porto since 2020", text, "2026-03-02T09:00:00Z"),
+    "new_number": lambda text: new_number("since 2020", text, "2026-03-02T09:00:00Z"),
+    "telling_words": telling_words,
+}
+"""What each gate is called with: the text of a whole message."""
+
+
+class _OutOfTimeError(BaseException):
+    """A gate took longer than `PATIENCE`."""
+
+
+def _raise(*_: object) -> None:
+    raise _OutOfTimeError
+
+
+def seconds(gate: Callable[[str], object], text: str) -> float:
+    """Measure the CPU time of one call; `PATIENCE` where it was cut off."""
+    signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
+    start = time.process_time()
+    try:
+        gate(text)
+    except _OutOfTimeError:
+        return PATIENCE
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    return time.process_time() - start
+
+
+def repeated(fragment: str, chars: int) -> str:
+    """Make a message of one fragment, inside a sentence."""
+    return f"I am here: {fragment * (chars // len(fragment))} x"
+
+
+def main() -> int:
+    """Print what grows faster than its text; fail where anything does."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--chars", type=int, default=10_000, help="of the shorter text")
+    parser.add_argument("--only", choices=GATES, action="append")
+    asked = parser.parse_args()
+    signal.signal(signal.SIGVTALRM, _raise)
+    missed = 0
+    for name in asked.only or GATES:
+        gate, total = GATES[name], 0.0
+        for fragment in FRAGMENTS:
+            took = seconds(gate, repeated(fragment, 2 * asked.chars))
+            total += took
+            if 1_000 * took <= MOST_MS:
+                continue
+            shorter = seconds(gate, repeated(fragment, asked.chars))
+            if took >= PATIENCE or took > MOST_RATIO * shorter:
+                missed += 1
+                print(f"{name:<16} {fragment!r:<14} {1_000 * took:>7.0f} ms {took / shorter:>5.1f}")
+        mean = 1e9 * total / len(FRAGMENTS) / (2 * asked.chars)
+        print(f"{name:<16} {'all':<14} {mean:>7.0f} ns a character", flush=True)
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
