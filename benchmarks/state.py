@@ -28,7 +28,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from thalweg import ContextMiddleware, ContextPolicy, ThreadState
-from thalweg.archive.database import Database
+from thalweg.archive.rows import ArchiveRows
 from thalweg.archive.sqlite import SqliteArchive
 from thalweg.middleware.arguments import KeptState
 from thalweg.testing.model import ScriptedModel
@@ -84,13 +84,18 @@ class CountingArchive(SqliteArchive):
 
     written = 0
 
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Database]:
-        is_write = begin != "BEGIN"
-        before = bytes_written(OF_THREAD) if is_write else 0
-        with super()._transaction(begin) as rows:
-            yield rows
-        self.written += bytes_written(OF_THREAD) - before if is_write else 0
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        write = self._database.writing
+
+        @contextmanager
+        def writing(owner: str | None) -> Iterator[ArchiveRows]:
+            before = bytes_written(OF_THREAD)
+            with write(owner) as rows:
+                yield rows
+            self.written += bytes_written(OF_THREAD) - before
+
+        self._database.writing = writing  # type: ignore[assignment]
 
 
 def bytes_written(where: str = "/proc/self/io") -> int:

@@ -27,8 +27,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from thalweg.archive.postgres_schema import connect
-from thalweg.migrations import bring_up_to_date, rights
+from thalweg.database.postgres_server import connect
+from thalweg.migrations import rights
+from thalweg.migrations.postgres import bring_up_to_date
 
 GIVEN = os.environ.get("THALWEG_TEST_POSTGRES", "")
 """Address of a server that is there already; its user may make databases."""

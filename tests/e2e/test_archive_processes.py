@@ -300,6 +300,7 @@ def test_the_index_of_an_older_format_is_made_anew(tmp_path: Path) -> None:
         raw.execute("INSERT INTO archive_words (archive_words) VALUES ('delete-all')")
         raw.execute("INSERT INTO archive_words (rowid, words) VALUES (4294967297, 'former')")
         raw.execute("UPDATE archive_meta SET value = 1 WHERE name = 'version'")
+        raw.execute("DROP TABLE thalweg_version")
     raw.close()
 
     for _ in range(2):

@@ -13,13 +13,14 @@ from psycopg import sql
 from tests.postgres import Served, as_role
 from thalweg.archive import Span, ThreadKey, open_archive
 from thalweg.archive.postgres import PostgresArchive
-from thalweg.archive.postgres_schema import connect
+from thalweg.database.postgres_server import connect
 from thalweg.errors import ConfigError, HandleError
 from thalweg.facts.recall.found import index_words
 from thalweg.facts.values import Scope
 from thalweg.memory import open_memory
-from thalweg.migrations import HEAD, bring_up_to_date, version_of
-from thalweg.migrations.running import script
+from thalweg.migrations import versions
+from thalweg.migrations.history import HEAD, VERSIONS
+from thalweg.migrations.postgres import bring_up_to_date, version_of
 from thalweg.transcript import as_text
 
 BEFORE = Path(__file__).with_name("before_history.sql")
@@ -229,24 +230,11 @@ def test_older_code_refuses_what_newer_code_made(postgres_url: str) -> None:
 
 def test_the_history_ends_where_the_code_says() -> None:
     """One line of versions, each higher than the one before."""
-    versions = [one.revision for one in script().walk_revisions()]
-    assert versions == sorted(versions, reverse=True)
-    assert versions[0] == HEAD
-    assert script().get_heads() == [HEAD]
-
-
-def test_nothing_heavy_is_imported_where_nothing_is_to_be_done(served: Served) -> None:
-    """Alembic and SQLAlchemy take their time."""
-    program = """
-import sys
-from thalweg.archive import open_archive
-open_archive(sys.argv[1]).close()
-print([name for name in ("alembic", "sqlalchemy") if name in sys.modules])
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program, served.url], check=True, capture_output=True, text=True
-    )
-    assert done.stdout.strip() == "[]"
+    numbers = [version.NUMBER for version in VERSIONS]
+    assert numbers == sorted(set(numbers))
+    assert numbers[-1] == HEAD
+    named = {path.stem for path in Path(versions.__file__).parent.glob("v*.py")}
+    assert named == {version.__name__.rpartition(".")[2] for version in VERSIONS}
 
 
 def test_a_thread_that_nobody_has_is_no_handle_of_anothers(postgres_url: str) -> None:

@@ -13,8 +13,9 @@ import pytest
 from psycopg import sql
 
 from tests.postgres import Served
-from thalweg.archive import Logged, Span, ThreadKey, Turn, postgres_rows
+from thalweg.archive import Logged, Span, ThreadKey, Turn
 from thalweg.archive.postgres import PostgresArchive
+from thalweg.database import postgres
 from thalweg.entries import Message, Text
 from thalweg.errors import ArchiveError, ConfigError
 from thalweg.facts.changes import Change, Put, Write
@@ -310,7 +311,7 @@ def test_a_statement_that_forgets_whose_rows_it_means_finds_no_others(
         return CONDITION.sub(broken, statement).replace("?", "%s").encode()
 
     assert SECRET not in everything_of_bob(filled.admin)
-    monkeypatch.setattr(postgres_rows, "_marked", marked)
+    monkeypatch.setattr(postgres, "_marked", marked)
     seen = everything_of_bob(filled.url)
     assert SECRET not in seen
     assert "the heron of bob" in seen
@@ -332,11 +333,11 @@ def test_what_is_granted_is_refused_to_a_role_that_nothing_holds(served: Served)
 def test_settings_end_with_their_transaction(filled: Served) -> None:
     """A connection that another owner gets next, from a pool between, has none of them."""
     with psycopg.connect(filled.url, autocommit=True) as connection:
-        begun = f"BEGIN; {postgres_rows.as_owner('ada')}"
+        begun = f"BEGIN; {postgres.as_owner('ada')}"
         connection.execute(begun.encode())
         assert connection.execute("SELECT count(*) FROM archive_thread").fetchone() == (1,)
         connection.execute("COMMIT")
         assert connection.execute("SELECT count(*) FROM archive_thread").fetchone() == (0,)
-        connection.execute(b"BEGIN; " + postgres_rows.as_owner("").encode())
+        connection.execute(b"BEGIN; " + postgres.as_owner("").encode())
         assert connection.execute("SELECT count(*) FROM archive_thread").fetchone() == (0,)
         connection.execute("COMMIT")

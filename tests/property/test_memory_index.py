@@ -1,7 +1,6 @@
 """Laws of the index of memories: it finds what reading every item would find."""
 
 import random
-import sqlite3
 import struct
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,13 +13,13 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from tests.postgres import fresh_database
-from thalweg.archive.database import Rows
-from thalweg.archive.postgres_rows import PostgresRows
-from thalweg.archive.sqlite_rows import SqliteRows
+from thalweg.database.base import Rows
+from thalweg.database.postgres import PostgresRows
+from thalweg.database.sqlite import SqliteRows
+from thalweg.database.sqlite_files import connect
 from thalweg.memory.index import Entry, Index
 from thalweg.memory.postgres import PostgresMemory
 from thalweg.memory.postings import BLOCK
-from thalweg.memory.schema import statements
 from thalweg.memory.selection import weights
 from thalweg.memory.word_rows import LENGTHS, TOTALS
 
@@ -39,9 +38,7 @@ def db(request: pytest.FixtureRequest) -> Iterator[Rows]:
 @contextmanager
 def _connected(request: pytest.FixtureRequest) -> Iterator[Rows]:
     if request.param == "sqlite":
-        connection = sqlite3.connect(":memory:", isolation_level=None)
-        for statement in statements():
-            connection.execute(statement)
+        connection = connect(":memory:", "memory", 1.0)
         yield SqliteRows(connection)
         connection.close()
         return

@@ -159,7 +159,8 @@ def test_every_statement_names_its_scope() -> None:
     """But for those that look for jobs, in tables without content."""
     told: list[str] = []
     with SqliteMemory(":memory:") as memory:
-        memory._connection.set_trace_callback(told.append)  # noqa: SLF001 (what it runs is the point)
+        with memory._database.connection() as connection:  # noqa: SLF001 (what it runs is the point)
+            connection.set_trace_callback(told.append)
         for act, given_ in (
             (capture, ("t1", TEXTS)),
             (put, ("a", TEXTS[0])),

@@ -17,8 +17,8 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
 )
 
-from thalweg.app.registry import SERVERS
-from thalweg.archive.sqlite_schema import as_storage_error as as_storage_error_of_file
+from thalweg.database.driver import SERVERS
+from thalweg.database.sqlite_files import as_storage_error as as_storage_error_of_file
 from thalweg.durable.checkpoint_batches import (
     BatchSaver,
     CheckpointWrite,
@@ -396,7 +396,7 @@ async def _on_postgres(url: str) -> AsyncIterator[Checkpoints]:
         from psycopg.rows import dict_row  # noqa: PLC0415 (an extra)
         from psycopg_pool import AsyncConnectionPool  # noqa: PLC0415 (an extra)
 
-        from thalweg.archive.postgres_schema import as_storage_error, place_of  # noqa: PLC0415 (an extra)
+        from thalweg.database.postgres_server import as_storage_error, place_of  # noqa: PLC0415 (an extra)
         from thalweg.durable.checkpoints import OwnedCheckpoints  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError as error:
         raise _missing(error, "postgres") from None
@@ -428,7 +428,7 @@ def _set_up(url: str) -> None:
     """Make LangGraph's tables where they are missing, as far as this role may."""
     import psycopg  # noqa: PLC0415 (an extra)
 
-    from thalweg.archive.postgres_schema import as_storage_error, place_of  # noqa: PLC0415 (an extra)
+    from thalweg.database.postgres_server import as_storage_error, place_of  # noqa: PLC0415 (an extra)
     from thalweg.durable.checkpoints import set_up_checkpoints  # noqa: PLC0415 (an extra)
 
     place = place_of(url)

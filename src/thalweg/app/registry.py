@@ -4,33 +4,15 @@ The archive knows what was said, not when a thread was last used nor what it is 
 learning costs is in nobody's log. Both are small rows here, in the same database.
 """
 
-import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from threading import RLock
-from typing import Protocol
 
-from thalweg.archive.blobs import decode, encode
-from thalweg.archive.database import Rows
-from thalweg.archive.opening import driver
-from thalweg.archive.sqlite_rows import SqliteRows
-from thalweg.archive.sqlite_schema import as_storage_error, connect
+from thalweg.database.base import Database, Rows
+from thalweg.database.driver import SERVERS, driver
+from thalweg.database.sqlite import SqliteDatabase, SqliteRows
+from thalweg.database.text import decode, encode
 from thalweg.errors import StorageError, ThreadExistsError
 from thalweg.threads.journal import Spent
-
-SERVERS = ("postgresql://", "postgres://")
-"""How addresses of PostgreSQL servers begin; any other is the path of a file."""
-_TABLES = (
-    """CREATE TABLE IF NOT EXISTS app_thread (
-    owner BLOB NOT NULL, thread BLOB NOT NULL, title BLOB NOT NULL,
-    created INTEGER NOT NULL, updated INTEGER NOT NULL, PRIMARY KEY (owner, thread))""",
-    "CREATE INDEX IF NOT EXISTS app_thread_used ON app_thread (owner, updated, thread)",
-    """CREATE TABLE IF NOT EXISTS app_spent (
-    owner BLOB NOT NULL, thread BLOB NOT NULL, model BLOB NOT NULL,
-    calls INTEGER NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL,
-    written INTEGER NOT NULL, output INTEGER NOT NULL, PRIMARY KEY (owner, thread, model))""",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,31 +25,15 @@ class Row:
     updated: int
 
 
-class Tables(Protocol):
-    """A database with the tables of this module. Calls block."""
-
-    def reading(self, owner: str) -> AbstractContextManager[Rows]:
-        """Begin a transaction that reads rows of an owner."""
-        ...
-
-    def writing(self, owner: str) -> AbstractContextManager[Rows]:
-        """Begin a transaction that writes rows of an owner; it is durable when it ends."""
-        ...
-
-    def close(self) -> None:
-        """Let go of connections."""
-        ...
-
-
 class Registry:
     """The threads of all owners. Calls block; each is atomic.
 
     Args:
-        tables: Where they are.
+        database: Where they are.
     """
 
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
+    def __init__(self, database: Database[Rows]) -> None:
+        self._database = database
 
     def create(self, owner: str, thread: str, title: str, now: int) -> Row:
         """Note a new thread.
@@ -76,7 +42,7 @@ class Registry:
             ThreadExistsError: There is one with that id.
         """
         values = (encode(owner), encode(thread), encode(title), now, now)
-        with self._tables.writing(owner) as rows:
+        with self._database.writing(owner) as rows:
             made = _all(rows, f"{_INSERT} ON CONFLICT DO NOTHING RETURNING {_COLUMNS}", values)
         if not made:
             raise ThreadExistsError(thread)
@@ -92,7 +58,7 @@ class Registry:
             title: Its title, where it has none yet.
         """
         values = (encode(owner), encode(thread), encode(title), now, now)
-        with self._tables.writing(owner) as rows:
+        with self._database.writing(owner) as rows:
             return _all(rows, f"{_INSERT} {_USED} RETURNING {_COLUMNS}", values)[0]
 
     def adopt(self, owner: str, found: Iterable[Row]) -> None:
@@ -101,26 +67,26 @@ class Registry:
             (encode(owner), encode(row.thread), encode(row.title), row.created, row.updated)
             for row in found
         ]
-        with self._tables.writing(owner) as rows:
+        with self._database.writing(owner) as rows:
             rows.run_each(f"{_INSERT} ON CONFLICT DO NOTHING", values)
 
     def rename(self, owner: str, thread: str, title: str) -> Row | None:
         """Give a thread a title; `None` where there is none."""
         change = f"UPDATE app_thread SET title = ? WHERE {_ONE} RETURNING {_COLUMNS}"  # noqa: S608 (ours)
-        with self._tables.writing(owner) as rows:
+        with self._database.writing(owner) as rows:
             changed = _all(rows, change, (encode(title), encode(owner), encode(thread)))
         return changed[0] if changed else None
 
     def get(self, owner: str, thread: str) -> Row | None:
         """Give one thread."""
         asked = f"SELECT {_COLUMNS} FROM app_thread WHERE {_ONE}"  # noqa: S608 (ours)
-        with self._tables.reading(owner) as rows:
+        with self._database.reading(owner) as rows:
             found = _all(rows, asked, (encode(owner), encode(thread)))
         return found[0] if found else None
 
     def names(self, owner: str) -> set[str]:
         """Name all threads of an owner."""
-        with self._tables.reading(owner) as rows:
+        with self._database.reading(owner) as rows:
             found = rows.rows("SELECT thread FROM app_thread WHERE owner = ?", (encode(owner),))
             return {decode(bytes(thread)) for (thread,) in found}
 
@@ -137,7 +103,7 @@ class Registry:
         if before is not None:
             asked += " AND (updated < ? OR (updated = ? AND thread < ?))"
             values = (*values, before.updated, before.updated, encode(before.thread))
-        with self._tables.reading(owner) as rows:
+        with self._database.reading(owner) as rows:
             return _all(
                 rows, f"{asked} ORDER BY updated DESC, thread DESC LIMIT ?", (*values, limit)
             )
@@ -145,7 +111,7 @@ class Registry:
     def delete(self, owner: str, thread: str) -> None:
         """Take a thread out, with what was spent on learning from it."""
         key = encode(owner), encode(thread)
-        with self._tables.writing(owner) as rows:
+        with self._database.writing(owner) as rows:
             rows.run(f"DELETE FROM app_thread WHERE {_ONE}", key)  # noqa: S608 (ours)
             rows.run(f"DELETE FROM app_spent WHERE {_ONE}", key)  # noqa: S608 (ours)
 
@@ -153,7 +119,7 @@ class Registry:
         """Add what learning from a thread cost."""
         key = encode(owner), encode(thread), encode(spent.model)
         counts = (spent.calls, spent.input, spent.cached, spent.written, spent.output)
-        with self._tables.writing(owner) as rows:
+        with self._database.writing(owner) as rows:
             rows.run(_SPEND, (*key, *counts))
 
     def spent(self, owner: str) -> dict[str, tuple[Spent, ...]]:
@@ -163,7 +129,7 @@ class Registry:
             " FROM app_spent WHERE owner = ?"
         )
         sums: dict[str, tuple[Spent, ...]] = {}
-        with self._tables.reading(owner) as rows:
+        with self._database.reading(owner) as rows:
             for thread, model, calls, *counts in rows.rows(asked, (encode(owner),)):
                 name, (read, cached, written, output) = decode(bytes(thread)), counts
                 one = Spent(calls, read, cached, written, output, decode(bytes(model)))
@@ -172,7 +138,7 @@ class Registry:
 
     def close(self) -> None:
         """Let go of connections."""
-        self._tables.close()
+        self._database.close()
 
 
 _COLUMNS = "thread, title, created, updated"
@@ -197,50 +163,6 @@ def _all(rows: Rows, statement: str, values: Sequence[int | bytes]) -> list[Row]
     ]
 
 
-class SqliteTables:
-    """The tables in a SQLite file, which may hold an archive and a memory, too."""
-
-    def __init__(self, path: str, *, busy_timeout_s: float = 10.0) -> None:
-        self._path = path
-        self._lock = RLock()
-        self._connection = connect(self._path, busy_timeout_s)
-        with self._transaction("BEGIN IMMEDIATE") as rows:
-            for statement in _TABLES:
-                rows.run(statement)
-
-    def reading(self, owner: str) -> AbstractContextManager[Rows]:
-        """See `Tables.reading`."""
-        del owner  # statements name it
-        return self._transaction("BEGIN")
-
-    def writing(self, owner: str) -> AbstractContextManager[Rows]:
-        """See `Tables.writing`."""
-        del owner  # statements name it
-        return self._transaction("BEGIN IMMEDIATE")
-
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Rows]:
-        with self._lock:
-            try:
-                self._connection.execute(begin)
-                try:
-                    yield SqliteRows(self._connection)
-                    self._connection.execute("COMMIT")
-                finally:
-                    if self._connection.in_transaction:
-                        self._connection.execute("ROLLBACK")
-            except sqlite3.ProgrammingError as error:
-                problem = "it is closed"
-                raise StorageError(self._path, problem, "open it again") from error
-            except sqlite3.Error as error:
-                raise as_storage_error(self._path, error) from error
-
-    def close(self) -> None:
-        """See `Tables.close`."""
-        with self._lock:
-            self._connection.close()
-
-
 def open_registry(address: str) -> Registry:
     """Open the registry at an address: the path of a file, or `postgresql://…`.
 
@@ -249,7 +171,11 @@ def open_registry(address: str) -> Registry:
         StorageError: Another process holds it, or the server cannot be reached.
     """
     if not address.startswith(SERVERS):
-        return Registry(SqliteTables(address))
+        return Registry(SqliteDatabase(address, "app", SqliteRows, _closed))
     with driver():
-        from thalweg.app.registry_postgres import PostgresTables  # noqa: PLC0415 (an extra)
-    return Registry(PostgresTables(address))
+        from thalweg.database.postgres import PostgresDatabase, PostgresRows  # noqa: PLC0415 (an extra)
+    return Registry(PostgresDatabase(address, PostgresRows, _closed))
+
+
+def _closed(place: str) -> StorageError:
+    return StorageError(place, "it is closed", "open it again")

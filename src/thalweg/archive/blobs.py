@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
+from thalweg.database.text import decode, encode
 from thalweg.entries import Message, Part, message_from_json, message_to_json
 from thalweg.errors import StorageError
 
@@ -69,16 +70,6 @@ def unpack(data: bytes, *, packed: bool) -> str:
 def _damaged(error: ValueError | zlib.error) -> StorageError:
     problem = f"a stored text is damaged ({error})"
     return StorageError("the archive", problem, "restore the file from a backup")
-
-
-def encode(text: str) -> bytes:
-    """Write any `str`, NUL characters and lone surrogates included."""
-    return text.encode("utf-8", "surrogatepass")
-
-
-def decode(data: bytes) -> str:
-    """Read what `encode` wrote."""
-    return data.decode("utf-8", "surrogatepass")
 
 
 def take_apart(message: Message) -> Stored:

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from thalweg.archive.base import Span
-from thalweg.archive.blobs import decode, encode
-from thalweg.archive.database import Database
 from thalweg.archive.passages import cut
+from thalweg.archive.rows import ArchiveRows
 from thalweg.archive.shapes import is_shape_word, shape_words
+from thalweg.database.text import decode, encode
 from thalweg.entries import Message
 from thalweg.transcript import as_text, speaker
 from thalweg.words import words
@@ -65,7 +65,7 @@ class Hits:
     """Passages of the thread."""
 
 
-def add(db: Database, thread: int, first: int, postings: Iterable[Posting]) -> int:
+def add(db: ArchiveRows, thread: int, first: int, postings: Iterable[Posting]) -> int:
     """Index messages that follow those already indexed.
 
     Args:
@@ -105,7 +105,7 @@ def words_of(who: str, text: str) -> str:
     return " ".join(dict.fromkeys((*words(f"{name}\n{text}"), *shape_words(text))))
 
 
-def last_batch(db: Database, thread: int) -> tuple[int, int]:
+def last_batch(db: ArchiveRows, thread: int) -> tuple[int, int]:
     """Find where the newest messages begin that are taken out of the index in one go.
 
     Returns:
@@ -124,7 +124,7 @@ def last_batch(db: Database, thread: int) -> tuple[int, int]:
     return position, _id_of(db, start, last, position) - start
 
 
-def remove(db: Database, thread: int, first: int) -> None:
+def remove(db: ArchiveRows, thread: int, first: int) -> None:
     """Take a thread's passages out of the index, from the `first` one on."""
     start, end = _range(thread)
     db.unlist_words(start + first, end)
@@ -136,7 +136,7 @@ def _range(thread: int) -> tuple[int, int]:
 
 
 def find(
-    db: Database,
+    db: ArchiveRows,
     thread: int,
     total: int,
     query: Sequence[str],
@@ -170,7 +170,7 @@ def find(
     return Hits(rows, tuple(counts), total)
 
 
-def _matches(db: Database, words: Sequence[str], ranges: Sequence[tuple[int, int]]) -> list[int]:
+def _matches(db: ArchiveRows, words: Sequence[str], ranges: Sequence[tuple[int, int]]) -> list[int]:
     """Find the passages with all of some words, newest first."""
     found: list[int] = []
     for first, end in reversed(ranges):
@@ -188,7 +188,7 @@ def _estimate(ids: Sequence[int], ranges: Sequence[tuple[int, int]]) -> float:
 
 
 def _ranges(
-    db: Database, thread: int, total: int, within: Sequence[Span] | None
+    db: ArchiveRows, thread: int, total: int, within: Sequence[Span] | None
 ) -> list[tuple[int, int]]:
     first = thread << BITS
     if within is None:
@@ -203,7 +203,7 @@ def _ranges(
     return found
 
 
-def _id_of(db: Database, low: int, high: int, position: int) -> int:
+def _id_of(db: ArchiveRows, low: int, high: int, position: int) -> int:
     """Find the first passage of a message: ids ascend with positions, so close in on it."""
     while low < high:
         step = max(1, (high - low) // _PROBES)
@@ -220,12 +220,12 @@ def _id_of(db: Database, low: int, high: int, position: int) -> int:
     return low
 
 
-def rows_of(db: Database, ids: Iterable[int]) -> dict[int, Row]:
+def rows_of(db: ArchiveRows, ids: Iterable[int]) -> dict[int, Row]:
     """Read passages by id; ids that do not exist are left out."""
     return {row[0]: _row(*row) for row in db.rows_by(f"{_SELECT} id", sorted(ids))}
 
 
-def rows_between(db: Database, first: int, end: int) -> list[Row]:
+def rows_between(db: ArchiveRows, first: int, end: int) -> list[Row]:
     """Read passages by a range of ids, `end` excluded."""
     return [_row(*row) for row in db.rows(f"{_SELECT} id >= ? AND id < ?", (first, end))]
 

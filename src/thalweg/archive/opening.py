@@ -1,11 +1,10 @@
 """Opening an archive by its address."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from os import PathLike, fspath
 
 from thalweg.archive.base import Archive
 from thalweg.archive.sqlite import SqliteArchive
+from thalweg.database.driver import driver
 from thalweg.errors import ConfigError
 
 
@@ -55,22 +54,3 @@ def _open_postgres(url: str, secret: bytes | None) -> Archive:
     with driver():
         from thalweg.archive.postgres import PostgresArchive  # noqa: PLC0415 (an extra)
     return PostgresArchive(url, secret=secret)
-
-
-@contextmanager
-def driver(what: str = "postgresql://") -> Iterator[None]:
-    """Import what stands on PostgreSQL's driver, or say how to get that.
-
-    Args:
-        what: The setting that asked for PostgreSQL.
-
-    Raises:
-        ConfigError: The extra `postgres` is not installed.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name != "psycopg":
-            raise
-        problem = "psycopg is not installed"
-        raise ConfigError(what, problem, "pip install 'thalweg[postgres]'") from None

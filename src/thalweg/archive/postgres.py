@@ -1,71 +1,40 @@
 """The archive in a PostgreSQL database, for any number of processes on any machines."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Sequence
 
 import psycopg
 
-from thalweg.archive.database import Database
-from thalweg.archive.postgres_connections import Connections
-from thalweg.archive.postgres_rows import PostgresRows, as_owner
-from thalweg.archive.postgres_schema import prepare
 from thalweg.archive.postgres_words import WordIndex
 from thalweg.archive.tables import TableArchive
+from thalweg.database.postgres import PostgresDatabase, PostgresRows
 from thalweg.errors import ArchiveError
+
+_FORMAT = 3
+"""Format 2 of SQLite's with its rows secured."""
 
 
 class PostgresArchive(TableArchive):
     """The log of every thread, in the tables `archive_…` of a PostgreSQL database.
 
-    Made for PostgreSQL 12 and later. Threads of a process share some connections; writers of
-    one thread wait for each other up to `busy_timeout_s`, others not at all. See `Archive` for
-    what the methods promise.
+    Writers of one thread wait for each other up to `busy_timeout_s`, others not at all. See
+    `PostgresDatabase`, and `Archive` for what the methods promise.
     """
 
     def __init__(
         self, url: str, *, secret: bytes | None = None, busy_timeout_s: float = 10.0
     ) -> None:
-        self._connections = Connections(url, busy_timeout_s, _closed)
-        place = self._connections.place
-        self._secret = prepare(url, place, busy_timeout_s, secret)
-        self._begin_write = (
-            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
-            f" SET LOCAL lock_timeout = {max(1, round(busy_timeout_s * 1_000))};"
-            # A machine that vanishes in the middle lets go of its thread.
-            " SET LOCAL idle_in_transaction_session_timeout = '5min';"
-        )
+        database = PostgresDatabase(url, _Transaction, _closed, busy_timeout_s=busy_timeout_s)
+        super().__init__(database, secret, version=_FORMAT)
 
     def prune(self) -> int:
         """See `Archive.prune`. It looks across owners, as a function of the database does."""
-        with self._connections.transaction(self._begin_write) as connection:
-            row = connection.execute("SELECT archive_prune()").fetchone()
-        return 0 if row is None else int(row[0])
-
-    def close(self) -> None:
-        """See `Archive.close`."""
-        self._connections.close()
-
-    def _read(self, owner: str) -> AbstractContextManager[Database]:
-        return self._transaction(_BEGIN_READ + as_owner(owner))
-
-    def _write(self, owner: str) -> AbstractContextManager[Database]:
-        return self._transaction(self._begin_write + as_owner(owner))
-
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Database]:
-        with self._connections.transaction(begin) as connection:
-            yield _Transaction(connection)
+        with self._database.writing(None) as rows:
+            (freed,) = rows.row("SELECT archive_prune()")
+        return int(freed)
 
 
 def _closed(place: str) -> ArchiveError:
     return ArchiveError(f"{place}: the archive is closed; open it again")
-
-
-# Every lookup has an index; a table that was not analyzed yet may seem too small to use it.
-_BEGIN_READ = (
-    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
-    " SET LOCAL enable_seqscan = off; SET LOCAL jit = off;"
-)
 
 
 class _Transaction(PostgresRows):
@@ -78,7 +47,7 @@ class _Transaction(PostgresRows):
         self._words = WordIndex(connection)
 
     def drop_thread(self, thread: int, *tables: str) -> None:
-        """See `Database.drop_thread`. In one statement: without its row, no other is seen."""
+        """See `ArchiveRows.drop_thread`. In one statement: without its row, no other is seen."""
         rest = ", ".join(
             f"{table}_ AS (DELETE FROM {table} WHERE thread = {thread})"  # noqa: S608 (ours)
             for table in tables
@@ -86,13 +55,13 @@ class _Transaction(PostgresRows):
         self.run(f"WITH {rest} DELETE FROM archive_thread WHERE id = {thread}")  # noqa: S608 (ours)
 
     def list_words(self, listed: Iterable[tuple[int, str]]) -> None:
-        """See `Database.list_words`."""
+        """See `ArchiveRows.list_words`."""
         self._words.add(listed)
 
     def unlist_words(self, first: int, end: int) -> None:
-        """See `Database.unlist_words`."""
+        """See `ArchiveRows.unlist_words`."""
         self._words.remove(first, end)
 
     def listed_under(self, words: Sequence[str], first: int, end: int, limit: int) -> list[int]:
-        """See `Database.listed_under`."""
+        """See `ArchiveRows.listed_under`."""
         return self._words.find(words, first, end, limit)

@@ -82,7 +82,7 @@ class WordIndex:
         self._insert(kept)
 
     def find(self, words: Sequence[str], first: int, end: int, limit: int) -> list[int]:
-        """Find the passages with all of some words; see `Database.listed_under`."""
+        """Find the passages with all of some words; see `ArchiveRows.listed_under`."""
         lists = [self._lists(stem(word), first, end) for word in words]
         found: list[int] = []
         for block in sorted(set.intersection(*map(set, lists)), reverse=True):

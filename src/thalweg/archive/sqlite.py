@@ -1,36 +1,30 @@
 """The archive in one SQLite file, for any number of processes on one machine."""
 
-import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from os import PathLike, fspath
-from threading import RLock
+from collections.abc import Iterable, Sequence
+from os import PathLike
 
 from thalweg.archive.base import Passage, Span, ThreadKey
-from thalweg.archive.blobs import decode
-from thalweg.archive.database import Database
 from thalweg.archive.index import rows_between, words_of
-from thalweg.archive.sqlite_rows import SqliteRows
-from thalweg.archive.sqlite_schema import (
-    MEMORY,
-    as_storage_error,
-    connect,
-    is_read_only,
-    prepare,
-)
 from thalweg.archive.tables import TableArchive
+from thalweg.database.sqlite import SqliteDatabase, SqliteRows
+from thalweg.database.sqlite_files import MEMORY
+from thalweg.database.text import decode
 from thalweg.errors import ArchiveError
+
+_FORMAT = 2
+"""Since 2, the index lists the shapes of answers. What `words_of` returns is part of the format:
+an index is only taken apart by the words that it was made of."""
 
 
 class SqliteArchive(TableArchive):
     """The log of every thread, in a SQLite file or in memory.
 
-    One connection, used by one thread of the process at a time; other processes wait for
-    each other's writes up to `busy_timeout_s`. See `Archive` for what the methods promise.
-
-    A file that cannot be written, such as a backup, is opened for reading: methods that change
-    something raise `StorageError`.
+    See `SqliteDatabase` for who may use it at the same time, and `Archive` for what the methods
+    promise. A file that cannot be written, such as a backup, is opened for reading: methods that
+    change something raise `StorageError`.
     """
+
+    _database: "SqliteDatabase[_Transaction]"
 
     def __init__(
         self,
@@ -40,16 +34,15 @@ class SqliteArchive(TableArchive):
         is_shared: bool = False,
         busy_timeout_s: float = 10.0,
     ) -> None:
-        self._path = fspath(path)
-        self._lock = RLock()
-        self._closed = False
-        self._connection = connect(self._path, busy_timeout_s, is_shared=is_shared)
-        try:
-            self._secret = prepare(self._connection, self._path, secret)
-            self._is_read_only = is_read_only(self._connection)
-        except BaseException:
-            self._connection.close()
-            raise
+        database = SqliteDatabase(
+            path,
+            "archive",
+            _Transaction,
+            _closed,
+            busy_timeout_s=busy_timeout_s,
+            is_shared=is_shared,
+        )
+        super().__init__(database, secret, version=_FORMAT)
 
     def search(
         self,
@@ -60,7 +53,7 @@ class SqliteArchive(TableArchive):
         max_tokens: int = 2_000,
     ) -> list[Passage]:
         """See `Archive.search`. Of a read-only file, a copy of the thread is indexed in memory."""
-        if not self._is_read_only:
+        if not self._database.is_read_only:
             return super().search(key, query, within=within, max_tokens=max_tokens)
         with SqliteArchive(MEMORY) as copy:
             copy.append(key, self._logged(key))
@@ -69,19 +62,19 @@ class SqliteArchive(TableArchive):
     @property
     def outlives_process(self) -> bool:
         """See `Archive.outlives_process`."""
-        return self._path != MEMORY
+        return self._database.place != MEMORY
 
     def prune(self) -> int:
         """See `Archive.prune`."""
-        with self._write("") as rows:
+        with self._database.writing(None) as rows:
             (freed,) = rows.row(
                 f"SELECT COALESCE(SUM(LENGTH(data)), 0) FROM archive_blob WHERE {_UNHELD}"  # noqa: S608 (fixed text)
             )
             rows.run(f"DELETE FROM archive_blob WHERE {_UNHELD}")  # noqa: S608 (fixed text)
             rows.run("DELETE FROM archive_handle WHERE held = 0")
-        with self._use() as db:
+        with self._database.connection() as db:
             db.execute("PRAGMA incremental_vacuum").fetchall()
-            if self._path != MEMORY:
+            if self.outlives_process:
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return int(freed)
 
@@ -94,9 +87,9 @@ class SqliteArchive(TableArchive):
         Args:
             table: Has a column `thread_id`. One that is not in the file is ignored.
         """
-        if self._is_read_only or self.deletions(table) is not None:
+        if self._database.is_read_only or self.deletions(table) is not None:
             return
-        with self._write("") as rows:
+        with self._database.writing(None) as rows:
             found = "SELECT 1 FROM pragma_table_info(?) WHERE name = 'thread_id'"
             if rows.row(found, (table,)) is not None:
                 rows.run("CREATE TABLE IF NOT EXISTS archive_deleted (thread TEXT PRIMARY KEY)")
@@ -109,7 +102,7 @@ class SqliteArchive(TableArchive):
             The `thread_id` of each thread that lost its last row, and whether it has none still;
             `None` where nothing is recorded.
         """
-        with self._read("") as rows:
+        with self._database.reading(None) as rows:
             if rows.row(_IS_RECORDED, (table,)) is None:
                 return None
             found = rows.rows(_DELETIONS.format(table=table))
@@ -117,50 +110,18 @@ class SqliteArchive(TableArchive):
 
     def forget_deletion(self, thread: str) -> None:
         """Drop the record of a thread's deletion."""
-        with self._write("") as rows:
+        with self._database.writing(None) as rows:
             rows.run("DELETE FROM archive_deleted WHERE thread = ?", (thread,))
 
     def keys(self) -> list[ThreadKey]:
         """List the threads of all owners."""
-        with self._read("") as rows:
+        with self._database.reading(None) as rows:
             found = rows.rows("SELECT owner, thread FROM archive_thread ORDER BY id")
             return [ThreadKey(decode(owner), decode(thread)) for owner, thread in found]
 
-    def close(self) -> None:
-        """See `Archive.close`."""
-        with self._lock:
-            self._closed = True
-            self._connection.close()
 
-    @contextmanager
-    def _use(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            if self._closed:
-                problem = f"{self._path}: the archive is closed; open it again"
-                raise ArchiveError(problem)
-            try:
-                yield self._connection
-            except sqlite3.Error as error:
-                raise as_storage_error(self._path, error) from error
-
-    def _read(self, owner: str) -> AbstractContextManager[Database]:
-        del owner  # nothing here keeps owners apart but the statements
-        return self._transaction("BEGIN")
-
-    def _write(self, owner: str) -> AbstractContextManager[Database]:
-        del owner
-        return self._transaction("BEGIN IMMEDIATE")
-
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Database]:
-        with self._use() as db:
-            db.execute(begin)
-            try:
-                yield _Transaction(db)
-                db.execute("COMMIT")
-            finally:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
+def _closed(path: str) -> ArchiveError:
+    return ArchiveError(f"{path}: the archive is closed; open it again")
 
 
 _IS_RECORDED = (
@@ -189,19 +150,19 @@ class _Transaction(SqliteRows):
     bound = "0"
 
     def drop_thread(self, thread: int, *tables: str) -> None:
-        """See `Database.drop_thread`. While the thread's row stands, its log cannot go."""
+        """See `ArchiveRows.drop_thread`. While the thread's row stands, its log cannot go."""
         self.run("DELETE FROM archive_thread WHERE id = ?", (thread,))
         for table in tables:
             self.run(f"DELETE FROM {table} WHERE thread = ?", (thread,))  # noqa: S608 (ours)
 
     def list_words(self, listed: Iterable[tuple[int, str]]) -> None:
-        """See `Database.list_words`."""
+        """See `ArchiveRows.list_words`."""
         self._connection.executemany(
             "INSERT INTO archive_words (rowid, words) VALUES (?, ?)", listed
         )
 
     def unlist_words(self, first: int, end: int) -> None:
-        """See `Database.unlist_words`. The index holds no words: it must be told them again."""
+        """See `ArchiveRows.unlist_words`. The index holds no words: it must be told them again."""
         for row in rows_between(self, first, end):
             self._connection.execute(
                 "INSERT INTO archive_words (archive_words, rowid, words) VALUES ('delete', ?, ?)",
@@ -209,7 +170,7 @@ class _Transaction(SqliteRows):
             )
 
     def listed_under(self, words: Sequence[str], first: int, end: int, limit: int) -> list[int]:
-        """See `Database.listed_under`."""
+        """See `ArchiveRows.listed_under`."""
         match = " AND ".join(f'"{word}"' for word in words)
         rows = self._connection.execute(
             "SELECT rowid FROM archive_words WHERE archive_words MATCH ?"

@@ -4,7 +4,6 @@ import hashlib
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from functools import lru_cache
 from types import TracebackType
 from typing import Self
@@ -14,19 +13,20 @@ from thalweg.archive.base import Handle, Logged, Passage, Reading, Span, ThreadK
 from thalweg.archive.blobs import (
     Blob,
     Stored,
-    decode,
-    encode,
     held_by,
     pack,
     put_together,
     take_apart,
     unpack,
 )
-from thalweg.archive.database import Database
 from thalweg.archive.handles import make_handle, parse_handle
 from thalweg.archive.question import ask
 from thalweg.archive.ranking import choose, shortlist, surroundings
 from thalweg.archive.reading import read_piece, read_span
+from thalweg.archive.rows import ArchiveRows
+from thalweg.database.base import Database
+from thalweg.database.meta import read_secret
+from thalweg.database.text import decode, encode
 from thalweg.entries import Message
 from thalweg.errors import ConflictError, HandleError, RangeError
 from thalweg.tokens import exact_counter
@@ -36,12 +36,19 @@ from thalweg.transcript import as_text, as_transcript
 class TableArchive(ABC):
     """The log of every thread, in SQL tables. See `Archive` for what the methods promise.
 
-    A subclass opens the database and gives transactions on it; of all that an archive is,
-    nothing else differs between databases. Whoever changes a thread holds its row until the
-    end of the transaction.
+    Of all that an archive is, little differs between databases: how words are indexed, and how
+    space is freed. Whoever changes a thread holds its row until the end of the transaction.
     """
 
-    _secret: bytes
+    def __init__(
+        self, database: Database[ArchiveRows], secret: bytes | None, *, version: int
+    ) -> None:
+        self._database = database
+        try:
+            self._secret = read_secret(database, "archive", secret, version=version)
+        except BaseException:
+            database.close()
+            raise
 
     @property
     def identity(self) -> str:
@@ -53,17 +60,9 @@ class TableArchive(ABC):
         """See `Archive.outlives_process`."""
         return True
 
-    @abstractmethod
-    def _read(self, owner: str) -> AbstractContextManager[Database]:
-        """Begin a transaction on an owner's rows that sees one state of them throughout."""
-
-    @abstractmethod
-    def _write(self, owner: str) -> AbstractContextManager[Database]:
-        """Begin one that is durable when its block ends, or leaves no trace."""
-
-    @abstractmethod
     def close(self) -> None:
         """See `Archive.close`."""
+        self._database.close()
 
     def __enter__(self) -> Self:
         return self
@@ -81,7 +80,7 @@ class TableArchive(ABC):
     ) -> int:
         """See `Archive.append`."""
         stored = _stored(messages)
-        with self._write(key.owner) as db:
+        with self._database.writing(key.owner) as db:
             thread, length = _begin(db, key) if stored else _grasp(db, key)
             if expected is not None and expected != length:
                 raise ConflictError(key.thread, expected, length)
@@ -92,12 +91,12 @@ class TableArchive(ABC):
 
     def length(self, key: ThreadKey) -> int:
         """See `Archive.length`."""
-        with self._read(key.owner) as db:
+        with self._database.reading(key.owner) as db:
             return _thread(db, key)[1]
 
     def messages(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[Message]:
         """See `Archive.messages`."""
-        with self._read(key.owner) as db:
+        with self._database.reading(key.owner) as db:
             thread, length = _thread(db, key)
             if thread is None:
                 return []
@@ -108,7 +107,7 @@ class TableArchive(ABC):
         """See `Archive.positions`."""
         named = {_known_by(uid): uid for uid in uids if uid}
         found: dict[str, list[int]] = {}
-        with self._read(key.owner) as db:
+        with self._database.reading(key.owner) as db:
             thread, _ = _thread(db, key)
             if thread is None or not named:
                 return {}
@@ -125,7 +124,7 @@ class TableArchive(ABC):
     ) -> int:
         """See `Archive.add_turn`."""
         body, stored = zlib.compress(turn.body.encode(), 3), _stored(log)
-        with self._write(key.owner) as db:
+        with self._database.writing(key.owner) as db:
             thread, found = _begin(db, key)
             if found != length:
                 raise ConflictError(key.thread, length, found)
@@ -139,7 +138,7 @@ class TableArchive(ABC):
     def turns(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[str]:
         """See `Archive.turns`."""
         upto = _ENDLESS if last is None else last
-        with self._read(key.owner) as db:
+        with self._database.reading(key.owner) as db:
             rows = db.rows(
                 "SELECT body FROM archive_turn WHERE thread = ? AND turn BETWEEN ? AND ?"
                 " ORDER BY turn",
@@ -149,7 +148,7 @@ class TableArchive(ABC):
 
     def turn_count(self, key: ThreadKey) -> int:
         """See `Archive.turn_count`."""
-        with self._read(key.owner) as db:
+        with self._database.reading(key.owner) as db:
             (number,) = db.row(
                 "SELECT COALESCE(MAX(turn) + 1, 0) FROM archive_turn WHERE thread = ?",
                 (_thread(db, key)[0],),
@@ -158,7 +157,7 @@ class TableArchive(ABC):
 
     def turn_state(self, key: ThreadKey, turn: int) -> bytes:
         """See `Archive.turn_state`."""
-        with self._read(key.owner) as db:
+        with self._database.reading(key.owner) as db:
             row = db.row(
                 "SELECT state FROM archive_turn WHERE thread = ? AND turn = ?",
                 (_thread(db, key)[0], turn),
@@ -168,14 +167,14 @@ class TableArchive(ABC):
     def attach(self, key: ThreadKey, *texts: str) -> list[str]:
         """See `Archive.attach`."""
         blobs = [_attachment(text) for text in texts]
-        with self._write(key.owner) as db:
+        with self._database.writing(key.owner) as db:
             thread, _ = _begin(db, key)
             _hold(db, thread, blobs)
         return [blob.hash.hex() for blob in blobs]
 
     def attachment(self, key: ThreadKey, digest: str) -> str:
         """See `Archive.attachment`."""
-        with self._read(key.owner) as db:
+        with self._database.reading(key.owner) as db:
             row = db.row(
                 "SELECT data, packed FROM archive_blob JOIN archive_holding USING (hash)"
                 " WHERE thread = ? AND hash = ?",
@@ -188,7 +187,7 @@ class TableArchive(ABC):
     def add_summary(self, key: ThreadKey, source: str, text: str) -> bool:
         """See `Archive.add_summary`."""
         body = zlib.compress(encode(text), 3)
-        with self._write(key.owner) as db:
+        with self._database.writing(key.owner) as db:
             thread, _ = _grasp(db, key)
             if thread is None:
                 return False
@@ -201,7 +200,7 @@ class TableArchive(ABC):
 
     def summary(self, key: ThreadKey, source: str) -> str:
         """See `Archive.summary`."""
-        with self._read(key.owner) as db:
+        with self._database.reading(key.owner) as db:
             row = db.row(
                 "SELECT body FROM archive_summary WHERE thread = ? AND source = ?",
                 (_thread(db, key)[0], bytes.fromhex(source)),
@@ -211,7 +210,7 @@ class TableArchive(ABC):
     def handle(self, key: ThreadKey, span: Span) -> Handle:
         """See `Archive.handle`."""
         handle = make_handle(self._secret, key, span)
-        with self._write(key.owner) as db:
+        with self._database.writing(key.owner) as db:
             thread, length = _grasp(db, key)
             if thread is None or not 0 <= span.first <= span.last < length:
                 asked = f"messages {span.first}-{span.last}"
@@ -225,7 +224,7 @@ class TableArchive(ABC):
 
     def handles(self, key: ThreadKey) -> dict[Handle, Span]:
         """See `Archive.handles`."""
-        with self._read(key.owner) as db:
+        with self._database.reading(key.owner) as db:
             rows = db.rows(
                 "SELECT handle, first, last FROM archive_handle WHERE thread = ? AND held = 1"
                 " ORDER BY first, last",
@@ -235,7 +234,7 @@ class TableArchive(ABC):
 
     def release(self, key: ThreadKey, handles: Sequence[Handle]) -> None:
         """See `Archive.release`. A released handle still resolves until the next `prune`."""
-        with self._write(key.owner) as db:
+        with self._database.writing(key.owner) as db:
             thread, _ = _grasp(db, key)
             if thread is None:
                 return
@@ -246,7 +245,7 @@ class TableArchive(ABC):
 
     def span(self, key: ThreadKey, handle: str) -> Span:
         """See `Archive.span`."""
-        with self._read(key.owner) as db:
+        with self._database.reading(key.owner) as db:
             return _resolve(db, key, handle)[1]
 
     def read(
@@ -260,7 +259,7 @@ class TableArchive(ABC):
         max_chars: int = 8_000,
     ) -> Reading:
         """See `Archive.read`."""
-        with self._read(key.owner) as db:
+        with self._database.reading(key.owner) as db:
             thread, span = _resolve(db, key, handle)
             logged = (message for message, _ in _logged(db, thread, span))
             if span.first < span.last and lines is None and chars is None and not path:
@@ -280,7 +279,7 @@ class TableArchive(ABC):
         """See `Archive.search`."""
         question = ask(query)
         self._catch_up(key)
-        with self._read(key.owner) as db:
+        with self._database.reading(key.owner) as db:
             thread, _ = _thread(db, key)
             if thread is None or not question.words:
                 return []
@@ -292,7 +291,7 @@ class TableArchive(ABC):
 
     def threads(self, owner: str) -> list[str]:
         """See `Archive.threads`."""
-        with self._read(owner) as db:
+        with self._database.reading(owner) as db:
             rows = db.rows(
                 "SELECT thread FROM archive_thread WHERE owner = ? ORDER BY id",
                 (encode(owner),),
@@ -304,7 +303,7 @@ class TableArchive(ABC):
         # The index goes first, a batch at a time: it is as long to undo as it was to build.
         while self._unindex_batch(key):
             pass
-        with self._write(key.owner) as db:
+        with self._database.writing(key.owner) as db:
             thread, _ = _grasp(db, key)
             if thread is None:
                 return
@@ -317,7 +316,7 @@ class TableArchive(ABC):
 
     def _logged(self, key: ThreadKey) -> list[Logged]:
         """Read a thread as it was appended."""
-        with self._read(key.owner) as db:
+        with self._database.reading(key.owner) as db:
             thread, length = _thread(db, key)
             if thread is None:
                 return []
@@ -330,10 +329,10 @@ class TableArchive(ABC):
             pass
 
     def _index_batch(self, key: ThreadKey) -> bool:
-        with self._read(key.owner) as db:
+        with self._database.reading(key.owner) as db:
             if _unindexed(db, key) is None:
                 return False
-        with self._write(key.owner) as db:
+        with self._database.writing(key.owner) as db:
             _grasp(db, key)
             state = _unindexed(db, key)
             if state is None:
@@ -354,7 +353,7 @@ class TableArchive(ABC):
         return True
 
     def _unindex_batch(self, key: ThreadKey) -> bool:
-        with self._write(key.owner) as db:
+        with self._database.writing(key.owner) as db:
             thread, _ = _grasp(db, key)
             if thread is None:
                 return False
@@ -379,7 +378,7 @@ _OF_A_THREAD = (
 )
 
 
-def _thread(db: Database, key: ThreadKey, then: str = "") -> tuple[int | None, int]:
+def _thread(db: ArchiveRows, key: ThreadKey, then: str = "") -> tuple[int | None, int]:
     """Find a thread's number, `None` where there is none yet, and the length of its log."""
     row = db.row(
         f"SELECT id, length, {db.bound} FROM archive_thread WHERE owner = ? AND thread = ?{then}",  # noqa: S608 (fixed text)
@@ -388,12 +387,12 @@ def _thread(db: Database, key: ThreadKey, then: str = "") -> tuple[int | None, i
     return (None, 0) if row is None else (int(row[0]), int(row[1]))
 
 
-def _grasp(db: Database, key: ThreadKey) -> tuple[int | None, int]:
+def _grasp(db: ArchiveRows, key: ThreadKey) -> tuple[int | None, int]:
     """Find a thread, and let no other writer have it until the end of the transaction."""
     return _thread(db, key, db.for_update)
 
 
-def _begin(db: Database, key: ThreadKey) -> tuple[int, int]:
+def _begin(db: ArchiveRows, key: ThreadKey) -> tuple[int, int]:
     """Find a thread as `_grasp` does, and make it where there is none."""
     while True:
         thread, length = _grasp(db, key)
@@ -422,7 +421,7 @@ def _stored(messages: Sequence[Logged]) -> list[_Row]:
     ]
 
 
-def _insert(db: Database, thread: int, length: int, stored: Sequence[_Row]) -> None:
+def _insert(db: ArchiveRows, thread: int, length: int, stored: Sequence[_Row]) -> None:
     """Append messages to the log of a thread whose row is held."""
     if not stored:
         return
@@ -436,7 +435,7 @@ def _insert(db: Database, thread: int, length: int, stored: Sequence[_Row]) -> N
     )
 
 
-def _resolve(db: Database, key: ThreadKey, text: str) -> tuple[int, Span]:
+def _resolve(db: ArchiveRows, key: ThreadKey, text: str) -> tuple[int, Span]:
     handle, asked = parse_handle(text)
     thread, _ = _thread(db, key)
     row = db.row(
@@ -452,7 +451,7 @@ def _resolve(db: Database, key: ThreadKey, text: str) -> tuple[int, Span]:
     return thread, asked
 
 
-def _hold(db: Database, thread: int, blobs: Sequence[Blob]) -> None:
+def _hold(db: ArchiveRows, thread: int, blobs: Sequence[Blob]) -> None:
     """Store large texts and let a thread hold them.
 
     They are held first: `prune`, which keeps holders out, then deletes none of them between
@@ -469,7 +468,7 @@ def _hold(db: Database, thread: int, blobs: Sequence[Blob]) -> None:
     )
 
 
-def _unindexed(db: Database, key: ThreadKey) -> tuple[int, int, int] | None:
+def _unindexed(db: ArchiveRows, key: ThreadKey) -> tuple[int, int, int] | None:
     """Find where the index of a thread ends, or `None` when it is complete."""
     row = db.row(
         "SELECT id, indexed, passages FROM archive_thread"
@@ -479,7 +478,7 @@ def _unindexed(db: Database, key: ThreadKey) -> tuple[int, int, int] | None:
     return None if row is None else (int(row[0]), int(row[1]), int(row[2]))
 
 
-def _logged(db: Database, thread: int, span: Span) -> Iterator[tuple[Message, str]]:
+def _logged(db: ArchiveRows, thread: int, span: Span) -> Iterator[tuple[Message, str]]:
     """Read messages with what they are about, in order, a page at a time."""
     first = span.first
     while page := list(
@@ -495,7 +494,7 @@ def _logged(db: Database, thread: int, span: Span) -> Iterator[tuple[Message, st
         first += len(page)
 
 
-def _texts(db: Database, digests: set[bytes]) -> dict[bytes, str]:
+def _texts(db: ArchiveRows, digests: set[bytes]) -> dict[bytes, str]:
     """Read large texts by hash."""
     rows = db.rows_by("SELECT hash, data, packed FROM archive_blob WHERE hash", sorted(digests))
     return {digest: unpack(data, packed=bool(packed)) for digest, data, packed in rows}

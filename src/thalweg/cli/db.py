@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thalweg.archive.opening import driver
 from thalweg.cli.printing import AsJson, print_lines, tell
+from thalweg.database.driver import driver
 from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def upgrade(*, url: Url = "") -> None:
     Run it as the role that is to own them, before a newer Thalweg serves. LangGraph's tables are
     made, too, where it is installed: a role that serves makes none.
     """
-    from thalweg.migrations import HEAD, bring_up_to_date  # noqa: PLC0415 (psycopg is an extra)
+    from thalweg.migrations.history import HEAD  # noqa: PLC0415 (of one command)
+    from thalweg.migrations.postgres import bring_up_to_date  # noqa: PLC0415 (psycopg is an extra)
 
     with _connected(url) as (connection, place):
         del connection
@@ -74,7 +75,9 @@ def status(*, url: Url = "", as_json: AsJson = False) -> None:
 
     Exit code 2 when something is to be mended.
     """
-    from thalweg.migrations import HEAD, rights, version_of  # noqa: PLC0415 (psycopg is an extra)
+    from thalweg.migrations import rights  # noqa: PLC0415 (psycopg is an extra)
+    from thalweg.migrations.history import HEAD  # noqa: PLC0415 (of one command)
+    from thalweg.migrations.postgres import version_of  # noqa: PLC0415 (psycopg is an extra)
 
     with _connected(url) as (connection, place):
         version = version_of(connection)
@@ -150,7 +153,7 @@ def _connected(url: str) -> "Iterator[tuple[psycopg.Connection, str]]":
     with driver():
         import psycopg  # noqa: PLC0415 (an extra)
 
-        from thalweg.archive.postgres_schema import as_storage_error, place_of  # noqa: PLC0415
+        from thalweg.database.postgres_server import as_storage_error, place_of  # noqa: PLC0415
     place = place_of(url)
     try:
         with _connect(url, place) as connection:
@@ -160,6 +163,6 @@ def _connected(url: str) -> "Iterator[tuple[psycopg.Connection, str]]":
 
 
 def _connect(url: str, place: str) -> "psycopg.Connection":
-    from thalweg.archive.postgres_schema import connect  # noqa: PLC0415 (psycopg is an extra)
+    from thalweg.database.postgres_server import connect  # noqa: PLC0415 (psycopg is an extra)
 
     return connect(url, place, _TIMEOUT_S)

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from thalweg.archive.database import Rows
+from thalweg.database.base import Rows
 from thalweg.facts.recall.found import Found
 from thalweg.memory.lengths import MOST, Lengths
 from thalweg.memory.postings import BLOCK_BITS, Posting

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-from thalweg.archive.database import Rows
+from thalweg.database.base import Rows
 from thalweg.memory.word_rows import LENGTHS, RECENT, Row, WordRows, read_times, write_times
 
 MOST = 255

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from thalweg.archive.database import Rows
+from thalweg.database.base import Rows
 
 
 class MemoryRows(Rows, Protocol):

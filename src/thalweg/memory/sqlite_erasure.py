@@ -9,20 +9,21 @@ ones being overwritten, and the log, which has it all, is cut to nothing.
 import sqlite3
 from contextlib import suppress
 
+from thalweg.database.base import Rows
 from thalweg.memory.schema import CONTENT
 
 
-def begin_erasure(connection: sqlite3.Connection) -> None:
+def begin_erasure(rows: Rows) -> None:
     """Write the tables anew, in the transaction that deleted from them, and note what is left.
 
     The transaction has the file to itself; tables are copied through memory.
     """
     for table in CONTENT:
-        connection.execute(f"CREATE TEMP TABLE copied AS SELECT * FROM main.{table}")  # noqa: S608 (ours)
-        connection.execute(f"DELETE FROM main.{table}")  # noqa: S608 (ours)
-        connection.execute(f"INSERT INTO main.{table} SELECT * FROM copied")  # noqa: S608 (ours)
-        connection.execute("DROP TABLE temp.copied")
-    connection.execute("INSERT OR REPLACE INTO memory_meta VALUES ('unfinished', x'31')")
+        rows.run(f"CREATE TEMP TABLE copied AS SELECT * FROM main.{table}")  # noqa: S608 (ours)
+        rows.run(f"DELETE FROM main.{table}")  # noqa: S608 (ours)
+        rows.run(f"INSERT INTO main.{table} SELECT * FROM copied")  # noqa: S608 (ours)
+        rows.run("DROP TABLE temp.copied")
+    rows.run("INSERT OR REPLACE INTO memory_meta VALUES ('unfinished', x'31')")
 
 
 def is_unfinished(connection: sqlite3.Connection) -> bool:

@@ -9,6 +9,8 @@ from threading import local
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from thalweg.database.base import Database
+from thalweg.database.meta import read_secret
 from thalweg.errors import ConfigError, StaleWriteError
 from thalweg.facts.changes import Change, Drop, Hide, Put
 from thalweg.facts.recall.found import Found, Item
@@ -58,18 +60,29 @@ _BURIED: tuple[Kind, ...] = ("content", "fact", "uid")
 class TableMemory(ABC):
     """The memories of all scopes, in SQL tables. See `MemoryStore` for what the methods promise.
 
-    A subclass opens the database, gives transactions on it, and sees to it that what was deleted
-    is in no file. Whoever changes a scope holds its row until the end of the transaction. A
-    `DocumentMirror` is called before a scope is read and around each change of its facts.
+    A subclass opens the database, and erases what was deleted from its files. Whoever changes a
+    scope holds its row until the end of the transaction. A `DocumentMirror` is called before a
+    scope is read and around each change of its facts.
     """
 
-    _secret: bytes
-    _embed: Embed | None
-
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        database: Database[MemoryRows],
+        secret: bytes | None,
+        *,
+        embed: Embed | None,
+        version: int,
+    ) -> None:
+        self._database = database
+        self._embed = embed
         self._nearest: Nearest | None = None
         self._views = local()
         self._mirror: DocumentMirror | None = None
+        try:
+            self._secret = read_secret(database, "memory", secret, version=version)
+        except BaseException:
+            database.close()
+            raise
 
     @property
     def mirror(self) -> DocumentMirror | None:
@@ -85,16 +98,9 @@ class TableMemory(ABC):
         """
         self._mirror = self._mirror or DocumentMirror(self, path, owner=owner)
 
-    @abstractmethod
-    def _reading(self, owner: str | None) -> AbstractContextManager[MemoryRows]:
-        """Begin a transaction that sees one state of an owner's memory throughout.
-
-        Without an owner, only the queue's next job is to be seen, and then whose that is.
-        """
-
-    @abstractmethod
     def _writing(self, owner: str | None) -> AbstractContextManager[MemoryRows]:
-        """Begin a transaction that is durable when its block ends, or leaves no trace."""
+        """See `Database.writing`."""
+        return self._database.writing(owner)
 
     @abstractmethod
     def _forgetting(self, owner: str) -> AbstractContextManager[MemoryRows]:
@@ -108,9 +114,9 @@ class TableMemory(ABC):
             Where it may still be, as `Receipt.left` tells it.
         """
 
-    @abstractmethod
     def close(self) -> None:
         """See `MemoryStore.close`."""
+        self._database.close()
 
     def __enter__(self) -> Self:
         return self
@@ -132,7 +138,7 @@ class TableMemory(ABC):
             return
         if self._mirror is not None:
             self._mirror.refresh(scope)
-        with self._reading(scope.owner) as db:
+        with self._database.reading(scope.owner) as db:
             row = scopes.look(db, scope)
             yield None if row is None else Scoped(db, row, self._secret)
 
@@ -389,7 +395,7 @@ class TableMemory(ABC):
 
     def scopes(self, owner: str) -> list[Scope]:
         """See `MemoryStore.scopes`."""
-        with self._reading(owner) as db:
+        with self._database.reading(owner) as db:
             return scopes.of_owner(db, owner)
 
     # -- jobs ----------------------------------------------------------------------------
@@ -405,7 +411,7 @@ class TableMemory(ABC):
     def lease(self, *, now: str, lease_s: float, worker: str) -> Job | None:
         """See `MemoryStore.lease`."""
         at = queue.ticks(now)
-        with self._reading(None) as db:
+        with self._database.reading(None) as db:
             if not queue.is_any_due(db, at):
                 return None
         with self._writing(None) as db:
@@ -421,5 +427,5 @@ class TableMemory(ABC):
 
     def next_due(self) -> str | None:
         """See `MemoryStore.next_due`."""
-        with self._reading(None) as db:
+        with self._database.reading(None) as db:
             return queue.next_due(db)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from thalweg.archive.blobs import decode, encode
+from thalweg.database.text import decode, encode
 from thalweg.facts.values import Mode
 from thalweg.memory import scopes
 from thalweg.memory.meta import Digests

@@ -5,7 +5,7 @@ import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from thalweg.archive.database import Rows
+from thalweg.database.base import Rows
 from thalweg.memory.word_rows import VECTORS, Row, WordRows
 
 MOST_SCANNED = 200_000

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from thalweg.archive.database import Rows
+from thalweg.database.base import Rows
 from thalweg.memory.postings import BLOCK, BLOCK_BITS, MOST_TIMES, Posting, pack, unpack
 
 TOTALS, LENGTHS, VECTORS = 0, 1, 2

@@ -20,13 +20,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_config
 
 from thalweg.archive import Archive, ThreadKey, default_place, open_archive
-from thalweg.archive.blobs import encode
-from thalweg.archive.sqlite_schema import MEMORY
 from thalweg.context.edits import PendingSummary
 from thalweg.context.engine import Engine
 from thalweg.context.matching import UNKNOWN
 from thalweg.context.pricing import Tariff
 from thalweg.context.settings import ContextPolicy
+from thalweg.database.sqlite_files import MEMORY
+from thalweg.database.text import encode
 from thalweg.entries import Message
 from thalweg.errors import LostThreadError, StorageError
 from thalweg.middleware.arguments import (

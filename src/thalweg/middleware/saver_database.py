@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from thalweg.archive.sqlite_schema import MEMORY
+from thalweg.database.sqlite_files import MEMORY
 from thalweg.middleware.effects import LOOP
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _main(databases: Sequence[Any]) -> str:
 
 
 def _server_of(saver: "PostgresSaver | AsyncPostgresSaver") -> str | None:
-    if find_spec("alembic") is None:  # the extra `postgres` is not installed
+    if find_spec("psycopg") is None:  # the extra `postgres` is not installed
         return None
     import psycopg  # noqa: PLC0415 (an extra)
 
@@ -144,8 +144,8 @@ def _parameters(connection: Any) -> dict[str, str] | None:  # noqa: ANN401 (four
 @cache
 def _is_taken(url: str) -> bool:
     """Return whether another application's tables have the names of ours; asked once."""
-    from thalweg.archive.postgres_schema import connect, place_of  # noqa: PLC0415 (an extra)
-    from thalweg.migrations import foreign_table  # noqa: PLC0415 (an extra)
+    from thalweg.database.postgres_server import connect, place_of  # noqa: PLC0415 (an extra)
+    from thalweg.migrations.postgres import foreign_table  # noqa: PLC0415 (an extra)
 
     place = place_of(url)
     with connect(url, place, _TIMEOUT_S) as connection:

@@ -9,9 +9,9 @@ from typing import Any, LiteralString, cast
 import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from thalweg.archive.postgres_schema import as_storage_error, connect, place_of
+from thalweg.database.postgres_server import as_storage_error, connect, place_of
 from thalweg.errors import StorageError
-from thalweg.migrations import bring_up_to_date
+from thalweg.migrations.postgres import bring_up_to_date
 from thalweg.runs.base import RunKey
 from thalweg.runs.marks import mark
 from thalweg.runs.postgres_schema import CHANNEL, named

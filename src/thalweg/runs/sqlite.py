@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from thalweg.archive.sqlite_schema import as_storage_error
+from thalweg.database.sqlite_files import as_storage_error
 from thalweg.errors import BusyError, ClaimLostError, RunExistsError, StorageError
 from thalweg.private_files import make_private_file, make_private_folder
 from thalweg.runs.base import Claim, Event, Run, RunKey

@@ -21,11 +21,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from thalweg.archive.blobs import encode
 from thalweg.backends.disk import HARD_LINK, Entry, create_bytes, turn, walk, write_bytes
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.paths import validate_path
 from thalweg.backends.places import Place
+from thalweg.database.text import encode
 from thalweg.errors import PathError, StorageError
 from thalweg.private_files import make_private_folder
 from thalweg.uploads.base import Kept, ThreadBackend

@@ -13,10 +13,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-import psycopg
-
-from thalweg.archive.postgres_connections import Connections
-from thalweg.archive.postgres_schema import connect
 from thalweg.backends.files import read_file_type
 from thalweg.backends.globs import compile_grep_include_glob
 from thalweg.backends.matches import capped, folder_info, matching_lines
@@ -39,20 +35,13 @@ from thalweg.backends.protocol import (
     WriteResult,
 )
 from thalweg.backends.text import check_empty_content, edit_text, slice_read_response
+from thalweg.database.postgres import PostgresDatabase, PostgresRows
 from thalweg.errors import InvalidGlobPatternError, PathError, StorageError
-from thalweg.migrations import bring_up_to_date
 from thalweg.uploads.base import Kept, ThreadBackend
 from thalweg.uploads.disk import tag
 
 CHUNK_BYTES: Final = 256 * 1_024
 """Bytes of a row of content: what is read for a range is at most two of them more."""
-_TIMEOUT_S: Final = 10.0
-_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL jit = off"
-_WRITE: Final = (
-    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = 10000;"
-    # A machine that vanishes in the middle lets go of its files.
-    " SET LOCAL idle_in_transaction_session_timeout = '5min'"
-)
 _MOST_SEARCHED: Final = 10 << 20
 """Bytes of a file above which `grep` passes it over, as on a disk."""
 _CHANGE: Final = (
@@ -70,28 +59,26 @@ class PostgresPlaces:
     """
 
     def __init__(self, url: str) -> None:
-        self._connections = Connections(url, _TIMEOUT_S, _closed)
-        place = self._connections.place
-        bring_up_to_date(lambda: connect(url, place, _TIMEOUT_S), place)
+        self._database = PostgresDatabase(url, PostgresRows, _closed, as_owner=_of)
 
     def backend(self, owner: str, thread: str) -> "PostgresFiles":
         """See `Places.backend`."""
-        return PostgresFiles(self._connections, tag(owner), tag(thread))
+        return PostgresFiles(self._database, tag(owner), tag(thread))
 
     def forget(self, owner: str, thread: str) -> None:
         """See `Places.forget`."""
-        with self._connections.transaction(_WRITE + _of(tag(owner))) as connection:
-            gone = "DELETE FROM thread_file WHERE owner = %s AND thread = %s"
-            connection.execute(gone, (tag(owner), tag(thread)))
+        with self._database.writing(tag(owner)) as rows:
+            gone = "DELETE FROM thread_file WHERE owner = ? AND thread = ?"
+            rows.run(gone, (tag(owner), tag(thread)))
 
     def close(self) -> None:
         """See `Places.close`."""
-        self._connections.close()
+        self._database.close()
 
 
 def _of(owner: str) -> str:
     """Write the statement that makes a transaction an owner's: it sees no files of others."""
-    return f"; SET LOCAL thalweg.files = '{owner}'"  # a tag: small letters, digits and -
+    return f" SET LOCAL thalweg.files = '{owner}'"  # a tag: small letters, digits and -
 
 
 def _closed(place: str) -> StorageError:
@@ -121,21 +108,20 @@ class _Row:
 class _Files:
     """A transaction on the files of one thread. Every statement of theirs is here."""
 
-    def __init__(self, connection: psycopg.Connection, owner: str, thread: str) -> None:
-        self._connection = connection
+    def __init__(self, rows: PostgresRows, owner: str, thread: str) -> None:
+        self._rows = rows
         self._whose = (owner, thread)
 
     def find(self, path: str, *, change: bool = False) -> _Row | None:
         lock = " FOR UPDATE" if change else ""
-        asked = f"{_SELECT} AND hash = %s{lock}"
-        row = self._connection.execute(asked.encode(), (*self._whose, _hash(path))).fetchone()
+        asked = f"{_SELECT} AND hash = ?{lock}"
+        row = self._rows.row(asked, (*self._whose, _hash(path)))
         return None if row is None else _Row(*row)
 
     def all(self, folder: str = "/", most: int | None = None) -> list[_Row]:
         """List files under a folder, which ends in `/`, by their paths."""
-        asked = f"{_SELECT} AND starts_with(path, %s) ORDER BY path LIMIT %s"
-        rows = self._connection.execute(asked.encode(), (*self._whose, folder, most))
-        return [_Row(*row) for row in rows.fetchall()]
+        asked = f"{_SELECT} AND starts_with(path, ?) ORDER BY path LIMIT ?"
+        return [_Row(*row) for row in self._rows.rows(asked, (*self._whose, folder, most))]
 
     def content(self, file: _Row) -> bytes:
         return self.part(file, 0, file.size)
@@ -146,12 +132,11 @@ class _Files:
             return b""
         first = start // CHUNK_BYTES
         asked = (
-            "SELECT data FROM thread_file_chunk WHERE file = %s AND number BETWEEN %s AND %s"
+            "SELECT data FROM thread_file_chunk WHERE file = ? AND number BETWEEN ? AND ?"
             " ORDER BY number"
         )
         bounds = (file.id, first, (stop - 1) // CHUNK_BYTES)
-        rows = self._connection.execute(asked, bounds, binary=True).fetchall()
-        whole = b"".join(row[0] for row in rows)
+        whole = b"".join(data for (data,) in self._rows.rows(asked, bounds))
         return whole[start - first * CHUNK_BYTES : stop - first * CHUNK_BYTES]
 
     def put(self, path: str, content: bytes, *, over: bool = True) -> bool:
@@ -159,44 +144,44 @@ class _Files:
         conflict = _CHANGE if over else " ON CONFLICT DO NOTHING"
         added = (
             "INSERT INTO thread_file (owner, thread, hash, path, size)"  # noqa: S608 (ours)
-            f" VALUES (%s, %s, %s, %s, %s){conflict} RETURNING id"
+            f" VALUES (?, ?, ?, ?, ?){conflict} RETURNING id"
         )
         values = (*self._whose, _hash(path), path, len(content))
-        row = self._connection.execute(added.encode(), values).fetchone()
+        row = self._rows.row(added, values)
         if row is None:
             return False
-        self._connection.execute("DELETE FROM thread_file_chunk WHERE file = %s", (row[0],))
+        self._rows.run("DELETE FROM thread_file_chunk WHERE file = ?", (row[0],))
         chunks = range(0, len(content), CHUNK_BYTES)
         # One at a time: a film never stands in memory twice.
         for number, start in enumerate(chunks):
             data = content[start : start + CHUNK_BYTES]
-            add = "INSERT INTO thread_file_chunk VALUES (%s, %s, %b)"
-            self._connection.execute(add, (row[0], number, data))
+            add = "INSERT INTO thread_file_chunk VALUES (?, ?, ?)"
+            self._rows.run(add, (row[0], number, data))
         return True
 
     def drop(self, path: str) -> int:
         """Delete a file, or all in a folder; say how many."""
         gone = (
-            "DELETE FROM thread_file WHERE owner = %s AND thread = %s"
-            " AND (hash = %s OR starts_with(path, %s))"
+            "DELETE FROM thread_file WHERE owner = ? AND thread = ?"
+            " AND (hash = ? OR starts_with(path, ?)) RETURNING 1"
         )
-        return self._connection.execute(gone, (*self._whose, _hash(path), f"{path}/")).rowcount
+        return sum(1 for _ in self._rows.rows(gone, (*self._whose, _hash(path), f"{path}/")))
 
     def annotate(self, path: str, note: str) -> None:
-        said = "UPDATE thread_file SET note = %s WHERE owner = %s AND thread = %s AND hash = %s"
-        self._connection.execute(said, (note, *self._whose, _hash(path)))
+        said = "UPDATE thread_file SET note = ? WHERE owner = ? AND thread = ? AND hash = ?"
+        self._rows.run(said, (note, *self._whose, _hash(path)))
 
     def notes(self, folder: str) -> dict[str, str]:
         asked = (
-            "SELECT path, note FROM thread_file WHERE owner = %s AND thread = %s"
-            " AND starts_with(path, %s) AND note IS NOT NULL ORDER BY path"
+            "SELECT path, note FROM thread_file WHERE owner = ? AND thread = ?"
+            " AND starts_with(path, ?) AND note IS NOT NULL ORDER BY path"
         )
-        found = self._connection.execute(asked, (*self._whose, f"{folder}/")).fetchall()
+        found = self._rows.rows(asked, (*self._whose, f"{folder}/"))
         return {path: note for path, note in found if path.rpartition("/")[0] == folder}
 
 
 _SELECT: Final = (
-    "SELECT id, path, size, version, modified_at FROM thread_file WHERE owner = %s AND thread = %s"
+    "SELECT id, path, size, version, modified_at FROM thread_file WHERE owner = ? AND thread = ?"
 )
 
 
@@ -210,19 +195,19 @@ class PostgresFiles(ThreadBackend):
     An edit locks its file, so that of two edits in any two processes none is lost.
     """
 
-    def __init__(self, connections: Connections, owner: str, thread: str) -> None:
-        self._connections = connections
+    def __init__(self, database: PostgresDatabase[PostgresRows], owner: str, thread: str) -> None:
+        self._database = database
         self._whose = (owner, thread)
 
     @contextmanager
     def _reading(self) -> Iterator[_Files]:
-        with self._connections.transaction(_READ + _of(self._whose[0])) as connection:
-            yield _Files(connection, *self._whose)
+        with self._database.reading(self._whose[0]) as rows:
+            yield _Files(rows, *self._whose)
 
     @contextmanager
     def _writing(self) -> Iterator[_Files]:
-        with self._connections.transaction(_WRITE + _of(self._whose[0])) as connection:
-            yield _Files(connection, *self._whose)
+        with self._database.writing(self._whose[0]) as rows:
+            yield _Files(rows, *self._whose)
 
     def stat(self, path: str) -> Kept | None:
         """See `ThreadBackend.stat`."""

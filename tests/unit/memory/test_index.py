@@ -1,14 +1,13 @@
 """The index of memories: scopes apart, what was said beside, and nothing of content in it."""
 
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from thalweg.archive.sqlite_rows import SqliteRows
+from thalweg.database.sqlite import SqliteRows
+from thalweg.database.sqlite_files import connect
 from thalweg.memory.index import Entry, Index
-from thalweg.memory.schema import statements
 from thalweg.memory.word_rows import hashed
 
 SECRET = b"fixed"
@@ -17,10 +16,8 @@ SECRET = b"fixed"
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[SqliteRows]:
     """Give the tables of an index in a file."""
-    connection = sqlite3.connect(tmp_path / "index.db", isolation_level=None)
+    connection = connect(str(tmp_path / "index.db"), "memory", 1.0)
     connection.execute("PRAGMA secure_delete = ON")
-    for statement in statements():
-        connection.execute(statement)
     yield SqliteRows(connection)
     connection.close()
 

@@ -1,15 +1,14 @@
 """Vectors of items: the nearest are found, and what is gone is found no more."""
 
-import sqlite3
 import struct
 from collections.abc import Iterator
 
 import pytest
 
-from thalweg.archive.sqlite_rows import SqliteRows
+from thalweg.database.sqlite import SqliteRows
+from thalweg.database.sqlite_files import connect
 from thalweg.memory import nearest as nearest_module
 from thalweg.memory.index import Entry, Index
-from thalweg.memory.schema import statements
 
 pytest.importorskip("numpy", reason="vectors need NumPy")
 
@@ -17,9 +16,7 @@ pytest.importorskip("numpy", reason="vectors need NumPy")
 @pytest.fixture
 def index() -> Iterator[Index]:
     """Give an index with three items that have vectors and one that has none."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    for statement in statements():
-        connection.execute(statement)
+    connection = connect(":memory:", "memory", 1.0)
     index = Index(SqliteRows(connection), 1, b"fixed")
     numbers = index.add([Entry([f"word{n}"]) for n in range(4)])
     index.vectors.put({numbers[0]: vector(1, 0), numbers[1]: vector(0.6, 0.8)})

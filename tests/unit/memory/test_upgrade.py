@@ -10,8 +10,9 @@ ADA = Scope("ada")
 
 
 def as_written_by_version_1(path: Path) -> None:
-    """Take from a file what version 2 added, and index a fact under a word of version 1."""
+    """Take from a file what later versions added."""
     with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE thalweg_version")
         for table, column in (
             ("memory_scope", "format"),
             ("memory_scope", "cleared"),

@@ -3,24 +3,22 @@
 An archive of format 1 has an index of other words: it is forgotten, and made anew by searches.
 """
 
-from alembic import op
-from sqlalchemy import text
+from thalweg.migrations.schema import Schema
 
-revision = "0001"
-down_revision = None
+NUMBER = "0001"
 
 _ARCHIVE = """
-CREATE TABLE archive_meta (name text PRIMARY KEY, value bytea NOT NULL);
-CREATE TABLE archive_thread (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+CREATE TABLE IF NOT EXISTS archive_meta (name text PRIMARY KEY, value bytea NOT NULL);
+CREATE TABLE IF NOT EXISTS archive_thread (
+    id {identity},
     owner bytea NOT NULL,
     thread bytea NOT NULL,
     length bigint NOT NULL DEFAULT 0,
     indexed bigint NOT NULL DEFAULT 0,
     passages bigint NOT NULL DEFAULT 0,
     UNIQUE (owner, thread)
-) WITH (fillfactor = 50);
-CREATE TABLE archive_log (
+);
+CREATE TABLE IF NOT EXISTS archive_log (
     thread bigint NOT NULL,
     position bigint NOT NULL,
     uid bytea NOT NULL,
@@ -29,42 +27,45 @@ CREATE TABLE archive_log (
     about bytea NOT NULL,
     PRIMARY KEY (thread, position)
 );
-CREATE INDEX archive_log_uid ON archive_log (thread, uid);
-CREATE TABLE archive_turn (
+CREATE INDEX IF NOT EXISTS archive_log_uid ON archive_log (thread, uid);
+CREATE TABLE IF NOT EXISTS archive_turn (
     thread bigint NOT NULL,
     turn bigint NOT NULL,
     body bytea NOT NULL,
     state bytea NOT NULL,
     PRIMARY KEY (thread, turn)
 );
-CREATE TABLE archive_blob (
+CREATE TABLE IF NOT EXISTS archive_blob (
     hash bytea PRIMARY KEY,
     data bytea NOT NULL,
     packed integer NOT NULL
 );
-ALTER TABLE archive_blob ALTER data SET STORAGE EXTERNAL;
-CREATE TABLE archive_holding (
+CREATE TABLE IF NOT EXISTS archive_holding (
     thread bigint NOT NULL,
     hash bytea NOT NULL,
     PRIMARY KEY (thread, hash)
-);
-CREATE INDEX archive_holding_hash ON archive_holding (hash);
-CREATE TABLE archive_handle (
+){clustered};
+CREATE INDEX IF NOT EXISTS archive_holding_hash ON archive_holding (hash);
+CREATE TABLE IF NOT EXISTS archive_handle (
     thread bigint NOT NULL,
     handle text NOT NULL,
     first bigint NOT NULL,
     last bigint NOT NULL,
     held integer NOT NULL DEFAULT 1,
     PRIMARY KEY (thread, handle)
-);
-CREATE TABLE archive_passage (
-    id bigint PRIMARY KEY,
+){clustered};
+CREATE TABLE IF NOT EXISTS archive_passage (
+    id {number},
     position bigint NOT NULL,
     start bigint NOT NULL,
     about bigint NOT NULL,
     speaker bytea NOT NULL,
     text bytea NOT NULL
 );
+"""
+_ARCHIVE_IN_POSTGRES = """
+ALTER TABLE archive_thread SET (fillfactor = 50);
+ALTER TABLE archive_blob ALTER data SET STORAGE EXTERNAL;
 CREATE TABLE archive_words (
     thread bigint NOT NULL,
     block bigint NOT NULL,
@@ -113,10 +114,32 @@ CREATE TRIGGER archive_turn_lasts AFTER DELETE ON archive_turn
     REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION archive_last();
 """
 
+# No foreign keys: a thread's row goes first when it is deleted, which is what lets its log go.
+_ARCHIVE_IN_SQLITE = """
+CREATE VIRTUAL TABLE IF NOT EXISTS archive_words USING fts5 (
+    words, content='', detail=none, columnsize=0, tokenize='porter unicode61'
+);
+CREATE TRIGGER IF NOT EXISTS archive_log_grows BEFORE INSERT ON archive_log
+WHEN NEW.position IS NOT (SELECT length FROM archive_thread WHERE id = NEW.thread)
+BEGIN SELECT RAISE(ABORT, 'the log grows at its end only'); END;
+CREATE TRIGGER IF NOT EXISTS archive_log_counts AFTER INSERT ON archive_log
+BEGIN UPDATE archive_thread SET length = length + 1 WHERE id = NEW.thread; END;
+CREATE TRIGGER IF NOT EXISTS archive_log_stays BEFORE UPDATE ON archive_log
+BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
+CREATE TRIGGER IF NOT EXISTS archive_log_lasts BEFORE DELETE ON archive_log
+WHEN EXISTS (SELECT 1 FROM archive_thread WHERE id = OLD.thread)
+BEGIN SELECT RAISE(ABORT, 'the log goes only with its whole thread'); END;
+CREATE TRIGGER IF NOT EXISTS archive_turn_stays BEFORE UPDATE ON archive_turn
+BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
+CREATE TRIGGER IF NOT EXISTS archive_turn_lasts BEFORE DELETE ON archive_turn
+WHEN EXISTS (SELECT 1 FROM archive_thread WHERE id = OLD.thread)
+BEGIN SELECT RAISE(ABORT, 'the journal goes only with its whole thread'); END;
+"""
+
 _MEMORY = """
-CREATE TABLE memory_meta (name text PRIMARY KEY, value bytea NOT NULL);
-CREATE TABLE memory_scope (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+CREATE TABLE IF NOT EXISTS memory_meta (name text PRIMARY KEY, value bytea NOT NULL);
+CREATE TABLE IF NOT EXISTS memory_scope (
+    id {identity},
     owner bytea NOT NULL,
     agent bytea NOT NULL,
     version bigint NOT NULL DEFAULT 0,
@@ -125,7 +148,7 @@ CREATE TABLE memory_scope (
     thread bigint NOT NULL DEFAULT 0,
     UNIQUE (owner, agent)
 );
-CREATE TABLE memory_thread (
+CREATE TABLE IF NOT EXISTS memory_thread (
     scope bigint NOT NULL,
     thread bigint NOT NULL,
     digest bytea NOT NULL,
@@ -137,7 +160,7 @@ CREATE TABLE memory_thread (
     PRIMARY KEY (scope, thread),
     UNIQUE (scope, digest)
 );
-CREATE TABLE memory_turn (
+CREATE TABLE IF NOT EXISTS memory_turn (
     scope bigint NOT NULL,
     thread bigint NOT NULL,
     seq bigint NOT NULL,
@@ -145,8 +168,8 @@ CREATE TABLE memory_turn (
     body bytea NOT NULL,
     PRIMARY KEY (scope, thread, seq)
 );
-CREATE INDEX memory_turn_uid ON memory_turn (scope, uid);
-CREATE TABLE memory_fact (
+CREATE INDEX IF NOT EXISTS memory_turn_uid ON memory_turn (scope, uid);
+CREATE TABLE IF NOT EXISTS memory_fact (
     scope bigint NOT NULL,
     fact bigint NOT NULL,
     item bigint NOT NULL,
@@ -156,13 +179,13 @@ CREATE TABLE memory_fact (
     PRIMARY KEY (scope, fact),
     UNIQUE (scope, id)
 );
-CREATE TABLE memory_section (
+CREATE TABLE IF NOT EXISTS memory_section (
     scope bigint NOT NULL,
     name text NOT NULL,
     body bytea NOT NULL,
     PRIMARY KEY (scope, name)
 );
-CREATE TABLE memory_item (
+CREATE TABLE IF NOT EXISTS memory_item (
     scope bigint NOT NULL,
     number bigint NOT NULL,
     thread bigint NOT NULL,
@@ -171,23 +194,23 @@ CREATE TABLE memory_item (
     start bigint NOT NULL,
     stop bigint NOT NULL,
     PRIMARY KEY (scope, number)
-);
-CREATE INDEX memory_item_turn ON memory_item (scope, thread, seq, place);
-CREATE TABLE memory_word (
+){clustered};
+CREATE INDEX IF NOT EXISTS memory_item_turn ON memory_item (scope, thread, seq, place);
+CREATE TABLE IF NOT EXISTS memory_word (
     scope bigint NOT NULL,
     word bigint NOT NULL,
     items bigint NOT NULL,
     recent bytea NOT NULL,
     PRIMARY KEY (scope, word)
-) WITH (fillfactor = 80, toast_tuple_target = 8160);
-CREATE TABLE memory_posting (
+){clustered};
+CREATE TABLE IF NOT EXISTS memory_posting (
     scope bigint NOT NULL,
     word bigint NOT NULL,
     block bigint NOT NULL,
     items bytea NOT NULL,
     PRIMARY KEY (scope, word, block)
-) WITH (fillfactor = 80, toast_tuple_target = 8160);
-CREATE TABLE memory_vector (
+){clustered};
+CREATE TABLE IF NOT EXISTS memory_vector (
     scope bigint NOT NULL,
     place bigint NOT NULL,
     number bigint NOT NULL,
@@ -195,7 +218,7 @@ CREATE TABLE memory_vector (
     PRIMARY KEY (scope, place),
     UNIQUE (scope, number)
 );
-CREATE TABLE memory_operation (
+CREATE TABLE IF NOT EXISTS memory_operation (
     scope bigint NOT NULL,
     operation bigint NOT NULL,
     at text NOT NULL,
@@ -203,7 +226,7 @@ CREATE TABLE memory_operation (
     why bytea NOT NULL,
     PRIMARY KEY (scope, operation)
 );
-CREATE TABLE memory_change (
+CREATE TABLE IF NOT EXISTS memory_change (
     scope bigint NOT NULL,
     operation bigint NOT NULL,
     place bigint NOT NULL,
@@ -214,20 +237,20 @@ CREATE TABLE memory_change (
     after bytea NOT NULL,
     PRIMARY KEY (scope, operation, place)
 );
-CREATE INDEX memory_change_name ON memory_change (scope, name);
-CREATE TABLE memory_told (
+CREATE INDEX IF NOT EXISTS memory_change_name ON memory_change (scope, name);
+CREATE TABLE IF NOT EXISTS memory_told (
     scope bigint NOT NULL,
     thread bigint NOT NULL,
     place bigint NOT NULL,
     body bytea NOT NULL,
     PRIMARY KEY (scope, thread, place)
 );
-CREATE TABLE memory_tombstone (
+CREATE TABLE IF NOT EXISTS memory_tombstone (
     scope bigint NOT NULL,
     digest bytea NOT NULL,
     PRIMARY KEY (scope, digest)
 );
-CREATE TABLE memory_job (
+CREATE TABLE IF NOT EXISTS memory_job (
     scope bigint NOT NULL,
     thread bigint NOT NULL,
     since bigint NOT NULL,
@@ -241,10 +264,12 @@ CREATE TABLE memory_job (
     noted_due bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (scope, thread)
 );
-CREATE INDEX memory_job_due ON memory_job (due);
-CREATE TABLE memory_served (scope bigint PRIMARY KEY, at bigint NOT NULL);
+CREATE INDEX IF NOT EXISTS memory_job_due ON memory_job (due);
+CREATE TABLE IF NOT EXISTS memory_served (scope bigint PRIMARY KEY, at bigint NOT NULL);
 """
-_UNCOMPRESSED = """
+_MEMORY_IN_POSTGRES = """
+ALTER TABLE memory_word SET (fillfactor = 80, toast_tuple_target = 8160);
+ALTER TABLE memory_posting SET (fillfactor = 80, toast_tuple_target = 8160);
 ALTER TABLE memory_turn ALTER body SET STORAGE EXTERNAL;
 ALTER TABLE memory_fact ALTER body SET STORAGE EXTERNAL;
 ALTER TABLE memory_section ALTER body SET STORAGE EXTERNAL;
@@ -253,28 +278,29 @@ ALTER TABLE memory_change ALTER after SET STORAGE EXTERNAL;
 """
 """Texts are not compressed: what was forgotten can be looked for."""
 
-_FORGET_INDEX = """
+_FORGET_IN_POSTGRES = """
 LOCK TABLE archive_thread, archive_passage, archive_words IN ACCESS EXCLUSIVE MODE;
 TRUNCATE archive_passage, archive_words;
 UPDATE archive_thread SET indexed = 0, passages = 0;
 """
+_FORGET_IN_SQLITE = """
+INSERT INTO archive_words (archive_words) VALUES ('delete-all');
+DELETE FROM archive_passage;
+UPDATE archive_thread SET indexed = 0, passages = 0;
+UPDATE archive_meta SET value = '2' WHERE name = 'version';
+"""
 
 
-def upgrade() -> None:
+def upgrade(schema: Schema) -> None:
     """Make what is missing; forget the index of an older archive."""
-    if not _is_there("archive_meta"):
-        op.execute(_ARCHIVE)
-    elif _format_of_archive() == "1":
-        op.execute(_FORGET_INDEX)
-    if not _is_there("memory_meta"):
-        op.execute(_MEMORY + _UNCOMPRESSED)
-
-
-def _is_there(table: str) -> bool:
-    there = text("SELECT 1 FROM pg_class WHERE relname = :table AND pg_table_is_visible(oid)")
-    return op.get_bind().execute(there, {"table": table}).first() is not None
-
-
-def _format_of_archive() -> str:
-    said = text("SELECT convert_from(value, 'UTF8') FROM archive_meta WHERE name = 'version'")
-    return str(op.get_bind().execute(said).scalar())
+    has_archive, has_memory = schema.has("archive_meta"), schema.has("memory_meta")
+    schema.make("archive", _ARCHIVE)
+    schema.make("memory", _MEMORY)
+    schema.in_sqlite("archive", _ARCHIVE_IN_SQLITE)
+    if not has_archive:
+        schema.in_postgres(_ARCHIVE_IN_POSTGRES)
+    elif int(schema.value("SELECT value FROM archive_meta WHERE name = 'version'") or 0) == 1:
+        schema.in_postgres(_FORGET_IN_POSTGRES)
+        schema.in_sqlite("archive", _FORGET_IN_SQLITE)
+    if not has_memory:
+        schema.in_postgres(_MEMORY_IN_POSTGRES)

@@ -4,12 +4,10 @@ Large texts were shared among owners: whoever knew a hash could have learned fro
 `INSERT` said whether anybody else had that text.
 """
 
-from alembic import op
-
+from thalweg.migrations.schema import Schema
 from thalweg.migrations.walls import OF_OWNER, OF_SCOPE, OF_THREAD, door, wall
 
-revision = "0002"
-down_revision = "0001"
+NUMBER = "0002"
 
 _SETTINGS = """
 CREATE FUNCTION thalweg_owner() RETURNS bytea LANGUAGE sql STABLE AS $$
@@ -150,14 +148,12 @@ UPDATE memory_meta SET value = '2' WHERE name = 'version';
 """
 
 
-def upgrade() -> None:
+def upgrade(schema: Schema) -> None:
     """Give each owner his own large texts, and each table its wall."""
-    op.execute(_SETTINGS + _BLOBS)
+    schema.in_postgres(_SETTINGS + _BLOBS)
     for table, condition in _WALLS.items():
-        op.execute(f"DROP POLICY IF EXISTS memory_of_one_scope ON {table}")
-        op.execute(wall(table, condition))
+        schema.in_postgres(f"DROP POLICY IF EXISTS memory_of_one_scope ON {table}")
+        schema.in_postgres(wall(table, condition))
     for table in _DOORS:
-        op.execute(door(table))
-    schema = op.get_bind().exec_driver_sql("SELECT quote_ident(current_schema())").scalar_one()
-    op.execute(_ACROSS.format(schema=schema))
-    op.execute(_FORMATS)
+        schema.in_postgres(door(table))
+    schema.in_postgres(_ACROSS + _FORMATS)

@@ -3,23 +3,21 @@
 They were made by whoever opened them first, and had no walls.
 """
 
-from alembic import op
-
+from thalweg.migrations.schema import Schema
 from thalweg.migrations.walls import OF_FILES, OF_OWNER, OF_OWNERS, wall
 
-revision = "0003"
-down_revision = "0002"
+NUMBER = "0003"
 
 _RUNS = """
 CREATE TABLE IF NOT EXISTS runs (
-    number bigint GENERATED ALWAYS AS IDENTITY,
-    owner text COLLATE "C" NOT NULL,
-    thread text COLLATE "C" NOT NULL,
-    run text COLLATE "C" NOT NULL,
+    number {counter},
+    owner text {by_bytes} NOT NULL,
+    thread text {by_bytes} NOT NULL,
+    run text {by_bytes} NOT NULL,
     status text NOT NULL DEFAULT 'queued',
     request text NOT NULL,
     work text NOT NULL DEFAULT '',
-    created timestamptz NOT NULL DEFAULT now(),
+    created timestamptz NOT NULL DEFAULT {now},
     started timestamptz,
     ended timestamptz,
     error text,
@@ -27,21 +25,24 @@ CREATE TABLE IF NOT EXISTS runs (
     handed integer NOT NULL DEFAULT 0,
     last_seq bigint NOT NULL DEFAULT 0,
     cancel_asked boolean NOT NULL DEFAULT false,
-    PRIMARY KEY (owner, run)
-) WITH (fillfactor = 70);
+    {main_key} (owner, run)
+);
 CREATE UNIQUE INDEX IF NOT EXISTS one_active_run ON runs (owner, thread)
     WHERE status IN ('queued', 'running');
 CREATE INDEX IF NOT EXISTS runs_of_thread ON runs (owner, thread, number);
-CREATE INDEX IF NOT EXISTS runs_of_owner ON runs (owner, number);
 CREATE TABLE IF NOT EXISTS run_events (
-    owner text COLLATE "C" NOT NULL,
-    thread text COLLATE "C" NOT NULL,
-    run text COLLATE "C" NOT NULL,
+    owner text {by_bytes} NOT NULL,
+    thread text {by_bytes} NOT NULL,
+    run text {by_bytes} NOT NULL,
     seq bigint NOT NULL,
     type text NOT NULL,
     data text NOT NULL,
     PRIMARY KEY (owner, thread, run, seq)
-);
+){clustered};
+"""
+_RUNS_IN_POSTGRES = """
+ALTER TABLE runs SET (fillfactor = 70);
+CREATE INDEX IF NOT EXISTS runs_of_owner ON runs (owner, number);
 """
 _THREADS = """
 CREATE TABLE IF NOT EXISTS app_thread (
@@ -96,8 +97,10 @@ _WALLS = {
 }
 
 
-def upgrade() -> None:
+def upgrade(schema: Schema) -> None:
     """Make what is missing, and give each table its wall."""
-    op.execute(_RUNS + _THREADS + _FILES)
+    schema.make("runs", _RUNS)
+    schema.make("app", _THREADS)
+    schema.in_postgres(_RUNS_IN_POSTGRES + _FILES)
     for table, condition in _WALLS.items():
-        op.execute(wall(table, condition))
+        schema.in_postgres(wall(table, condition))

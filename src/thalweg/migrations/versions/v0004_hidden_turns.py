@@ -3,17 +3,20 @@
 An index counts and lists the facts of a status.
 """
 
-from alembic import op
+from thalweg.migrations.schema import Schema
 
-revision = "0004"
-down_revision = "0003"
+NUMBER = "0004"
 
 
-def upgrade() -> None:
+def upgrade(schema: Schema) -> None:
     """Add the columns. Rows that are there get the values of what was never hidden or cleared."""
-    op.execute("""
-ALTER TABLE memory_scope ADD COLUMN IF NOT EXISTS format bigint NOT NULL DEFAULT 1;
-ALTER TABLE memory_scope ADD COLUMN IF NOT EXISTS cleared bigint NOT NULL DEFAULT 0;
-ALTER TABLE memory_turn ADD COLUMN IF NOT EXISTS hidden bigint NOT NULL DEFAULT 0;
+    schema.add_column("memory", "memory_scope", "format bigint NOT NULL DEFAULT 1")
+    schema.add_column("memory", "memory_scope", "cleared bigint NOT NULL DEFAULT 0")
+    schema.add_column("memory", "memory_turn", "hidden bigint NOT NULL DEFAULT 0")
+    schema.make("memory", _INDEX)
+    schema.in_sqlite("memory", "UPDATE memory_meta SET value = x'32' WHERE name = 'version';")
+
+
+_INDEX = """
 CREATE INDEX IF NOT EXISTS memory_fact_status ON memory_fact (scope, status, fact);
-""")
+"""

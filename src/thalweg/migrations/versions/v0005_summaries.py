@@ -1,21 +1,22 @@
 """Summaries that a model wrote in the background are kept until a compaction shows them."""
 
-from alembic import op
-
+from thalweg.migrations.schema import Schema
 from thalweg.migrations.walls import OF_THREAD, wall
 
-revision = "0005"
-down_revision = "0004"
+NUMBER = "0005"
 
 
-def upgrade() -> None:
-    """Make the table of summaries, and give it its wall."""
-    op.execute("""
+_SUMMARIES = """
 CREATE TABLE IF NOT EXISTS archive_summary (
     thread bigint NOT NULL,
     source bytea NOT NULL,
     body bytea NOT NULL,
     PRIMARY KEY (thread, source)
-);
-""")
-    op.execute(wall("archive_summary", OF_THREAD))
+){clustered};
+"""
+
+
+def upgrade(schema: Schema) -> None:
+    """Make the table of summaries, and give it its wall."""
+    schema.make("archive", _SUMMARIES)
+    schema.in_postgres(wall("archive_summary", OF_THREAD))

@@ -1,11 +1,9 @@
 """A process takes over the runs of processes that died, whoever owns them."""
 
-from alembic import op
-
+from thalweg.migrations.schema import Schema
 from thalweg.migrations.walls import door
 
-revision = "0006"
-down_revision = "0005"
+NUMBER = "0006"
 
 _ACROSS = """
 CREATE FUNCTION run_workers() RETURNS SETOF text
@@ -28,11 +26,13 @@ BEGIN
     PERFORM set_config('thalweg.across', '', true);
 END $$;
 REVOKE ALL ON FUNCTION run_workers(), run_take_over(text[], text, bigint) FROM PUBLIC;
+"""
+_INDEX = """
 CREATE INDEX IF NOT EXISTS active_runs ON runs (work) WHERE status IN ('queued', 'running');
 """
 
 
-def upgrade() -> None:
+def upgrade(schema: Schema) -> None:
     """Make the functions, and let them look across owners."""
-    schema = op.get_bind().exec_driver_sql("SELECT quote_ident(current_schema())").scalar_one()
-    op.execute(door("runs") + _ACROSS.format(schema=schema))
+    schema.in_postgres(door("runs") + _ACROSS)
+    schema.make("runs", _INDEX)

@@ -1,17 +1,13 @@
-"""Setting up an archive in a PostgreSQL database, and what PostgreSQL's errors mean."""
+"""Reaching a PostgreSQL server, its tables brought up to date, and what its errors mean."""
 
-from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from thalweg.archive.meta import OTHER_TABLES, RESTART, first_secret, secret_of
+from thalweg.database.base import OTHER_TABLES, RESTART
 from thalweg.errors import ConfigError, StorageError
-from thalweg.migrations import bring_up_to_date, is_up_to_date, refuse_newer_formats
-
-_FORMAT = 3
-"""Format 2 with its rows secured, in the tables that `thalweg.migrations` makes."""
+from thalweg.migrations.postgres import bring_up_to_date, is_up_to_date, refuse_newer_formats
 
 
 def place_of(url: str) -> str:
@@ -69,33 +65,16 @@ def connect(url: str, place: str, timeout_s: float) -> psycopg.Connection:
         raise StorageError(place, problem, mend) from None
 
 
-def prepare(url: str, place: str, timeout_s: float, secret: bytes | None) -> bytes:
-    """Make the tables where they are missing, and return the secret of this archive.
-
-    Raises:
-        ConfigError: It was written by a newer version, or has another secret; or the tables are
-            missing or older, and this role may not make or change them.
-        StorageError: It cannot be reached, or not be written.
-    """
-    first = {"version": str(_FORMAT).encode(), "secret": first_secret(secret)}
-    meta = read_meta(url, place, timeout_s, table="archive_meta", first=first)
-    return secret_of(place, meta, secret)
-
-
-def read_meta(
-    url: str, place: str, timeout_s: float, *, table: str, first: Mapping[str, bytes]
-) -> dict[str, bytes]:
-    """Read what tables say of themselves, once they are those that this code knows.
+def prepare(url: str, place: str, timeout_s: float) -> None:
+    """Make the tables where they are missing, and bring the others up to date.
 
     Args:
         url: Of the database.
         place: The same without its password.
         timeout_s: How long to wait for the server.
-        table: In which they say it.
-        first: What they say from now on, if they say nothing yet.
 
     Raises:
-        ConfigError: They were written by a newer version; or they are missing or older, and this
+        ConfigError: They were made by a newer version; or they are missing or older, and this
             role may not make or change them.
         StorageError: The server cannot be reached, or fails.
     """
@@ -104,19 +83,8 @@ def read_meta(
             if not is_up_to_date(connection, place):
                 bring_up_to_date(lambda: connect(url, place, timeout_s), place)
             refuse_newer_formats(connection, place)
-            said = _said(connection, table)
-            if said.keys() < first.keys():
-                added = f"INSERT INTO {table} VALUES (%s, %s) ON CONFLICT DO NOTHING"  # noqa: S608 (ours)
-                with connection.cursor() as cursor:
-                    cursor.executemany(added.encode(), list(first.items()))
-                said = _said(connection, table)
         except psycopg.Error as error:
-            raise as_storage_error(place, error) from None
-    return said
-
-
-def _said(connection: psycopg.Connection, table: str) -> dict[str, bytes]:
-    return dict(connection.execute(f"SELECT name, value FROM {table}".encode()).fetchall())  # noqa: S608 (ours)
+            raise as_storage_error(place, error) from error
 
 
 _MEANINGS = {
@@ -138,7 +106,7 @@ _UNREACHABLE = ("08", "57P")
 
 
 def as_storage_error(place: str, error: psycopg.Error) -> StorageError:
-    """Say what an error of PostgreSQL means to the caller."""
+    """Make of an error of PostgreSQL what it means to the caller."""
     code = error.sqlstate or ""
     if code in _MEANINGS:
         problem, mend = _MEANINGS[code]

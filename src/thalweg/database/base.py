@@ -1,10 +1,14 @@
-"""What is asked of a database that tables are in: by an archive, and by a memory."""
+"""What is asked of a database, whichever it is: transactions on tables."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeVar
 
 Value = int | str | bytes
-"""What goes into a table. A `str` is ASCII; any other text goes as `blobs.encode` writes it."""
+"""What goes into a table. A `str` is ASCII; any other text goes as `text.encode` writes it."""
+
+OTHER_TABLES = "its tables are not those that this process knows: another version changed them"
+RESTART = "restart this process with the newest version that uses the database"
 
 
 class Rows(Protocol):
@@ -64,29 +68,31 @@ class Rows(Protocol):
         ...
 
 
-class Database(Rows, Protocol):
-    """A transaction on the tables of an archive."""
+R_co = TypeVar("R_co", bound=Rows, covariant=True)
 
-    bound: str
-    """A column for the `SELECT` of a thread's row: with it, what the transaction reads and writes
-    from there on is that thread's, where the database itself can see to it."""
 
-    def drop_thread(self, thread: int, /, *tables: str) -> None:
-        """Delete a thread's row, and its rows in some tables."""
-        ...
+class Database(Protocol[R_co]):
+    """A database in which every row belongs to an owner. Calls block.
 
-    def list_words(self, listed: Iterable[tuple[int, str]], /) -> None:
-        """List passages in the word index: each id with its words, separated by spaces."""
-        ...
+    Raises (all transactions):
+        ThalwegError: It was closed.
+        StorageError: The database failed.
+    """
 
-    def unlist_words(self, first: int, end: int, /) -> None:
-        """Take passages out of the word index, while their rows still stand; `end` excluded."""
-        ...
+    place: str
+    """Where it is, in words for people: without a password."""
 
-    def listed_under(self, words: Sequence[str], first: int, end: int, limit: int, /) -> list[int]:
-        """Find the passages with all of some words, or forms of them.
+    def reading(self, owner: str | None) -> AbstractContextManager[R_co]:
+        """Begin a transaction that sees one state of an owner's rows throughout.
 
-        Returns:
-            Ids from `first` to before `end`, at most `limit` of them, the highest first.
+        Without an owner, only what is no owner's is to be seen, as the queue of jobs.
         """
+        ...
+
+    def writing(self, owner: str | None) -> AbstractContextManager[R_co]:
+        """Begin a transaction that is durable when its block ends, or leaves no trace."""
+        ...
+
+    def close(self) -> None:
+        """Release connections. Closing twice is fine."""
         ...

@@ -8,7 +8,7 @@ from threading import BoundedSemaphore, Lock
 import psycopg
 from psycopg.pq import TransactionStatus
 
-from thalweg.archive.postgres_schema import as_storage_error, connect, place_of
+from thalweg.database.postgres_server import as_storage_error, connect, place_of
 from thalweg.errors import StorageError, ThalwegError
 
 MOST = 10

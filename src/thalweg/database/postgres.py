@@ -1,0 +1,151 @@
+"""A PostgreSQL database, for any number of processes on any machines."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Generic, TypeVar
+
+import psycopg
+
+from thalweg.database.base import Rows, Value
+from thalweg.database.postgres_connections import Connections
+from thalweg.database.postgres_server import prepare
+from thalweg.database.text import encode
+from thalweg.errors import ThalwegError
+
+R = TypeVar("R", bound=Rows)
+
+
+def as_owner(owner: str) -> str:
+    r"""Write the statement that makes a transaction an owner's: it sees no rows of others.
+
+    Example:
+        >>> as_owner("ada")
+        " SET LOCAL thalweg.owner = E'\\\\x616461'"
+    """
+    return f" SET LOCAL thalweg.owner = E'\\\\x{encode(owner).hex()}'"
+
+
+class PostgresRows:
+    """A transaction on a PostgreSQL database. See `Rows`."""
+
+    for_update = " FOR UPDATE"
+
+    def __init__(self, connection: psycopg.Connection) -> None:
+        self._connection = connection
+
+    def rows(self, statement: str, values: Sequence[Value | None] = ()) -> Iterator[Any]:
+        """See `Rows.rows`."""
+        return iter(self._connection.execute(_marked(statement), values, binary=True))
+
+    def row(self, statement: str, values: Sequence[Value | None] = ()) -> Any:  # noqa: ANN401 (as in `Rows`)
+        """See `Rows.row`."""
+        return self._connection.execute(_marked(statement), values, binary=True).fetchone()
+
+    def rows_by(
+        self, statement: str, values: Sequence[Value], given: Sequence[Value] = ()
+    ) -> Iterator[Any]:
+        """See `Rows.rows_by`."""
+        query = _marked(f"{statement} = ANY(?)")
+        return iter(self._connection.execute(query, (*given, list(values)), binary=True))
+
+    def run(self, statement: str, values: Sequence[Value] = ()) -> None:
+        """See `Rows.run`."""
+        self._connection.execute(_marked(statement), values)
+
+    def run_each(self, statement: str, values: Iterable[Sequence[Value]]) -> None:
+        """See `Rows.run_each`."""
+        with self._connection.cursor() as cursor:
+            cursor.executemany(_marked(statement), values)
+
+    def insert(self, table: str, rows: Sequence[Sequence[Value]]) -> None:
+        """See `Rows.insert`. Where rows are secured, they cannot be copied in."""
+        if rows:
+            columns = ", ".join(f"%b::{_ARRAYS[type(value)]}" for value in rows[0])
+            values = [list(column) for column in zip(*rows, strict=True)]
+            statement = f"INSERT INTO {table} SELECT * FROM unnest({columns})"  # noqa: S608 (ours)
+            self._connection.execute(statement.encode(), values)
+
+    def put(
+        self, table: str, key: Sequence[str], rest: Sequence[str], rows: Sequence[Sequence[Value]]
+    ) -> None:
+        """See `Rows.put`."""
+        if rows:
+            columns = ", ".join(f"%b::{_ARRAYS[type(value)]}" for value in rows[0])
+            changes = ", ".join(f"{column} = excluded.{column}" for column in rest)
+            statement = (
+                f"INSERT INTO {table} SELECT * FROM unnest({columns})"  # noqa: S608 (ours)
+                f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}"
+            )
+            values = [list(column) for column in zip(*rows, strict=True)]
+            self._connection.execute(statement.encode(), values)
+
+
+_ARRAYS = {int: "bigint[]", str: "text[]", bytes: "bytea[]"}
+
+
+def _marked(statement: str) -> bytes:
+    return statement.replace("?", "%s").encode()
+
+
+class PostgresDatabase(Generic[R]):
+    """A database with the tables of all rooms. See `Database`; row-level security holds, too.
+
+    Made for PostgreSQL 12 and later. Threads of a process share some connections. Who writes
+    waits for a row that another writer holds up to `busy_timeout_s`.
+
+    Args:
+        url: `postgresql://user:password@host:port/database`.
+        rows: Makes a transaction of a connection.
+        closed: Makes the error, of the database's name, of a call after `close`.
+        busy_timeout_s: How long to wait for a connection, and for other writers.
+        as_owner: Writes the statement that makes a transaction an owner's.
+
+    Raises:
+        ConfigError: The address cannot be read; the tables were made by a newer version; or they
+            are missing or older, and this role may not make or change them.
+        StorageError: The server cannot be reached, or fails.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        rows: Callable[[psycopg.Connection], R],
+        closed: Callable[[str], ThalwegError],
+        *,
+        busy_timeout_s: float = 10.0,
+        as_owner: Callable[[str], str] = as_owner,
+    ) -> None:
+        self._rows = rows
+        self._as_owner = as_owner
+        self._connections = Connections(url, busy_timeout_s, closed)
+        self.place = self._connections.place
+        self._begin_write = (
+            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
+            f" SET LOCAL lock_timeout = {max(1, round(busy_timeout_s * 1_000))};{_BY_INDEX}"
+            # A machine that vanishes in the middle lets go of its rows.
+            " SET LOCAL idle_in_transaction_session_timeout = '5min';"
+        )
+        prepare(url, self.place, busy_timeout_s)
+
+    def reading(self, owner: str | None) -> AbstractContextManager[R]:
+        """See `Database.reading`."""
+        return self._transaction(_BEGIN_READ, owner)
+
+    def writing(self, owner: str | None) -> AbstractContextManager[R]:
+        """See `Database.writing`."""
+        return self._transaction(self._begin_write, owner)
+
+    @contextmanager
+    def _transaction(self, begin: str, owner: str | None) -> Iterator[R]:
+        whole = begin if owner is None else begin + self._as_owner(owner)
+        with self._connections.transaction(whole) as connection:
+            yield self._rows(connection)
+
+    def close(self) -> None:
+        """See `Database.close`."""
+        self._connections.close()
+
+
+# Every lookup has an index; a table that was not analyzed yet may seem too small to use it.
+_BY_INDEX = " SET LOCAL enable_seqscan = off; SET LOCAL jit = off;"
+_BEGIN_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;{_BY_INDEX}"

@@ -1,0 +1,147 @@
+"""A SQLite file, for any number of processes on one machine."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from os import PathLike, fspath
+from threading import RLock
+from typing import Any, Generic, TypeVar
+
+from thalweg.database.base import Rows, Value
+from thalweg.database.sqlite_files import as_storage_error, connect, is_read_only
+from thalweg.errors import ThalwegError
+from thalweg.migrations.schema import Room
+
+R = TypeVar("R", bound=Rows)
+_AT_ONCE = 500
+"""Values that one statement takes."""
+
+
+class SqliteRows:
+    """A transaction on a SQLite file: it has the file to itself once it writes. See `Rows`."""
+
+    for_update = ""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def rows(self, statement: str, values: Sequence[Value | None] = ()) -> Iterator[Any]:
+        """See `Rows.rows`."""
+        return self._connection.execute(statement, values)
+
+    def row(self, statement: str, values: Sequence[Value | None] = ()) -> Any:  # noqa: ANN401 (as in `Rows`)
+        """See `Rows.row`."""
+        return self._connection.execute(statement, values).fetchone()
+
+    def rows_by(
+        self, statement: str, values: Sequence[Value], given: Sequence[Value] = ()
+    ) -> Iterator[Any]:
+        """See `Rows.rows_by`."""
+        for at in range(0, len(values), _AT_ONCE):
+            some = values[at : at + _AT_ONCE]
+            yield from self.rows(f"{statement} IN ({', '.join('?' * len(some))})", (*given, *some))
+
+    def run(self, statement: str, values: Sequence[Value] = ()) -> None:
+        """See `Rows.run`."""
+        self._connection.execute(statement, values)
+
+    def run_each(self, statement: str, values: Iterable[Sequence[Value]]) -> None:
+        """See `Rows.run_each`."""
+        self._connection.executemany(statement, values)
+
+    def insert(self, table: str, rows: Sequence[Sequence[Value]]) -> None:
+        """See `Rows.insert`."""
+        if rows:
+            marks = ", ".join("?" * len(rows[0]))
+            self._connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608 (ours)
+
+    def put(
+        self, table: str, key: Sequence[str], rest: Sequence[str], rows: Sequence[Sequence[Value]]
+    ) -> None:
+        """See `Rows.put`."""
+        if rows:
+            marks = ", ".join("?" * len(rows[0]))
+            changes = ", ".join(f"{column} = excluded.{column}" for column in rest)
+            self._connection.executemany(
+                f"INSERT INTO {table} VALUES ({marks})"  # noqa: S608 (ours)
+                f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}",
+                rows,
+            )
+
+
+class SqliteDatabase(Generic[R]):
+    """A SQLite file with the tables of a room. See `Database`; only statements keep owners apart.
+
+    One connection, used by one thread of the process at a time; other processes wait for each
+    other's writes up to `busy_timeout_s`.
+
+    Args:
+        path: The file, or `:memory:`.
+        room: Whose tables it has.
+        rows: Makes a transaction of the connection.
+        closed: Makes the error, of the file's name, of a call after `close`.
+        busy_timeout_s: How long to wait for other processes.
+        is_shared: The file may hold tables of other programs.
+
+    Raises:
+        ConfigError: See `sqlite_files.connect`.
+        StorageError: Another process holds the file.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        room: Room,
+        rows: Callable[[sqlite3.Connection], R],
+        closed: Callable[[str], ThalwegError],
+        *,
+        busy_timeout_s: float = 10.0,
+        is_shared: bool = False,
+    ) -> None:
+        self.place = fspath(path)
+        self._rows = rows
+        self._closed = closed
+        self._lock = RLock()
+        self._connection: sqlite3.Connection | None = connect(
+            self.place, room, busy_timeout_s, is_shared=is_shared
+        )
+        self.is_read_only = is_read_only(self._connection)
+
+    def reading(self, owner: str | None) -> AbstractContextManager[R]:
+        """See `Database.reading`."""
+        del owner
+        return self._transaction("BEGIN")
+
+    def writing(self, owner: str | None) -> AbstractContextManager[R]:
+        """See `Database.writing`."""
+        del owner
+        return self._transaction("BEGIN IMMEDIATE")
+
+    @contextmanager
+    def connection(self) -> Iterator[sqlite3.Connection]:
+        """Use the connection outside of a transaction, alone."""
+        with self._lock:
+            if self._connection is None:
+                raise self._closed(self.place)
+            try:
+                yield self._connection
+            except sqlite3.Error as error:
+                raise as_storage_error(self.place, error) from error
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[R]:
+        with self.connection() as connection:
+            connection.execute(begin)
+            try:
+                yield self._rows(connection)
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """See `Database.close`."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None

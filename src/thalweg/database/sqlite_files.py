@@ -1,0 +1,211 @@
+"""Opening SQLite files so that they survive a power cut, and what SQLite's errors mean."""
+
+import sqlite3
+import time
+from contextlib import closing, suppress
+from functools import cache
+from pathlib import Path
+
+from thalweg.database.base import OTHER_TABLES, RESTART
+from thalweg.errors import ConfigError, StorageError
+from thalweg.migrations.schema import Room
+from thalweg.migrations.sqlite import bring_up_to_date, has_table, refuse_newer
+from thalweg.private_files import make_private_file
+
+MEMORY = ":memory:"
+PAGE_BYTES = 512
+"""Of a new file. A turn of 4 kB changes some 45 pages, of which SQLite writes the whole: 25 kB
+instead of 37 with pages of 1 kB (benchmarks/state.py). A search takes a tenth longer."""
+_OURS = ("archive_", "memory_", "app_", "run_events", "thalweg_")
+"""How names of tables begin, one of which every file of ours has."""
+
+
+def connect(
+    path: str,
+    room: Room,
+    busy_timeout_s: float,
+    *,
+    is_shared: bool = False,
+    page_bytes: int = PAGE_BYTES,
+) -> sqlite3.Connection:
+    """Open a file with the tables of a room, which are made where they are missing.
+
+    A new file is for the user of this process alone. One that cannot be written is opened for
+    reading; `is_read_only` returns so.
+
+    Args:
+        path: The file, or `MEMORY`.
+        room: Whose tables.
+        busy_timeout_s: How long to wait for other processes.
+        is_shared: The file may hold tables of other programs, and ours are put beside them.
+        page_bytes: Of a page of a new file.
+
+    Raises:
+        ConfigError: The file cannot be opened, is no database, holds tables of another program,
+            or was written by a newer version; then it is left as it was. Or it is read-only, and
+            has no tables of the room.
+        StorageError: Another process holds it for longer than `busy_timeout_s`.
+    """
+    if path == MEMORY:
+        return _connected_to_memory(room)
+    if not Path(path).absolute().parent.is_dir():
+        raise ConfigError(path, "the folder does not exist", "create it first")
+    try:
+        connection = _connected(path, busy_timeout_s, is_shared=is_shared, page_bytes=page_bytes)
+    except sqlite3.Error as error:
+        if not _is_unwritable(path, error):
+            raise _unusable(path, error) from None
+        return _connected_to_read(path, room, busy_timeout_s)
+    try:
+        bring_up_to_date(connection, room)
+    except BaseException as error:
+        connection.close()
+        if isinstance(error, sqlite3.Error):
+            raise _unusable(path, error) from None
+        raise
+    return connection
+
+
+def _connected(
+    path: str, busy_timeout_s: float, *, is_shared: bool, page_bytes: int
+) -> sqlite3.Connection:
+    with suppress(OSError):  # opening it raises what is wrong
+        make_private_file(path)
+    connection = sqlite3.connect(
+        path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
+    )
+    try:
+        refuse_newer(connection, path)
+        if not is_shared:
+            _refuse_foreign(connection, path)
+        _configure(connection, busy_timeout_s, page_bytes)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connected_to_memory(room: Room) -> sqlite3.Connection:
+    """Open tables in memory from a finished image: each agent without a saver opens an archive."""
+    connection = sqlite3.connect(MEMORY, isolation_level=None, check_same_thread=False)
+    connection.deserialize(_empty(room))
+    connection.execute("PRAGMA recursive_triggers = ON")
+    return connection
+
+
+@cache
+def _empty(room: Room) -> bytes:
+    """Make the image of a file with the tables of a room, and nothing in them."""
+    with closing(sqlite3.connect(MEMORY, isolation_level=None)) as connection:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        bring_up_to_date(connection, room)
+        return connection.serialize()
+
+
+def _is_unwritable(path: str, error: sqlite3.Error) -> bool:
+    """Return whether a file is there that can only be read: a backup, a mounted snapshot."""
+    unwritable = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
+    return _name(error).startswith(unwritable) and Path(path).is_file()
+
+
+def _connected_to_read(path: str, room: Room, busy_timeout_s: float) -> sqlite3.Connection:
+    try:
+        connection = _opened_to_read(path, busy_timeout_s)
+    except sqlite3.Error as error:
+        raise _unusable(path, error) from None
+    if not has_table(connection, f"{room}_meta"):
+        connection.close()
+        raise ConfigError(path, f"the file holds no {room}, and it is read-only", "name another")
+    return connection
+
+
+def _opened_to_read(path: str, busy_timeout_s: float) -> sqlite3.Connection:
+    address = f"{Path(path).absolute().as_uri()}?mode=ro"
+    log = Path(f"{path}-wal")
+    if not (log.exists() and log.stat().st_size):
+        # Without a log, SQLite would still create one beside the file.
+        address += "&immutable=1"
+    connection = sqlite3.connect(
+        address, uri=True, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        refuse_newer(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def is_read_only(connection: sqlite3.Connection) -> bool:
+    """Return whether `connect` opened a file for reading only."""
+    return bool(connection.execute("PRAGMA query_only").fetchone()[0])
+
+
+def _refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
+    """Refuse a file that holds tables and none of ours.
+
+    Raises:
+        ConfigError: It is the database of another program.
+    """
+    listed = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+    names = [name for (name,) in connection.execute(listed) if not name.startswith("sqlite_")]
+    if names and not any(name.startswith(_OURS) for name in names):
+        problem = f"it holds tables of another program ({', '.join(names[:3])})"
+        raise ConfigError(path, problem, "name another file")
+
+
+def _configure(connection: sqlite3.Connection, busy_timeout_s: float, page_bytes: int) -> None:
+    connection.execute(f"PRAGMA page_size = {page_bytes}")
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    _use_wal(connection, time.monotonic() + busy_timeout_s)
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA recursive_triggers = ON")
+    connection.execute("PRAGMA cache_size = -16000")
+
+
+def _use_wal(connection: sqlite3.Connection, deadline: float) -> None:
+    # SQLite does not wait its busy timeout when two processes switch the same new file to WAL.
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if not _name(error).startswith("SQLITE_BUSY") or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _name(error: sqlite3.Error) -> str:
+    return str(getattr(error, "sqlite_errorname", ""))
+
+
+def _unusable(path: str, error: sqlite3.Error) -> ConfigError | StorageError:
+    name = _name(error)
+    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_ERROR")):
+        return ConfigError(path, f"not a usable SQLite database ({error})", "name another file")
+    if name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH")):
+        return ConfigError(path, f"cannot be opened for writing ({error})", "check its permissions")
+    return as_storage_error(path, error)
+
+
+_OTHER_TABLES = {"SQLITE_ERROR", "SQLITE_SCHEMA", "SQLITE_CONSTRAINT_NOTNULL"}
+"""Statements are constants: one that SQLite cannot run names a table or column that is gone, or
+lacks one that was added."""
+
+
+def as_storage_error(path: str, error: sqlite3.Error) -> StorageError:
+    """Make of an error of SQLite what it means to the caller."""
+    name = _name(error)
+    if name.startswith("SQLITE_FULL"):
+        return StorageError(path, "the disk is full", "free some space and try again")
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return StorageError(path, "another process holds it", "try again when it is done")
+    if name.startswith("SQLITE_READONLY"):
+        return StorageError(path, "it is read-only", "make the file and its folder writable")
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return StorageError(path, f"the file is damaged ({error})", "restore it from a backup")
+    if name in _OTHER_TABLES:
+        return StorageError(path, f"{OTHER_TABLES} ({error})", RESTART)
+    return StorageError(path, f"the database failed ({error})", "check the disk and try again")

@@ -1,0 +1,76 @@
+"""The tables of a database, as a version of the history changes them."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, Protocol
+
+Room = Literal["archive", "memory", "app", "runs"]
+"""Whose tables: a SQLite file has those of the rooms that were opened in it, PostgreSQL has all."""
+
+
+class Schema(Protocol):
+    """A database in the transaction that changes its tables.
+
+    SQL for both databases has a few words in braces for what they spell differently: see
+    `POSTGRES` and `SQLITE`.
+    """
+
+    def make(self, room: Room, statements: str, /) -> None:
+        """Run statements that both databases read, on the tables of a room."""
+        ...
+
+    def add_column(self, room: Room, table: str, column: str, /) -> None:
+        """Add a column, given as a name and what it is, to a table that may have it already."""
+        ...
+
+    def in_postgres(self, statements: str, /) -> None:
+        """Run statements in PostgreSQL only; `{schema}` stands for the schema, quoted."""
+        ...
+
+    def in_sqlite(self, room: Room, statements: str, /) -> None:
+        """Run statements in SQLite only, on the tables of a room."""
+        ...
+
+    def has(self, table: str, /) -> bool:
+        """Return whether a table is there."""
+        ...
+
+    def value(self, query: str, /) -> bytes | int | None:
+        """Return the first column of the first row of a query, `None` where there is no row."""
+        ...
+
+
+POSTGRES: Mapping[str, str] = MappingProxyType(
+    {
+        "{identity}": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+        "{number}": "bigint PRIMARY KEY",
+        "{counter}": "bigint GENERATED ALWAYS AS IDENTITY",
+        "{main_key}": "PRIMARY KEY",
+        "{clustered}": "",
+        "{by_bytes}": 'COLLATE "C"',
+        "{now}": "now()",
+    }
+)
+SQLITE: Mapping[str, str] = MappingProxyType(
+    {
+        "{identity}": "INTEGER PRIMARY KEY AUTOINCREMENT",
+        "{number}": "INTEGER PRIMARY KEY",  # names the row: no index beside the table
+        "{counter}": "INTEGER PRIMARY KEY AUTOINCREMENT",
+        "{main_key}": "UNIQUE",  # where a counter is the primary key
+        "{clustered}": " WITHOUT ROWID",
+        "{by_bytes}": "",
+        "{now}": "(strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now'))",
+    }
+)
+
+
+def spelled(statements: str, words: Mapping[str, str]) -> str:
+    """Spell statements for one database.
+
+    Example:
+        >>> spelled("CREATE TABLE note (id {identity})", SQLITE)
+        'CREATE TABLE note (id INTEGER PRIMARY KEY AUTOINCREMENT)'
+    """
+    for word, meaning in words.items():
+        statements = statements.replace(word, meaning)
+    return statements
