@@ -7,7 +7,7 @@ import pytest
 
 from thalweg.runs.base import RunKey
 from thalweg.runs.opening import open_journal
-from thalweg.runs.postgres_schema import named
+from thalweg.runs.postgres_statements import named
 from thalweg.testing.runs import END, begun, mark, read_all
 
 

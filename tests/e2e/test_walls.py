@@ -311,7 +311,7 @@ def test_a_statement_that_forgets_whose_rows_it_means_finds_no_others(
         return CONDITION.sub(broken, statement).replace("?", "%s").encode()
 
     assert SECRET not in everything_of_bob(filled.admin)
-    monkeypatch.setattr(postgres, "_marked", marked)
+    monkeypatch.setattr(postgres, "marked", marked)
     seen = everything_of_bob(filled.url)
     assert SECRET not in seen
     assert "the heron of bob" in seen

@@ -35,27 +35,27 @@ class PostgresRows:
 
     def rows(self, statement: str, values: Sequence[Value | None] = ()) -> Iterator[Any]:
         """See `Rows.rows`."""
-        return iter(self._connection.execute(_marked(statement), values, binary=True))
+        return iter(self._connection.execute(marked(statement), values, binary=True))
 
     def row(self, statement: str, values: Sequence[Value | None] = ()) -> Any:  # noqa: ANN401 (as in `Rows`)
         """See `Rows.row`."""
-        return self._connection.execute(_marked(statement), values, binary=True).fetchone()
+        return self._connection.execute(marked(statement), values, binary=True).fetchone()
 
     def rows_by(
         self, statement: str, values: Sequence[Value], given: Sequence[Value] = ()
     ) -> Iterator[Any]:
         """See `Rows.rows_by`."""
-        query = _marked(f"{statement} = ANY(?)")
+        query = marked(f"{statement} = ANY(?)")
         return iter(self._connection.execute(query, (*given, list(values)), binary=True))
 
     def run(self, statement: str, values: Sequence[Value] = ()) -> None:
         """See `Rows.run`."""
-        self._connection.execute(_marked(statement), values)
+        self._connection.execute(marked(statement), values)
 
     def run_each(self, statement: str, values: Iterable[Sequence[Value]]) -> None:
         """See `Rows.run_each`."""
         with self._connection.cursor() as cursor:
-            cursor.executemany(_marked(statement), values)
+            cursor.executemany(marked(statement), values)
 
     def insert(self, table: str, rows: Sequence[Sequence[Value]]) -> None:
         """See `Rows.insert`. Where rows are secured, they cannot be copied in."""
@@ -83,7 +83,8 @@ class PostgresRows:
 _ARRAYS = {int: "bigint[]", str: "text[]", bytes: "bytea[]"}
 
 
-def _marked(statement: str) -> bytes:
+def marked(statement: str) -> bytes:
+    """Write a statement with the driver's marks in place of `?`."""
     return statement.replace("?", "%s").encode()
 
 

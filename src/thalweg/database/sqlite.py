@@ -8,7 +8,7 @@ from threading import RLock
 from typing import Any, Generic, TypeVar
 
 from thalweg.database.base import Rows, Value
-from thalweg.database.sqlite_files import as_storage_error, connect, is_read_only
+from thalweg.database.sqlite_files import PAGE_BYTES, as_storage_error, connect, is_read_only
 from thalweg.errors import ThalwegError
 from thalweg.migrations.schema import Room
 
@@ -82,6 +82,7 @@ class SqliteDatabase(Generic[R]):
         closed: Makes the error, of the file's name, of a call after `close`.
         busy_timeout_s: How long to wait for other processes.
         is_shared: The file may hold tables of other programs.
+        page_bytes: Of a page of a new file.
 
     Raises:
         ConfigError: See `sqlite_files.connect`.
@@ -97,13 +98,14 @@ class SqliteDatabase(Generic[R]):
         *,
         busy_timeout_s: float = 10.0,
         is_shared: bool = False,
+        page_bytes: int = PAGE_BYTES,
     ) -> None:
         self.place = fspath(path)
         self._rows = rows
         self._closed = closed
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = connect(
-            self.place, room, busy_timeout_s, is_shared=is_shared
+            self.place, room, busy_timeout_s, is_shared=is_shared, page_bytes=page_bytes
         )
         self.is_read_only = is_read_only(self._connection)
 

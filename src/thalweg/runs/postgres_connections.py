@@ -4,17 +4,18 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any, LiteralString, cast
+from typing import Any
 
 import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from thalweg.database.postgres import marked
 from thalweg.database.postgres_server import as_storage_error, connect, place_of
 from thalweg.errors import StorageError
 from thalweg.migrations.postgres import bring_up_to_date
 from thalweg.runs.base import RunKey
 from thalweg.runs.marks import mark
-from thalweg.runs.postgres_schema import CHANNEL, named
+from thalweg.runs.postgres_statements import CHANNEL, named
 from thalweg.runs.tables import Heard
 
 Values = Sequence[Any] | Mapping[str, Any]
@@ -80,8 +81,8 @@ class Connections:
 
         Args:
             owners: Whose rows it may see.
-            statement: Put together of constants.
-            values: What its placeholders stand for.
+            statement: Values as `?`, or as the driver's placeholders.
+            values: What they stand for.
             first: A statement to run before it.
             told: Runs that others are told of.
 
@@ -136,7 +137,7 @@ class Connections:
         async with connection.pipeline(), connection.transaction():
             await connection.execute(_OWNER, (named(owners),))
             asked = [
-                await connection.execute(trusted(statement[0]), statement[1])
+                await connection.execute(marked(statement[0]), statement[1])
                 for statement in statements
                 if statement is not None
             ]
@@ -196,8 +197,3 @@ class Connections:
                 origin, *marks = notice.payload.split(" ")
                 if origin != self._origin:
                     heard(marks)
-
-
-def trusted(statement: str) -> LiteralString:
-    """Mark a statement that is put together here, of nothing but constants."""
-    return cast("LiteralString", statement)  # type: ignore[redundant-cast]  # mypy: it is a str

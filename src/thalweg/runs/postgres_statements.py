@@ -1,4 +1,4 @@
-"""What is asked of the tables of runs on a PostgreSQL server; `thalweg.migrations` makes them.
+"""What is asked of many runs at a time on a PostgreSQL server.
 
 Row-level security tells rows apart by the setting `thalweg.owner`. A group commit writes for many
 owners in one transaction: it names them all, separated by `BETWEEN`, and the wall reads that.
@@ -10,11 +10,6 @@ BETWEEN = "\x1f"
 """Separates owners in `thalweg.owner`; no owner's name has it."""
 CHANNEL = "thalweg_runs"
 """Where changes are told: `ORIGIN MARK MARK …`."""
-COLUMNS = (
-    "owner, thread, run, status, request, created, started, ended, error,"
-    " attempt, handed, last_seq, cancel_asked, work"
-)
-"""What a run is read from, in this order."""
 WRITE = """
     WITH given AS (
         SELECT * FROM unnest(
