@@ -24,7 +24,7 @@ class SqliteArchive(TableArchive):
     change something raise `StorageError`.
     """
 
-    _database: "SqliteDatabase[_Transaction]"
+    _database: "SqliteDatabase[Transaction]"
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class SqliteArchive(TableArchive):
         database = SqliteDatabase(
             path,
             "archive",
-            _Transaction,
+            Transaction,
             _closed,
             busy_timeout_s=busy_timeout_s,
             is_shared=is_shared,
@@ -141,7 +141,7 @@ _UNHELD = (
 )
 
 
-class _Transaction(SqliteRows):
+class Transaction(SqliteRows):
     """A transaction on the archive's tables.
 
     The word index is FTS5's, by the stems of words and of English ones at that.
