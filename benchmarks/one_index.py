@@ -41,10 +41,12 @@ class OneIndexRows(Transaction):
     """The archive's transaction, with memory's index in the place of FTS5."""
 
     def list_words(self, listed: Iterable[tuple[int, str]]) -> None:
+        """See `ArchiveRows.list_words`."""
         added = {id_ & 0xFFFFFFFF: [*map(stem, words.split())] for id_, words in listed}
         WordRows(self, 1, b"fixed").change(added, {})
 
     def listed_under(self, words: Sequence[str], first: int, end: int, limit: int) -> list[int]:
+        """See `ArchiveRows.listed_under`."""
         rows = WordRows(self, 1, b"fixed")
         keys = {rows.key(stem(word)) for word in words}
         blocks = rows.blocks(rows.read(keys))
@@ -116,7 +118,7 @@ def memory(texts: Sequence[str], questions: Sequence[str]) -> tuple[list[float],
 def main() -> None:
     """Print both tables."""
     recorded = Path(os.environ["THALWEG_RECORDED"])
-    threads = {path: cases for path, cases in cases_of(recorded, "needles.jsonl")}
+    threads = dict(cases_of(recorded, "needles.jsonl"))
     path = max(threads, key=lambda path: path.stat().st_size)
     thread, questions = read_thread(path), [case.question for case in threads[path]][:40]
     print(f"archive: {path.name}, {len(thread.logged)} messages")

@@ -19,8 +19,9 @@ from thalweg.facts.recall.found import index_words
 from thalweg.facts.values import Scope
 from thalweg.memory import open_memory
 from thalweg.migrations import versions
-from thalweg.migrations.history import HEAD, VERSIONS
+from thalweg.migrations.history import VERSIONS
 from thalweg.migrations.postgres import bring_up_to_date, version_of
+from thalweg.migrations.schema import HEAD
 from thalweg.transcript import as_text
 
 BEFORE = Path(__file__).with_name("before_history.sql")

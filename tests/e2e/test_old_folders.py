@@ -12,8 +12,7 @@ from thalweg.database.sqlite_files import connect
 from thalweg.entries import Message, Text
 from thalweg.errors import ConfigError
 from thalweg.memory import Memory, Scope, open_memory
-from thalweg.migrations.history import HEAD
-from thalweg.migrations.schema import Room
+from thalweg.migrations.schema import HEAD, Room
 from thalweg.migrations.sqlite import version_of
 from thalweg.runs.base import RunKey
 from thalweg.runs.opening import open_journal

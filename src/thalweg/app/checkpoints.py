@@ -17,7 +17,7 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
 )
 
-from thalweg.database.driver import SERVERS
+from thalweg.database.base import SERVERS
 from thalweg.database.sqlite_files import as_storage_error as as_storage_error_of_file
 from thalweg.durable.checkpoint_batches import (
     BatchSaver,

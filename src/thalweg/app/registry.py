@@ -7,10 +7,8 @@ learning costs is in nobody's log. Both are small rows here, in the same databas
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from thalweg.database.base import Database, Rows
-from thalweg.database.driver import SERVERS, driver
+from thalweg.database.base import SERVERS, Database, Rows, decode, driver, encode
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
-from thalweg.database.text import decode, encode
 from thalweg.errors import StorageError, ThreadExistsError
 from thalweg.threads.journal import Spent
 

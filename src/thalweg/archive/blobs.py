@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
-from thalweg.database.text import decode, encode
+from thalweg.database.base import decode, encode
 from thalweg.entries import Message, Part, message_from_json, message_to_json
 from thalweg.errors import StorageError
 

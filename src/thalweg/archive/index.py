@@ -11,7 +11,7 @@ from thalweg.archive.base import Span
 from thalweg.archive.passages import cut
 from thalweg.archive.rows import ArchiveRows
 from thalweg.archive.shapes import is_shape_word, shape_words
-from thalweg.database.text import decode, encode
+from thalweg.database.base import decode, encode
 from thalweg.entries import Message
 from thalweg.transcript import as_text, speaker
 from thalweg.words import words

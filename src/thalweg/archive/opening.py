@@ -4,7 +4,7 @@ from os import PathLike, fspath
 
 from thalweg.archive.base import Archive
 from thalweg.archive.sqlite import SqliteArchive
-from thalweg.database.driver import driver
+from thalweg.database.base import driver
 from thalweg.errors import ConfigError
 
 

@@ -6,9 +6,9 @@ from os import PathLike
 from thalweg.archive.base import Passage, Span, ThreadKey
 from thalweg.archive.index import rows_between, words_of
 from thalweg.archive.tables import TableArchive
+from thalweg.database.base import decode
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.database.sqlite_files import MEMORY
-from thalweg.database.text import decode
 from thalweg.errors import ArchiveError
 
 _FORMAT = 2

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thalweg.cli.printing import AsJson, print_lines, tell
-from thalweg.database.driver import driver
+from thalweg.database.base import driver
 from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def upgrade(*, url: Url = "") -> None:
     Run it as the role that is to own them, before a newer Thalweg serves. LangGraph's tables are
     made, too, where it is installed: a role that serves makes none.
     """
-    from thalweg.migrations.history import HEAD  # noqa: PLC0415 (of one command)
     from thalweg.migrations.postgres import bring_up_to_date  # noqa: PLC0415 (psycopg is an extra)
+    from thalweg.migrations.schema import HEAD  # noqa: PLC0415 (of one command)
 
     with _connected(url) as (connection, place):
         del connection
@@ -76,8 +76,8 @@ def status(*, url: Url = "", as_json: AsJson = False) -> None:
     Exit code 2 when something is to be mended.
     """
     from thalweg.migrations import rights  # noqa: PLC0415 (psycopg is an extra)
-    from thalweg.migrations.history import HEAD  # noqa: PLC0415 (of one command)
     from thalweg.migrations.postgres import version_of  # noqa: PLC0415 (psycopg is an extra)
+    from thalweg.migrations.schema import HEAD  # noqa: PLC0415 (of one command)
 
     with _connected(url) as (connection, place):
         version = version_of(connection)

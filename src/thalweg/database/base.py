@@ -1,11 +1,14 @@
-"""What is asked of a database, whichever it is: transactions on tables."""
+"""A database, whichever it is: transactions on tables, text in them, and the driver it needs."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeVar
 
+from thalweg.errors import ConfigError
+
 Value = int | str | bytes
-"""What goes into a table. A `str` is ASCII; any other text goes as `text.encode` writes it."""
+"""What goes into a table. A `str` is ASCII; any other text goes as `encode` writes it: PostgreSQL
+takes no NUL character."""
 
 OTHER_TABLES = "its tables are not those that this process knows: another version changed them"
 RESTART = "restart this process with the newest version that uses the database"
@@ -96,3 +99,36 @@ class Database(Protocol[R_co]):
     def close(self) -> None:
         """Release connections. Closing twice is fine."""
         ...
+
+
+def encode(text: str) -> bytes:
+    """Write any `str`, NUL characters and lone surrogates included."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def decode(data: bytes) -> str:
+    """Read what `encode` wrote."""
+    return data.decode("utf-8", "surrogatepass")
+
+
+SERVERS = ("postgresql://", "postgres://")
+"""How addresses of PostgreSQL servers begin."""
+
+
+@contextmanager
+def driver(what: str = "postgresql://") -> Iterator[None]:
+    """Import modules that need PostgreSQL's driver.
+
+    Args:
+        what: The setting that asked for PostgreSQL.
+
+    Raises:
+        ConfigError: The extra `postgres` is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "psycopg":
+            raise
+        problem = "psycopg is not installed"
+        raise ConfigError(what, problem, "pip install 'thalweg[postgres]'") from None

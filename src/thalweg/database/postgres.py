@@ -6,10 +6,9 @@ from typing import Any, Generic, TypeVar
 
 import psycopg
 
-from thalweg.database.base import Rows, Value
+from thalweg.database.base import Rows, Value, encode
 from thalweg.database.postgres_connections import Connections
 from thalweg.database.postgres_server import prepare
-from thalweg.database.text import encode
 from thalweg.errors import ThalwegError
 
 R = TypeVar("R", bound=Rows)

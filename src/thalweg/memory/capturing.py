@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from thalweg.database.text import encode
+from thalweg.database.base import encode
 from thalweg.facts.recall.found import turn_words
 from thalweg.facts.recall.pieces import pieces
 from thalweg.facts.values import Turn

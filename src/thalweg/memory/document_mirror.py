@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock, local
 from time import monotonic
 
-from thalweg.database.text import encode
+from thalweg.database.base import encode
 from thalweg.errors import DocumentError, StaleWriteError, StorageError
 from thalweg.facts.changes import Change, Hide
 from thalweg.facts.document.changes import marks, picked_up

@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
-from thalweg.database.text import encode
+from thalweg.database.base import encode
 from thalweg.words import find_tokens
 
 Kind = Literal["content", "fact", "thread", "uid"]

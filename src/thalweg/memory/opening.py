@@ -4,7 +4,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from thalweg.archive.home import home
-from thalweg.database.driver import driver
+from thalweg.database.base import driver
 from thalweg.errors import ConfigError
 from thalweg.facts.settings import MemorySettings
 from thalweg.memory.base import MemoryStore

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from thalweg.database.text import decode, encode
+from thalweg.database.base import decode, encode
 from thalweg.facts.values import HISTORY, USER_CONTEXT, FactId, SectionName
 from thalweg.memory import scopes
 from thalweg.memory.base import Operation

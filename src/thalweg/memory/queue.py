@@ -7,7 +7,7 @@ meanwhile waits apart, and makes it a new job when it is finished.
 import secrets
 from datetime import UTC, datetime, timedelta
 
-from thalweg.database.text import decode
+from thalweg.database.base import decode
 from thalweg.memory import scopes, threads
 from thalweg.memory.base import Job
 from thalweg.memory.rows import MemoryRows

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from thalweg.database.text import decode
+from thalweg.database.base import decode
 from thalweg.facts.recall.found import Item
 from thalweg.facts.values import Turn
 from thalweg.memory import threads

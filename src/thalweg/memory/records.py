@@ -4,7 +4,7 @@ import json
 from dataclasses import fields
 from functools import lru_cache
 
-from thalweg.database.text import decode, encode
+from thalweg.database.base import decode, encode
 from thalweg.facts.values import Evidence, Fact, Section, Trust, Turn
 
 _JSON = json.JSONDecoder()

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from thalweg.database.text import encode
+from thalweg.database.base import encode
 from thalweg.facts.recall.found import fact_words
 from thalweg.facts.values import Fact, FactId, Section, SectionName, Status
 from thalweg.memory import scopes

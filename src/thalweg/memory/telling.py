@@ -1,6 +1,6 @@
 """What was told in the threads of a scope, and why: ids and figures."""
 
-from thalweg.database.text import decode, encode
+from thalweg.database.base import decode, encode
 from thalweg.facts.told import Told, told_from_json, told_to_json
 from thalweg.memory import threads
 from thalweg.memory.scoped import Scoped

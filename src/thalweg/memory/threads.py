@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from thalweg.database.text import decode, encode
+from thalweg.database.base import decode, encode
 from thalweg.facts.values import Mode
 from thalweg.memory import scopes
 from thalweg.memory.meta import Digests

@@ -25,8 +25,8 @@ from thalweg.context.engine import Engine
 from thalweg.context.matching import UNKNOWN
 from thalweg.context.pricing import Tariff
 from thalweg.context.settings import ContextPolicy
+from thalweg.database.base import encode
 from thalweg.database.sqlite_files import MEMORY
-from thalweg.database.text import encode
 from thalweg.entries import Message
 from thalweg.errors import LostThreadError, StorageError
 from thalweg.middleware.arguments import (

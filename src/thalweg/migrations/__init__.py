@@ -3,6 +3,6 @@
 Two rules: one history for the tables of all rooms, each version in SQL of its own; in PostgreSQL
 no row of an owner is in a table without a wall (`thalweg.migrations.walls`).
 
-A room that brings tables adds one module to `versions`, whose `NUMBER` follows the newest, and
-appends it to `history.VERSIONS`.
+A room that brings tables adds one module to `versions`, whose `NUMBER` follows the newest and is
+the new `HEAD`, and appends it to `history.VERSIONS`.
 """

@@ -1,4 +1,4 @@
-"""Every version of the tables, in order, and how one is applied to either database."""
+"""Every version of the tables, in order. Imported where a database lacks some."""
 
 from collections.abc import Iterator
 from types import ModuleType
@@ -21,10 +21,6 @@ VERSIONS: tuple[ModuleType, ...] = (
     v0006_takeover,
 )
 """Each has a `NUMBER` and a function `upgrade`, which takes a `Schema`."""
-HEAD: str = VERSIONS[-1].NUMBER
-"""The newest version. Versions are numbers, and a higher one is newer."""
-TABLE = "thalweg_version"
-"""Where a database has its version."""
 
 
 def after(found: str) -> Iterator[ModuleType]:

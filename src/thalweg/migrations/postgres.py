@@ -5,8 +5,8 @@ from collections.abc import Callable
 import psycopg
 
 from thalweg.errors import ConfigError
-from thalweg.migrations.history import HEAD, TABLE, after
-from thalweg.migrations.schema import POSTGRES, Room, spelled
+from thalweg.migrations.history import after
+from thalweg.migrations.schema import HEAD, POSTGRES, TABLE, Room, spelled
 
 _LOCK = int.from_bytes(b"thalweg")
 """The advisory lock of whoever makes or changes tables."""

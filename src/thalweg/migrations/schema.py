@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, Protocol
 
+HEAD = "0006"
+"""The newest version. Versions are numbers, and a higher one is newer."""
+TABLE = "thalweg_version"
+"""Where a database has its version."""
 Room = Literal["archive", "memory", "app", "runs"]
 """Whose tables: a SQLite file has those of the rooms that were opened in it, PostgreSQL has all."""
 

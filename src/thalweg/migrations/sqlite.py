@@ -4,8 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from thalweg.errors import ConfigError
-from thalweg.migrations.history import HEAD, TABLE, after
-from thalweg.migrations.schema import SQLITE, Room, spelled
+from thalweg.migrations.schema import HEAD, SQLITE, TABLE, Room, spelled
 
 _FORMATS = {"archive": 2, "memory": 2}
 """What tables say of themselves at most: files that were made before there was a history have
@@ -56,6 +55,8 @@ def bring_up_to_date(connection: sqlite3.Connection, room: Room) -> None:
     """
     if version_of(connection, room) == HEAD:
         return
+    from thalweg.migrations.history import after  # noqa: PLC0415 (seldom needed)
+
     connection.execute("BEGIN IMMEDIATE")
     try:
         schema = _Schema(connection, room)

@@ -25,7 +25,7 @@ from thalweg.backends.disk import HARD_LINK, Entry, create_bytes, turn, walk, wr
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.paths import validate_path
 from thalweg.backends.places import Place
-from thalweg.database.text import encode
+from thalweg.database.base import encode
 from thalweg.errors import PathError, StorageError
 from thalweg.private_files import make_private_folder
 from thalweg.uploads.base import Kept, ThreadBackend

@@ -3,7 +3,7 @@
 from os import PathLike
 from pathlib import Path
 
-from thalweg.database.driver import driver
+from thalweg.database.base import driver
 from thalweg.uploads.base import Places
 from thalweg.uploads.disk import DiskPlaces
 
