@@ -42,7 +42,6 @@ _NEVER = (
     "pages/",
     "replay/page/",
     "replay/report",
-    "replay/table",
     "replay/payload",
 )
 

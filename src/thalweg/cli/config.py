@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thalweg.cli.layout import count
 from thalweg.cli.printing import AsJson, print_json, print_lines, tell
 from thalweg.errors import ConfigError, SettingsError
 
@@ -178,7 +179,7 @@ def _findings(
         yield f"{notice.place}: {kind}: {notice.place.key} {notice.told}"
     configured = ", ".join(_configured(report.settings)) if report.settings is not None else ""
     if problems:
-        yield f"{report.file}: {len(problems)} error{'' if len(problems) == 1 else 's'}"
+        yield f"{report.file}: {count(len(problems), 'error')}"
     elif report.file:
         yield f"{report.file} is good: {configured}"
     else:
@@ -187,13 +188,13 @@ def _findings(
 
 
 def _configured(settings: "Settings") -> Iterator[str]:
-    count = len(settings.models)
+    models = len(settings.models)
     answers = f", {settings.default_model} answers" if settings.default_model else ""
-    yield f"{count or 'no'} model{'' if count == 1 else 's'}{answers}"
+    yield f"{count(models, 'model') if models else 'no models'}{answers}"
     yield f"memory {'on' if settings.memory.enabled else 'off'}"
     for what, parts in (("tool", settings.tools), ("MCP server", settings.mcp_servers)):
         if parts:
-            yield f"{len(parts)} {what}{'' if len(parts) == 1 else 's'}"
+            yield count(len(parts), what)
     yield f"{'PostgreSQL' if settings.storage.url else f'SQLite in {settings.storage.home}'}"
     gateway = settings.gateway
     yield f"gateway on {gateway.host}:{gateway.port}{' without a key' if gateway.is_open else ''}"

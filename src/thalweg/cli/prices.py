@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from thalweg.cli.layout import columns
 from thalweg.context.matching import tariff_for
 from thalweg.context.pricing import Tariff
 from thalweg.context.tariffs import MODELS, NAMED, TARIFFS
@@ -53,11 +54,7 @@ def table() -> Iterator[str]:
     """Write every tariff on a line, provider by provider."""
     for group, tariffs in groups():
         yield group
-        rows = [_HEAD, *(_row(tariff) for tariff in tariffs)]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(_HEAD))]
-        for row in rows:
-            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            yield "  " + "  ".join(cells).rstrip()
+        yield from (f"  {line}" for line in columns([_HEAD, *map(_row, tariffs)]))
         yield ""
 
 

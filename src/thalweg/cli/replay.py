@@ -14,6 +14,7 @@ from thalweg.cli.home import home_folder
 from thalweg.cli.numbers import bounded
 from thalweg.cli.printing import print_json
 from thalweg.cli.progress import progress_bar
+from thalweg.cli.replay_table import as_table
 from thalweg.context.budget import Budget
 from thalweg.context.pricing import Tariff
 from thalweg.context.tariffs import TARIFFS
@@ -26,7 +27,6 @@ from thalweg.replay.report import write_report
 from thalweg.replay.results import Run
 from thalweg.replay.sample import sample_path
 from thalweg.replay.sources import find_threads
-from thalweg.replay.table import as_table
 from thalweg.replay.workloads import SCHEME, WORKLOADS
 from thalweg.sections import choices
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from thalweg.cli.layout import count
 from thalweg.cli.numbers import bounded
 from thalweg.errors import ConfigError
 from thalweg.settings.gateway import GatewaySettings, is_loopback
@@ -147,7 +148,7 @@ def _callers(gateway: GatewaySettings, token: "LocalToken | None") -> str:
     ways = []
     if gateway.keys:
         owners = len({each.owner for each in gateway.keys})
-        ways.append(f"{_many(len(gateway.keys), 'key')} of {_many(owners, 'owner')}")
+        ways.append(f"{count(len(gateway.keys), 'key')} of {count(owners, 'owner')}")
     if gateway.oidc is not None:
         named = f"{gateway.oidc.owner_prefix}`{gateway.oidc.owner_claim}`"
         ways.append(f"tokens of {gateway.oidc.issuer}; the owner is {named}")
@@ -173,7 +174,3 @@ def _storage(settings: "Settings") -> str:
         return f"SQLite in {Path(storage.home).absolute()}"
     found = urlsplit(storage.address)
     return f"PostgreSQL at {found.hostname}{found.path}"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -9,6 +9,7 @@ from typing import Protocol, get_args
 from thalweg.cli.chat import text
 from thalweg.cli.chat.lines import Line
 from thalweg.cli.chat.status import Status
+from thalweg.cli.layout import columns
 from thalweg.client import ThalwegClient
 from thalweg.client.runs import MemoryMode
 from thalweg.errors import ConfigError
@@ -70,7 +71,7 @@ def _help(desk: Desk, rest: str) -> list[Line]:
     del desk, rest
     rows = [(f"/{each.name} {each.takes}", each.about) for each in COMMANDS.values()]
     keys = "Enter sends, Alt-Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves."
-    return text.told(*text.table(rows), keys)
+    return text.told(*columns(rows), keys)
 
 
 def _compact(desk: Desk, rest: str) -> list[Line]:

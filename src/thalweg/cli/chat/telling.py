@@ -31,6 +31,7 @@ from thalweg.api.threads import Question
 from thalweg.cli.chat.blocks import Blocks
 from thalweg.cli.chat.lines import Line
 from thalweg.cli.chat.status import Status
+from thalweg.cli.layout import count
 from thalweg.transcript import printable
 
 _ARGUMENTS_CHARS = 80
@@ -294,9 +295,7 @@ def _figures(detail: dict[str, Any]) -> str:
 
 
 def _many(number: object, what: str) -> str:
-    if not isinstance(number, int) or not number:
-        return ""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+    return count(number, what) if isinstance(number, int) and number else ""
 
 
 def _cut(text: str, most: int) -> str:

@@ -1,7 +1,7 @@
 """What a gateway answers, as lines of a chat: threads, messages, turns, memory, money."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from thalweg.api.catalogue import Models
@@ -12,6 +12,7 @@ from thalweg.api.usage import ThreadUsage, Usage
 from thalweg.cli.chat.approvals import Action
 from thalweg.cli.chat.lines import Kind, Line
 from thalweg.cli.chat.status import money
+from thalweg.cli.layout import columns, count
 
 _LEFT_CHARS = 60
 _TEXT_CHARS = 2_000
@@ -22,31 +23,6 @@ _USUAL_WORDS = "Tool execution requires approval"
 def told(*rows: str, kind: Kind = "note") -> list[Line]:
     """Make one line of some rows."""
     return [Line(kind, "\n".join(rows))] if rows else []
-
-
-def table(rows: Iterable[tuple[str, ...]]) -> list[str]:
-    """Set columns under one another.
-
-    Example:
-        >>> table([("a", "1"), ("long", "2")])
-        ['a     1', 'long  2']
-    """
-    every = list(rows)
-    widths = [max(map(len, column)) for column in zip(*every, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in every
-    ]
-
-
-def count(number: int, what: str) -> str:
-    """Say how many there are.
-
-    Example:
-        >>> count(1, "turn"), count(1_000, "turn")
-        ('1 turn', '1,000 turns')
-    """
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def models(listed: Models, current: str) -> list[Line]:
@@ -60,7 +36,7 @@ def models(listed: Models, current: str) -> list[Line]:
         )
         for model in listed.items
     ]
-    return told(*table(rows)) or told("no model is set up")
+    return told(*columns(rows)) or told("no model is set up")
 
 
 def threads(listed: Threads, current: str) -> list[Line]:
@@ -75,7 +51,7 @@ def threads(listed: Threads, current: str) -> list[Line]:
         )
         for thread in listed.items
     ]
-    return told(*table(rows)) or told("no thread yet")
+    return told(*columns(rows)) or told("no thread yet")
 
 
 def history(stretch: History) -> list[Line]:
@@ -117,12 +93,12 @@ def context(request: Context) -> list[Line]:
         f"(the window has {request.window:,})"
     )
     most = max(request.sections.values(), default=0)
-    rows = table(
+    rows = columns(
         (name, f"{tokens:,}".rjust(9), "█" * round(_BAR * tokens / most) if most else "")
         for name, tokens in sorted(request.sections.items(), key=lambda pair: -pair[1])
         if tokens
     )
-    beside = table(
+    beside = columns(
         (
             one.part,
             f"{one.tokens:,}".rjust(9),
@@ -147,7 +123,7 @@ def section(request: Context, name: str) -> list[Line]:
         return told(request.system or "there is no system prompt")
     if name == "tools":
         rows = [(_tool_name(tool), _left(_tool_text(tool))) for tool in request.tools]
-        return told(*table(rows)) or told("there are no tools")
+        return told(*columns(rows)) or told("there are no tools")
     lines = [line for message in request.messages for line in _message(message)]
     return lines or told("there are no messages")
 
@@ -171,7 +147,7 @@ def _tool_text(tool: Mapping[str, object]) -> str:
 def turn(one: Turn) -> list[Line]:
     """Tell what was decided before one request."""
     head = f"turn {one.turn} ({one.kind}), {one.tokens:,} of {one.limit:,} tokens"
-    rows = table(
+    rows = columns(
         (
             edit.kind,
             f"#{edit.position}",
@@ -198,7 +174,7 @@ def memory(document: Mapping[str, object]) -> list[Line]:
     ]
     profile = [*_sections(document.get("userContext")), *_sections(document.get("history"))]
     nothing = told("nothing is remembered yet") if not (rows or profile) else []
-    return [*told(*profile), *told(*table(rows), kind="memory"), *nothing]
+    return [*told(*profile), *told(*columns(rows), kind="memory"), *nothing]
 
 
 def _sections(part: object) -> Iterator[str]:
@@ -219,7 +195,7 @@ def recall(found: Recall) -> list[Line]:
         )
         for item in found.items
     ]
-    return told(*table(rows), kind="memory") or told("memory has nothing about that")
+    return told(*columns(rows), kind="memory") or told("memory has nothing about that")
 
 
 def forgotten(done: Forgotten) -> list[Line]:
@@ -234,7 +210,7 @@ def usage(spent: ThreadUsage) -> list[Line]:
     rows: list[tuple[str, ...]] = [("", "calls", "in", "cached", "out", "cost")]
     rows += [_spent(name, use) for name, use in spent.callers.items()]
     rows.append(_spent("in all", spent.total))
-    return told(*table(rows), *_saved(spent.saved or 0.0, spent.total.currency))
+    return told(*columns(rows), *_saved(spent.saved or 0.0, spent.total.currency))
 
 
 def _saved(amount: float, currency: str) -> list[str]:
@@ -259,14 +235,14 @@ def done(what: str, result: Done) -> list[Line]:
 def uploads(sent: Uploads) -> list[Line]:
     """Tell which files the agent can read."""
     rows = [(file.path, _size(file.size), file.media_type, file.note) for file in sent.items]
-    return told(*table(rows)) or told("no file was sent to this thread")
+    return told(*columns(rows)) or told("no file was sent to this thread")
 
 
 def artifacts(made: Artifacts) -> list[Line]:
     """Tell which files the agent made."""
     rows = [(file.path, _size(file.size), _when(file.modified)) for file in made.files]
     more = ["… and more"] if made.truncated else []
-    return told(*table(rows), *more) or told("the agent has made no file")
+    return told(*columns(rows), *more) or told("the agent has made no file")
 
 
 def question(action: Action) -> list[Line]:

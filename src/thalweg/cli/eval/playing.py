@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from thalweg.cli.eval.table import failures, request_lines, summary, tables
 from thalweg.cli.printing import print_json, print_lines, tell
 from thalweg.cli.progress import progress_bar
 from thalweg.errors import ConfigError
@@ -24,7 +25,6 @@ from thalweg.evals.probes import PROBES
 from thalweg.evals.report import write_report
 from thalweg.evals.results import Result
 from thalweg.evals.runner import Played
-from thalweg.evals.table import failures, request_lines, summary, tables
 from thalweg.pages.places import check_place
 
 WORSE = 1

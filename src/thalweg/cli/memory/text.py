@@ -5,9 +5,11 @@ first, whole, so that it can be copied.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from textwrap import wrap
 from typing import assert_never
 
+from thalweg.cli.layout import count, one_line
 from thalweg.facts.changes import Change, Drop, Hide, Put, Write
 from thalweg.facts.recall.packing import Placed
 from thalweg.facts.recall.ranking import Features
@@ -17,6 +19,8 @@ from thalweg.memory.recalling import Recalled
 from thalweg.transcript import printable
 
 WIDTH = 80
+QUOTED_CHARS = 400
+"""Most characters of a text on a line."""
 _INDENT = 4
 _TITLES: dict[SectionName, str] = {
     "workContext": "Work",
@@ -26,6 +30,9 @@ _TITLES: dict[SectionName, str] = {
     "earlierContext": "Earlier",
     "longTermBackground": "Background",
 }
+
+
+_one_line = partial(one_line, most=QUOTED_CHARS)
 
 
 def tell_memory(profile: Profile, facts: Sequence[Fact]) -> Iterator[str]:
@@ -139,7 +146,7 @@ def tell_change(change: Change, known: Mapping[str, Fact] | None = None) -> str:
             return f"write {_TITLES[section.name]}: {text} ({_one_line(why)})"
         case Hide(why, turns, is_shown):
             shown = "show" if is_shown else "hide"
-            many = _many(turns, "turn") if turns else "all turns"
+            many = count(turns, "turn") if turns else "all turns"
             return f"{shown}  {many} from recall and learning ({_one_line(why)})"
         case _:
             assert_never(change)
@@ -150,9 +157,9 @@ def tell_receipt(receipt: Receipt, facts: Mapping[str, Fact] | None = None) -> I
     known = facts or {}
     goes = "Would forget" if receipt.dry_run else "Forgot"
     yield (
-        f"{goes} {_many(len(receipt.facts), 'fact')}, {_many(receipt.turns, 'turn')}, "
-        f"{_many(receipt.sections, 'section')} of the profile and what "
-        f"{_many(receipt.operations, 'change')} of the history held."
+        f"{goes} {count(len(receipt.facts), 'fact')}, {count(receipt.turns, 'turn')}, "
+        f"{count(receipt.sections, 'section')} of the profile and what "
+        f"{count(receipt.operations, 'change')} of the history held."
     )
     for name in receipt.facts:
         content = f"  {_one_line(known[name].content)}" if name in known else ""
@@ -163,19 +170,6 @@ def tell_receipt(receipt: Receipt, facts: Mapping[str, Fact] | None = None) -> I
         yield "It was said in these messages, which memory does not delete:"
         for thread, position in receipt.remaining:
             yield f"    {_one_line(thread)} #{position}"
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-QUOTED_CHARS = 400
-"""How much of a text stands on a line."""
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(printable(text).split())
-    return line if len(line) <= QUOTED_CHARS else line[: QUOTED_CHARS - 1] + "…"
 
 
 def _wrapped(text: str) -> Iterator[str]:

@@ -7,9 +7,11 @@ most 80 columns wide, the names at its end left out of account.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 from math import ceil, isinf
 from textwrap import wrap
 
+from thalweg.cli.layout import count, one_line
 from thalweg.context.edits import Edit, Fold, Pin, Reason, Unpin
 from thalweg.context.savings import Saving
 from thalweg.entries import Message, Usage
@@ -21,6 +23,9 @@ from thalweg.threads.savings import Saved
 from thalweg.threads.thread_history import Said, Taken
 from thalweg.transcript import as_text, printable, speaker
 
+QUOTED_CHARS = 60
+"""How much of pinned words or a note a line of a table shows."""
+_one_line = partial(one_line, most=QUOTED_CHARS)
 _THREADS = "messages  turns     tokens  last turn         thread"
 _TURNS = "  turn  kind    when                tokens      limit   reported  model"
 WIDTH = 80
@@ -89,7 +94,7 @@ def _saving_lines(saving: Saving | None) -> Iterator[str]:
         return
     forecast = saving.forecast
     even = "never" if isinf(forecast.break_even) else f"after {ceil(forecast.break_even):,}"
-    told = f"predicted {forecast.gain:+,.0f} after {_calls(forecast.calls)}"
+    told = f"predicted {forecast.gain:+,.0f} after {count(forecast.calls, 'call')}"
     yield from wrap(f"{told}; so far {saving.realised:+,.0f} (break-even {even})", WIDTH - 8)
 
 
@@ -99,10 +104,6 @@ def _all_saved(saved: Saved) -> str:
         beyond = f"; {saved.beyond:,.0f} of what that costs is for tokens over the window"
     told = f"So far all edits have saved {saved.realised:+,.0f} uncached input tokens"
     return f"{told}, compared with sending every message whole{beyond}."
-
-
-def _calls(number: int) -> str:
-    return f"{number:,} call{'' if number == 1 else 's'}"
 
 
 def _turn_line(turn: Taken, zone: tzinfo | None, model: str) -> str:
@@ -129,9 +130,9 @@ def _edit_lines(edits: Iterable[Edit]) -> Iterator[str]:
         counts[alike] += 1
         before, after = sizes.setdefault(alike, [0, 0])
         sizes[alike] = [before + edit.tokens_before, after + edit.tokens_after]
-    for (kind, reason), count in counts.items():
+    for (kind, reason), times in counts.items():
         before, after = sizes[kind, reason]
-        many = f" x{count}" if count > 1 else ""
+        many = f" x{times}" if times > 1 else ""
         yield f"{kind}{many} {before:,} -> {after:,}: {reason}"
 
 
@@ -153,7 +154,7 @@ def _beside_lines(page: Page) -> Iterator[str]:
 def _spent(spent: Spent) -> str:
     of = f" of {printable(spent.model)}" if spent.model else ""
     tokens = f"{spent.input:,} tokens in, {spent.output:,} out"
-    return f"the summary took {_calls(spent.calls)}{of}: {tokens}"
+    return f"the summary took {count(spent.calls, 'call')}{of}: {tokens}"
 
 
 def tell_turn(
@@ -223,12 +224,3 @@ def tell_done(kind: str, done: Done) -> str:
 
 def _when(at: float, zone: tzinfo | None) -> str:
     return datetime.fromtimestamp(at, UTC).astimezone(zone).strftime("%Y-%m-%d %H:%M")
-
-
-QUOTED_CHARS = 60
-"""How much of pinned words or a note a line of a table shows."""
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(printable(text).split())
-    return line if len(line) <= QUOTED_CHARS else line[: QUOTED_CHARS - 1] + "…"

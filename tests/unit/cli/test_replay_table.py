@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from tests.unit.replay.runs import a_run
+from thalweg.cli.replay_table import LEGEND, as_table
 from thalweg.replay.oracle.base import Oracle
 from thalweg.replay.results import Recall, Run
-from thalweg.replay.table import LEGEND, as_table
 
 LEAST = 55
 """Cells of a terminal below which lines wrap: thread, policy and what must be shown."""
