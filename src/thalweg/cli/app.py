@@ -24,6 +24,10 @@ class LazyCommand:
 
 COMMANDS: Final = {
     "chat": LazyCommand("chat", "chat", "Chat with an agent in the terminal."),
+    "import": LazyCommand(
+        "recorder.importing", "import_sessions", "Import sessions of coding agents."
+    ),
+    "sessions": LazyCommand("recorder.listing", "sessions", "List imported sessions."),
     "replay": LazyCommand("replay", "replay", "See what a policy does to recorded threads."),
     "eval": LazyCommand(
         "eval", "evaluate", "See whether an agent keeps its objective, and finds again."

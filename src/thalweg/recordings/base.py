@@ -7,6 +7,37 @@ from thalweg.wires.base import Note
 
 
 @dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """What a log states about its session as a whole; what it does not state is empty."""
+
+    id: str = ""
+    """The agent's own id of the session."""
+    project: str = ""
+    """The folder that the agent worked in."""
+    branch: str = ""
+    """The branch of the repository there, as of the newest row."""
+    title: str = ""
+    model: str = ""
+    """The model that answered last."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCompaction:
+    """A compaction that the recorded agent performed."""
+
+    line: int
+    """Line of the row that states it."""
+    at: str = ""
+    """When, ISO 8601, or empty."""
+    trigger: str = ""
+    """What caused it, in the agent's own word: `auto`, `manual`; empty where it is not logged."""
+    tokens_before: int = 0
+    """Of the context, as the agent counted them; 0 where it is not logged."""
+    summary: str = ""
+    """The agent's own summary; empty where it is not logged."""
+
+
+@dataclass(frozen=True, slots=True)
 class Recording:
     """A recorded thread, read."""
 
@@ -15,3 +46,6 @@ class Recording:
     """Name of the wire or log format it was read with."""
     messages: tuple[Message, ...]
     notes: tuple[Note, ...] = ()
+    session: SessionInfo = SessionInfo()
+    compactions: tuple[RecordedCompaction, ...] = ()
+    """Oldest first."""

@@ -5,12 +5,13 @@ of its calls may stand between them. Rows of subagents, snapshots, progress and 
 no messages of the thread.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from thalweg.recordings.base import Recording
+from thalweg.recordings.base import RecordedCompaction, Recording, SessionInfo
 from thalweg.recordings.rows import (
     LogFormat,
     Recorded,
@@ -28,7 +29,13 @@ NAME = "claude-code"
 
 _SPEAKERS = frozenset({"user", "assistant"})
 _MARKS = frozenset({"sessionId", "uuid", "parentUuid", "isSidechain"})
-_BOUNDARIES = frozenset({"compact_boundary", "microcompact_boundary"})
+_COMPACTION = "compact_boundary"
+_BOUNDARIES = frozenset({_COMPACTION, "microcompact_boundary"})
+_OWN_NAME = re.compile(r"agent-|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+_TITLES = ("customTitle", "aiTitle", "summary")
+"""Keys of the rows that name a session, the user's own name first."""
+_NO_MODEL = "<synthetic>"
+"""What the program names as the model of an answer that it wrote itself."""
 
 
 def detect(source: Source) -> bool:
@@ -43,7 +50,11 @@ def detect(source: Source) -> bool:
 
 def read(source: Source) -> Recording:
     """Read the main thread, in the order of the file."""
-    session = _Session(notes=list(source.notes), of_subagent=_is_of_subagent(source))
+    # A file is named by its session; a resumed one may begin with rows of the session before.
+    own = source.name if _OWN_NAME.match(source.name) else ""
+    session = _Session(
+        notes=list(source.notes), of_subagent=_is_of_subagent(source), info=SessionInfo(id=own)
+    )
     for row in source.lines:
         session.take(row)
     return as_recording(
@@ -54,6 +65,8 @@ def read(source: Source) -> Recording:
         notes=session.notes,
         skipped=session.skipped,
         why={"subagents": "they are threads of their own"},
+        session=session.info,
+        compactions=session.compactions,
     )
 
 
@@ -79,6 +92,8 @@ class _Session:
     """Messages taken, by the uuid of their row."""
     prompted: set[str] = field(default_factory=set)
     """Rows after which the user said something."""
+    info: SessionInfo = field(default_factory=SessionInfo)
+    compactions: list[RecordedCompaction] = field(default_factory=list)
 
     def take(self, row: Row | Broken) -> None:
         if isinstance(row, Broken):
@@ -86,8 +101,10 @@ class _Session:
         elif not isinstance(row.value, dict) or not isinstance(row.value.get("type"), str):
             self.items.append(odd_row(row.line, row.value, self.notes))
         elif row.value["type"] not in _SPEAKERS:
+            self._take_info(row.value)
             self._skip(row.line, row.value)
         elif isinstance(row.value.get("message"), dict):
+            self._take_info(row.value)
             self._take_message(row.line, row.value, row.value["message"])
         else:
             self.items.append(odd_row(row.line, row.value, self.notes))
@@ -97,14 +114,53 @@ class _Session:
         if subtype in _BOUNDARIES:
             metadata = value.get("compactMetadata") or value.get("microcompactMetadata")
             self.notes.append(Note(line, f"recorded_{subtype}", str(metadata or "")))
+            if subtype == _COMPACTION:
+                self._take_compaction(line, value, metadata)
         else:
             self.skipped[value["type"]] += 1
+
+    def _take_info(self, row: JsonObject) -> None:
+        """Note what a row states about the session; a later one counts, the first id stays."""
+        message = row.get("message")
+        model = as_str(message.get("model")) if isinstance(message, dict) else ""
+        self.info = SessionInfo(
+            id=self.info.id or as_str(row.get("sessionId")),
+            project=self.info.project or as_str(row.get("cwd")),
+            branch=as_str(row.get("gitBranch")) or self.info.branch,
+            title=next((told for key in _TITLES if (told := as_str(row.get(key)))), "")
+            or self.info.title,
+            model=model if model and model != _NO_MODEL else self.info.model,
+        )
+
+    def _take_compaction(self, line: int, row: JsonObject, metadata: object) -> None:
+        known = metadata if isinstance(metadata, dict) else {}
+        before = known.get("preTokens")
+        self.compactions.append(
+            RecordedCompaction(
+                line,
+                at=as_str(row.get("timestamp")),
+                trigger=as_str(known.get("trigger")),
+                tokens_before=before if isinstance(before, int) else 0,
+            )
+        )
+
+    def _take_summary(self, line: int, row: JsonObject, message: JsonObject) -> None:
+        """Note the agent's own summary; it follows the row of its compaction, where one is."""
+        content = message.get("content")
+        blocks = [b for b in _blocks(message) if isinstance(b, dict)]
+        summary = "\n".join(filter(None, (as_str(block.get("text")) for block in blocks)))
+        self.notes.append(summary_note(line, len(str(content))))
+        if self.compactions and not self.compactions[-1].summary:
+            self.compactions[-1] = replace(self.compactions[-1], summary=summary)
+        else:
+            at = as_str(row.get("timestamp"))
+            self.compactions.append(RecordedCompaction(line, at=at, summary=summary))
 
     def _take_message(self, line: int, row: JsonObject, message: JsonObject) -> None:
         if row.get("isSidechain") is True and not self.of_subagent:
             self.skipped["subagents"] += 1
         elif row.get("isCompactSummary") is True:
-            self.notes.append(summary_note(line, len(str(message.get("content")))))
+            self._take_summary(line, row, message)
         elif self._is_repeated(line, as_str(row.get("uuid")), message):
             self.notes.append(Note(line, "repeated_row", "left out: it stands there before"))
         elif row["type"] == "assistant":

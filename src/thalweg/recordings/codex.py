@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from thalweg.entries import Usage
-from thalweg.recordings.base import Recording
+from thalweg.recordings.base import RecordedCompaction, Recording, SessionInfo
 from thalweg.recordings.rows import (
     LogFormat,
     Recorded,
@@ -70,6 +70,8 @@ def read(source: Source) -> Recording:
         session.items,
         notes=session.notes,
         skipped=session.skipped,
+        session=session.info,
+        compactions=session.compactions,
     )
 
 
@@ -83,6 +85,8 @@ class _Session:
     answer_at: int = -1
     """Where in `items` the model's last answer begins; -1 before one."""
     answering: bool = False
+    info: SessionInfo = field(default_factory=SessionInfo)
+    compactions: list[RecordedCompaction] = field(default_factory=list)
 
     def take(self, row: Row | Broken) -> None:
         if isinstance(row, Broken):
@@ -103,7 +107,13 @@ class _Session:
             case "response_item":
                 self._take_item(line, payload, iso_time(row.get("timestamp")))
             case "compacted":
-                self.notes.append(summary_note(line, len(as_str(payload.get("message")))))
+                summary = as_str(payload.get("message"))
+                self.notes.append(summary_note(line, len(summary)))
+                at = iso_time(row.get("timestamp"))
+                self.compactions.append(RecordedCompaction(line, at=at, summary=summary))
+            case "turn_context":
+                self.skipped["turn_context"] += 1
+                self.info = replace(self.info, model=as_str(payload.get("model")))
             case "session_meta":
                 self._take_header(line, row, payload)
             case "event_msg" if payload.get("type") == "token_count":
@@ -114,6 +124,13 @@ class _Session:
 
     def _take_header(self, line: int, row: JsonObject, payload: JsonObject) -> None:
         self.skipped["session_meta"] += 1
+        git = payload.get("git")
+        self.info = replace(
+            self.info,
+            id=self.info.id or as_str(payload.get("id")),
+            project=self.info.project or as_str(payload.get("cwd")),
+            branch=as_str(git.get("branch")) if isinstance(git, dict) else self.info.branch,
+        )
         base = payload.get("base_instructions")
         text = as_str(base.get("text")) if isinstance(base, dict) else as_str(base)
         if text and not self.items:

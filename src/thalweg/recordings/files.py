@@ -26,7 +26,7 @@ from thalweg.recordings import (
 )
 from thalweg.recordings.base import Recording
 from thalweg.recordings.rows import LogFormat
-from thalweg.recordings.source import SEEN_CHARS, Source, open_source
+from thalweg.recordings.source import SEEN_CHARS, Source, open_source, without_open_line
 
 FORMATS: tuple[LogFormat, ...] = (
     thalweg_thread.FORMAT,
@@ -53,8 +53,13 @@ _SIDECARS = ("needles.jsonl", "goals.jsonl", "index.json")
 _SIDECAR_ENDINGS = ("_questions.jsonl", "_qa.jsonl")
 
 
-def read_recording(path: str | Path) -> Recording:
+def read_recording(path: str | Path, *, is_growing: bool = False) -> Recording:
     """Read a recorded thread, compressed or not, whatever its format.
+
+    Args:
+        path: The file.
+        is_growing: Another process may be writing the last line: it is left out until it is
+            whole.
 
     Raises:
         RecordingError: The file is missing, unreadable, empty or of no known format, or holds
@@ -62,6 +67,7 @@ def read_recording(path: str | Path) -> Recording:
     """
     path = Path(path)
     source = open_source(path)
+    source = without_open_line(source) if is_growing else source
     known = format_of(source)
     if known is None:
         raise _unknown(path, source)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from thalweg.recordings.base import Recording
+from thalweg.recordings.base import Recording, SessionInfo
 from thalweg.recordings.rows import (
     LogFormat,
     Recorded,
@@ -73,6 +73,23 @@ def read(source: Source) -> Recording:
         notes=notes,
         skipped=skipped,
         why={"info": "notices of the program"},
+        session=_session(source),
+    )
+
+
+def _session(source: Source) -> SessionInfo:
+    """Read what the document, or its first line and the newest answer, state of the session."""
+    rows = [row for _, row in _rows(source) if isinstance(row, dict)]
+    head = source.document if isinstance(source.document, dict) else {}
+    head = head if "messages" in head else next(iter(row.value for row in source.objects), {})
+    titles = [title for row in (head, *rows) if (title := as_str(row.get("summary")))]
+    models = [model for row in rows if (model := as_str(row.get("model")))]
+    folders = head.get("directories")
+    return SessionInfo(
+        id=as_str(head.get("sessionId")),
+        project=as_str(folders[0]) if isinstance(folders, list) and folders else "",
+        title=titles[-1] if titles else "",
+        model=models[-1] if models else "",
     )
 
 

@@ -5,11 +5,11 @@ A row of type `message` wraps one message; its blocks are Anthropic's under othe
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from thalweg.entries import Kind
-from thalweg.recordings.base import Recording
+from thalweg.recordings.base import RecordedCompaction, Recording, SessionInfo
 from thalweg.recordings.rows import (
     LogFormat,
     Recorded,
@@ -54,6 +54,8 @@ def read(source: Source) -> Recording:
         session.items,
         notes=session.notes,
         skipped=session.skipped,
+        session=session.info,
+        compactions=session.compactions,
     )
 
 
@@ -65,6 +67,8 @@ class _Session:
     items: list[Recorded | Broken] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     parents: set[str] = field(default_factory=set)
+    info: SessionInfo = field(default_factory=SessionInfo)
+    compactions: list[RecordedCompaction] = field(default_factory=list)
 
     def take(self, row: Row | Broken) -> None:
         if isinstance(row, Broken):
@@ -75,19 +79,35 @@ class _Session:
         if not isinstance(kind, str):
             self.items.append(odd_row(row.line, value, self.notes))
         elif kind in _SUMMARIES:
-            self.notes.append(summary_note(row.line, len(as_str(value.get("summary")))))
+            self._take_summary(row.line, value)
         elif kind == "custom_message":
             self._take_message(row.line, value, {**value, "role": "custom"})
         elif kind == "message" and isinstance(value.get("message"), dict):
             self._take_message(row.line, value, value["message"])
         else:
+            if kind == "session":
+                own, folder = as_str(value.get("id")), as_str(value.get("cwd"))
+                self.info = replace(self.info, id=own, project=folder)
             self.skipped[kind] += 1
+
+    def _take_summary(self, line: int, row: JsonObject) -> None:
+        summary, before = as_str(row.get("summary")), row.get("tokensBefore")
+        self.notes.append(summary_note(line, len(summary)))
+        self.compactions.append(
+            RecordedCompaction(
+                line,
+                at=iso_time(row.get("timestamp")),
+                tokens_before=before if isinstance(before, int) else 0,
+                summary=summary,
+            )
+        )
 
     def _take_message(self, line: int, row: JsonObject, message: JsonObject) -> None:
         role = as_str(message.get("role"))
         if role in _SUMMARIES:
-            self.notes.append(summary_note(line, len(as_str(message.get("summary")))))
+            self._take_summary(line, message)
             return
+        self.info = replace(self.info, model=as_str(message.get("model")) or self.info.model)
         self._note_branch(line, as_str(row.get("parentId")))
         injected: Kind = "said" if role in _ROLES else "injected"
         self.items.append(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from thalweg.entries import Kind, Message, Text, Usage
-from thalweg.recordings.base import Recording
+from thalweg.recordings.base import RecordedCompaction, Recording, SessionInfo
 from thalweg.recordings.source import NOTED_CHARS, Broken, Source
 from thalweg.wires.base import Note
 from thalweg.wires.fields import to_json
@@ -57,6 +57,8 @@ def as_recording(
     notes: Sequence[Note],
     skipped: Counter[str] | None = None,
     why: Mapping[str, str] | None = None,
+    session: SessionInfo = SessionInfo(),  # noqa: B008 (frozen)
+    compactions: Sequence[RecordedCompaction] = (),
 ) -> Recording:
     """Read the provider objects of a log with their wire, and say what was odd.
 
@@ -68,10 +70,14 @@ def as_recording(
         notes: What was odd so far.
         skipped: Rows that the format defines as no messages, by kind.
         why: Why a kind of row is left out, where that is not plain.
+        session: What the rows state about the session.
+        compactions: Those that the rows state, oldest first.
     """
     messages, read_notes = through_wire(read, items)
     told = (*notes, *left_out(skipped or Counter(), why), *read_notes, *pairing_notes(messages))
-    return Recording(name, log_format, tuple(messages), told)
+    return Recording(
+        name, log_format, tuple(messages), told, session=session, compactions=tuple(compactions)
+    )
 
 
 def through_wire(

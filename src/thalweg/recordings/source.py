@@ -8,7 +8,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,15 @@ def open_source(path: Path) -> Source:
         if not complete:
             notes.append(Note(-1, "truncated_gzip", "the compressed file breaks off early"))
     return take_apart(_bare_name(path.name), _decode(data, notes), notes, path=str(path))
+
+
+def without_open_line(source: Source) -> Source:
+    """Leave out a last line that is no JSON and has no line feed: its writer is not done."""
+    if source.text.endswith("\n") or not source.lines or isinstance(source.lines[-1], Row):
+        return source
+    last = source.lines[-1].line
+    notes = tuple(note for note in source.line_notes if note.line != last)
+    return replace(source, lines=source.lines[:-1], line_notes=notes)
 
 
 def take_apart(name: str, text: str, notes: Sequence[Note] = (), *, path: str = "") -> Source:

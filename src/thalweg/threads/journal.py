@@ -27,8 +27,8 @@ from thalweg.threads.line import Line
 
 THIS = -1
 """The turn itself, as the base of a page."""
-Kind = Literal["call", "end", "undo", "rewind", "pin", "unpin", "compact"]
-"""A model call; the end of a run; what a person did to the thread."""
+Kind = Literal["call", "end", "undo", "rewind", "pin", "unpin", "compact", "import"]
+"""A model call; the end of a run; what a person did to the thread; rows that were imported."""
 BY_HAND = frozenset[Kind]({"undo", "rewind", "pin", "unpin", "compact"})
 """The kinds of turns that a person entered."""
 
@@ -117,6 +117,8 @@ class Page:
     leaves out what was refused."""
     additions: tuple[Listed, ...] = ()
     """What the request carried besides the thread's messages; tools are not among it."""
+    session: Mapping[str, Any] = field(default_factory=dict)
+    """Of an import: what is known of the recorded session, as plain JSON."""
 
     @property
     def released(self) -> int:

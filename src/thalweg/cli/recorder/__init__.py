@@ -1,0 +1,1 @@
+"""The commands of the flight recorder: one file a command."""

@@ -1,0 +1,33 @@
+"""Where the recorder keeps its archive and its own files: one folder for a user of the machine."""
+
+import os
+from os import PathLike, fspath
+from pathlib import Path
+
+from thalweg.archive import Archive, open_archive
+from thalweg.private_files import make_private_folder
+
+
+def recorder_home() -> Path:
+    """Name the folder: `THALWEG_HOME`, or else `.thalweg` in the user's home folder."""
+    return Path(os.environ.get("THALWEG_HOME") or Path.home() / ".thalweg")
+
+
+def recorder_place() -> Path:
+    """Name the archive that sessions are recorded in."""
+    return recorder_home() / "thalweg.db"
+
+
+def open_recorder(address: str | PathLike[str] | None = None) -> Archive:
+    """Open the archive that sessions are recorded in; make it where there is none.
+
+    Args:
+        address: As for `open_archive`; `recorder_place()` where it is not given.
+
+    Raises:
+        ConfigError: It cannot be opened.
+        StorageError: Another process holds it, or the disk is full.
+    """
+    if address is None:
+        make_private_folder(recorder_home())
+    return open_archive(fspath(recorder_place() if address is None else address))

@@ -1,0 +1,109 @@
+"""What is known of a recorded session, kept in the journal of its thread."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import PurePath
+
+from thalweg.archive import Archive, ThreadKey
+from thalweg.context.matching import row_of
+from thalweg.context.tariffs import MODELS, TARIFFS
+from thalweg.threads.journal import Page, Spent, read_page, read_pages
+
+OWNER = "local"
+"""Whose threads imported sessions are, as in `thalweg thread`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedSession:
+    """A session of an agent as of the newest import of it."""
+
+    agent: str
+    """Name of the log format: `claude-code`, `codex`."""
+    id: str = ""
+    project: str = ""
+    branch: str = ""
+    title: str = ""
+    """The agent's own, or the beginning of the first request."""
+    model: str = ""
+    """The one that answered last."""
+    source: str = ""
+    """The file it was read from, as an absolute path."""
+    size_bytes: int = 0
+    """Of the source, when it was read last; with `mtime_ns` it shows whether the source changed."""
+    mtime_ns: int = 0
+    started_at: str = ""
+    ended_at: str = ""
+    """Time of the newest message, ISO 8601; empty where the source has no times."""
+    calls: int = 0
+    """Model calls that reported their usage, and what they reported, in tokens."""
+    input: int = 0
+    cached: int = 0
+    written: int = 0
+    output: int = 0
+    compactions: int = 0
+    compacted_at: str = ""
+    """Time of the newest compaction, ISO 8601."""
+
+    @property
+    def cost(self) -> float | None:
+        """What the reported usage costs in dollars, at the prices of `model`.
+
+        `None` where no usage was reported or the price of the model is unknown.
+        """
+        tariff = _BY_MODEL.get(row_of(_BY_MODEL, self.model))
+        if not self.calls or tariff is None:
+            return None
+        spent = Spent(self.calls, self.input, self.cached, self.written, self.output)
+        return tariff.cost_of(spent.price(tariff))
+
+    def is_in(self, folder: str) -> bool:
+        """Return whether the project is a folder or lies below it; any is, of an empty name.
+
+        Example:
+            >>> RecordedSession(agent="codex", project="/src/shop/api").is_in("/src/shop")
+            True
+        """
+        return not folder or PurePath(self.project).is_relative_to(folder)
+
+
+_BY_MODEL = {
+    tariff.name: tariff
+    for tariffs in MODELS.values()
+    for tariff in tariffs
+    if tariff.name not in TARIFFS
+}
+"""The tariffs of single models, whoever sells them; those of a provider's usual model left out."""
+_FIELDS = frozenset(field.name for field in fields(RecordedSession))
+
+
+def session_of(page: Page) -> RecordedSession | None:
+    """Read the session that an import entered; `None` for any other turn."""
+    known = {name: value for name, value in page.session.items() if name in _FIELDS}
+    return RecordedSession(**known) if "agent" in known else None
+
+
+def session_to_plain(session: RecordedSession) -> dict[str, str | int]:
+    """Turn a session into plain values, what is empty left out."""
+    return {name: value for name, value in asdict(session).items() if value}
+
+
+def newest_import(archive: Archive, key: ThreadKey) -> tuple[Page, RecordedSession] | None:
+    """Find the newest import of a thread; `None` where nothing was imported into it."""
+    count = archive.turn_count(key)
+    if not count:
+        return None
+    page = read_page(archive, key, count - 1)
+    if (session := session_of(page)) is not None:
+        return page, session
+    for earlier in reversed(read_pages(archive, key).values()):
+        if (session := session_of(earlier)) is not None:
+            return earlier, session
+    return None
+
+
+def list_sessions(archive: Archive, owner: str = OWNER) -> Iterator[tuple[str, RecordedSession]]:
+    """List the recorded sessions of an owner with the names of their threads, oldest first."""
+    for thread in archive.threads(owner):
+        found = newest_import(archive, ThreadKey(owner, thread))
+        if found is not None:
+            yield thread, found[1]

@@ -1,0 +1,16 @@
+"""What every secret of a form holds, so that other texts need not be searched."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from thalweg.facts.gates.secrets import SECRETS, Secret
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("secret", [one for one in SECRETS if one.near], ids=lambda one: one.name)
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_every_match_holds_one_of_them(secret: Secret, data: st.DataObject) -> None:
+    found = data.draw(st.from_regex(secret.form)).casefold()
+    assert any(part in found for part in secret.near)
