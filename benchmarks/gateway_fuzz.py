@@ -37,6 +37,8 @@ OUTSIDE = f"outside-{secrets.token_hex(12)}"
 THEIRS = f"theirs-{secrets.token_hex(12)}"
 """Words in everything of the other owner."""
 _KEYS = [{"key": "mine", "owner": "mallory"}, {"key": "theirs", "owner": "bob"}]
+_UNLIMITED = {"requests_per_minute": None, "runs_per_minute": None, "runs_at_once": None}
+"""A refusal for too many requests would hide what the route does."""
 _RARE = frozenset({"start_run", "stream"})
 """Each of these has an agent run."""
 _CLIMBS = (
@@ -89,7 +91,7 @@ class World:
         return Settings.from_mapping(
             {
                 "models": [{**model, "window": 32_000}],
-                "gateway": {"keys": _KEYS},
+                "gateway": {"keys": _KEYS, "limits": _UNLIMITED},
                 "storage": {"files": str(files)},
             }
         )
