@@ -73,14 +73,14 @@ class Gateway:
 
 
 @contextmanager
-def serving(settings: str = CONFIG) -> Iterator[Gateway]:
-    """Serve a gateway until the block ends."""
+def serving(settings: str = CONFIG, *options: str) -> Iterator[Gateway]:
+    """Serve a gateway until the block ends, with more options of `thalweg serve`."""
     with tempfile.TemporaryDirectory() as home:
         config = Path(home, "config.yaml")
         config.write_text(settings)
         command = [sys.executable, "-m", "thalweg", "serve", "--config", str(config)]
         environ = {**os.environ, "THALWEG_HOME": home, "PYTHONPATH": str(Path.cwd())}
-        command += ["--port", "0", "--log-level", "error"]
+        command += ["--port", "0", "--log-level", "error", *options]
         with subprocess.Popen(  # noqa: S603 (this very package)
             command, stdout=subprocess.PIPE, text=True, env=environ
         ) as process:
@@ -101,6 +101,17 @@ class Seen:
     waits: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
     memory: int = 0
+    """Most resident bytes of the process."""
+
+    @property
+    def p99(self) -> float:
+        """Seconds that 99 of 100 requests took at most."""
+        return sorted(self.waits)[int(0.99 * (len(self.waits) - 1))]
+
+    @property
+    def refused(self) -> int:
+        """Requests that were not answered with 200."""
+        return self.statuses.total() - self.statuses[http.HTTPStatus.OK]
 
 
 def watch(gateway: Gateway, seen: Seen, ended: threading.Event) -> None:
@@ -273,21 +284,26 @@ def main() -> None:
     given = parser.parse_args()
     print("| flood | answers | other owner: p50 | p99 | longest | refused | peak memory |")
     print("|---|---|---|---|---|---|---|")
-    for name, (send, at_once) in FLOODS.items():
-        if given.only not in name:
-            continue
-        with serving() as gateway:
-            gateway.ask("bob", "GET", "/api/memory")
-            answered, seen = flood(gateway, send, at_once, given.seconds)
-        waits = sorted(seen.waits)
-        p50, p99 = statistics.median(waits), waits[int(0.99 * (len(waits) - 1))]
-        refused = sum(n for status, n in seen.statuses.items() if status != http.HTTPStatus.OK)
-        told = ", ".join(f"{n:,} x {status}" for status, n in sorted(answered.items()))
-        print(
-            f"| {name} | {told} | {1e3 * p50:.0f} ms | {1e3 * p99:.0f} ms | {1e3 * waits[-1]:.0f} "
-            f"ms | {refused} of {len(waits)} | {seen.memory / 1e6:.0f} MB |",
-            flush=True,
-        )
+    for name in FLOODS:
+        if given.only in name:
+            print(f"| {name} | {' | '.join(told(*flooded(name, given.seconds)))} |", flush=True)
+
+
+def flooded(name: str, seconds: float) -> tuple[Counter[int], Seen]:
+    """Send one flood to a gateway of its own."""
+    send, at_once = FLOODS[name]
+    with serving() as gateway:
+        gateway.ask("bob", "GET", "/api/memory")
+        return flood(gateway, send, at_once, seconds)
+
+
+def told(answered: Counter[int], seen: Seen) -> Iterator[str]:
+    """Write what a flood was answered, and what the other owner saw."""
+    yield ", ".join(f"{n:,} x {status}" for status, n in sorted(answered.items()))
+    for wait in (statistics.median(seen.waits), seen.p99, max(seen.waits)):
+        yield f"{1e3 * wait:.0f} ms"
+    yield f"{seen.refused} of {len(seen.waits)}"
+    yield f"{seen.memory / 1e6:.0f} MB"
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.runs_world import Findings, World, world
+from tests.postgres import Server
 
 pytestmark = pytest.mark.slow
 
@@ -101,3 +102,29 @@ def test_a_process_that_is_told_to_stop_hands_its_runs_over_at_once(
 
         assert leaving.process.returncode == 0
         assert found.attempts[2] > 0, "it performed no run when it was told to stop"
+
+
+@pytest.mark.timeout(600)
+def test_the_server_restarts_and_a_process_dies_meanwhile(
+    own_postgres: Server, tmp_path: Path
+) -> None:
+    """The rows name the dead process; the living one takes its runs over when the server is back.
+
+    Whoever lives goes on with its own runs: its lock is taken again under the same name.
+    """
+    with world(own_postgres.url, tmp_path, words=60) as made:
+        made.add_worker()
+        made.add_worker()
+        made.wait_ready(2)
+        for number in range(10):
+            made.start(("ann", f"thread {number}", f"run-{number}"))
+        made.until_streaming(5)
+        own_postgres.stop()
+        made.kill(made.workers[0])
+        made.tend(1.0)
+        own_postgres.start()
+        made.finish()
+        found = made.found()  # readers were refused meanwhile, and asked again
+
+        assert not found.problems
+        assert sum(count for attempts, count in found.attempts.items() if attempts > 1) > 0

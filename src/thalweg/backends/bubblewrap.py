@@ -1,14 +1,16 @@
 """A folder of this machine, and commands that run confined to it by bubblewrap."""
 
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from thalweg.backends.commands import Shell
+from thalweg.backends.control_groups import ProcessGroups, find_process_groups, ulimit_binds
 from thalweg.backends.local_shell import DEFAULT_EXECUTE_TIMEOUT, LocalShellBackend
 from thalweg.backends.process_limits import Limits
 from thalweg.errors import ConfigError
@@ -53,8 +55,8 @@ class BubblewrapBackend(LocalShellBackend):
 
     The programs are this machine's; what is readable below `/usr` and `read_only` is readable
     for commands. With `network`, commands reach what this machine reaches, its own services
-    included. The kernel enforces the number of processes, except for root: then a command that
-    forks without end is only killed when it is seen, 20 times a second.
+    included. The kernel enforces the number of processes: by the user namespace of a command, and
+    for root, whom that does not bind, by a control group for each command.
 
     Args:
         root_dir: Where the files are.
@@ -68,7 +70,7 @@ class BubblewrapBackend(LocalShellBackend):
         max_output_bytes: How much of a command's output is told.
 
     Raises:
-        ConfigError: bubblewrap is not installed.
+        ConfigError: bubblewrap is not installed, or nothing bounds the number of processes here.
 
     Example:
         ```python
@@ -97,6 +99,7 @@ class BubblewrapBackend(LocalShellBackend):
         )
         self.is_private = is_private
         self._program = find_bubblewrap()
+        self._groups = _find_bound()
         self._limits = limits or Limits()
         self._network = network
         self._read_only = tuple(os.path.realpath(each) for each in read_only)
@@ -115,7 +118,13 @@ class BubblewrapBackend(LocalShellBackend):
             prefix=(self._program, *self._arguments(), "--"),
             setup="; ".join(self._setup()),
             exceeded=self._limits.exceeded_by,
+            surround=self._surround,
         )
+
+    def _surround(self) -> AbstractContextManager[tuple[str, ...]]:
+        if self._groups is None:
+            return nullcontext(())
+        return self._groups.entered(self._limits.processes)
 
     def _setup(self) -> Iterator[str]:
         """Set what the kernel enforces; the watch looks at what all processes use together."""
@@ -123,7 +132,7 @@ class BubblewrapBackend(LocalShellBackend):
             yield "umask 077"
         yield "ulimit -c 0"
         yield f"ulimit -d {self._limits.memory_mb * 1_024}"
-        if _counts_by_namespace():
+        if self._groups is None:
             most = self._limits.processes
             yield f"ulimit -u {most} 2> /dev/null || ulimit -p {most}"  # of bash, of other shells
 
@@ -176,10 +185,25 @@ _NAMESPACES: Final = (
 )
 
 
-def _counts_by_namespace() -> bool:
-    """Return whether the limit of processes counts those of one user namespace (Linux 5.14)."""
-    found = re.match(r"(\d+)\.(\d+)", os.uname().release)
-    return found is not None and (int(found[1]), int(found[2])) >= (5, 14)
+@cache
+def _find_bound() -> ProcessGroups | None:
+    """Return what bounds the processes of a command; `None` where `ulimit -u` does.
+
+    Raises:
+        ConfigError: Nothing does.
+    """
+    uid_map = Path("/proc/self/uid_map").read_text()
+    if ulimit_binds(os.uname().release, uid_map, os.geteuid()):
+        return None
+    groups = find_process_groups()
+    if groups is None:
+        problem = "nothing here bounds how many processes a command starts"
+        mend = (
+            "run as a user that is not root, on Linux 5.14 or later; or let this process make "
+            "control groups (a service of systemd: Delegate=pids); or use docker or podman"
+        )
+        raise ConfigError(_SETTING, problem, mend)
+    return groups
 
 
 def _as_on_this_machine(path: str) -> tuple[str, ...]:
@@ -210,8 +234,10 @@ def check_bubblewrap() -> None:
     """Run the empty command confined, as agents' commands will be.
 
     Raises:
-        ConfigError: bubblewrap is not installed, or this machine does not let it work.
+        ConfigError: bubblewrap is not installed, this machine does not let it work, or nothing
+            bounds the number of processes.
     """
+    _find_bound()
     minimal = ("--ro-bind", "/", "/", "--", "/bin/true")
     arguments = (find_bubblewrap(), *_NAMESPACES, *minimal)
     try:

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Final, Self
 
@@ -82,6 +82,9 @@ class Shell:
     """Asked every `LOOK_S` seconds with the process id: the limit it exceeds, or an empty text."""
     cleanup: tuple[str, ...] = ()
     """Program and arguments that end what a killed `prefix` leaves behind: a container."""
+    surround: Callable[[], AbstractContextManager[tuple[str, ...]]] = lambda: nullcontext(())
+    """Makes what one command runs in, such as a control group: the program and arguments that
+    enter it and run the arguments after them."""
 
     def run(self, command: str, timeout_s: float) -> Printed:
         """Run a command to its end, or to the end of its time.
@@ -91,15 +94,18 @@ class Shell:
             ValueError: There is a NUL in it.
         """
         printed = Printed(Stream(self.room), Stream(self.room))
-        with subprocess.Popen(  # noqa: S603  # to run what a model wrote is what a shell is for
-            self._arguments(command),
-            cwd=self.folder,
-            env=dict(self.environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        ) as process:
+        with (
+            self.surround() as enter,
+            subprocess.Popen(  # noqa: S603  # to run what a model wrote is what a shell is for
+                (*enter, *self._arguments(command)),
+                cwd=self.folder,
+                env=dict(self.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            ) as process,
+        ):
             ended = False
             try:
                 ended = self._listen(process, printed, time.monotonic() + timeout_s)
@@ -113,11 +119,15 @@ class Shell:
 
     async def arun(self, command: str, timeout_s: float) -> Printed:
         """See `run`; a cancelled task kills the command, too."""
+        with self.surround() as enter:
+            return await self._arun((*enter, *self._arguments(command)), timeout_s)
+
+    async def _arun(self, arguments: tuple[str, ...], timeout_s: float) -> Printed:
         printed = Printed(Stream(self.room), Stream(self.room))
         starting = asyncio.ensure_future(
             asyncio.get_running_loop().subprocess_exec(
                 lambda: _Listener(printed),
-                *self._arguments(command),
+                *arguments,
                 cwd=self.folder,
                 env=dict(self.environment),
                 stdin=subprocess.DEVNULL,

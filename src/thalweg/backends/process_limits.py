@@ -1,8 +1,8 @@
 """What a command and its children may use, measured from outside while they run.
 
-Control groups would have the kernel do it, but an unprivileged process seldom may create one. So
-the process tree is read from `/proc`, and the caller kills a tree that is over a limit. Between
-two looks a tree can grow: the limits are of what it keeps using, not of its highest moment.
+The process tree is read from `/proc`, and the caller kills a tree that is over a limit. Between
+two looks a tree can grow: the limits are of what it keeps using, not of its highest moment. What
+the kernel enforces besides (`ulimit`, control groups) is the business of each sandbox.
 """
 
 from collections.abc import Iterator

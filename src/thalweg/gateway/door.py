@@ -129,7 +129,8 @@ class LoopbackLock:
         origin = headers.get("origin")
         mine = f"{scope.get('scheme', 'http')}://{host}".lower()
         if origin is None:
-            is_strange = headers.get("sec-fetch-site") == "cross-site"
+            # A page of another port of this machine is "same-site".
+            is_strange = headers.get("sec-fetch-site") in {"cross-site", "same-site"}
         else:
             is_strange = origin.lower() != mine and origin not in self.origins
         if is_strange:

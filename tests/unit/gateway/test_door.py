@@ -132,6 +132,7 @@ def test_without_keys_this_machine_s_own_names_do(host: str) -> None:
         {"Origin": "http://localhost:3000"},
         {"Origin": "https://localhost:8001"},
         {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
     ],
 )
 def test_without_keys_no_page_of_another_origin_comes_in(headers: dict[str, str]) -> None:

@@ -1,0 +1,1 @@
+"""Attacks on a gateway, one row each: what was tried, and what came through."""
