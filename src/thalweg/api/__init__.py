@@ -1,1 +1,1 @@
-"""The shapes of the HTTP API: frozen models that gateway, client and app speak in."""
+"""The shapes of the HTTP API: frozen models that gateway, client and app share."""

@@ -1,4 +1,4 @@
-"""What there is to work with: models, skills; and whether the gateway is well."""
+"""Available models and skills, and the health of the gateway."""
 
 from typing import Literal
 
@@ -34,7 +34,7 @@ class Skill(Shape):
     path: str
     license: str = ""
     text: str | None = None
-    """The whole of `SKILL.md`, where one skill was asked for."""
+    """The whole `SKILL.md`, in the response for one skill."""
 
 
 class Skills(Shape):
@@ -52,7 +52,7 @@ class Check(Shape):
 
 
 class Health(Shape):
-    """Whether the gateway can do its work."""
+    """Whether the gateway works, by its parts."""
 
     status: Literal["ok", "failed"]
     version: str

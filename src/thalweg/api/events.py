@@ -1,8 +1,8 @@
-"""Events of a run, as its stream has them: each is one line of the run's journal.
+"""Events of a run in its stream: each is one row of the run's journal.
 
 Over HTTP an event is a server-sent event: `id` is its number in the run, `event` its `type`,
-`data` the JSON of its shape. Numbers begin with 1 and have no gap; `Last-Event-ID` goes on
-behind one.
+`data` the JSON of its shape. Numbers begin with 1 and have no gap; `Last-Event-ID` resumes
+after one.
 """
 
 from typing import Annotated, Any, Literal
@@ -25,7 +25,7 @@ class RunStarted(Shape):
 
 
 class RunResumed(Shape):
-    """The process that performed it died; another went on from its last checkpoint."""
+    """The process that performed it died; another resumed from its last checkpoint."""
 
     type: Literal["run.resumed"] = "run.resumed"
     attempt: int
@@ -49,7 +49,7 @@ class MessageDelta(Shape):
 
 
 class ThinkingDelta(Shape):
-    """More of what a model thinks."""
+    """More of a model's thinking."""
 
     type: Literal["thinking.delta"] = "thinking.delta"
     message: str
@@ -57,7 +57,7 @@ class ThinkingDelta(Shape):
 
 
 class MessageCompleted(Shape):
-    """An answer is whole, and kept."""
+    """An answer is complete and stored."""
 
     type: Literal["message.completed"] = "message.completed"
     message: str
@@ -68,7 +68,7 @@ class MessageCompleted(Shape):
 
 
 class MessageWithdrawn(Shape):
-    """An answer was begun and never finished: forget it; another comes."""
+    """An answer was begun and never finished: discard it; another follows."""
 
     type: Literal["message.withdrawn"] = "message.withdrawn"
     message: str
@@ -85,13 +85,13 @@ class ToolStarted(Shape):
 
 
 class ToolCompleted(Shape):
-    """A tool answered."""
+    """A tool returned."""
 
     type: Literal["tool.completed"] = "tool.completed"
     call: str
     name: str
     text: str = ""
-    """Its beginning; the whole is in the history."""
+    """Beginning of the result; the history has all of it."""
     is_error: bool = False
     caller: str = ""
 
@@ -109,7 +109,7 @@ class SubagentEvent(Shape):
 
 
 class ContextChanged(Shape):
-    """The context was compacted: what was decided, why, and what it costs and saves."""
+    """The context was compacted: the decision, its reason, its cost and its savings."""
 
     type: Literal["context.changed"] = "context.changed"
     turn: int
@@ -122,7 +122,7 @@ class ContextChanged(Shape):
 
 
 class Notice(Shape):
-    """Something else that LangGraph's custom stream told: memory, prices, your own tools."""
+    """Another event of LangGraph's custom stream: memory, prices, your own tools."""
 
     type: Literal["notice"] = "notice"
     kind: str
@@ -135,7 +135,7 @@ class UsageReported(Shape):
     type: Literal["usage"] = "usage"
     total: Usage
     tokens: int
-    """Of the newest request."""
+    """Tokens of the newest request."""
     limit: int
 
 
@@ -147,7 +147,7 @@ class RunInterrupted(Shape):
 
 
 class RunCompleted(Shape):
-    """The run ended well."""
+    """The run ended successfully."""
 
     type: Literal["run.completed"] = "run.completed"
     text: str
@@ -156,14 +156,14 @@ class RunCompleted(Shape):
 
 
 class RunFailed(Shape):
-    """The run ended with an error; the thread is as the last checkpoint left it."""
+    """The run ended with an error; the thread is in the state of its last checkpoint."""
 
     type: Literal["run.failed"] = "run.failed"
     problem: Problem
 
 
 class RunCancelled(Shape):
-    """Somebody ended the run; the thread is as the last checkpoint left it."""
+    """The run was cancelled; the thread is in the state of its last checkpoint."""
 
     type: Literal["run.cancelled"] = "run.cancelled"
 
@@ -191,7 +191,7 @@ Event = Annotated[
 END_EVENTS = frozenset({"run.interrupted", "run.completed", "run.failed", "run.cancelled"})
 """Types of the events that end a stream."""
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
-"""Reads and writes any of them."""
+"""Parses and serializes any event."""
 
 
 class Numbered(Shape):

@@ -1,4 +1,4 @@
-"""Files of a thread, as they go over HTTP."""
+"""Files of a thread in the HTTP API."""
 
 from datetime import datetime
 
@@ -18,43 +18,43 @@ class FileStat(BaseModel):
     media_type: str
     modified: datetime
     etag: str
-    """Another whenever the content is another; without quotation marks."""
+    """Changes whenever the content changes; without quotation marks."""
 
 
 class Artifacts(BaseModel):
-    """Files that an agent has made: all that were not sent to it."""
+    """Files that an agent has made: all that were not uploaded."""
 
     model_config = ConfigDict(frozen=True)
 
     files: tuple[FileStat, ...]
-    """By their paths."""
+    """Sorted by path."""
     truncated: bool = False
-    """There are more than are listed."""
+    """Whether there are more than are listed."""
 
 
 class Upload(BaseModel):
-    """A file that was sent to a thread."""
+    """A file that was uploaded to a thread."""
 
     model_config = ConfigDict(frozen=True)
 
     name: str
-    """As it is kept; may differ from the name it was sent by."""
+    """Stored name; may differ from the name of the upload."""
     path: str
     """As the agent sees it: `/uploads/report.pdf`."""
     size: int
     """Bytes."""
     media_type: str
     sha256: str
-    """Of the content, in hexadecimal."""
+    """SHA-256 of the content, in hexadecimal."""
     text_path: str | None = None
-    """Where its text is, as Markdown, where it is a document of which text could be made."""
+    """Path of its text as Markdown, if it is a document that could be converted."""
     created: datetime
     note: str = ""
-    """What whoever sent it should know: why there is no text, that it has another name."""
+    """A note for the sender: why there is no text, or that the file was renamed."""
 
 
 class Uploads(BaseModel):
-    """Files that were sent to a thread, by name."""
+    """Files that were uploaded to a thread, by name."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -1,4 +1,4 @@
-"""Memory over HTTP: the document in DeerFlow's shape, and facts one by one."""
+"""Memory over HTTP: the document in DeerFlow's shape, and single facts."""
 
 from typing import Any, Literal
 
@@ -9,7 +9,7 @@ from thalweg.facts.values import Category
 
 
 class MemoryDocument(Shape):
-    """What is remembered, in DeerFlow's shape."""
+    """The content of a memory, in DeerFlow's shape."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -21,7 +21,7 @@ class MemoryDocument(Shape):
 
 
 class FactView(Shape):
-    """One fact, with where it comes from and since when it holds."""
+    """One fact, with its source and the time since which it is valid."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -41,7 +41,7 @@ class Facts(Shape):
 
 
 class NewFact(Shape):
-    """A fact to remember, by the user's own hand."""
+    """A fact that the user adds."""
 
     content: str = Field(min_length=1, max_length=2000)
     category: Category | None = None
@@ -49,7 +49,7 @@ class NewFact(Shape):
 
 
 class FactChange(Shape):
-    """What to change of a fact; what is not given stays."""
+    """Changes of a fact; fields that are not set are unchanged."""
 
     content: str | None = Field(default=None, min_length=1, max_length=2000)
     category: Category | None = None
@@ -57,7 +57,7 @@ class FactChange(Shape):
 
 
 class Found(Shape):
-    """One thing that a recall looked at, and why it was told or not."""
+    """One candidate of a recall, and why it was selected or not."""
 
     kind: Literal["fact", "turn"]
     id: str
@@ -69,11 +69,11 @@ class Found(Shape):
 
 
 class Recall(Shape):
-    """What memory tells about some words, and why."""
+    """What memory recalls for a query, and why."""
 
     query: str
     text: str
-    """The block that a context is given."""
+    """The block for the context."""
     tokens: int
     items: tuple[Found, ...]
 
@@ -95,17 +95,17 @@ class Commits(Shape):
 
 
 class Forget(Shape):
-    """What is to be nowhere any more."""
+    """What to delete everywhere."""
 
     facts: tuple[str, ...] = ()
     words: str = ""
-    """Whatever has these words in it."""
+    """Deletes everything that contains these words."""
     threads: tuple[str, ...] = ()
     everything: bool = False
 
 
 class Forgotten(Shape):
-    """What was deleted, and where it may still be."""
+    """What was deleted, and where copies may remain."""
 
     facts: int
     turns: int
@@ -113,6 +113,6 @@ class Forgotten(Shape):
 
 
 class Review(Shape):
-    """A person's word on a fact that waits for it."""
+    """A person's decision on a fact that waits for it."""
 
     accept: bool

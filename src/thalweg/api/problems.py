@@ -8,15 +8,15 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class Fault(Shape):
-    """One thing that is wrong with a request."""
+    """One error of a request."""
 
     where: str
-    """Its place: `body.messages[0].role`, `query.limit`."""
+    """Its location: `body.messages[0].role`, `query.limit`."""
     problem: str
 
 
 class Problem(Shape):
-    """Why a request failed, or a run.
+    """Why a request or a run failed.
 
     Source: https://www.rfc-editor.org/rfc/rfc9457
     """
@@ -27,10 +27,10 @@ class Problem(Shape):
     title: str
     status: int
     detail: str = ""
-    """One sentence: what is wrong, and how to mend it."""
+    """One sentence: what is wrong, and how to fix it."""
     instance: str = ""
     code: str = ""
     """Stable and dotted, as `ThalwegError.code`: `run.busy`."""
     faults: tuple[Fault, ...] = ()
     arguments: tuple[JsonValue, ...] = ()
-    """Of the `ThalwegError` with that `code`, in order: a client makes the same error of them."""
+    """Arguments of the `ThalwegError` with that `code`, in order: a client rebuilds the error."""

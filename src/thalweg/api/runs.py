@@ -1,4 +1,4 @@
-"""Runs: what an agent is asked, and how far it got."""
+"""Runs: their input and their status."""
 
 from typing import Literal, Self
 
@@ -19,7 +19,7 @@ class Input(Shape):
 
 
 class NewRun(Shape):
-    """What an agent is asked: a message, or a person's word on what it waits for."""
+    """Input of a run: a message, or a person's answer to a pending question."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -34,21 +34,21 @@ class NewRun(Shape):
     )
 
     id: Identifier | None = None
-    """Yours to choose: the same id twice is one run (a request can be sent again safely)."""
+    """Optional id: the same id twice is one run, so a request can be retried safely."""
     message: str | None = Field(default=None, max_length=10_000_000)
-    """Short for one user message."""
+    """Short form for one user message."""
     messages: tuple[Input, ...] = ()
     resume: JsonValue | None = None
     """The answer to `State.questions`: LangGraph's `Command(resume=…)`."""
     model: str | None = None
-    """A name of `/api/models`; the agent's own where it is not given."""
+    """A name of `/api/models`; by default the agent's own."""
     memory: Literal["on", "read_only", "incognito", "off"] = "on"
     agent: Identifier | None = None
-    """The agent whose memory of its own is used; the one that all agents share where not given."""
+    """The agent whose own memory is used; by default the one that all agents share."""
     place: str | None = Field(default=None, max_length=500)
-    """Where the user is, such as a folder and its project: the agent is told."""
+    """Where the user is, such as a folder and its project; added to the agent's context."""
     if_busy: Literal["reject", "cancel"] = "reject"
-    """What to do where another run of the thread has not ended: refuse, or cancel that one."""
+    """If another run of the thread has not ended: refuse, or cancel that one."""
 
     @model_validator(mode="after")
     def _asks_one_thing(self) -> Self:
@@ -60,7 +60,7 @@ class NewRun(Shape):
 
 
 class Run(Shape):
-    """What is known of a run."""
+    """The status of a run."""
 
     id: str
     thread: str
@@ -69,7 +69,7 @@ class Run(Shape):
     started: Moment | None = None
     ended: Moment | None = None
     attempts: int = 0
-    """How many processes took it up; more than one where one died."""
+    """How many processes started it; more than one if one died."""
     last_event: int = 0
     problem: Problem | None = None
     """Why it failed."""

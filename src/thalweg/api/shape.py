@@ -1,4 +1,4 @@
-"""What every shape of the API is: frozen, closed, and told in JSON."""
+"""The base of every shape of the API: frozen, closed, serialized as JSON."""
 
 from datetime import datetime
 from typing import Annotated
@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 
 class Shape(BaseModel):
-    """A value of the API. What it does not know is refused."""
+    """A value of the API. Unsupported fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -15,10 +15,10 @@ class Shape(BaseModel):
 Identifier = Annotated[
     str, StringConstraints(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
 ]
-"""An id that may stand in a path: letters, digits, `.`, `_` and `-`."""
+"""An id that is safe in a path: letters, digits, `.`, `_` and `-`."""
 Moment = datetime
 """With its offset from UTC."""
 Limit = Annotated[int, Field(ge=1, le=1000)]
-"""How many at most."""
+"""Most items to return."""
 Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
-"""Of a turn, a message or an event; databases fail over larger ones."""
+"""Number of a turn, a message or an event; databases fail over larger ones."""

@@ -1,4 +1,4 @@
-"""What was spent, and on what."""
+"""Usage: tokens and cost, by caller, thread and model."""
 
 from collections.abc import Mapping
 
@@ -8,17 +8,17 @@ from thalweg.api.shape import Shape
 
 
 class Usage(Shape):
-    """Tokens of some calls, as providers told them, and what they cost."""
+    """Tokens of some calls, as providers reported them, and their cost."""
 
     calls: int = 0
     input_tokens: int = 0
     cached_tokens: int = 0
-    """Of the input: read from the provider's cache."""
+    """Input tokens read from the provider's cache."""
     written_tokens: int = 0
-    """Of the input: written to it."""
+    """Input tokens written to it."""
     output_tokens: int = 0
     cost: float | None = None
-    """In `currency`; `None` where no price is known."""
+    """In `currency`; `None` if no price is available."""
     currency: str = "USD"
 
 
@@ -28,13 +28,13 @@ class ThreadUsage(Shape):
     thread: str
     total: Usage
     callers: Mapping[str, Usage] = Field(default_factory=dict)
-    """By who called a model: `agent`, `summaries`, `subagent:NAME`, `memory`."""
+    """By caller of a model: `agent`, `summaries`, `subagent:NAME`, `memory`."""
     sections: Mapping[str, int] = Field(default_factory=dict)
     """Tokens of the newest request by section: `system`, `tools`, `memory`, `history`…"""
     window: int = 0
     """Tokens that the model accepts."""
     limit: int = 0
-    """Tokens that a request may have."""
+    """Most tokens of a request."""
     saved: float | None = None
     """What compaction has saved so far, in `total.currency`."""
 

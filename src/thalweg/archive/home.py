@@ -48,4 +48,4 @@ def _holds_archive(path: str) -> bool:
         with closing(sqlite3.connect(path)) as connection:
             return connection.execute(tables).fetchone() is not None
     except sqlite3.DatabaseError:
-        return True  # opening it says what is wrong
+        return True  # opening it raises the error

@@ -150,7 +150,7 @@ def shortlist(question: Question, hits: Hits) -> list[int]:
     def score(row: int) -> tuple[float, int]:
         own = rows[row]
         near = (rows.get(row - 1, 0) | rows.get(row + 1, 0)) & ~own & scale.words
-        # A shape alone tells nothing: something else has to speak for the passage.
+        # A shape alone is no evidence: the passage needs another match.
         own = own if (own | near) & scale.words else 0
         return scale(own) + NEIGHBOUR_SHARE * scale(near), row
 
@@ -332,7 +332,7 @@ def _features(
 
 
 def _weight(traits: Iterable[str], rare: Mapping[str, float]) -> float:
-    # A set has another order in every process; `fsum` gives the same sum in any.
+    # The order of a set differs between processes; `fsum` returns the same sum in any order.
     return math.fsum(rare[trait] for trait in traits)
 
 

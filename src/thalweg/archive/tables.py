@@ -299,7 +299,7 @@ class TableArchive(ABC):
 
     def delete(self, key: ThreadKey) -> None:
         """See `Archive.delete`."""
-        # The index goes first, a batch at a time: it is as long to undo as it was to build.
+        # The index is deleted first, in batches: deleting it takes as long as building it.
         while self._unindex_batch(key):
             pass
         with self._database.writing(key.owner) as db:

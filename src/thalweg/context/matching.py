@@ -68,7 +68,7 @@ def tariff_for(provider: str, model: str) -> Priced:
     careful = max(rows, key=lambda row: (row.rewriting, row.lifetime_s or float("inf")))
     if len(rows) == 1:
         return Priced(careful, "provider")
-    # Where a whole request becomes dearer is not known of another model, nor what it costs.
+    # Another model's price per request size is unavailable here.
     changes = {"tiers": (), "base": None}
     note = _NOTE.format(model=model.strip(":") or f"a model of {provider}", tariff=careful.name)
     return Priced(careful.model_copy(update=changes), "provider", note)

@@ -167,5 +167,5 @@ def _clear(scene: Scene, positions: Sequence[int]) -> Iterator[Sequence[Edit]]:
     edits = plan_clear(scene, positions, WHY)
     if edits:
         yield edits
-        # reasoning stays: only a record's handle would reach it
+        # reasoning is kept: only a structured summary's reference would reach it
         yield tuple(supersede(scene, positions[0]))

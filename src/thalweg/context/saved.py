@@ -110,7 +110,7 @@ LEVEL = 4
 """How hard a standing is compressed: three times as fast as the usual 6, and a tenth larger."""
 
 
-def _values(value: Any) -> dict[str, Any]:  # noqa: ANN401 (whatever dataclass JSON meets)
+def _values(value: Any) -> dict[str, Any]:  # noqa: ANN401 (any dataclass)
     return {f.name: getattr(value, f.name) for f in fields(value)}
 
 

@@ -123,7 +123,7 @@ class Thresholds:
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""
-        del cold  # the thresholds are the user's, whatever a rewrite costs
+        del cold  # the user's thresholds decide, not the cost of a rewrite
         yield plan_arrivals(scene)
         acted = self._is_due(scene)
         fold = self._plan(scene) if acted else None

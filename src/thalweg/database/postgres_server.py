@@ -54,7 +54,7 @@ def connect(url: str, place: str, timeout_s: float) -> psycopg.Connection:
         return psycopg.connect(
             url,
             autocommit=True,
-            prepare_threshold=None,  # what stands between may give each transaction another server
+            prepare_threshold=None,  # a pooler may use another server for each transaction
             client_encoding="UTF8",
             application_name="thalweg",
             connect_timeout=max(2, round(timeout_s)),

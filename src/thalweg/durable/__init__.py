@@ -1,5 +1,5 @@
-"""What outlives a process: who lives, and LangGraph's checkpoints.
+"""State that outlives a process: liveness of processes, and LangGraph's checkpoints.
 
-Two rules: who lives is told by the operating system or the database server, never by a clock; and
-owners never see each other's checkpoints.
+Two rules: the operating system or the database server determines liveness, never a clock; an
+owner never sees another owner's checkpoints.
 """

@@ -1,34 +1,35 @@
-"""Which processes live: the protocol of every presence."""
+"""Liveness of processes: the protocol."""
 
 from collections.abc import Collection
 from typing import Protocol
 
 
 class Presence(Protocol):
-    """Shows the other processes that this one lives, and tells which of them do not.
+    """Marks this process as alive for others, and finds processes that have died.
 
-    What shows it is taken back by the operating system or by the server when a process dies,
-    however it dies: nothing has to be written or to run out.
+    The operating system or the server removes the mark when a process dies for any reason:
+    nothing has to be written or to expire.
+
 
     Raises (all methods):
         StorageError: The medium failed.
     """
 
     async def enter(self) -> str:
-        """Begin to live.
+        """Mark this process as alive.
 
         Returns:
-            The name of this process, which no other ever has.
+            A name of this process that is never reused.
         """
         ...
 
     async def dead(self, names: Collection[str]) -> Collection[str]:
-        """Give those of some processes that do not live.
+        """Return those of some processes that have died.
 
-        Nobody is called dead by a process that has lost sight of the others lately.
+        A process that has recently lost its connection to the others reports none as dead.
         """
         ...
 
     async def leave(self) -> None:
-        """Live no longer."""
+        """Remove the mark of this process."""
         ...

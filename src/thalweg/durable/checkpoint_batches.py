@@ -1,4 +1,4 @@
-"""Writes of a checkpointer as values, so that several can be kept in one transaction."""
+"""Writes of a checkpointer as values, so that several fit in one transaction."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -24,11 +24,11 @@ class PutCheckpoint:
     new_versions: ChannelVersions
 
     def apply(self, saver: BaseCheckpointSaver[Any]) -> None:
-        """Make the call."""
+        """Perform the call on a checkpointer."""
         saver.put(self.config, self.checkpoint, self.metadata, self.new_versions)
 
     async def aapply(self, saver: BaseCheckpointSaver[Any]) -> None:
-        """See `apply`."""
+        """Perform the call on a checkpointer, async."""
         await saver.aput(self.config, self.checkpoint, self.metadata, self.new_versions)
 
 
@@ -42,11 +42,11 @@ class PutWrites:
     task_path: str
 
     def apply(self, saver: BaseCheckpointSaver[Any]) -> None:
-        """Make the call."""
+        """Perform the call on a checkpointer."""
         saver.put_writes(self.config, self.writes, self.task_id, self.task_path)
 
     async def aapply(self, saver: BaseCheckpointSaver[Any]) -> None:
-        """See `apply`."""
+        """Perform the call on a checkpointer, async."""
         await saver.aput_writes(self.config, self.writes, self.task_id, self.task_path)
 
 
@@ -54,11 +54,11 @@ CheckpointWrite = PutCheckpoint | PutWrites
 
 
 class BatchSaver(BaseCheckpointSaver[Any], ABC):
-    """A checkpointer that keeps several writes in one transaction."""
+    """A checkpointer that stores several writes in one transaction."""
 
     @abstractmethod
     async def awrite(self, batch: Sequence[CheckpointWrite]) -> None:
-        """Keep all writes, in order, or none of them.
+        """Store all writes, in order, or none of them.
 
-        Writing the same again changes nothing.
+        Storing the same writes again changes nothing.
         """

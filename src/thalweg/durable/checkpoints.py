@@ -1,8 +1,8 @@
-"""LangGraph's checkpoints in PostgreSQL, with a wall between the threads of owners.
+"""LangGraph's checkpoints in PostgreSQL, with row-level security between owners.
 
-LangGraph's tables know threads and no owners, so that a thread is named `TAG:THREAD` there, and
-who reads or writes has told the server the tag, for the length of one transaction. The tables
-are LangGraph's own: it makes and changes them.
+LangGraph's tables have no owners, so a thread is named `TAG:THREAD` in them, and each
+transaction first sets its owner's tag on the server. LangGraph itself creates and migrates the
+tables.
 """
 
 import time
@@ -24,9 +24,9 @@ from thalweg.errors import ConfigError
 Pool: TypeAlias = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
-"""Tables of LangGraph's that hold what threads say."""
+"""LangGraph's tables that hold the content of threads."""
 _LOCK = int.from_bytes(b"ckpoint")
-"""The advisory lock of whoever makes or changes them."""
+"""Key of the advisory lock for creating or migrating the tables."""
 _WALL = """
 ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {table} FORCE ROW LEVEL SECURITY;
@@ -42,12 +42,12 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
     """The checkpoints of one owner's threads, on connections that all owners share.
 
     Args:
-        pool: Of connections that commit by themselves.
-        tag: What the names of the owner's threads begin with, before a colon.
-        serde: As LangGraph has it.
+        pool: Connections in autocommit mode.
+        tag: Prefix of the names of the owner's threads, before a colon.
+        serde: LangGraph's serializer.
 
     Raises:
-        ConfigError: The tag is empty, or has a colon in it.
+        ConfigError: The tag is empty, or contains a colon.
     """
 
     def __init__(self, pool: Pool, tag: str, *, serde: SerializerProtocol | None = None) -> None:
@@ -58,10 +58,10 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
         self._prefix = f"{tag}:"
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """See `AsyncPostgresSaver.aprune`.
+        """Delete checkpoints of threads, except for the strategy `keep_latest`.
 
         Raises:
-            NotImplementedError: For `keep_latest`, whose transactions cannot be told an owner.
+            NotImplementedError: For `keep_latest`, whose transactions cannot set an owner.
         """
         if strategy == "keep_latest":
             msg = "checkpoints between walls are deleted with their thread only"
@@ -69,7 +69,7 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
         await super().aprune(thread_ids, strategy=strategy)
 
     async def awrite(self, batch: Sequence[CheckpointWrite]) -> None:
-        """See `BatchSaver.awrite`."""
+        """Store all writes, in order, in one transaction, or none of them."""
         async with self._cursor() as cursor:
             within = _InTransaction(self, cursor)
             for write in batch:
@@ -77,9 +77,9 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
-        """Give a cursor in a transaction that sees this owner's threads.
+        """Yield a cursor in a transaction that sees this owner's threads.
 
-        What is asked for goes to the server together with whose it is.
+        Setting the owner is sent to the server together with the first statement.
         """
         del pipeline
         async with self._pool.connection() as connection:
@@ -104,7 +104,7 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
 
 
 class _InTransaction(AsyncPostgresSaver):
-    """The same checkpoints, within a transaction that is open."""
+    """The same checkpointer, within an open transaction."""
 
     def __init__(self, saver: OwnedCheckpoints, cursor: AsyncCursor[DictRow]) -> None:
         super().__init__(saver.conn, serde=saver.serde)
@@ -117,14 +117,14 @@ class _InTransaction(AsyncPostgresSaver):
 
 
 def set_up_checkpoints(url: str) -> bool:
-    """Make or change LangGraph's tables where that is to be done, and give them their wall.
+    """Create or migrate LangGraph's tables if necessary, and enable row-level security.
 
     Returns:
-        Whether they have one. Not where another application keeps threads of its own in them,
-        whose names have no tag: it would see them no more.
+        Whether row-level security is enabled. It is not if another application stores threads
+        without tags in the tables, since it could not see them any more.
 
     Raises:
-        psycopg.Error: The server failed, or the role may not.
+        psycopg.Error: The server failed, or the role lacks a privilege.
     """
     connecting = psycopg.Connection[DictRow].connect(url, autocommit=True, row_factory=dict_row)
     with connecting as connection:

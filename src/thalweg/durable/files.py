@@ -1,4 +1,4 @@
-"""Presence on one machine: every living process holds a lock on a file of its own."""
+"""Liveness on one machine: every living process locks a file of its own."""
 
 import asyncio
 import os
@@ -20,15 +20,15 @@ class FilePresence:
         self._held: int | None = None
 
     async def enter(self) -> str:
-        """See `Presence.enter`."""
+        """Create and lock this process's file; return its name."""
         return await asyncio.to_thread(self._enter)
 
     async def dead(self, names: Collection[str]) -> Collection[str]:
-        """See `Presence.dead`."""
+        """Return those of some processes whose files are not locked."""
         return await asyncio.to_thread(self._dead, names)
 
     async def leave(self) -> None:
-        """See `Presence.leave`."""
+        """Delete and unlock this process's file."""
         if self._held is not None:
             self._path(self._name).unlink(missing_ok=True)
             os.close(self._held)

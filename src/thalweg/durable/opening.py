@@ -1,4 +1,4 @@
-"""Presences are opened by the address of the database that the processes share."""
+"""Open a presence by the address of the database that the processes share."""
 
 from pathlib import Path
 
@@ -6,10 +6,10 @@ from thalweg.durable.base import Presence
 
 
 def presence_at(address: str | Path) -> Presence:
-    """Make the presence that fits an address.
+    """Return the presence for an address.
 
     Args:
-        address: The path of a file of SQLite, or `postgresql://…`.
+        address: The path of an SQLite file, or `postgresql://…`.
     """
     if isinstance(address, str):
         from thalweg.durable.server import ServerPresence  # noqa: PLC0415 (psycopg: an extra)

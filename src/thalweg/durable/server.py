@@ -1,7 +1,7 @@
-"""Presence on many machines: every living process holds an advisory lock of PostgreSQL.
+"""Liveness on many machines: every living process holds an advisory lock of PostgreSQL.
 
-The lock belongs to one connection. The server lets go of it when the process dies, and when the
-machine or the network does: it asks a silent connection for a sign of life.
+The lock belongs to one connection. The server releases it when the process dies, and when the
+machine or the network does: it sends keepalives to a silent connection.
 """
 
 import asyncio
@@ -15,10 +15,11 @@ import psycopg
 from thalweg.errors import ConfigError, StorageError
 
 GRACE_S = 5.0
-"""After its own connection broke a process takes nobody for dead: theirs may have broken too."""
+"""Seconds after its own connection broke in which a process reports none as dead: the others'
+connections may have broken too."""
 _TIMEOUT_S = 5
 _PROBES = 3
-"""A pooler may serve other clients between two statements: one look could miss it."""
+"""Probes for a pooler: it may serve other clients between two statements, so one could miss it."""
 _MEND = "check that the server runs and lets this user in"
 _ALIVE = (
     "SET tcp_keepalives_idle = 5",
@@ -39,7 +40,7 @@ class ServerPresence:
         self._blind_until = 0.0
 
     async def enter(self) -> str:
-        """See `Presence.enter`."""
+        """Take an advisory lock for this process; return its name."""
         self._name = f"{secrets.randbits(63):016x}"
         try:
             self._connection = await self._connected()
@@ -54,10 +55,10 @@ class ServerPresence:
         return self._name
 
     async def dead(self, names: Collection[str]) -> Collection[str]:
-        """See `Presence.dead`.
+        """Return those of some processes that hold no advisory lock.
 
-        A process whose connection broke takes its lock again here, under the same name: who took
-        over its work meanwhile has claimed it, and that is what counts.
+        A process whose connection broke takes its lock again here, under the same name: another
+        process that took over its work has claimed it, and the claim decides.
         """
         now = asyncio.get_running_loop().time
         try:
@@ -77,7 +78,7 @@ class ServerPresence:
         return [name for name in names if name not in living and name != self._name]
 
     async def leave(self) -> None:
-        """See `Presence.leave`."""
+        """Release the lock of this process."""
         await self._disconnect()
 
     async def _connected(self) -> psycopg.AsyncConnection[Any]:
@@ -88,10 +89,10 @@ class ServerPresence:
         return connection
 
     async def _is_shared(self, ours: psycopg.AsyncConnection[Any]) -> bool:
-        """Return whether a pooler in transaction mode lies between.
+        """Return whether the connection uses a pooler in transaction mode.
 
         Its clients do not get the process id of the server. While one of them is in a
-        transaction, another either gets the same process before or a second one meanwhile.
+        transaction, another gets either the same process as before or a second one.
         """
         if ours.info.backend_pid == (before := await _backend(ours)):
             return False

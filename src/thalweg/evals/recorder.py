@@ -100,7 +100,7 @@ class Recorder(BaseCallbackHandler):
 
     def _close(self, run_id: UUID, **changes: Any) -> None:  # noqa: ANN401 (fields of a request)
         with self._lock:
-            if run_id not in self._open:  # a model that is not of chats: its start is not told
+            if run_id not in self._open:  # not a chat model: it reports no start
                 return
             number, began = self._open.pop(run_id)
             old = self.trace.requests[number]

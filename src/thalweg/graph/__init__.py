@@ -1,4 +1,4 @@
-"""`create_deep_agent`: planning, files, a shell, subagents, skills, memory files: one agent."""
+"""`create_deep_agent`: an agent that plans, with files, a shell, subagents, skills and memory."""
 
 from typing import TYPE_CHECKING
 

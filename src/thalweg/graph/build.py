@@ -1,4 +1,4 @@
-"""From a recipe to a graph. A subagent's recipe is its parent's, with its own on top."""
+"""Build a graph from a recipe. A subagent's recipe is its parent's, overridden by its own."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -71,9 +71,9 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "anthropic:claude-sonnet-4-6"
 """The model where none is named, as in `deepagents`."""
 _STEPS = 9_999
-"""LangGraph's limit of steps is no limit of ours: loops are found, and subagents have their own."""
+"""Effectively disables LangGraph's step limit: loops are detected, subagents have their own."""
 _NEEDED = frozenset({"FilesystemMiddleware", "SubAgentMiddleware", "ContextMiddleware"})
-"""Middleware that an agent cannot do without: others rely on its tools and its state."""
+"""Middleware that cannot be excluded: others rely on its tools and its state."""
 _AT_ONCE = 256
 """Tool calls of one turn that run at once; LangGraph's own pool has a few threads a core."""
 
@@ -82,7 +82,7 @@ Tool = BaseTool | Callable[..., Any] | dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What an agent is made of; see `create_deep_agent` for what each is."""
+    """The arguments of an agent; `create_deep_agent` documents each."""
 
     model: BaseChatModel
     tools: Sequence[Tool]
@@ -91,22 +91,22 @@ class Recipe:
     subagents: Sequence[SubAgent | CompiledSubAgent]
     skills: list[str] | None
     memory: list[str] | None
-    """Files of notes."""
+    """Paths of memory files."""
     permissions: Rights
     backend: BackendProtocol
     interrupt_on: Approvals
     state_schema: type[AgentState[Any]] | None
     context: ContextMiddleware
-    """Shared with all subagents: their threads are told apart by where they run."""
+    """Shared with all subagents: their threads differ by the namespace they run in."""
     user_memory: "MemoryStore | Memory | None" = None
-    """What is known of the user. Subagents are told it, too."""
+    """The memory of the user, which subagents read, too."""
     owner: Owner = "local"
     has_base: bool = True
-    """Whether the prompt says how to work; that of a subagent is its own."""
+    """Whether the prompt includes the base instructions; a subagent has its own prompt instead."""
     addendum: str | None = None
-    """What a fork is told beside its parent's prompt."""
+    """What a fork's prompt adds to its parent's."""
     background: Sequence[AsyncSubAgent] = ()
-    """Subagents that run elsewhere."""
+    """Subagents that run on another server."""
     profile: HarnessProfile = field(default_factory=HarnessProfile)
     max_delegations: int | None = None
     """Most calls of `task` in one run."""
@@ -114,10 +114,10 @@ class Recipe:
 
 
 def build(recipe: Recipe, **others: Any) -> CompiledStateGraph[Any, Any, Any, Any]:  # noqa: ANN401 (create_agent's own)
-    """Make the graph; `others` are for `create_agent`.
+    """Build the graph; `others` are for `create_agent`.
 
     Raises:
-        ConfigError: Something in the recipe cannot be used as given.
+        ConfigError: An argument of the recipe is invalid.
     """
     graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
         recipe.model,
@@ -131,7 +131,7 @@ def build(recipe: Recipe, **others: Any) -> CompiledStateGraph[Any, Any, Any, An
 
 
 def stack(recipe: Recipe) -> list[Middleware]:
-    """Make the middleware, outermost first; see `LAYERS`."""
+    """Return the middleware, outermost first, in the order of `LAYERS`."""
     backend, profile = recipe.backend, recipe.profile
     ours: list[Middleware] = [
         TodoListMiddleware(),
@@ -175,10 +175,10 @@ def stack(recipe: Recipe) -> list[Middleware]:
 
 
 def _without_excluded(profile: HarnessProfile, middleware: list[Middleware]) -> list[Middleware]:
-    """Leave out the middleware that a profile excludes.
+    """Return the middleware without those that a profile excludes.
 
     Raises:
-        ConfigError: An agent cannot do without it, or there is none of that name.
+        ConfigError: A required middleware is excluded, or no middleware has the name.
     """
     needed = [one.name for one in middleware if profile.excludes(one) and one.name in _NEEDED]
     known = {layer.name for layer in LAYERS} | {one.name for one in middleware}
@@ -226,7 +226,7 @@ def _subagents(recipe: Recipe) -> SubAgentMiddleware:
 def _private_keys(
     middleware: Iterable[Middleware], schema: type[AgentState[Any]] | None
 ) -> frozenset[str]:
-    """Collect the keys of the state that are one agent's own."""
+    """Return the keys of the state that are private to one agent."""
     schemas = [one.state_schema for one in middleware] + ([schema] if schema else [])
     return frozenset[str]().union(*map(_private_keys_of, schemas))
 
@@ -238,17 +238,17 @@ def _private_keys_of(schema: type) -> frozenset[str]:
 
 
 def _marks(kind: Any) -> Iterator[object]:  # noqa: ANN401 (any annotation)
-    """Walk through what `Annotated`, `Required` and `NotRequired` say of a type."""
+    """Yield the metadata of `Annotated`, inside `Required` and `NotRequired`, too."""
     yield from getattr(kind, "__metadata__", ())
     if get_origin(kind) in {Annotated, NotRequired, Required}:
         yield from _marks(get_args(kind)[0])
 
 
 def child(parent: Recipe, spec: SubAgent) -> Recipe:
-    """Make the recipe of a subagent; it may do nothing that its parent may not.
+    """Return the recipe of a subagent; its rights never exceed its parent's.
 
-    Of the user's middleware it has what takes the place of ours, so that no limit is lifted; a
-    fork, which goes on with its parent's conversation, has all of it.
+    From the user's middleware it inherits what replaces a built-in one, so that no limit is
+    lifted; a fork, which continues its parent's conversation, inherits all of it.
     """
     is_fork = spec.get("mode") == "fork"
     theirs = parent.middleware if is_fork else replacing(parent.middleware).values()
@@ -275,7 +275,7 @@ def child(parent: Recipe, spec: SubAgent) -> Recipe:
 
 
 def _rights_of(recipe: Recipe) -> Rights:
-    """Say what an agent may touch: by its argument, and by file tools of the user's."""
+    """Return the file permissions of an agent: its argument and those of the user's file tools."""
     allowed = recipe.permissions
     for one in recipe.middleware:
         if isinstance(one, FilesystemMiddleware):
@@ -284,7 +284,7 @@ def _rights_of(recipe: Recipe) -> Rights:
 
 
 def _limited(one: Middleware, allowed: Rights) -> Middleware:
-    """Hold a child's own file tools to what it may touch, its own rules on top."""
+    """Restrict a subagent's own file tools to the permissions inherited from its parent."""
     if not isinstance(one, FilesystemMiddleware) or not allowed:
         return one
     return one.with_permissions(both(allowed, one.rights))
@@ -295,7 +295,7 @@ def with_general_purpose(
     skills: list[str] | None,
     profile: GeneralPurposeSubagentProfile | None = None,
 ) -> list[SubAgent | CompiledSubAgent]:
-    """Add the standard subagent, unless one of that name is given or the profile disables it."""
+    """Add the standard subagent, unless one of that name exists or the profile disables it."""
     if any(spec["name"] == GENERAL_PURPOSE_SUBAGENT["name"] for spec in subagents):
         return list(subagents)
     profile = profile or GeneralPurposeSubagentProfile()
@@ -315,7 +315,7 @@ Specs = Sequence[SubAgent | CompiledSubAgent | AsyncSubAgent]
 
 
 def parted(specs: Specs) -> tuple[list[SubAgent | CompiledSubAgent], list[AsyncSubAgent]]:
-    """Part subagents that run in their parent's run from those that run elsewhere."""
+    """Split subagents into those that run in their parent's run and those that run elsewhere."""
     here: list[SubAgent | CompiledSubAgent] = []
     elsewhere: list[AsyncSubAgent] = []
     for spec in specs:
@@ -327,7 +327,7 @@ def parted(specs: Specs) -> tuple[list[SubAgent | CompiledSubAgent], list[AsyncS
 
 
 def as_model(given: str | BaseChatModel | None) -> BaseChatModel:
-    """Take a model or its name.
+    """Return a model for a model or its name.
 
     Raises:
         ConfigError: There is no such model, or the package of its provider is not installed.

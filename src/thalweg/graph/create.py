@@ -1,4 +1,4 @@
-"""The call that people make; nothing of LangChain is imported before it is made."""
+"""The public factory; it imports LangChain only when it is called."""
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
@@ -57,64 +57,65 @@ def create_deep_agent(
     max_delegations: int | None = None,
     subagent_retention: "Retention | Mapping[str, float] | None" = None,
 ) -> "CompiledStateGraph[Any, Any, Any, Any]":
-    """Make an agent that plans, works on files, delegates, and never outgrows its window.
+    """Create an agent that plans, works on files, delegates, and never exceeds its window.
 
     It has the tools `write_todos, ls, read_file, write_file, edit_file, delete, glob, grep`,
-    `execute` where the backend has a shell, `task` for subagents, and `recall` and
+    `execute` if the backend has a shell, `task` for subagents, and `recall` and
     `compact_conversation` for its own context. The parameters are those of `deepagents` 0.7, so
     that changing the import is enough; `context`, `archive`, `owner`, `state`, `profile`,
-    `max_delegations` and `subagent_retention` are ours.
+    `max_delegations` and `subagent_retention` are added.
 
     Args:
         model: A chat model, or its name for `init_chat_model` (`"anthropic:claude-sonnet-4-6"`,
             which is also the default).
-        tools: The agent's own tools, beside those above. Subagents have them too.
-        system_prompt: Your instructions; they come first. Blocks of a `SystemMessage` stay as
-            they are, marks for a cache included.
-        middleware: Yours. One with the name of one of ours takes its place, in subagents, too;
-            others come after ours and before approval. See `thalweg.graph.layers.LAYERS`.
-        subagents: Whom `task` can ask. Where none is called `general-purpose`, there is one with
-            the agent's own model, tools and skills. Those with a `graph_id` or a `client` run in
-            the background: see `AsyncSubAgentMiddleware`.
+        tools: The agent's own tools, in addition to those above. Subagents have them too.
+        system_prompt: Your instructions; they come first. Blocks of a `SystemMessage` are passed
+            unchanged, cache breakpoints included.
+        middleware: Yours. One with the name of a built-in one replaces it, in subagents, too;
+            others run after the built-in ones and before approval. See
+            `thalweg.graph.layers.LAYERS`.
+        subagents: The agents that `task` can call. If none is called `general-purpose`, one with
+            the agent's own model, tools and skills is added. Those with a `graph_id` or a `client`
+            run in the background: see `AsyncSubAgentMiddleware`.
         skills: Folders with skills, in the backend: `["/skills/user/", "/skills/project/"]`. Of
-            two with one name the later counts.
+            two with one name the later is used.
         memory: Paths of `AGENTS.md` files, in the backend; always in the system prompt. Or the
-            memory of the user, a `Memory` or a store of `open_memory`: the agent is told what is
-            known, and what is said is kept and learned from (see `MemoryMiddleware`). Or a list
-            of paths with one memory among them.
-        permissions: Rules for files, the first that matches decides. They hold in subagents,
-            whose own come on top.
+            memory of the user, a `Memory` or a store of `open_memory`: the agent receives its
+            relevant facts, and messages are stored and learned from (see `MemoryMiddleware`). Or a
+            list of paths with one memory among them.
+        permissions: Rules for files; the first match decides. They apply to subagents, which can
+            only restrict them further.
         backend: Where files are: the agent's state by default. One that can run commands
-            (`LocalShellBackend`, a sandbox) brings `execute`.
+            (`LocalShellBackend`, a sandbox) adds `execute`.
         interrupt_on: Tools that a person has to approve, in subagents as well.
-        response_format: The structured answer to give at the end.
+        response_format: The structured answer to return at the end.
         state_schema: More state; extends `DeepAgentState`, or `AgentState`, whose checkpoints hold
             all messages each time.
-        context_schema: What a run is given as `context`: for tools and middleware, never told to
-            the model by itself.
-        checkpointer: Keeps the state of threads between runs.
+        context_schema: Type of a run's `context`: for tools and middleware; never sent to the
+            model by itself.
+        checkpointer: Stores the state of threads between runs.
         store: For `StoreBackend` and your tools.
-        debug: Let LangGraph print what it does.
+        debug: Let LangGraph print its steps.
         name: The agent's name, as a node of other graphs and in traces.
         cache: LangGraph's cache of nodes.
         context: When to compact the context and how; see `ContextPolicy`.
-        archive: Where threads are kept whole: an archive or its address; see
+        archive: Where threads are stored in full: an archive or its address; see
             `ContextMiddleware`.
-        owner: Whose threads and whose memory they are, or how to tell it from a run's config.
+        owner: The owner of threads and memory, or a function that returns it for a run's config.
         state: What the graph's state keeps of a thread; see `ContextMiddleware`.
-        profile: What differs from the standard agent: a `HarnessProfile`, or a mapping of
-            `HarnessProfileConfig`. It holds in subagents, too.
-        max_delegations: Most calls of `task` in one run; a call beyond it is answered with the
-            limit and starts nothing. `None`: without end.
-        subagent_retention: How long the threads of subagents are kept in the archive, in days
-            since their end and in number: `{"days": 30, "threads": 100}`. Their reports stay.
+        profile: Differences from the standard agent: a `HarnessProfile`, or a mapping of
+            `HarnessProfileConfig`. It applies to subagents, too.
+        max_delegations: Most calls of `task` in one run; a further call starts nothing and returns
+            the limit as its result. `None`: no limit.
+        subagent_retention: How long the archive keeps the threads of subagents, in days since
+            their end and in number: `{"days": 30, "threads": 100}`. Their reports are kept.
             `None`: until their parent's thread is deleted.
 
     Returns:
         The compiled graph: `invoke`, `stream` and their async twins.
 
     Raises:
-        ConfigError: An argument cannot be used as given.
+        ConfigError: An argument is invalid.
 
     Example:
         >>> from thalweg.testing.model import ScriptedModel

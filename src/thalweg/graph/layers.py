@@ -8,17 +8,17 @@ from langchain.agents.middleware.types import AgentMiddleware
 
 Middleware = AgentMiddleware[Any, Any, Any]
 USERS = "(yours)"
-"""The place of middleware that takes the place of none of ours."""
+"""The position of the user's middleware that replaces no built-in one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One place in the stack."""
+    """One position in the stack."""
 
     name: str
-    """`AgentMiddleware.name` of what stands there."""
+    """`AgentMiddleware.name` of the middleware at this position."""
     why: str
-    """Why it stands there."""
+    """The reason for its position."""
 
 
 LAYERS = (
@@ -48,7 +48,7 @@ _NAMES = [layer.name for layer in LAYERS]
 
 
 def arrange(ours: Iterable[Middleware], users: Sequence[Middleware]) -> list[Middleware]:
-    """Put middleware into its places; a user's with the name of one of ours replaces it.
+    """Return middleware in order; a user's with the name of a built-in one replaces it.
 
     Returns:
         Outermost first, as `create_agent` takes them.
@@ -64,5 +64,5 @@ def arrange(ours: Iterable[Middleware], users: Sequence[Middleware]) -> list[Mid
 
 
 def replacing(users: Iterable[Middleware]) -> dict[str, Middleware]:
-    """Find the middleware that takes the place of one of ours."""
+    """Return, by name, the user's middleware that replaces built-in ones."""
     return {one.name: one for one in users if one.name in _NAMES}

@@ -1,4 +1,4 @@
-"""What is given as the memory of an agent: paths of files, and the memory of its user."""
+"""The `memory` argument of an agent: paths of files, and the memory of its user."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ Given: TypeAlias = "str | MemoryStore | Memory"
 
 @dataclass(frozen=True, slots=True)
 class Memories:
-    """The two, told apart."""
+    """The paths and the memory, separated."""
 
     files: list[str] | None = None
-    """`None` where none are given: an empty list is a prompt that says so."""
+    """`None` if no paths were passed: an empty list renders a prompt that states so."""
     user: "MemoryStore | Memory | None" = None
 
     @classmethod
     def of(cls, given: "Sequence[Given] | MemoryStore | Memory | None") -> "Memories":
-        """Tell paths from a memory.
+        """Separate paths from a memory.
 
         Raises:
-            ConfigError: It is a text alone, or holds more than one memory.
+            ConfigError: The argument is a single string, or holds more than one memory.
         """
         if given is None:
             return cls()

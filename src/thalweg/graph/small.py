@@ -2,7 +2,7 @@
 
 The tools and the prompt of `create_deep_agent` take about 3,100 tokens: they fill a window of
 4,096, and a model of a few billion parameters cannot choose well among eleven tools. This one
-takes a tenth of that, and leaves the rest to the conversation.
+takes a tenth of that, so the conversation gets the rest.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from thalweg.tools.rights import FilesystemPermission
 
 SMALL_WINDOW: Final = 16_000
-"""Tokens of a window below which the small agent is the better one: of these, the tools and the
-prompt of the other take a fifth."""
+"""Tokens of a window below which the small agent is used: the tools and the prompt of the
+standard agent would take a fifth of it."""
 MEMORY_SHARE: Final = 20
 """A run gets at most a twentieth of the window from memory; a thread shows at most a tenth."""
 
 
 def wants_small(model: "BaseChatModel") -> bool:
-    """Tell whether a model's window is one for the small agent.
+    """Return whether a model's window is below `SMALL_WINDOW`.
 
     Example:
         >>> from thalweg.testing.model import ScriptedModel
@@ -49,7 +49,7 @@ def wants_small(model: "BaseChatModel") -> bool:
 
 
 def calls_tools(model: "BaseChatModel") -> bool:
-    """Tell whether a model can be offered tools: unless its profile says otherwise.
+    """Return whether a model can be offered tools: true unless its profile denies it.
 
     Example:
         >>> from thalweg.testing.model import ScriptedModel
@@ -61,10 +61,10 @@ def calls_tools(model: "BaseChatModel") -> bool:
 
 
 def small_policy(given: ContextPolicy | None = None) -> ContextPolicy:
-    """Say how a small window is kept: no model summarises, unless somebody asked for it.
+    """Return the policy for a small window: no summaries by a model, unless explicitly requested.
 
-    A fold leaves a record with the user's words and handles; a summary on top would cost a small
-    model on a CPU minutes, and it writes poor ones.
+    A compaction writes a structured summary with the user's words and references; a narrative
+    summary on top would take a small model on a CPU minutes, and it writes poor ones.
     """
     if given is None:
         return ContextPolicy(summarize=False)
@@ -73,7 +73,7 @@ def small_policy(given: ContextPolicy | None = None) -> ContextPolicy:
 
 
 def small_memory(window: int, given: MemorySettings | None = None) -> MemorySettings:
-    """Bound what a run gets of a memory to a share of the window."""
+    """Limit what a run gets from a memory to a share of the window."""
     settings = given or MemorySettings()
     most = max(_LEAST_MEMORY, window // MEMORY_SHARE)
     if settings.max_injection_tokens <= most:
@@ -82,7 +82,7 @@ def small_memory(window: int, given: MemorySettings | None = None) -> MemorySett
 
 
 _LEAST_MEMORY = 200
-"""Tokens in which a few facts can be told."""
+"""Tokens that hold a few facts."""
 
 
 def create_small_agent(
@@ -104,38 +104,38 @@ def create_small_agent(
     owner: "Owner" = "local",
     state: "KeptState | None" = None,
 ) -> "CompiledStateGraph[Any, Any, Any, Any]":
-    """Make an agent for a small model: a chat that never ends, a memory, and files.
+    """Create an agent for a small model: an endless chat, a memory, and files.
 
-    It has the tools `ls, read_file, write_file` and `recall`, in few words, and no subagents,
-    skills or lists of things to do. Where the model's profile says that it does not call tools,
-    it has none of them, and tells the user so. The parameters are those of `create_deep_agent`.
+    It has the tools `ls, read_file, write_file` and `recall`, with short descriptions, and no
+    subagents, skills or to-do lists. If the model's profile excludes tool calls, it has no tools
+    and informs the user. The parameters are those of `create_deep_agent`.
 
     Args:
-        model: A chat model; its window is read from it.
-        tools: The agent's own tools; the model is offered them whatever its profile says.
-        system_prompt: In place of ours.
-        memory: What is known of the user; the agent is told what concerns a message.
-        memory_settings: How much of it, at most; never more than a tenth of the window. Those of
-            a `Memory` are its own.
-        learns: Whether the model learns facts from what was said, in the background. It is off:
-            what the user said is kept word for word and found again without, and a model on a
-            CPU has one request to work on at a time.
-        permissions: See `create_deep_agent`.
-        backend: See `create_deep_agent`.
-        interrupt_on: See `create_deep_agent`.
-        checkpointer: See `create_deep_agent`.
-        store: See `create_deep_agent`.
-        name: See `create_deep_agent`.
-        context: See `create_deep_agent`; no summaries are written, unless it asks for them.
-        archive: See `create_deep_agent`.
-        owner: See `create_deep_agent`.
-        state: See `create_deep_agent`.
+        model: A chat model; its window is read from its profile.
+        tools: The agent's own tools; the model is offered them regardless of its profile.
+        system_prompt: Replaces the built-in prompt.
+        memory: The memory of the user; the agent receives the facts relevant to a message.
+        memory_settings: Limits for it; never more than a tenth of the window. A `Memory` has
+            its own.
+        learns: Whether the model learns facts from messages, in the background. Off by default:
+            the user's messages are stored verbatim and found again without it, and a model on a
+            CPU handles one request at a time.
+        permissions: As in `create_deep_agent`.
+        backend: As in `create_deep_agent`.
+        interrupt_on: As in `create_deep_agent`.
+        checkpointer: As in `create_deep_agent`.
+        store: As in `create_deep_agent`.
+        name: As in `create_deep_agent`.
+        context: As in `create_deep_agent`; no summaries are written unless it requests them.
+        archive: As in `create_deep_agent`.
+        owner: As in `create_deep_agent`.
+        state: As in `create_deep_agent`.
 
     Returns:
         The compiled graph.
 
     Raises:
-        ConfigError: An argument cannot be used as given, or the window holds no request at all.
+        ConfigError: An argument is invalid, or no request fits the window.
 
     Example:
         >>> from thalweg.testing.model import ScriptedModel

@@ -40,18 +40,18 @@ from thalweg.tools.rights import Rights
 SMALL_TOOLS: tuple[FsToolName, ...] = ("ls", "read_file", "write_file")
 """The file tools that a small model is offered."""
 RECALLED_SHARE: Final = 8
-"""An eighth of the window is shown of what left the context, at once."""
+"""`recall` returns at most an eighth of the window of removed content at once."""
 _STEPS = 200
-"""Steps of one run: a small model that goes round in circles is stopped."""
+"""Steps of one run: stops a small model that loops."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What the agent is made of; see `create_small_agent` for what each is."""
+    """The arguments of the agent; `create_small_agent` documents each."""
 
     window: int
     calls: bool
-    """Whether the model is offered tools of ours."""
+    """Whether the model is offered built-in tools."""
     policy: ContextPolicy
     archive: Archive | str | PathLike[str] | None
     owner: Owner
@@ -71,7 +71,7 @@ def build_small(
     system_prompt: str | SystemMessage | None,
     **others: Any,  # noqa: ANN401 (create_agent's own)
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Make the graph; `others` are for `create_agent`."""
+    """Build the graph; `others` are for `create_agent`."""
     graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
         model,
         tools,
@@ -124,7 +124,7 @@ def _files(parts: Parts, backend: BackendProtocol) -> FilesystemMiddleware:
 
 
 def _context(parts: Parts) -> ContextMiddleware:
-    """Make the context engine, with its tool `recall` in few words and no other."""
+    """Return the context middleware, whose only tool is `recall` with a short description."""
     middleware = ContextMiddleware(
         parts.policy, archive=parts.archive, owner=parts.owner, state=parts.state
     )

@@ -1,4 +1,4 @@
-"""What the state of an agent holds; its checkpoints write new messages, not all of them."""
+"""The state of an agent; its checkpoints store new messages, not all of them."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired, Required, cast
@@ -18,18 +18,18 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from thalweg.subagents.joining import merge_artifacts
 
 SNAPSHOT_EVERY = 50
-"""Updates of the messages between two checkpoints that hold all of them, as in `deepagents`: a run
-reads the newest such checkpoint and the updates since."""
+"""Updates of the messages between two checkpoints that hold all of them, as in `deepagents`: a
+run reads the newest such checkpoint and the updates since."""
 _NAMESPACE = UUID("6f1c2f0e-3c3b-4f43-9a5e-5d5d6c1a3f11")
 
 
 def merge_messages(state: Sequence[AnyMessage] | None, writes: Sequence[Any]) -> list[AnyMessage]:
     """Apply writes to the messages of a state, as `add_messages` does, in one pass.
 
-    A message takes the place of the one with its id, a `RemoveMessage` removes that one
-    (`REMOVE_ALL_MESSAGES` all that came before), any other is appended. LangGraph replays writes
-    on every read, in batches of any size, those of a step that failed among them: a message
-    without an id gets the same one each time, and the removal of one that is not there is no error.
+    A message replaces the one with its id, a `RemoveMessage` removes that one
+    (`REMOVE_ALL_MESSAGES` all earlier ones), any other is appended. LangGraph replays writes
+    on every read, in batches of any size, those of a failed step included: a message
+    without an id gets the same one each time, and removing an absent one is no error.
 
     Args:
         state: The messages so far; `None` before the first write.
@@ -61,10 +61,10 @@ def _unused_id(message: AnyMessage, there: dict[str, AnyMessage]) -> str:
 
 
 class ThreadState(AgentState[Any]):
-    """The state of an agent whose checkpoints hold what is new, not the whole thread each time.
+    """State of an agent whose checkpoints hold new messages, not the whole thread each time.
 
-    For `create_agent(..., state_schema=ThreadState)`; extend it for more. Threads that began
-    without it go on with it.
+    For `create_agent(..., state_schema=ThreadState)`; extend it for more. A thread that began
+    without it can continue with it.
     """
 
     messages: Required[
@@ -76,4 +76,4 @@ class DeepAgentState(ThreadState):
     """Extend it for more: `create_deep_agent(..., state_schema=MyState)`."""
 
     artifacts: NotRequired[Annotated[list[str], merge_artifacts]]
-    """Paths of what was made for the user; those of a subagent join its parent's."""
+    """Paths of files made for the user; a subagent's are added to its parent's."""

@@ -1,7 +1,7 @@
 """Pages that need nothing but a browser: reports, each in one file.
 
-Two rules: a page asks the network for nothing, and its policy forbids the browser to; what was
-recorded reaches the page as data and is shown as text, whatever it says.
+Two rules: a page sends no network requests, and its policy forbids them; recorded content is
+embedded as data and always shown as text.
 """
 
 from thalweg.pages.assembly import as_data_block, render_page

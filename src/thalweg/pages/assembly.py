@@ -1,8 +1,8 @@
-"""A page in one file: markup, style, script and data, under a policy that allows just these.
+"""A page in one file: markup, style, script and data, under a policy that allows only these.
 
-What every page has lies in `shared`: the frame of the document, the look, and of the script how
-elements, numbers and charts are made. A report brings its own markup, style and script in a
-folder of its own; both scripts are one, in which the shared parts stand first.
+The folder `shared` has what every page uses: the document frame, the style, and the script
+functions for elements, numbers and charts. A report has its own markup, style and script in a
+folder of its own; both scripts are concatenated, the shared parts first.
 """
 
 import json
@@ -16,19 +16,19 @@ from string import Template
 
 _SHARED = files("thalweg.pages") / "shared"
 _SCRIPTS = ("words.js", "draw.js", "axes.js", "paper.js")
-"""The shared script, in the order in which the parts stand."""
+"""The parts of the shared script, in order."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def render_page(title: str, folder: Traversable, scripts: Sequence[str], data: object) -> str:
-    """Make a page: equal data gives an equal page, and nothing in it points elsewhere.
+    """Render a page: equal data renders an equal page, and it references no other resource.
 
     Args:
-        title: Of the document, until its script names it better.
-        folder: Holds the report's own `page.html` (what stands in the body), `page.css` and
+        title: Title of the document, until its script sets another.
+        folder: Has the report's own `page.html` (the content of the body), `page.css` and
             scripts.
-        scripts: Names of its own scripts, in the order in which they stand.
-        data: What the page shows, as values of JSON.
+        scripts: Names of its own scripts, in order.
+        data: Content of the page, as JSON values.
     """
     own = [_read(folder, name) for name in scripts]
     shared = [_read(_SHARED, name) for name in _SCRIPTS]
@@ -57,7 +57,7 @@ def _digest(text: str) -> str:
 
 
 def as_data_block(value: object) -> str:
-    r"""Write a value as JSON that may stand in a script element, whatever its texts say.
+    r"""Serialize a value as JSON that is safe inside a script element.
 
     Example:
         >>> as_data_block("</script><!--")

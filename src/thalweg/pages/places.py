@@ -1,4 +1,4 @@
-"""Where a page goes: checked before the long work begins, and written whole or not at all."""
+"""The output file of a page: checked before the work begins, written atomically."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -12,15 +12,15 @@ from thalweg.errors import ConfigError
 def check_place(
     path: Path, taken: Iterable[Path] = (), what: str = "one of the recordings"
 ) -> None:
-    """Check that a page can be written there.
+    """Check that a page can be written to a path.
 
     Args:
-        path: Where it shall go, as the option `--html` named it.
+        path: The output file, as the option `--html` named it.
         taken: Files that it must not replace.
-        what: What one of these is.
+        what: Description of such a file, for the error.
 
     Raises:
-        ConfigError: It cannot, or it would take the place of something else.
+        ConfigError: It cannot be written, or would replace one of these files.
     """
     with _told(path):
         place = path.resolve()

@@ -1,6 +1,6 @@
-"""The words a model reads, each in a file with its variables declared.
+"""The texts for a model, each in a file that declares its variables.
 
-Two rules: no such words stand in code; a file uses every variable it declares and no other.
+Two rules: no such text is in code; a file uses every variable it declares and no other.
 """
 
 from thalweg.prompts.loader import Prompt, prompt, prompts

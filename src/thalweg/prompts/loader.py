@@ -1,4 +1,4 @@
-"""Prompts from their files."""
+"""Load prompts from their files."""
 
 import re
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Prompt:
     text: str
 
     def render(self, **values: object) -> str:
-        """Fill in the variables.
+        """Replace the variables by values.
 
         Raises:
             TypeError: The values are not those of the declared variables.
@@ -35,10 +35,10 @@ class Prompt:
 
 @cache
 def prompt(name: str) -> Prompt:
-    """Load a prompt, once.
+    """Load a prompt; cached.
 
     Raises:
-        ValueError: The file is not of the form, or declares other variables than it uses.
+        ValueError: The file is malformed, or declares other variables than it uses.
     """
     match = _FILE.fullmatch((files("thalweg.prompts") / f"{name}.md").read_text(encoding="utf-8"))
     if match is None:
@@ -53,6 +53,6 @@ def prompt(name: str) -> Prompt:
 
 
 def prompts() -> list[Prompt]:
-    """Load every prompt, by name."""
+    """Load every prompt, sorted by name."""
     found = (file.name for file in files("thalweg.prompts").iterdir())
     return [prompt(name.removesuffix(".md")) for name in sorted(found) if name.endswith(".md")]

@@ -1,7 +1,7 @@
-"""Recorded threads: the logs that agents leave behind, read.
+"""Recorded threads: parsers for the logs that agents write.
 
-Two rules: what cannot be understood is kept or noted, never silently dropped; no log reads a
-provider's parts itself, it hands the provider's objects to the wire.
+Two rules: what cannot be parsed is kept or noted, never silently dropped; no log format parses a
+provider's parts itself, it passes the provider's objects to the wire.
 """
 
 from thalweg.recordings.base import Recording

@@ -19,12 +19,12 @@ _STARTED = re.compile(r"# aider chat started at (.+)")
 
 
 def detect(source: Source) -> bool:
-    """Know the format by the line that begins every chat."""
+    """Return whether the text has the line that begins every chat of aider."""
     return any(_STARTED.match(line) for line in source.text.split("\n"))
 
 
 def read(source: Source) -> Recording:
-    """Read what each spoke in a row as one message."""
+    """Return the recording; consecutive lines of one speaker become one message."""
     messages, notes = through_wire(OpenAIChatWire().read, list(_items(source.text)))
     return Recording(source.name, NAME, tuple(messages), (*source.file_notes, *notes))
 
@@ -52,7 +52,7 @@ def _items(text: str) -> Iterator[Recorded]:
 
 
 def _spoken(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str, str]]:
-    """Tell who speaks each line; an empty one belongs to who spoke before."""
+    """Yield number, speaker and text of each line; an empty one keeps the last speaker."""
     speaker = "model"
     for number, line in lines:
         if _STARTED.match(line):

@@ -1,4 +1,4 @@
-"""What a recording is: a thread that someone else logged, read."""
+"""The value of a recording: a thread that another program logged, parsed."""
 
 from dataclasses import dataclass
 
@@ -39,11 +39,11 @@ class RecordedCompaction:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A recorded thread, read."""
+    """A recorded thread, parsed."""
 
     name: str
     format: str
-    """Name of the wire or log format it was read with."""
+    """Name of the wire or log format that parsed it."""
     messages: tuple[Message, ...]
     notes: tuple[Note, ...] = ()
     session: SessionInfo = SessionInfo()

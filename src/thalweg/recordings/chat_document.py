@@ -1,4 +1,4 @@
-"""One JSON document that holds the messages of a chat.
+"""One JSON document with the messages of a chat.
 
 A list of messages; a request body of OpenAI, Anthropic or Google; a result of tau-bench
 (`traj`) or ToolBench (`answer_generation`); a sample of Inspect; a trace of Vorflux.
@@ -31,30 +31,30 @@ NAME = "chat-document"
 
 _ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
 _BESIDE = frozenset({"timestamp", "usage"})
-"""What stands in a message and is no part of it."""
+"""Fields next to a message's own, added by the log."""
 _RESPONSES_ITEMS = frozenset({"function_call", "function_call_output", "reasoning", "message"})
 
 
 @dataclass(frozen=True, slots=True)
 class _Chat:
-    """What a document turned out to hold."""
+    """The messages found in a document."""
 
     wire: Wire
     items: Sequence[Any]
     ahead: int = 0
-    """Items before the first of the list: a system prompt that stands beside it."""
+    """Items before the first of the list: a system prompt that is a field of its own."""
     skipped: Counter[str] | None = None
 
 
 def detect(source: Source) -> bool:
-    """Know the format by a list of messages where one of the forms has it."""
+    """Return whether the document has a list of messages in one of the forms."""
     return _chat(source.document) is not None
 
 
 def read(source: Source) -> Recording:
-    """Read the messages; `Message.line` is the index in their list."""
+    """Return the recording; `Message.line` is the index in the list of messages."""
     chat = _chat(source.document)
-    assert chat is not None  # noqa: S101 (`detect` said so)
+    assert chat is not None  # noqa: S101 (`detect` checked it)
     items = [
         Recorded(
             max(index - chat.ahead, 0),
@@ -104,7 +104,7 @@ def _is_anthropic(messages: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def _body(document: JsonObject) -> _Chat | None:
-    """Read a request body, or an object with a list of messages under a usual name."""
+    """Return the chat of a request body, or of an object with messages under a common key."""
     for name in ("messages", "contents", "input", "traj"):
         listed = document.get(name)
         chat = _of_list(listed) if isinstance(listed, list) else None
@@ -180,7 +180,7 @@ def _vorflux(document: JsonObject) -> _Chat | None:
 
 
 def _spans(spans: Iterable[JsonObject]) -> Iterator[JsonObject]:
-    """Tell the spans of a trace as a chat; the call of a result is known by its arguments."""
+    """Yield the spans of a trace as chat messages; a result's call is found by its arguments."""
     waiting: list[tuple[str, str]] = []
     for span in spans:
         at = {"timestamp": span.get("timestamp")}
@@ -202,7 +202,7 @@ def _spans(spans: Iterable[JsonObject]) -> Iterator[JsonObject]:
 
 
 def _request(arguments: object) -> str:
-    """Write arguments so that they compare: spans spell their names and the tool's anew."""
+    """Return arguments in a comparable form: spans spell names differently from the tool."""
     if isinstance(arguments, dict):
         arguments = {name.replace("_", "").lower(): told for name, told in arguments.items()}
     return json.dumps(arguments, sort_keys=True)

@@ -1,7 +1,7 @@
 """Claude Code sessions: `~/.claude/projects/<folder>/<session>.jsonl`.
 
 A model message is written as several rows, one for each block, with one message id; results
-of its calls may stand between them. Rows of subagents, snapshots, progress and the like are
+of its calls may come between them. Rows of subagents, snapshots, progress and the like are
 no messages of the thread.
 """
 
@@ -39,7 +39,7 @@ _NO_MODEL = "<synthetic>"
 
 
 def detect(source: Source) -> bool:
-    """Know the format by a user or assistant row that wraps a message and names its session."""
+    """Return whether a user or assistant row wraps a message and names its session."""
     return any(
         as_str(row.value.get("type")) in _SPEAKERS
         and isinstance(row.value.get("message"), dict)
@@ -49,7 +49,7 @@ def detect(source: Source) -> bool:
 
 
 def read(source: Source) -> Recording:
-    """Read the main thread, in the order of the file."""
+    """Return the recording of the main thread, in the order of the file."""
     # A file is named by its session; a resumed one may begin with rows of the session before.
     own = source.name if _OWN_NAME.match(source.name) else ""
     session = _Session(
@@ -71,27 +71,27 @@ def read(source: Source) -> Recording:
 
 
 def _is_of_subagent(source: Source) -> bool:
-    """Tell whether the whole file is the thread of a subagent."""
+    """Return whether the whole file is the thread of a subagent."""
     spoken = [row.value for row in source.objects if as_str(row.value.get("type")) in _SPEAKERS]
     return all(row.get("isSidechain") is True for row in spoken)
 
 
 @dataclass(slots=True)
 class _Session:
-    """The rows taken so far."""
+    """The rows processed so far."""
 
     notes: list[Note]
     of_subagent: bool = False
     items: list[Recorded | Broken] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     open_id: str = ""
-    """Id of the model message that further rows may still continue."""
+    """Id of the model message that further rows may continue."""
     open_at: int = -1
-    """Where in `items` that message stands."""
+    """Index of that message in `items`."""
     seen: dict[str, JsonObject] = field(default_factory=dict)
-    """Messages taken, by the uuid of their row."""
+    """Processed messages, by the uuid of their row."""
     prompted: set[str] = field(default_factory=set)
-    """Rows after which the user said something."""
+    """Uuids of rows that a user's message follows."""
     info: SessionInfo = field(default_factory=SessionInfo)
     compactions: list[RecordedCompaction] = field(default_factory=list)
 
@@ -215,7 +215,7 @@ def _is_results(message: Mapping[str, Any]) -> bool:
 
 
 def _continued(begun: Recorded, message: JsonObject) -> Recorded:
-    """Join the next row of a model message to the rows before it."""
+    """Append the next row of a model message to its previous rows."""
     content = [*_blocks(begun.raw), *_blocks(message)]
     return replace(begun, raw={**begun.raw, **message, "content": content})
 

@@ -42,7 +42,7 @@ _BARE = frozenset(
 
 
 def detect(source: Source) -> bool:
-    """Know the format by a wrapped row, or by bare items after a header of the old form."""
+    """Return whether a row wraps an item, or bare items follow a header of the old form."""
     return any(_is_wrapped(row.value) for row in source.objects) or (
         any(_is_bare(row.value) for row in source.objects)
         and any({"id", "timestamp"} <= row.value.keys() for row in source.objects[:1])
@@ -59,7 +59,7 @@ def _is_bare(row: JsonObject) -> bool:
 
 
 def read(source: Source) -> Recording:
-    """Read the items the model was sent and answered with; events are told twice and left out."""
+    """Return the recording of the model's input and output; events repeat them and are skipped."""
     session = _Session(notes=list(source.notes))
     for row in source.lines:
         session.take(row)
@@ -77,13 +77,13 @@ def read(source: Source) -> Recording:
 
 @dataclass(slots=True)
 class _Session:
-    """The rows taken so far."""
+    """The rows processed so far."""
 
     notes: list[Note]
     items: list[Recorded | Broken] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     answer_at: int = -1
-    """Where in `items` the model's last answer begins; -1 before one."""
+    """Index in `items` at which the model's last answer begins; -1 before the first."""
     answering: bool = False
     info: SessionInfo = field(default_factory=SessionInfo)
     compactions: list[RecordedCompaction] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Dialogues of two speakers as data sets hold them: MemoryBank, LoCoMo, CrossWOZ."""
+"""Dialogues of two speakers in the form of data sets: MemoryBank, LoCoMo, CrossWOZ."""
 
 import re
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ _WOZ = {"usr": "user", "sys": "assistant"}
 
 
 def detect(source: Source) -> bool:
-    """Know the formats by their turns."""
+    """Return whether the document has turns of one of the formats."""
     return next(_items(source.document), None) is not None
 
 
 def read(source: Source) -> Recording:
-    """Read every turn, the first speaker as the user."""
+    """Return the recording of every turn, with the first speaker as the user."""
     messages, notes = through_wire(OpenAIChatWire().read, list(_items(source.document)))
     return Recording(source.name, NAME, tuple(messages), (*source.notes, *notes))
 
@@ -45,7 +45,7 @@ def _items(document: object) -> Iterator[Recorded]:
 
 
 _Turn = tuple[JsonObject, str, object]
-"""A chat message, its own id, and when it was said."""
+"""A chat message, its own id, and its time."""
 
 
 def _memory_bank(history: JsonObject) -> Iterator[_Turn]:

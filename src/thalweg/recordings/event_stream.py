@@ -18,14 +18,14 @@ _RESULT = "tool_call_result"
 
 
 def detect(source: Source) -> bool:
-    """Know the format by an event that is a chunk of a message."""
+    """Return whether an event is a chunk of a message."""
     if "event:" not in source.text or "data:" not in source.text:
         return False
     return any(name in _CHUNKS and data is not None for _, name, data in _events(source.text, []))
 
 
 def read(source: Source) -> Recording:
-    """Read the messages that the chunks make up, each where its first chunk stands."""
+    """Return the recording; each message is at the position of its first chunk."""
     notes: list[Note] = []
     growing: dict[str, _Growing] = {}
     for line, name, data in _events(source.text, notes):
@@ -63,7 +63,7 @@ def _object(text: str) -> JsonObject | None:
 
 @dataclass(slots=True)
 class _Growing:
-    """A message whose chunks are still coming in."""
+    """A message that is being assembled from chunks."""
 
     line: int
     uid: str
@@ -72,7 +72,7 @@ class _Growing:
     thoughts: list[str] = field(default_factory=list)
     answers: str = ""
     calls: dict[object, JsonObject] = field(default_factory=dict)
-    """Tool calls by their index, or by their place in the event."""
+    """Tool calls by their index, or by their position in the event."""
 
     def grow(self, name: str, data: JsonObject) -> None:
         self.content.append(as_str(data.get("content")))

@@ -1,7 +1,7 @@
-"""The front door of recorded threads: find the files, know their format, read them.
+"""Find recorded threads, detect their format, and parse them.
 
-Two rules: a format is known by what a file holds, never by its name; whatever the file, the
-only error is `RecordingError`.
+Two rules: a format is detected by a file's content, never by its name; the only error, for any
+file, is `RecordingError`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -43,26 +43,26 @@ FORMATS: tuple[LogFormat, ...] = (
     aider.FORMAT,
     openai_chat_log.FORMAT,
 )
-"""Every format, the more particular before the more general."""
+"""Every format, specific ones before general ones."""
 
 _ALWAYS = (".jsonl", ".traj")
 _IF_KNOWN = (".json", ".txt", ".md")
 _MOST_THREADS = 1_000
-"""How many threads of one file are counted for the error that refuses it."""
+"""Most threads of one file that are counted for its error."""
 _SIDECARS = ("needles.jsonl", "goals.jsonl", "index.json")
 _SIDECAR_ENDINGS = ("_questions.jsonl", "_qa.jsonl")
 
 
 def read_recording(path: str | Path, *, is_growing: bool = False) -> Recording:
-    """Read a recorded thread, compressed or not, whatever its format.
+    """Parse a recorded thread of any supported format, compressed or not.
 
     Args:
         path: The file.
-        is_growing: Another process may be writing the last line: it is left out until it is
-            whole.
+        is_growing: Whether another process may be writing the last line, which is then skipped
+            until it is complete.
 
     Raises:
-        RecordingError: The file is missing, unreadable, empty or of no known format, or holds
+        RecordingError: The file is missing, unreadable or empty, has no supported format, or has
             no message.
     """
     path = Path(path)
@@ -79,7 +79,7 @@ def read_recording(path: str | Path, *, is_growing: bool = False) -> Recording:
 
 
 def format_of(source: Source) -> LogFormat | None:
-    """Find the first format that knows the file as its own."""
+    """Return the first format that detects a file as its own; `None` if none does."""
     return next((known for known in FORMATS if known.detect(source)), None)
 
 
@@ -96,7 +96,7 @@ def _unknown(path: Path, source: Source) -> RecordingError:
 
 
 def _count_threads(source: Source) -> int:
-    """Count the values that would be a recording if each stood in a file of its own."""
+    """Count the values that would be a recording, each in a file of its own."""
     values = source.document if isinstance(source.document, list) else None
     if values is None:
         values = [row.value for row in source.objects]
@@ -105,18 +105,18 @@ def _count_threads(source: Source) -> int:
 
 
 def find_recordings(places: Iterable[str | Path]) -> list[Path]:
-    """Find the files of recorded threads.
+    """Return the files of recorded threads.
 
-    A file is taken as it is; a folder is searched with all its folders, hidden ones left out;
+    The path of a file is used unchanged; a folder is searched recursively, without hidden folders;
     a pattern (`*`, `?`, `[…]`, `**`) is expanded first. In folders and patterns, questions and
-    indices that lie beside recordings are passed over; JSON, text and Markdown are taken only
-    when they hold a thread.
+    indices next to recordings are skipped; JSON, text and Markdown are included only if they
+    contain a thread.
 
     Returns:
         Every file once, by the first path it was found under, sorted by path.
 
     Raises:
-        RecordingError: A place does not exist, or holds no recording.
+        RecordingError: A path does not exist, or has no recording.
     """
     found: dict[Path, Path] = {}
     for place in places:

@@ -26,7 +26,7 @@ _SPEAKERS = frozenset({"user", "gemini"})
 
 
 def detect(source: Source) -> bool:
-    """Know the format by a session with messages of type `user` or `gemini`."""
+    """Return whether a session has messages of type `user` or `gemini`."""
     return any(_is_message(row) for _, row in _rows(source))
 
 
@@ -35,7 +35,7 @@ def _is_message(row: object) -> bool:
 
 
 def _rows(source: Source) -> list[tuple[int, Any]]:
-    """List the messages with their index, or with their line where each has its own."""
+    """Return the messages with their index, or with their line if each has its own."""
     document = source.document
     if isinstance(document, dict) and "sessionId" in document:
         messages = document.get("messages")
@@ -50,9 +50,9 @@ def _value(line: Row | Broken) -> object:
 
 
 def read(source: Source) -> Recording:
-    """Read what the user and the model said; notices of the program are left out.
+    """Return the recording of user and model messages; notices of the program are skipped.
 
-    A message that is written again, as it grows, stands where it stood first.
+    A message that is written several times, as it grows, keeps its first position.
     """
     items: dict[object, list[Recorded | Broken]] = {}
     skipped: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Threads of LangGraph as they are dumped: a state, a list of states, or bare messages.
+"""Serialized threads of LangGraph: a state, a list of states, or bare messages.
 
 A state is `{"values": {"messages": […]}}`; of several (a history, newest first) the one with
 the most messages is read.
@@ -23,16 +23,16 @@ NAME = "langgraph"
 
 _KINDS = frozenset({"human", "ai", "tool", "system", "AIMessageChunk", "function"})
 _PLACES = ("messages", "values", "channel_values", "state", "checkpoint")
-"""Where messages may stand in a state, each in the other."""
+"""Keys of a state that may contain messages, or one another."""
 
 
 def detect(source: Source) -> bool:
-    """Know the format by messages of type `human`, `ai` or `tool`, or built by a constructor."""
+    """Return whether messages have type `human`, `ai` or `tool`, or the constructor form."""
     return bool(_threads(source))
 
 
 def read(source: Source) -> Recording:
-    """Read the longest list of messages; `Message.line` is the index in it, or its line."""
+    """Return the recording of the longest list; `Message.line` is the index in it, or its line."""
     threads = _threads(source)
     notes = list(source.notes)
     items: list[Recorded | Broken] = []

@@ -1,4 +1,4 @@
-"""OpenAI-chat JSON Lines: one message a line, with notes of the recorder under `x`."""
+"""OpenAI-chat JSON Lines: one message a line, with fields of the recorder under `x`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,7 +28,7 @@ _TIMES = ("timestamp", "date", "date_time")
 
 
 def is_chat_message(value: object) -> bool:
-    """Tell whether a JSON value is a message as OpenAI's chat format has it."""
+    """Return whether a JSON value is a message in OpenAI's chat format."""
     return (
         isinstance(value, Mapping)
         and isinstance(value.get("role"), str)
@@ -38,12 +38,12 @@ def is_chat_message(value: object) -> bool:
 
 
 def detect(source: Source) -> bool:
-    """Know the format by a line that is a message."""
+    """Return whether a line is a message."""
     return any(is_chat_message(row.value) for row in source.objects)
 
 
 def read(source: Source) -> Recording:
-    """Read every line that is a message; summaries of the recorded agent are left out."""
+    """Return the recording of every message line, without the recorded agent's summaries."""
     notes: list[Note] = list(source.notes)
     items: list[Recorded | Broken] = []
     for row in source.lines:

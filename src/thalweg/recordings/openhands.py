@@ -1,6 +1,6 @@
 """Event streams of OpenHands: a list of actions and observations, alone or under `history`.
 
-A model message is recorded with each action it asked for, so one with two calls stands there
+A model message is recorded with each action it requested, so one with two calls is there
 twice.
 """
 
@@ -32,7 +32,7 @@ _SILENT = frozenset({"recall", "change_agent_state", "agent_state_changed", "nul
 
 
 def detect(source: Source) -> bool:
-    """Know the format by events that have a source and are an action or an observation."""
+    """Return whether events have a source and are an action or an observation."""
     return any(
         isinstance(event, dict)
         and "source" in event
@@ -52,7 +52,7 @@ def _events(document: object) -> Sequence[Any]:
 
 
 def read(source: Source) -> Recording:
-    """Read what was said, asked and observed; states of the program are left out."""
+    """Return the recording of messages, actions and observations; program states are skipped."""
     stream = _Stream()
     for index, event in enumerate(_events(source.document)):
         stream.take(index, event)
@@ -68,15 +68,15 @@ def read(source: Source) -> Recording:
 
 @dataclass(slots=True)
 class _Stream:
-    """The events taken so far."""
+    """The events processed so far."""
 
     notes: list[Note] = field(default_factory=list)
     items: list[Recorded | Broken] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     responses: set[str] = field(default_factory=set)
-    """Ids of the model messages taken."""
+    """Ids of the processed model messages."""
     calls: set[str] = field(default_factory=set)
-    """Ids of actions that became tool calls without the model's own words."""
+    """Ids of actions that became tool calls without text of the model."""
 
     def take(self, index: int, event: object) -> None:
         if not isinstance(event, dict):
@@ -143,7 +143,7 @@ class _Stream:
         self._say(index, event, raw)
 
     def _say(self, index: int, event: JsonObject, raw: JsonObject, usage: object = None) -> None:
-        # What the program observed and told the model without a call is not the user speaking.
+        # An observation that the program sent without a call is not a message of the user.
         harness = raw["role"] == "user" and ("observation" in event)
         kind: Kind = "injected" if harness else "said"
         self.items.append(

@@ -1,6 +1,6 @@
 """Sessions of the pi coding agent: `~/.pi/agent/sessions/<folder>/<session>.jsonl`.
 
-A row of type `message` wraps one message; its blocks are Anthropic's under other names.
+A row of type `message` wraps one message; its blocks are Anthropic's with other names.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ _SUMMARIES = frozenset({"compaction", "branch_summary", "compactionSummary", "br
 
 
 def detect(source: Source) -> bool:
-    """Know the format by its header and a wrapped message, or by a result as only pi has it."""
+    """Return whether it has a header and a wrapped message, or a result in pi's form."""
     header = any(row.value.get("type") == "session" for row in source.objects)
     roles = {_role(row.value) for row in source.objects}
     return "toolResult" in roles or (header and not roles.isdisjoint(_ROLES))
@@ -43,7 +43,7 @@ def _role(row: JsonObject) -> str:
 
 
 def read(source: Source) -> Recording:
-    """Read every message, in the order of the file, branches that were left included."""
+    """Return the recording of every message, in file order, abandoned branches included."""
     session = _Session(notes=list(source.notes))
     for row in source.lines:
         session.take(row)
@@ -61,7 +61,7 @@ def read(source: Source) -> Recording:
 
 @dataclass(slots=True)
 class _Session:
-    """The rows taken so far."""
+    """The rows processed so far."""
 
     notes: list[Note]
     items: list[Recorded | Broken] = field(default_factory=list)

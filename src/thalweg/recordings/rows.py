@@ -1,7 +1,7 @@
-"""How the log of an agent becomes a thread: rows give provider objects, a wire reads them.
+"""Build a thread from the log of an agent: rows yield provider objects, a wire parses them.
 
-Two rules: a log format never parses what a provider's wire can parse; what a row knows beside
-its provider object (line, id, time, usage, who is behind it) is laid over what the wire read.
+Two rules: a log format never parses what a provider's wire can parse; the fields of a row next to
+its provider object (line, id, time, usage, author) override what the wire read.
 """
 
 from collections import Counter
@@ -16,11 +16,11 @@ from thalweg.wires.base import Note
 from thalweg.wires.fields import to_json
 
 RECORDED_SUMMARY = "recorded_summary"
-"""Code of a note: the recorded agent's own summary of a compaction, left out."""
+"""Code of a note: the recorded agent's own summary of a compaction, which is dropped."""
 
 
 Read = Callable[[Sequence[Any]], tuple[list[Message], list[Note]]]
-"""How a wire reads its objects: `Wire.read`."""
+"""Parses the objects of a wire: `Wire.read`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,14 @@ class LogFormat:
 
     name: str
     looks_for: str
-    """What a file of this format is known by, in a few words."""
+    """Short description of what identifies a file of this format."""
     detect: Callable[[Source], bool]
     read: Callable[[Source], Recording]
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One provider object of a log, and what its row knows beside it."""
+    """One provider object of a log, and the fields that its row adds."""
 
     line: int
     raw: Mapping[str, Any]
@@ -60,16 +60,16 @@ def as_recording(
     session: SessionInfo = SessionInfo(),  # noqa: B008 (frozen)
     compactions: Sequence[RecordedCompaction] = (),
 ) -> Recording:
-    """Read the provider objects of a log with their wire, and say what was odd.
+    """Parse the provider objects of a log with their wire, and note irregularities.
 
     Args:
-        name: Of the recording.
-        log_format: Of the file.
-        read: How the wire reads its objects.
-        items: What the rows gave, in order.
-        notes: What was odd so far.
-        skipped: Rows that the format defines as no messages, by kind.
-        why: Why a kind of row is left out, where that is not plain.
+        name: Name of the recording.
+        log_format: Format of the file.
+        read: Parses the objects of the wire.
+        items: Objects from the rows, in order.
+        notes: Irregularities found so far.
+        skipped: Counts of rows that are no messages in this format, by kind.
+        why: Reasons for skipping a kind of row, if it is not obvious.
         session: What the rows state about the session.
         compactions: Those that the rows state, oldest first.
     """
@@ -83,12 +83,12 @@ def as_recording(
 def through_wire(
     read: Read, items: Sequence[Recorded | Broken]
 ) -> tuple[list[Message], list[Note]]:
-    """Read the provider objects of a log with their wire, in order.
+    """Parse the provider objects of a log with their wire, in order.
 
-    Results of calls are given the name of the tool where the wire does not tell it.
+    Results of calls get the name of the tool if the wire does not provide it.
 
-    A broken line becomes an injected user message, so that its content stays in the thread;
-    but broken lines alone make no thread.
+    A broken line becomes an injected user message, so that its content remains in the thread;
+    broken lines alone form no thread.
     """
     good = [item for item in items if isinstance(item, Recorded)]
     told, wire_notes = read([item.raw for item in good])
@@ -109,7 +109,7 @@ def through_wire(
 
 
 class _Parted:
-    """The messages that were read, by the item each came from."""
+    """The parsed messages, grouped by their item."""
 
     def __init__(self, items: Sequence[Recorded]) -> None:
         self.of: list[list[Message]] = [[] for _ in items]
@@ -153,12 +153,12 @@ def _with_line(note: Note, items: Sequence[Recorded]) -> Note:
 
 
 def broken_message(broken: Broken) -> Message:
-    """Carry a line that is no JSON through the thread, as text that every provider takes."""
+    """Return a line that is no JSON as a text message, which every provider accepts."""
     return Message("user", (Text(broken.text),), kind="injected", line=broken.line)
 
 
 def left_out(rows: Counter[str], why: Mapping[str, str] | None = None) -> list[Note]:
-    """Note the rows that a format defines as no messages, one note for each kind of row."""
+    """Return one note for each kind of row that the format defines as no message."""
     reasons = why or {}
     return [
         Note(-1, "left_out", f"{count} rows of {kind}: {reasons.get(kind, 'no messages')}")
@@ -167,12 +167,12 @@ def left_out(rows: Counter[str], why: Mapping[str, str] | None = None) -> list[N
 
 
 def summary_note(line: int, size: int) -> Note:
-    """Note a summary that the recorded agent wrote, which a replay does not use."""
+    """Return a note for a summary of the recorded agent, which a replay does not use."""
     return Note(line, RECORDED_SUMMARY, f"the recorded agent's own summary, {size} characters")
 
 
 def odd_row(line: int, value: object, notes: list[Note]) -> Broken:
-    """Carry a row that is JSON but nothing the format knows, and note it."""
+    """Return a row of valid JSON in no supported form as broken, and note it."""
     text = to_json(value)
     notes.append(Note(line, "odd_row", f"not a row of this format: {text[:NOTED_CHARS]}"))
     return Broken(line, text)
@@ -192,11 +192,11 @@ _HARNESS = (
     "<skill>",
     "# AGENTS.md instructions",
 )
-"""How user messages begin that Claude Code or Codex wrote, not the user."""
+"""Prefixes of user messages that Claude Code or Codex wrote, not the user."""
 
 
 def who_wrote(raw: Mapping[str, Any]) -> Kind:
-    """Tell whether the user wrote a provider's user message, or the harness around the agent.
+    """Return whether the user or the agent's harness wrote a provider's user message.
 
     Example:
         >>> who_wrote({"role": "user", "content": "<task-notification>done</task-notification>"})
@@ -210,12 +210,12 @@ def who_wrote(raw: Mapping[str, Any]) -> Kind:
 
 
 def as_str(value: object) -> str:
-    """Take a string as it is, and anything else as an empty one."""
+    """Return a string unchanged, and anything else as an empty one."""
     return value if isinstance(value, str) else ""
 
 
 def pairing_notes(messages: Iterable[Message]) -> list[Note]:
-    """Note results without a call, ids that are used again and calls nobody answers."""
+    """Return notes for results without a call, reused ids and unanswered calls."""
     notes: list[Note] = []
     asked: Counter[str] = Counter()
     where: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The sessions that coding agents keep on a machine."""
+"""The sessions that coding agents store on a machine."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,18 +13,18 @@ _PLACES = (
 )
 _SUBAGENT_PLACES = ((".claude/projects", "*/*/subagents/*.jsonl"),)
 _SUBAGENT = "agent-"
-"""How Claude Code names the file of a subagent, which is no session of its own."""
+"""Prefix of Claude Code's files of subagents, which are no sessions of their own."""
 
 
 def coding_sessions(home: Path, *, subagents: bool = False) -> list[Path]:
-    """Find the sessions of Claude Code, Codex, Gemini CLI and pi.
+    """Return the sessions of Claude Code, Codex, Gemini CLI and pi.
 
     Args:
-        home: The home folder to look in.
+        home: The home folder to search.
         subagents: Whether the threads of Claude Code's subagents are listed, too.
 
     Returns:
-        Files that can be read and are not empty, the one changed last first.
+        Readable, non-empty files, the last modified first.
     """
     return [
         path for _, path in sorted(_found(home, subagents), key=lambda pair: (-pair[0], pair[1]))

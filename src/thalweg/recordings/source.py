@@ -1,7 +1,7 @@
-"""A recorded file taken apart: its text, its lines, and the JSON that stands on them.
+"""A recorded file, parsed: its text, its lines, and their JSON values.
 
 Two rules: a byte that cannot be decoded and a line that is no JSON are kept and noted, never
-dropped; a line is what ends with a line feed, so a message may hold any other separator.
+dropped; only a line feed ends a line, so a message may contain any other separator.
 """
 
 import json
@@ -19,11 +19,11 @@ from thalweg.wires.base import Note
 JsonObject = dict[str, Any]
 
 SEEN_CHARS = 80
-"""How much of a file an error shows."""
+"""Characters of a file that an error shows."""
 NOTED_CHARS = 200
-"""How much of a line a note shows."""
+"""Characters of a line that a note shows."""
 DEEPEST = 200
-"""How deeply JSON may be nested: far below what Python can write, far above what agents do."""
+"""Deepest nesting of JSON: far below what Python can serialize, far above what agents write."""
 
 _GZIP = b"\x1f\x8b"
 _BOMS: tuple[tuple[bytes, str], ...] = (
@@ -53,22 +53,22 @@ class Broken:
 
 @dataclass(frozen=True)
 class Source:
-    """A recorded file, read and taken apart."""
+    """A recorded file, parsed into JSON values where it has any."""
 
     name: str
     text: str
     document: Any
-    """The one JSON value that the whole text is, or `None`."""
+    """The JSON value of the whole text; `None` if it is not one."""
     lines: tuple[Row | Broken, ...]
-    """The text as JSON Lines; empty for a document that is spread over several lines."""
+    """The text as JSON Lines; empty for a document that spans several lines."""
     file_notes: tuple[Note, ...] = ()
-    """What is odd about the file as a whole."""
+    """Irregularities of the file as a whole."""
     line_notes: tuple[Note, ...] = ()
-    """What is odd about it as JSON; of no concern to a format that is text."""
+    """Irregularities of its JSON, which do not concern a format that is text."""
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """All that is odd."""
+        """All irregularities."""
         return self.file_notes + self.line_notes
 
     @cached_property
@@ -80,7 +80,7 @@ class Source:
 
 
 def open_source(path: Path) -> Source:
-    """Read a file, compressed or not, and take it apart.
+    """Read and parse a file, compressed or not.
 
     Raises:
         RecordingError: It is missing, no file, unreadable or empty.
@@ -104,7 +104,7 @@ def without_open_line(source: Source) -> Source:
 
 
 def take_apart(name: str, text: str, notes: Sequence[Note] = (), *, path: str = "") -> Source:
-    """Take a text apart into one JSON document, or else into JSON Lines.
+    """Parse a text as one JSON document, or else as JSON Lines.
 
     Raises:
         RecordingError: The text is empty.
@@ -202,7 +202,7 @@ def _lines(text: str, notes: list[Note]) -> Iterator[Row | Broken]:
 
 
 def _values(number: int, line: str, notes: list[Note], if_broken: str) -> Iterator[Row | Broken]:
-    """Read the JSON values on one line: one in the good case, several when lines were glued."""
+    """Yield the JSON values on one line: usually one, several if lines were glued together."""
     constants: list[str] = []
     decoder = json.JSONDecoder(parse_constant=_constant(constants))
     at = found = 0
@@ -231,7 +231,7 @@ def _values(number: int, line: str, notes: list[Note], if_broken: str) -> Iterat
 
 
 def _is_too_deep(text: str, value: object) -> bool:
-    """Tell whether a value is nested more deeply than it could be written again."""
+    """Return whether a value is nested more deeply than `DEEPEST`."""
     if text.count("[") + text.count("{") <= DEEPEST:
         return False
     level = [value]

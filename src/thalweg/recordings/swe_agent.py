@@ -1,7 +1,7 @@
 """Trajectories of SWE-agent: `*.traj`.
 
-The `history` holds the chat. Where it is missing, the messages of the last step do, under
-`messages` or `query`; and where those are missing too, the steps themselves.
+The `history` holds the chat. If it is missing, the last step holds it, under `messages` or
+`query`; if those are missing too, the chat is built from the steps.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ _CHAT_FIELDS = frozenset(
 
 
 def detect(source: Source) -> bool:
-    """Know the format by a list of steps, each an action with its observation."""
+    """Return whether the document has steps, each an action with its observation."""
     document = source.document
     if not isinstance(document, dict) or not isinstance(steps := document.get("trajectory"), list):
         return False
@@ -37,7 +37,7 @@ def detect(source: Source) -> bool:
 
 
 def read(source: Source) -> Recording:
-    """Read the chat; observations that came as user messages are the harness speaking."""
+    """Return the recording of the chat; observations in user messages are marked as injected."""
     items: list[Recorded | Broken] = []
     notes = list(source.notes)
     answered = False

@@ -1,6 +1,6 @@
-"""A thread as Thalweg exports it: a line that says so, then one line a message, all of it.
+"""Threads in Thalweg's export format: a header line, then one line per message.
 
-Nothing of a message is left out: parts, media, ids, who is behind it, what was reported.
+Messages are complete: parts, media, ids, author, reported usage.
 """
 
 import json
@@ -23,13 +23,13 @@ _ROLES = frozenset(get_args(Role))
 def thread_lines(
     messages: Iterable[Message], *, thread: str, model: str, tools: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
-    """Write a thread, line by line.
+    """Yield the lines of a thread.
 
     Args:
-        messages: Oldest first, the system prompt before all.
-        thread: Its name.
-        model: The model that was asked last; empty where nobody knows.
-        tools: The schemas of the tools that went with the newest request.
+        messages: Oldest first, beginning with the system prompt.
+        thread: Name of the thread.
+        model: The model of the last request; empty if it is not recorded.
+        tools: The tool schemas of the newest request.
     """
     head = {"thalweg": NAME, "version": VERSION, "thread": thread, "model": model}
     yield json.dumps({**head, "tools": list(tools)})
@@ -38,13 +38,13 @@ def thread_lines(
 
 
 def detect(source: Source) -> bool:
-    """Know the format by its first line."""
+    """Return whether the first line is the header of the format."""
     first = next(iter(source.objects), None)
     return first is not None and first.value.get("thalweg") == NAME
 
 
 def read(source: Source) -> Recording:
-    """Read every message; `Message.line` is its line."""
+    """Return the recording; `Message.line` is the line of the message."""
     notes = list(source.notes)
     messages: list[Message] = []
     heads: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""When something was said, in the many ways logs write it, as ISO 8601."""
+"""Parse the time formats of logs to ISO 8601."""
 
 import re
 from datetime import UTC, datetime
@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 _ISO = re.compile(r"\d{4}-\d\d-\d\d")
 _SPOKEN = ("%I:%M %p on %d %B, %Y", "%I:%M %p on %d %b, %Y")
 _MILLISECONDS_FROM = 100_000_000_000
-"""As seconds, this is the year 5138; whatever is above is meant in milliseconds."""
+"""As seconds, this is the year 5138; larger numbers are milliseconds."""
 
 
 def iso_time(value: object) -> str:
-    """Write a time as ISO 8601, or as an empty string when it is none.
+    """Return a time in ISO 8601, or an empty string if it is none.
 
     Args:
-        value: ISO 8601 (a blank may stand for the `T`), `1:56 pm on 8 May, 2023`, or seconds
+        value: ISO 8601 (a blank may replace the `T`), `1:56 pm on 8 May, 2023`, or seconds
             or milliseconds since 1970.
 
     Example:
@@ -32,7 +32,7 @@ def _from_text(text: str) -> str:
         return text.replace(" ", "T", 1)
     for form in _SPOKEN:
         try:
-            return datetime.strptime(text, form).isoformat()  # noqa: DTZ007 (no zone is told)
+            return datetime.strptime(text, form).isoformat()  # noqa: DTZ007 (the text has no zone)
         except ValueError:
             continue
     return ""

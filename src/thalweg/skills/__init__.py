@@ -1,5 +1,5 @@
-"""Skills: folders with a `SKILL.md`, read, chosen under a budget, told to the model.
+"""Skills: folders with a `SKILL.md`, parsed, chosen within a budget, listed for the model.
 
-Two rules: whatever stands in a skill's file, reading it never raises; what the model is told is
-the same text, to the byte, for the same skills and choice.
+Two rules: reading a skill's file never raises, for any content; the list for the model is
+identical, to the byte, for the same skills and choice.
 """

@@ -1,7 +1,7 @@
-"""The Agent Skills format (https://agentskills.io): what the front matter of a SKILL.md says.
+"""The Agent Skills format (https://agentskills.io): the front matter of a SKILL.md.
 
-A skill is written by people: whatever is in the file, reading it never raises. What cannot be
-used is a problem, told in one sentence; what is odd and still usable is an oddity.
+Skills are written by hand: reading a file never raises. What makes a skill unusable is a problem,
+described in one sentence; what is irregular and still usable is an oddity.
 """
 
 import re
@@ -18,24 +18,24 @@ MAX_SKILL_NAME_LENGTH = 64
 MAX_SKILL_DESCRIPTION_LENGTH = 1024
 MAX_SKILL_COMPATIBILITY_LENGTH = 500
 MAX_FRONT_MATTER_LENGTH = 64 * 1024
-"""Characters that are looked through for the end of the front matter."""
+"""Characters that are searched for the end of the front matter."""
 INCLUDE_TOOLS = "include_tools"
 """Key of `metadata` under which a skill names the tools that its instructions use."""
 _MAX_NODES = 1_000
-"""Values in a nested piece of `metadata` that is written out: aliases can make it endless."""
+"""Most values of nested `metadata` that are rendered: aliases can make it infinite."""
 
 
 class SkillMetadata(TypedDict):
-    """What a skill says of itself, as a thread's state keeps it."""
+    """The front matter of a skill, as a thread's state keeps it."""
 
     path: str
-    """Of its SKILL.md in the backend."""
+    """Path of its SKILL.md in the backend."""
     name: str
     description: str
     """What it does and when to use it."""
     license: str | None
     compatibility: str | None
-    """What it needs around it."""
+    """Its requirements on the environment."""
     metadata: dict[str, str]
     allowed_tools: list[str]
     """Tools that it recommends. It cannot grant any."""
@@ -43,24 +43,24 @@ class SkillMetadata(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What came of reading a SKILL.md."""
+    """The result of parsing a SKILL.md."""
 
     skill: SkillMetadata | None
     problem: str = ""
-    """Why there is no skill; empty where there is one."""
+    """Why there is no skill; empty if there is one."""
     oddities: tuple[str, ...] = ()
 
 
 def parse_skill(content: str, path: str, folder: str) -> Parsed:
-    """Read the front matter of a SKILL.md.
+    """Parse the front matter of a SKILL.md.
 
     A name that breaks the rules is an oddity, as is a description or compatibility that is too
     long and shortened. Without name or description there is no skill.
 
     Args:
         content: The whole file.
-        path: Of the file.
-        folder: Name of the folder that it is in.
+        path: Path of the file.
+        folder: Name of the folder that contains it.
 
     Example:
         >>> text = chr(10).join(["---", "name: pdf", "description: Fill in forms", "---", "# PDF"])
@@ -100,7 +100,7 @@ def parse_skill(content: str, path: str, folder: str) -> Parsed:
 
 
 def split_front_matter(content: str) -> tuple[str | None, str]:
-    """Part a SKILL.md at the lines of `---`; without front matter all of it is body.
+    """Split a SKILL.md at its `---` lines; without front matter all of it is body.
 
     Example:
         >>> split_front_matter("No front matter")
@@ -121,10 +121,12 @@ def split_front_matter(content: str) -> tuple[str | None, str]:
 
 
 def validate_skill_name(name: str, folder: str) -> tuple[bool, str]:
-    """Check a name by the rules: 1 to 64 small letters, digits and single hyphens; its folder's.
+    """Validate a name: 1 to 64 lower-case letters, digits and single hyphens.
+
+    It must be equal to the name of its folder.
 
     Returns:
-        Whether it is one, and what is wrong with it; empty if nothing is.
+        Whether it is valid, and the error; empty if it is.
     """
     if not name:
         return False, "name is required"
@@ -143,13 +145,13 @@ def _is_name_letter(letter: str) -> bool:
 
 
 def annotations(skill: SkillMetadata) -> str:
-    """Write license and compatibility on one line; empty where there is neither."""
+    """Return license and compatibility on one line; empty if it has neither."""
     pairs = (("License", skill["license"]), ("Compatibility", skill["compatibility"]))
     return ", ".join(f"{title}: {value}" for title, value in pairs if value)
 
 
 def as_metadata(given: object, oddities: list[str]) -> dict[str, str]:
-    """Read `metadata` as a mapping of texts; anything else is left out, and said to be odd."""
+    """Parse `metadata` as a mapping of texts; anything else is dropped and noted."""
     if not isinstance(given, Mapping):
         if given:
             oddities.append(f"non-dict metadata was ignored ({type(given).__name__})")
@@ -191,7 +193,7 @@ def _allowed_tools(given: object, oddities: list[str]) -> list[str]:
 
 
 def _text(value: object) -> str:
-    """Write a field that should be text; null is none at all."""
+    """Return a field as text; null becomes the empty text."""
     return "" if value is None else _written(value).strip()
 
 
@@ -203,7 +205,7 @@ def _bounded(title: str, text: str, most: int, oddities: list[str]) -> str:
 
 @lru_cache(maxsize=1_024)
 def _load(front: str) -> tuple[dict[object, object], bool] | str:
-    """Load YAML, once more with its colons quoted if it is none: people often leave that out."""
+    """Parse YAML, and if that fails once more with values quoted that contain a colon."""
     loaded = _yaml(front)
     if isinstance(loaded, str) and (mended := _mended(front.splitlines())) != front:
         again = _yaml(mended)
@@ -223,7 +225,7 @@ def _yaml(text: str) -> dict[object, object] | str:
 
 
 def _is_flat(text: str) -> bool:
-    """Tell whether text cannot nest so deeply that the loader in C, ten times as fast, crashes."""
+    """Return whether text cannot nest deeply enough to crash the C loader, ten times as fast."""
     opened = sum(map(text.count, ("[", "{", "- ", "? ", "-\t", "?\t")))
     return opened <= _MAX_DEPTH and " " * _MAX_DEPTH not in text
 
@@ -234,7 +236,7 @@ _PLAIN_FIELD = re.compile(r"([A-Za-z_-]+): +([^\s'\"\[{|>&*!#%@`].*: .*)")
 
 
 def _mended(lines: Iterable[str]) -> str:
-    """Quote what follows the first colon of a line, where another one follows."""
+    """Quote what follows the first colon of a line that has another colon."""
     mended: list[str] = []
     for line in lines:
         field = _PLAIN_FIELD.fullmatch(line.rstrip())

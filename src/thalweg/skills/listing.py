@@ -1,4 +1,4 @@
-"""Skills as the model is told of them: some described, the rest named or counted, in a budget."""
+"""The list of skills for the model, within a budget: some described, the rest named or counted."""
 
 import html
 import json
@@ -12,9 +12,9 @@ from thalweg.tokens import Counter
 DEFAULT_BUDGET = 2_000
 """Tokens of the list of skills: 1 % of a window of 200,000."""
 LEAST_BUDGET = 100
-"""Tokens with which a list can at least say how many skills there are."""
+"""Tokens in which a list can at least state how many skills there are."""
 NAMES_SHARE = 0.3
-"""Share of the budget that stays free for the names of skills that are not described."""
+"""Share of the budget reserved for the names of skills that are not described."""
 MAX_SKILLS_LOAD_WARNINGS = 20
 MAX_SKILL_LOAD_WARNING_LENGTH = 1000
 _TRUNCATED = "... [truncated]"
@@ -22,26 +22,26 @@ _TRUNCATED = "... [truncated]"
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What the model is told of the skills there are."""
+    """The list of skills for the model."""
 
     text: str
     described: tuple[str, ...]
-    """Names of those that are described, in the order of the list."""
+    """Names of the described skills, in the order of the list."""
     is_complete: bool
-    """Whether that is all of them."""
+    """Whether all skills are described."""
 
 
 def list_skills(
     skills: Sequence[SkillMetadata], first: Sequence[str], budget: int, count: Counter
 ) -> Listing:
-    """Describe as many skills as fit, name or count the others.
+    """Describe as many skills as fit, and name or count the others.
 
-    The order is always that of `skills`, whichever of them were preferred. Listed again with
-    what is described as `first`, the same skills are described.
+    The order is always that of `skills`, independent of preference. Listing again with the
+    described skills as `first` describes the same skills.
 
     Args:
-        skills: Those there are, each name once.
-        first: Names of those that are described before others get room, most wanted first.
+        skills: All skills, each name once.
+        first: Names of those described before others, most preferred first.
         budget: Most tokens of the text.
         count: Counts tokens.
     """
@@ -64,9 +64,9 @@ def list_skills(
 
 
 def describe(skill: SkillMetadata) -> str:
-    """Write one skill: what it is for, what it says of tools, where it is.
+    """Render one skill: its purpose, its tools, its path.
 
-    Nothing in it makes a line of its own, whatever its file says.
+    Line breaks in it are removed, so that no part of its file forms a line of its own.
     """
     about = annotations(skill)
     line = f"- **{_line(skill['name'])}**: {_line(skill['description'])}"
@@ -85,7 +85,7 @@ def _line(text: str) -> str:
 def _with_names(
     described: Sequence[str], others: Sequence[str], budget: int, count: Counter
 ) -> str:
-    """Write descriptions and, as far as there is room, the names of the others behind them."""
+    """Render descriptions, then as many names of the others as fit."""
 
     def written(names: Sequence[str], left: int) -> str:
         more = f", and {left} more" if left else ""
@@ -107,7 +107,7 @@ def _with_names(
 
 
 def write_locations(sources: Sequence[str], labels: Sequence[str]) -> str:
-    """Write where skills come from, and which source wins by name."""
+    """Render the sources of skills, with the one that has precedence."""
     rows = zip(labels, sources, strict=True)
     lines = [f"**{label} Skills**: `{source}`" for label, source in rows]
     if lines:
@@ -116,7 +116,7 @@ def write_locations(sources: Sequence[str], labels: Sequence[str]) -> str:
 
 
 def write_warnings(errors: Sequence[str]) -> str:
-    """Write what went wrong in loading, as data: nothing in it can end its fence."""
+    """Render loading errors as data: no text in them can end the fence."""
     if not errors:
         return ""
     shown = [_shortened(error) for error in errors[:MAX_SKILLS_LOAD_WARNINGS]]
@@ -134,7 +134,7 @@ def _shortened(error: str) -> str:
 
 
 def write_found(skills: Iterable[SkillMetadata], budget: int, count: Counter) -> str:
-    """Write skills that were looked for, best first, as many as fit."""
+    """Render search results, best first, as many as fit."""
     lines: list[str] = []
     for skill in skills:
         lines.append(describe(skill))

@@ -1,4 +1,4 @@
-"""Which skills a request is about, by the words of both."""
+"""Rank skills by the words they share with a request."""
 
 import math
 from collections import Counter as Counted
@@ -8,16 +8,16 @@ from thalweg.skills.format import SkillMetadata
 from thalweg.words import stem, words
 
 NAME_WEIGHT = 3.0
-"""What a word counts that stands in the name, to one in the description."""
+"""Weight of a word in the name, relative to one in the description."""
 QUERY_CHARS = 4_000
-"""So much of each end of a request is looked at."""
+"""Characters of each end of a request that are read."""
 
 
 def relevant_skills(skills: Sequence[SkillMetadata], request: str) -> list[SkillMetadata]:
-    """List the skills that share words with a request, best first; ties keep their order.
+    """Return the skills that share words with a request, best first; ties keep their order.
 
-    A word counts more the fewer skills have it: what all of them say tells none apart. Words of
-    scripts without spaces are compared by pairs of letters.
+    A word weighs more the fewer skills contain it: a word in all of them does not discriminate.
+    Words of scripts without spaces are compared by pairs of letters.
     """
     asked = _words(_ends(request))
     named = [_words(skill["name"]) & asked for skill in skills]
@@ -53,4 +53,4 @@ _EMPTY = frozenset(
         " which who will with would you your skill skills task tasks help"
     )
 )
-"""Words that a request has whatever it is about."""
+"""Words that occur in requests about any subject."""

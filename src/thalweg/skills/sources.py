@@ -1,4 +1,4 @@
-"""Where skills come from: folders of skill folders, with a label for people and models."""
+"""Sources of skills: folders of skill folders, with a label for people and models."""
 
 from pathlib import PurePosixPath
 
@@ -9,7 +9,7 @@ SkillSource = str | tuple[str, str]
 
 
 def source_path(source: SkillSource) -> str:
-    """Give the folder of a source.
+    """Return the folder of a source.
 
     Raises:
         TypeError: It is neither a path nor a path with a label.
@@ -26,9 +26,9 @@ def source_path(source: SkillSource) -> str:
 
 
 def source_label(source: SkillSource) -> str:
-    """Give the label of a source: its own, or one made from the end of its path.
+    """Return the label of a source: its own, or one derived from the end of its path.
 
-    A folder that is just called `skills` has the name of the one it is in.
+    For a folder named just `skills` the label is derived from its parent.
 
     Example:
         >>> [source_label(s) for s in ("/skills/user/", "~/.claude/skills", ("/s", "Team"))]

@@ -1,5 +1,5 @@
-"""Runs of agents inside an agent: their limits, their ledger, the report each gives back.
+"""Runs of agents inside an agent: their limits, their task ledger, and their reports.
 
-Two rules: a child always comes back with a report, whatever stopped it; what it changed comes
-back as changes, never as the whole of a state.
+Two rules: a subagent always returns a report, however its run ended; it returns changes of the
+state, never a whole state.
 """

@@ -1,7 +1,7 @@
 """Tasks that run elsewhere and outlive the run that started them.
 
-Two rules: a status is one of `Status`, whatever a server calls it; a task that has ended never
-runs again under the same run.
+Two rules: a status is one of `Status`, independent of a server's own words; a task that has
+ended never runs again under the same run id.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _STATUSES: Final[Mapping[str, Status]] = {
     "timeout": "timeout",
     "cancelled": "cancelled",
 }
-"""What an Agent Protocol server and our gateway call it."""
+"""Statuses by the words of an Agent Protocol server and of our gateway."""
 ACTIVE: Final = frozenset({"pending", "running"})
 
 
@@ -35,23 +35,23 @@ class AsyncSubAgent(TypedDict):
     name: str
     description: str
     graph_id: NotRequired[str]
-    """The graph or assistant on a server that speaks the Agent Protocol."""
+    """The graph or assistant on a server that implements the Agent Protocol."""
     url: NotRequired[str]
-    """That server; the default of `langgraph_sdk` when not given."""
+    """Address of that server; by default the one of `langgraph_sdk`."""
     headers: NotRequired[dict[str, str]]
     client: NotRequired[Any]
-    """A `ThalwegClient`: the subagent is the agent of that gateway, its runs are durable."""
+    """A `ThalwegClient`: the subagent is the agent of that gateway, and its runs are durable."""
 
 
 class AsyncTask(TypedDict):
     """A task in the state of the agent that started it."""
 
     task_id: str
-    """The same as `thread_id`."""
+    """Equal to `thread_id`."""
     agent_name: str
     thread_id: str
     run_id: str
-    """Its newest run."""
+    """The id of its newest run."""
     status: Status
     created_at: str
     """ISO 8601."""
@@ -60,7 +60,7 @@ class AsyncTask(TypedDict):
 
 
 class TaskEvent(TypedDict):
-    """How a task ended or paused: `additional_kwargs["task_event"]` of the message that says so."""
+    """How a task ended or paused, in `additional_kwargs["task_event"]` of the notice."""
 
     task_id: str
     agent_name: str
@@ -70,20 +70,20 @@ class TaskEvent(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class WakePlan:
-    """What to do with the message of a wake that began a run."""
+    """How to handle the message of a wake that began a run."""
 
     notices: tuple[HumanMessage, ...]
-    """Notices that stay in the thread."""
+    """Notices that remain in the thread."""
     repeated: HumanMessage | None = None
-    """The newest message, where it repeats a notice."""
+    """The newest message, if it repeats a notice."""
     is_answered: bool = False
-    """Whether an earlier run has answered it, so that there is nothing to do."""
+    """Whether an earlier run has answered it, so that no model call is needed."""
 
 
 def plan_wake(messages: Sequence[BaseMessage], tasks: Mapping[str, AsyncTask]) -> WakePlan | None:
-    """Plan what becomes of a notice; `None` where the newest message of a thread is none.
+    """Plan how to handle a notice; return `None` if the newest message of a thread is none.
 
-    A process that was killed while it woke a thread leaves the same wake to the next process.
+    A process that was killed while it woke a thread causes the same wake in the next process.
 
     Args:
         messages: The thread, the newest message last.
@@ -107,49 +107,49 @@ def plan_wake(messages: Sequence[BaseMessage], tasks: Mapping[str, AsyncTask]) -
 
 
 def notice_key(task: AsyncTask) -> str:
-    """Return the words that every notice of the end of a task's newest run contains."""
+    """Return the text that every notice about a task's newest run contains."""
     return f"task {task['task_id']} (run {task['run_id']})"
 
 
 def notices_of(messages: Sequence[BaseMessage], key: str) -> list[HumanMessage]:
-    """Return the messages in the user's place that contain a key of `notice_key`."""
+    """Return the user messages that contain a key of `notice_key`."""
     return [one for one in messages if isinstance(one, HumanMessage) and key in one.text]
 
 
 class Remote(Protocol):
-    """Where a background subagent runs."""
+    """A server that runs background subagents."""
 
     def create(self) -> str:
-        """Make a thread; return its id."""
+        """Create a thread and return its id."""
         ...
 
     def start(self, thread: str, text: str) -> str:
-        """Start a run, in place of one under way; return its id."""
+        """Start a run, replacing one under way, and return its id."""
         ...
 
     def status(self, thread: str, run: str) -> Status:
-        """Return how a run is."""
+        """Return the status of a run."""
         ...
 
     def answer(self, thread: str) -> str:
-        """Return the last message of a thread."""
+        """Return the text of the last message of a thread."""
         ...
 
     def problem(self, thread: str, run: str) -> str:
-        """Return why a run failed, as far as the server says."""
+        """Return the error of a failed run as the server reports it; empty if it reports none."""
         ...
 
     def cancel(self, thread: str, run: str) -> None:
-        """End a run."""
+        """Cancel a run."""
         ...
 
 
 class AgentServer:
-    """A server that speaks the Agent Protocol, as LangGraph's does.
+    """A server that implements the Agent Protocol, as LangGraph's does.
 
     Args:
         client: A blocking client of `langgraph_sdk`.
-        graph_id: The graph or assistant that runs.
+        graph_id: The graph or assistant to run.
     """
 
     def __init__(self, client: Any, graph_id: str) -> None:  # noqa: ANN401  # langgraph_sdk's
@@ -157,11 +157,11 @@ class AgentServer:
         self._graph_id = graph_id
 
     def create(self) -> str:
-        """See `Remote.create`."""
+        """Create a thread and return its id."""
         return str(self._client.threads.create()["thread_id"])
 
     def start(self, thread: str, text: str) -> str:
-        """See `Remote.start`."""
+        """Start a run, interrupting one under way, and return its id."""
         run = self._client.runs.create(
             thread_id=thread,
             assistant_id=self._graph_id,
@@ -171,11 +171,11 @@ class AgentServer:
         return str(run["run_id"])
 
     def status(self, thread: str, run: str) -> Status:
-        """See `Remote.status`."""
+        """Return the status of a run."""
         return status_of(str(self._client.runs.get(thread_id=thread, run_id=run)["status"]))
 
     def answer(self, thread: str) -> str:
-        """See `Remote.answer`."""
+        """Return the text of the last message of a thread; empty if it has none."""
         values = self._client.threads.get(thread_id=thread).get("values") or {}
         messages = values.get("messages") or [{}]
         content = messages[-1].get("content", "")
@@ -184,11 +184,11 @@ class AgentServer:
         return "".join(block.get("text", "") for block in content if isinstance(block, dict))
 
     def problem(self, thread: str, run: str) -> str:
-        """See `Remote.problem`."""
+        """Return the error that the server reports for a run; empty if it reports none."""
         return str(self._client.runs.get(thread_id=thread, run_id=run).get("error") or "")
 
     def cancel(self, thread: str, run: str) -> None:
-        """See `Remote.cancel`."""
+        """Cancel a run."""
         self._client.runs.cancel(thread_id=thread, run_id=run)
 
 
@@ -199,43 +199,43 @@ class DurableRuns:
         client: A `ThalwegClient`.
     """
 
-    def __init__(self, client: Any) -> None:  # noqa: ANN401  # a room above this one
+    def __init__(self, client: Any) -> None:  # noqa: ANN401  # a layer above this one
         self._client = client
 
     def create(self) -> str:
-        """See `Remote.create`."""
+        """Create a thread and return its id."""
         return str(self._client.create_thread().id)
 
     def start(self, thread: str, text: str) -> str:
-        """See `Remote.start`."""
+        """Start a run, cancelling one under way, and return its id."""
         return str(self._client.start_run(thread, text, if_busy="cancel").id)
 
     def status(self, thread: str, run: str) -> Status:
-        """See `Remote.status`."""
+        """Return the status of a run."""
         return status_of(self._client.get_run(thread, run).status)
 
     def answer(self, thread: str) -> str:
-        """See `Remote.answer`."""
+        """Return the text of the last message of a thread; empty if it has none."""
         items = self._client.get_history(thread).items
         return str(items[-1].message.text) if items else ""
 
     def problem(self, thread: str, run: str) -> str:
-        """See `Remote.problem`."""
+        """Return the detail or title of a run's problem; empty if it has none."""
         problem = self._client.get_run(thread, run).problem
         return "" if problem is None else str(problem.detail or problem.title)
 
     def cancel(self, thread: str, run: str) -> None:
-        """See `Remote.cancel`."""
+        """Cancel a run."""
         self._client.cancel_run(thread, run)
 
 
 def is_elsewhere(spec: Mapping[str, Any]) -> TypeGuard[AsyncSubAgent]:
-    """Whether a subagent runs elsewhere, by its address."""
+    """Return whether a subagent runs elsewhere: it has a client or a graph id."""
     return "client" in spec or "graph_id" in spec
 
 
 def status_of(word: str) -> Status:
-    """Return the status that a server's word means; an unknown word is a run under way.
+    """Return the status for a server's word; for an unsupported word, that of a run under way.
 
     Example:
         >>> status_of("completed"), status_of("dreaming")
@@ -247,5 +247,5 @@ def status_of(word: str) -> Status:
 def merge_tasks(
     known: Mapping[str, AsyncTask] | None, changed: Mapping[str, AsyncTask]
 ) -> dict[str, AsyncTask]:
-    """Return the tasks with those that changed in place of what they were."""
+    """Return the tasks with changed ones replaced."""
     return {**(known or {}), **changed}

@@ -1,6 +1,6 @@
-"""What a run of a subagent tells the world: LangGraph's custom stream, `logging`, OpenTelemetry.
+"""Events of a subagent's run: LangGraph's custom stream, `logging`, OpenTelemetry.
 
-The logger is `thalweg.subagents`. No word of a task or a report is in any of it.
+The logger is `thalweg.subagents`. No event contains text of a task or a report.
 """
 
 import logging
@@ -18,13 +18,13 @@ Kind = Literal[
     "task_cancelled",
     "task_timed_out",
 ]
-"""What happened; the last four end a task."""
+"""Type of an event; the last four end a task."""
 Write = Callable[[Any], None]
 """Writes to the custom stream of the parent's run."""
 
 
 def tell(write: Write, kind: Kind, task_id: str, subagent: str, **more: Any) -> None:  # noqa: ANN401
-    """Tell of one thing that happened."""
+    """Emit one event to the stream, the log and the trace."""
     event = {"type": kind, "task_id": task_id, "subagent": subagent, **more}
     write(event)
     level = logging.DEBUG if kind == "task_running" else logging.INFO
@@ -36,7 +36,7 @@ def tell(write: Write, kind: Kind, task_id: str, subagent: str, **more: Any) -> 
 
 
 def sentence(event: dict[str, Any]) -> str:
-    """Say it to a person, on one line."""
+    """Render an event as one line for a person."""
     happened = str(event["type"]).removeprefix("task_").replace("_", " ")
     said = f"subagent {event['subagent']}, task {event['task_id']}: {happened}"
     if "turn" in event:

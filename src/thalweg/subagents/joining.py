@@ -1,4 +1,4 @@
-"""What of a state goes down to a child, and what of the child's comes back: changes alone."""
+"""Pass state to a subagent, and merge its changes into its parent's state."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from thalweg.prompts import prompt
 
 OURS = "thalweg_"
-"""What the keys of a state begin with that describe one agent's own thread."""
+"""Prefix of state keys that describe one agent's own thread."""
 FORK_EXCLUDED = frozenset(
     {
         "messages",
@@ -22,9 +22,9 @@ FORK_EXCLUDED = frozenset(
         "viewed_images",
     }
 )
-"""Keys that not even a fork is given: they are about its parent's own run."""
+"""Keys that not even a fork receives: they describe its parent's own run."""
 EXCLUDED = FORK_EXCLUDED | {"todos", "skills_metadata"}
-"""Keys of a state that are one agent's own: they go neither down nor up."""
+"""Keys of the state that are private to one agent: passed neither to nor from a subagent."""
 
 
 FILES = ("files", "files_unseen")
@@ -34,7 +34,7 @@ FILES = ("files", "files_unseen")
 def handed_down(
     state: Mapping[str, Any], task: str, private: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Make the state that an isolated child begins with: its task, and what is shared."""
+    """Return the initial state of an isolated subagent: its task, and the shared keys."""
     return {**_without(state, EXCLUDED | set(private)), "messages": [HumanMessage(task)]}
 
 
@@ -44,14 +44,14 @@ def forked(
     task: str,
     private: Collection[str] | None = None,
 ) -> dict[str, Any]:
-    """Make the state that a fork begins with: the conversation, then its task.
+    """Return the initial state of a fork: the conversation, then its task.
 
     Args:
         state: The parent's state, whose newest message is the call that made the fork.
-        sent: What the parent's model was sent before that call, where it is known.
-        task: What the fork is to do.
-        private: Keys that it may not have, where it is not of its parent's make; then nor does
-            it get what is one agent's own.
+        sent: What the parent's model was sent before that call, if recorded.
+        task: The fork's task.
+        private: Keys to withhold from a fork that its parent did not build; it then also gets no
+            other private key.
     """
     history = sent if sent is not None else _before_call(state.get("messages", []))
     keys = FORK_EXCLUDED if private is None else EXCLUDED | set(private)
@@ -59,7 +59,7 @@ def forked(
 
 
 def fork_task(task: str) -> str:
-    """Write a fork's task: it must not take the conversation's end for a request to delegate."""
+    """Render a fork's task so that it does not repeat the request to delegate."""
     return f"{prompt('task_fork').render()}\n\n{task}"
 
 
@@ -76,7 +76,7 @@ def _without(state: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
 def brought_back(
     result: Mapping[str, Any], inputs: Mapping[str, Any], private: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Tell which keys of the state a child changed; its files come back another way, by path."""
+    """Return the keys of the state that a subagent changed, except files, which merge by path."""
     changed: dict[str, Any] = {}
     for key, value in _without(result, EXCLUDED | set(private)).items():
         if key in {*FILES, "__interrupt__"}:
@@ -87,7 +87,7 @@ def brought_back(
 
 
 def new_artifacts(result: Mapping[str, Any], had: object) -> list[str]:
-    """Tell which artifacts of a child its parent does not have yet."""
+    """Return the artifacts of a subagent that its parent does not have yet."""
     given = result.get("artifacts")
     if not isinstance(given, (list, tuple)):
         return []
@@ -96,7 +96,7 @@ def new_artifacts(result: Mapping[str, Any], had: object) -> list[str]:
 
 
 def merge_artifacts(before: list[str] | None, after: list[str] | None) -> list[str]:
-    """Append artifacts that are not there yet.
+    """Append artifacts that are not present yet.
 
     Example:
         >>> merge_artifacts(["/a"], ["/b", "/a"])

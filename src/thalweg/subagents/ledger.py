@@ -1,7 +1,7 @@
-"""Tasks that were handed out, by the id of the call that did: who has them, and what came of it.
+"""Delegated tasks by the id of their tool call: the subagent, the status and the result.
 
 The ledger is a channel of the parent's state: it is in every checkpoint, and no compaction of
-messages touches it.
+messages changes it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,16 +12,16 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from typing_extensions import TypedDict  # pydantic asks for it before Python 3.12
 
 Status = Literal["running", "completed", "partial", "timed_out", "failed", "cancelled", "refused"]
-"""How a task stands. `partial` was stopped at its turns or tokens; `refused` never began: a person
-or the tool itself said no."""
+"""Status of a task. `partial` was stopped at its limit of turns or tokens; `refused` never began:
+a person or the tool itself rejected it."""
 KEPT = 500
-"""Most tasks that are remembered; of those that ended, the oldest are forgotten first."""
+"""Most tasks that are kept; of those that ended, the oldest are dropped first."""
 BRIEF_CHARS = 200
 """Most characters of a task's description and of its report's first line."""
 
 
 class Task(TypedDict):
-    """One task of the ledger: plain values."""
+    """One task of the ledger, as JSON values."""
 
     status: Status
     subagent: str
@@ -30,19 +30,19 @@ class Task(TypedDict):
     """Aware UTC, ISO 8601."""
     ended_at: NotRequired[str]
     report: NotRequired[str]
-    """The first line of what came of it."""
+    """First line of the report."""
     thread: NotRequired[str]
-    """The child's thread, as an archive names it."""
+    """The subagent's thread, by its id in the archive."""
     report_id: NotRequired[str]
-    """The id of the message that holds the report."""
+    """Id of the message that holds the report."""
     pruned_at: NotRequired[str]
-    """When the child's thread was deleted; see `Retention`."""
+    """When the subagent's thread was deleted; see `Retention`."""
 
 
 def merge_tasks(
     before: Mapping[str, Task] | None, after: Mapping[str, Task] | None
 ) -> dict[str, Task]:
-    """Put tasks into a ledger: an id that is there already is replaced, the others stay.
+    """Merge tasks into a ledger: an id that is present is replaced, the others are kept.
 
     Example:
         >>> one: Task = {"status": "running", "subagent": "s", "description": "d", "started_at": ""}
@@ -59,7 +59,7 @@ def merge_tasks(
 
 
 def asked_tasks(messages: Iterable[AnyMessage], tool: str, at: datetime) -> dict[str, Task]:
-    """Read the tasks that a model's answer hands out, before any of them begins."""
+    """Return the tasks that a model's answer delegates, before any of them begins."""
     asked: dict[str, Task] = {}
     for message in messages:
         for call in message.tool_calls if isinstance(message, AIMessage) else ():
@@ -77,12 +77,12 @@ def asked_tasks(messages: Iterable[AnyMessage], tool: str, at: datetime) -> dict
 
 
 def place_of(call_id: str, messages: Sequence[AnyMessage], tool: str, delegated: int) -> int:
-    """Return the place of a call among all delegations of a run, from 1.
+    """Return the position of a call among all delegations of a run, from 1.
 
     Args:
         call_id: The call.
         messages: The conversation, whose newest answer makes the call.
-        tool: The tool that delegates.
+        tool: Name of the tool that delegates.
         delegated: Delegations of the run, those of the newest answer included.
     """
     answer = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
@@ -93,10 +93,10 @@ def place_of(call_id: str, messages: Sequence[AnyMessage], tool: str, delegated:
 def abandoned_tasks(
     tasks: Mapping[str, Task], messages: Sequence[AnyMessage], at: datetime
 ) -> dict[str, Task]:
-    """End the tasks that still run on paper, though the parent's model is asked again.
+    """Return ended tasks for those still marked as running when the parent's model is called again.
 
-    Their calls were answered by someone else (a person who said no, the tool that could not read
-    its arguments), or the parent was cancelled together with them.
+    Their calls were answered otherwise (a person rejected one, the tool could not parse its
+    arguments), or the parent was cancelled together with them.
     """
     running = {name: task for name, task in tasks.items() if task["status"] == "running"}
     if not running:
@@ -111,16 +111,16 @@ def abandoned_tasks(
 
 
 def brief(text: str) -> str:
-    """Take the first line of a text that says something, cut to a ledger's measure."""
+    """Return the first non-blank line of a text, cut to `BRIEF_CHARS`."""
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return first if len(first) <= BRIEF_CHARS else first[: BRIEF_CHARS - 1] + "…"
 
 
 def iso(at: datetime) -> str:
-    """Write a time as the ledger does."""
+    """Return a time in the ledger's format."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def plain(tasks: Any) -> Mapping[str, Task]:  # noqa: ANN401 (any agent's state)
-    """Read the ledger of a state, which may have none."""
+    """Return the ledger of a state, empty if it has none."""
     return tasks if isinstance(tasks, Mapping) else {}

@@ -1,4 +1,4 @@
-"""How far one run of a subagent may go."""
+"""Limits of one run of a subagent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -10,9 +10,9 @@ from thalweg.sections import nearest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How far one run of a subagent may go; `None` is without end.
+    """Limits of one run of a subagent; `None` is unlimited.
 
-    What is reached first ends the run in a partial report.
+    The first limit reached ends the run with a partial report.
 
     Example:
         >>> Limits(turns=20).lowered(turns=5).turns
@@ -20,14 +20,14 @@ class Limits:
     """
 
     turns: int | None = 100
-    """Model calls; the tools of the last one still run."""
+    """Model calls; the tool calls of the last one still run."""
     tokens: int | None = None
-    """Tokens as its models report them, input and output, those of its own subagents too. Looked
-    at when a turn is over."""
+    """Tokens as its models report them, input and output, those of its own subagents too. Checked
+    after each turn."""
     seconds: float | None = 3_600.0
-    """Seconds from start to end. Async, what is at work then is cancelled."""
+    """Seconds from start to end. In async runs, work in progress is cancelled."""
     depth: int | None = 3
-    """How many subagents may stand one inside the other."""
+    """Most levels of nested subagents."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -40,10 +40,10 @@ class Limits:
 
     @classmethod
     def of(cls, given: object, default: Self) -> Self:
-        """Read limits: none, a mapping of some, or all of them.
+        """Parse limits: `None`, a mapping of some, or a `Limits`.
 
         Raises:
-            SpecError: It is something else, or names a limit that there is not.
+            SpecError: It is something else, or has an unsupported key.
         """
         if given is None:
             return default
@@ -59,7 +59,7 @@ class Limits:
         return replace(default, **given)
 
     def lowered(self, *, turns: int = 0) -> Self:
-        """Lower the turns to what one call wants; nothing can be raised, and 0 wants nothing."""
+        """Return limits with at most the turns that a call requests; 0 requests none."""
         if turns <= 0:
             return self
         return replace(self, turns=turns if self.turns is None else min(turns, self.turns))

@@ -16,8 +16,8 @@ from thalweg.private_files import make_private_file
 from thalweg.subagents.background import AsyncTask
 
 ThreadState = Literal["idle", "running", "waking"]
-"""Of a parent's thread: its last run ended; a run is under way, or waits for a person; a run that
-was started to report ended tasks is under way."""
+"""State of a parent's thread: its last run ended; a run is under way, or waits for a person; a run
+that was started to report ended tasks is under way."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS pending_wakes (
     task TEXT PRIMARY KEY,
@@ -43,11 +43,11 @@ class PendingWake:
 class PendingWakes:
     """The tasks that parents wait for, in a SQLite file or in memory.
 
-    Each row is leased to one process, which looks at the task. A process that dies stops renewing
+    Each row is leased to one process, which polls the task. A process that dies stops renewing
     its leases, and another one takes the rows over.
 
     Args:
-        path: The file, which is created where there is none; `None` for memory.
+        path: The file, which is created if missing; `None` for memory.
         lease_s: Seconds that a lease lasts.
 
     Raises:
@@ -70,14 +70,14 @@ class PendingWakes:
             raise self._failed(error) from error
 
     def add(self, thread: str, task: AsyncTask) -> None:
-        """Wait for a task, or for its newest run, on behalf of a thread whose run is under way."""
+        """Add a task, with its newest run, for a thread whose run is under way."""
         self._execute(
             "INSERT OR REPLACE INTO pending_wakes VALUES (?, ?, ?, ?, 'running', ?, ?)",
             task["task_id"], thread, task["run_id"], json.dumps(task), self._holder, self._until(),
         )  # fmt: skip
 
     def set_state(self, thread: str, state: ThreadState) -> None:
-        """Note how a thread is; its rows are leased to this process from now on."""
+        """Set the state of a thread and lease its rows to this process."""
         self._execute(
             "UPDATE pending_wakes SET state = ?, holder = ?, held_until = ? WHERE thread = ?",
             state, self._holder, self._until(), thread,
@@ -93,7 +93,7 @@ class PendingWakes:
         return [PendingWake(thread, json.loads(task), state) for thread, task, state in rows]
 
     def remove(self, tasks: Collection[tuple[str, str]]) -> None:
-        """Wait no longer for tasks, each given with its run; a later run of a task stays."""
+        """Remove tasks, each named with its run; a later run of a task remains."""
         for task, run in tasks:
             self._execute("DELETE FROM pending_wakes WHERE task = ? AND run = ?", task, run)
 

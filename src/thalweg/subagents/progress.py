@@ -1,4 +1,4 @@
-"""One child's run as it is seen from outside: what it said, did and used, and when it must end."""
+"""Progress of one subagent's run, read from its stream, and when the run must end."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,34 +12,34 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMess
 from thalweg.subagents.limits import Limits
 
 ACTIVE: ContextVar["Progress | None"] = ContextVar("thalweg_subagent", default=None)
-"""The child whose run the code is in; `None` in a main agent."""
+"""The subagent whose run the code is in; `None` in a main agent."""
 WRITES = frozenset({"write_file", "edit_file", "delete"})
 """Tools that change a file, named in `file_path` or `path`."""
 _SPENDING = Lock()
 SAID = 3
-"""Texts of the model that are kept for a partial report, the newest."""
+"""Newest texts of the model that are kept for a partial report."""
 DONE = 40
-"""Calls that are kept for it, the newest."""
+"""Newest calls that are kept for a partial report."""
 CALL_CHARS = 140
 """Most characters of a call's arguments, and of the first line of its result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One tool call of a child, and how it ended."""
+    """One tool call of a subagent, and its result."""
 
     tool: str
     told: str
-    """What it was called with, in few words."""
+    """Its arguments, abbreviated."""
     ended: bool | None = None
-    """Whether it went well; `None` while nobody knows."""
+    """Whether it succeeded; `None` until it ends."""
     answer: str = ""
     """The first line of its result."""
 
 
 @dataclass(slots=True)
 class Progress:
-    """What is known of a child's run, kept up by whoever reads its stream."""
+    """Progress of a subagent's run, updated by the reader of its stream."""
 
     limits: Limits = field(default_factory=Limits)
     parent: "Progress | None" = None
@@ -49,19 +49,19 @@ class Progress:
     texts: list[str] = field(default_factory=list)
     calls: dict[str, Call] = field(default_factory=dict)
     files: dict[str, None] = field(default_factory=dict)
-    """Paths that its tools changed, in the order in which they did."""
+    """Paths that its tools changed, in order."""
     unwritten: dict[str, str] = field(default_factory=dict)
-    """Why the last change of a path failed, by path."""
+    """Error of the last failed change, by path."""
     values: dict[str, Any] | None = None
-    """The child's state as it was last told."""
+    """The subagent's state as last streamed."""
     stopped: str | None = None
-    """Which limit it was stopped at."""
+    """The limit that stopped it."""
     _seen: set[str] = field(default_factory=set)
     _paths: dict[str, str] = field(default_factory=dict)
 
     @property
     def depth(self) -> int:
-        """How many subagents stand one inside the other, this one counted."""
+        """Levels of nested subagents, this one included."""
         return sum(1 for _ in self.chain())
 
     @property
@@ -70,18 +70,18 @@ class Progress:
         return next(reversed(self.calls.values())).tool if self.calls else None
 
     def knows(self, messages: Iterable[BaseMessage]) -> None:
-        """Pass over messages that the child was given."""
+        """Mark messages as seen, so that they do not count as the subagent's."""
         self._seen |= {message.id for message in messages if message.id}
 
     def see(self, kind: str, told: Any) -> bool:  # noqa: ANN401 (any graph's)
-        """Take in one piece of a graph's stream.
+        """Process one item of a graph's stream.
 
         Returns:
-            Whether a turn was begun.
+            Whether a turn began.
         """
         before = self.turns
         if kind == "values" and isinstance(told, Mapping):
-            if self.values is None:  # of a run that is gone on with, what came before
+            if self.values is None:  # in a resumed run: the earlier messages
                 self._take(told.get("messages"))
             self.values = dict(told)
         elif kind == "updates" and isinstance(told, Mapping):
@@ -132,15 +132,15 @@ class Progress:
             self.calls[message.tool_call_id] = Call(call.tool, call.told, went_well, answer)
 
     def spend(self, tokens: int) -> None:
-        """Count tokens, for this run and for all that it is inside of."""
+        """Add tokens to this run and to all runs that contain it."""
         with _SPENDING:  # siblings in threads of their own spend for one parent
             for run in self.chain():
                 run.tokens += tokens
 
     def must_end(self) -> bool:
-        """Tell whether the run must end here, between two turns; which limit did it is noted.
+        """Return whether the run must end here, between two turns, and record the limit.
 
-        A run that has just said its last words is left to end by itself.
+        A run whose model has just answered for the last time is allowed to end by itself.
         """
         if self.stopped is None and self.values is not None:
             most = self.limits.turns
@@ -155,23 +155,23 @@ class Progress:
 
     @property
     def spent_all(self) -> bool:
-        """Whether it used as many tokens as it may."""
+        """Whether its token limit is used up."""
         return self.limits.tokens is not None and self.tokens >= self.limits.tokens
 
     @property
     def is_over(self) -> bool:
-        """Whether it was stopped, or one that it is inside of."""
+        """Whether this run, or one that contains it, was stopped."""
         return any(run.stopped for run in self.chain())
 
     def chain(self) -> Iterator["Progress"]:
-        """Go through this run and those that it is inside of."""
+        """Yield this run and those that contain it, innermost first."""
         run: Progress | None = self
         while run is not None:
             yield run
             run = run.parent
 
     def at_rest(self) -> bool:
-        """Tell whether the newest message is the model's: its tools, or the end, come next."""
+        """Return whether the newest message is the model's: its tool calls or the end follow."""
         messages = (self.values or {}).get("messages") or []
         return bool(messages) and isinstance(messages[-1], AIMessage)
 
@@ -190,7 +190,7 @@ def _clip(text: str) -> str:
 
 
 def newest(messages: Sequence[AnyMessage], task: str) -> Sequence[AnyMessage]:
-    """Take the messages that came after a task; all of them where it is not there."""
+    """Return the messages after a task; all of them if the task is not among them."""
     for k in range(len(messages) - 1, -1, -1):
         if messages[k].type == "human" and messages[k].content == task:
             return messages[k + 1 :]

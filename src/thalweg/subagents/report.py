@@ -1,4 +1,4 @@
-"""What a child gives back: an answer for the parent's model, and plain values for programs."""
+"""The result of a subagent: an answer for the parent's model, and JSON values for programs."""
 
 import dataclasses
 import json
@@ -24,7 +24,7 @@ class Report:
     task_id: str
     status: Status
     answer: str
-    """What the parent's model reads."""
+    """The text for the parent's model."""
     turns: int = 0
     tokens: int = 0
     seconds: float = 0.0
@@ -33,22 +33,22 @@ class Report:
     artifacts: tuple[str, ...] = ()
     thread: str | None = None
     limit: str | None = None
-    """The limit it was stopped at."""
+    """The limit that stopped it."""
     error: str | None = None
-    """What it died of: kind and words."""
+    """Type and message of the error that ended it."""
 
     def plain(self) -> dict[str, Any]:
-        """Write it as plain values that JSON can hold; the answer is the message beside it."""
+        """Return the report as JSON values, without the answer, which is a message of its own."""
         told = dataclasses.asdict(self)
         del told["answer"]
         return {**told, "files": [*self.files], "artifacts": [*self.artifacts]}
 
 
 def answer_of(result: Mapping[str, Any], task: str) -> tuple[str, bool]:
-    """Read a child's answer: its structured response as JSON, else the last words of its model.
+    """Return a subagent's answer: its structured response as JSON, else its model's last text.
 
     Returns:
-        The answer, empty where it said nothing; and whether it is JSON, to be left as it is.
+        The answer, empty if there is none; and whether it is JSON, which must not be changed.
     """
     structured = result.get("structured_response")
     if structured is not None:
@@ -59,8 +59,8 @@ def answer_of(result: Mapping[str, Any], task: str) -> tuple[str, bool]:
     return "", False
 
 
-def as_json(value: Any) -> str:  # noqa: ANN401 (whatever an agent's schema makes)
-    """Write a structured response as JSON."""
+def as_json(value: Any) -> str:  # noqa: ANN401 (any type of an agent's schema)
+    """Return a structured response as JSON."""
     if hasattr(value, "model_dump_json"):
         return str(value.model_dump_json())
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -69,7 +69,7 @@ def as_json(value: Any) -> str:  # noqa: ANN401 (whatever an agent's schema make
 
 
 def footer(progress: Progress, files: Sequence[str]) -> str:
-    """Say what a parent has to know beside the answer; empty when there is nothing."""
+    """Render what a parent needs in addition to the answer; empty if there is nothing."""
     lines: list[str] = []
     if files:
         lines.append(f"[Files changed: {_listed(files)}]")
@@ -78,7 +78,7 @@ def footer(progress: Progress, files: Sequence[str]) -> str:
 
 
 def account(progress: Progress, files: Sequence[str]) -> str:
-    """Tell what a run has so far, though it gave no answer: words, work, files, what is open."""
+    """Render the state of a run without an answer: last texts, calls, files, open to-dos."""
     parts: list[str] = []
     if progress.texts:
         parts.append("Last said:\n" + "\n\n".join(progress.texts))
@@ -104,7 +104,7 @@ def _listed(paths: Sequence[str]) -> str:
 
 
 def open_todos(values: Mapping[str, Any]) -> list[str]:
-    """Read the items of a todo list that are not done."""
+    """Return the items of a to-do list that are not done."""
     todos = values.get("todos")
     if not isinstance(todos, (list, tuple)):
         return []

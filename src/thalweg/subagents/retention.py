@@ -1,4 +1,4 @@
-"""How long threads of subagents are kept, and which of them are over."""
+"""How long threads of subagents are kept, and which of them have expired."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -12,9 +12,10 @@ from thalweg.subagents.ledger import Task
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """How long the threads of a thread's subagents are kept; `None` is without end.
+    """How long the threads of a thread's subagents are kept; `None` is unlimited.
 
-    What is over by either goes. The report of a subagent is in its parent's thread and stays.
+    A thread that exceeds either limit is deleted. The subagent's report is in its parent's thread
+    and is kept.
 
     Example:
         >>> Retention.of({"days": 30}).days
@@ -24,7 +25,7 @@ class Retention:
     days: float | None = None
     """Days since the subagent ended."""
     threads: int | None = None
-    """How many threads of subagents that ended a thread keeps, the newest."""
+    """How many threads of ended subagents a thread keeps, the newest."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -38,10 +39,10 @@ class Retention:
 
     @classmethod
     def of(cls, given: object) -> Self:
-        """Read a retention: none, a mapping, or the value itself.
+        """Parse a retention: `None`, a mapping, or a `Retention`.
 
         Raises:
-            SpecError: It is something else, or has an unknown key.
+            SpecError: It is something else, or has an unsupported key.
         """
         if given is None:
             return cls()
@@ -64,7 +65,7 @@ class Retention:
 
 
 def plan_pruning(tasks: Mapping[str, Task], retention: Retention, now: datetime) -> dict[str, Task]:
-    """Choose the tasks of a ledger whose threads are over, oldest first.
+    """Return the tasks of a ledger whose threads have expired, oldest first.
 
     A task that runs, or waits for a person, is never among them, nor is one whose report is in no
     message.

@@ -1,7 +1,7 @@
-"""Two ways to run a child, sync and async: both read its stream, and stop it at its limits.
+"""Run a subagent, sync or async: read its stream, and stop it at its limits.
 
-A graph of LangGraph tells every step. Any other runnable is called once: of its limits, only the
-seconds hold.
+A LangGraph graph streams every step. Any other runnable is called once: only its limit of
+seconds applies.
 """
 
 import asyncio
@@ -20,26 +20,26 @@ from thalweg.subagents.progress import ACTIVE, Progress
 
 _MODES = ["updates", "values"]
 _KIND = {"ls_agent_type": "subagent"}
-"""How LangSmith tells the runs of subagents from others."""
+"""Metadata by which LangSmith recognizes the runs of subagents."""
 CONFIG: RunnableConfig = {"configurable": {**_KIND}}
-"""What a child is run with; the rest is that of the tool call around it: LangGraph merges it."""
+"""Configuration of a subagent's run; LangGraph merges that of the surrounding tool call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A child, and all that its run takes."""
+    """A subagent, and all that its run needs."""
 
     child: Runnable[Any, Any]
     inputs: Mapping[str, Any]
     config: RunnableConfig
     progress: Progress
     on_turn: Callable[[], None]
-    """Called when the child has taken a turn."""
+    """Called after each turn of the subagent."""
 
 
 @contextmanager
 def inside(progress: Progress) -> Iterator[None]:
-    """Let what is run in here know whose run it is in."""
+    """Set the active run, and its tracing metadata, for the code inside."""
     token = ACTIVE.set(progress)
     try:
         around = get_tracing_context()
@@ -51,12 +51,12 @@ def inside(progress: Progress) -> Iterator[None]:
 
 
 def run_child(run: Run) -> None:
-    """Run a child to its end or to a limit, here.
+    """Run a subagent to its end or to a limit, in this thread.
 
-    At the limit of seconds this returns; the child itself stops between two of its steps.
+    At the limit of seconds this returns; the subagent itself stops between two of its steps.
 
     Raises:
-        Exception: Whatever the child raises.
+        Exception: Any error that the subagent raises.
     """
     with inside(run.progress):
         seconds = run.progress.limits.seconds
@@ -92,7 +92,7 @@ def _read(run: Run) -> None:
 
 
 async def arun_child(run: Run) -> None:
-    """See `run_child`; at the limit of seconds whatever the child has at work is cancelled."""
+    """Run a subagent as `run_child` does; its time limit cancels work in progress."""
     with inside(run.progress):
         limit = asyncio.timeout(run.progress.limits.seconds)
         try:
@@ -123,7 +123,7 @@ def _ends(run: Run, kind: str, told: Any) -> bool:  # noqa: ANN401
 
 
 def is_graph(child: Runnable[Any, Any]) -> bool:
-    """Tell whether a runnable is a graph that can tell its steps."""
+    """Return whether a runnable is a graph that streams its steps."""
     bound: object = child
     while isinstance(bound, RunnableBinding):
         bound = bound.bound

@@ -1,4 +1,4 @@
-"""What a subagent is made from, looked at before any run."""
+"""Specifications of subagents, validated before any run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from thalweg.subagents.limits import Limits
 
 
 class SubAgent(TypedDict):
-    """A subagent to be made: what `create_agent` needs, in words of its own.
+    """A subagent to build: what `create_agent` needs, as a dictionary.
 
     Example:
         >>> from thalweg.middleware.subagents import SubAgent
@@ -31,53 +31,53 @@ class SubAgent(TypedDict):
     """
 
     name: str
-    """What the parent's model calls it by; no two have the same."""
+    """Unique name by which the parent's model calls it."""
     description: str
-    """What it is good for: by this the parent's model decides whom it gives a task."""
+    """What it is for: the parent's model chooses a subagent by it."""
     system_prompt: NotRequired[str]
     """Its instructions. A fork has those of its parent in front of them."""
     tools: NotRequired[Sequence[BaseTool | Callable[..., Any] | dict[str, Any]]]
-    """Its tools; those of the main agent where they are not given."""
+    """Its tools; by default those of the main agent."""
     model: NotRequired[str | BaseChatModel]
-    """Its model; that of the main agent where it is not given."""
+    """Its model; by default that of the main agent."""
     middleware: NotRequired[list[AgentMiddleware[Any, Any, Any]]]
-    """Middleware beside that which every subagent has."""
+    """Middleware in addition to that of every subagent."""
     interrupt_on: NotRequired[dict[str, bool | InterruptOnConfig]]
-    """Calls that wait for a person, beside those of its parent."""
+    """Calls that wait for a person, in addition to those of its parent."""
     skills: NotRequired[list[str]]
     """Folders of its skills."""
     permissions: NotRequired[list[Any]]
-    """Rules for paths, on top of its parent's: both must allow."""
+    """Rules for paths, in addition to its parent's: both must allow."""
     response_format: NotRequired[ResponseFormat[Any] | type | dict[str, Any]]
     """The form of its answer, which the parent then gets as JSON."""
     mode: NotRequired[Literal["isolated", "fork"]]
-    """`isolated` (the default) knows its task alone; `fork` continues its parent's conversation."""
+    """`isolated` (the default) sees only its task; `fork` continues its parent's conversation."""
     limits: NotRequired[Mapping[str, float | None] | Limits]
-    """How far one run of it may go: `turns`, `tokens`, `seconds`, `depth`."""
+    """Limits of one run: `turns`, `tokens`, `seconds`, `depth`."""
 
 
 class CompiledSubAgent(TypedDict):
-    """A subagent that is made already: any runnable whose state has `messages`.
+    """A subagent that is already built: any runnable whose state has `messages`.
 
-    Its answer is its `structured_response` as JSON, else the last words of its model. It is used
-    as it is: it gets neither middleware nor a schema from its parent.
+    Its answer is its `structured_response` as JSON, else its model's last text. It is used
+    unchanged: it gets neither middleware nor a schema from its parent.
     """
 
     name: str
-    """See `SubAgent.name`."""
+    """As `SubAgent.name`."""
     description: str
-    """See `SubAgent.description`."""
+    """As `SubAgent.description`."""
     runnable: Runnable[Any, Any]
-    """What is run. Limits of turns and tokens, and progress, need a LangGraph graph."""
+    """The runnable to call. Limits of turns and tokens, and progress, need a LangGraph graph."""
     mode: NotRequired[Literal["isolated", "fork"]]
-    """See `SubAgent.mode`; the runnable's prompt stays its own."""
+    """As `SubAgent.mode`; the runnable keeps its own prompt."""
     limits: NotRequired[Mapping[str, float | None] | Limits]
-    """See `SubAgent.limits`."""
+    """As `SubAgent.limits`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """One subagent's spec, found usable."""
+    """One subagent's specification, validated."""
 
     name: str
     description: str
@@ -87,27 +87,27 @@ class Spec:
 
     @property
     def runnable(self) -> Runnable[Any, Any] | None:
-        """What is to be run, where it was given."""
+        """The runnable of a compiled subagent; `None` for others."""
         return self.given.get("runnable")  # type: ignore[return-value]  # only the compiled have it
 
 
 _FORMER = {"prompt": "system_prompt", "graph": "runnable"}
-"""What keys were called once, by what they were called."""
+"""Current names of keys by their former names."""
 _MODES = (None, "isolated", "fork")
 
 
 def read_specs(
     given: Sequence[SubAgent | CompiledSubAgent], limits: Limits, needs: Sequence[str] = ()
 ) -> dict[str, Spec]:
-    """Look at specs, and put them by name in the order given.
+    """Validate specifications and return them by name, in their order.
 
     Args:
-        given: The specs.
-        limits: What goes where a spec says nothing of its limits.
-        needs: Keys that those need which are still to be made.
+        given: The specifications.
+        limits: Defaults for limits that a specification does not set.
+        needs: Keys required in a subagent that is still to be built.
 
     Raises:
-        SpecError: One cannot be used, or two have one name.
+        SpecError: One is invalid, or two have one name.
     """
     if not given:
         raise SpecError("subagents", "At least one subagent must be specified", "give its spec")

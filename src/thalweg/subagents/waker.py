@@ -1,4 +1,4 @@
-"""Waking a parent's thread when its background tasks end, whichever process lives then."""
+"""Wake a parent's thread when its background tasks end, from any running process."""
 
 import logging
 import threading
@@ -14,23 +14,23 @@ from thalweg.subagents.pending_wakes import PendingWake, PendingWakes
 
 _log = logging.getLogger("thalweg.subagents")
 MOST_PAUSE_S: Final = 300.0
-"""Longest pause between two attempts to wake a thread; it begins at two looks and doubles."""
+"""Longest pause between two attempts to wake a thread; it begins at two polls and doubles."""
 Wake = Callable[[str, str], object]
-"""Starts a run of a thread with a message, given the thread's id and the message."""
+"""Starts a run of a thread with a message; its arguments are the thread's id and the message."""
 
 
 class Waker:
-    """Looks at the tasks of idle threads, and wakes a thread when one of its tasks has ended.
+    """Polls the tasks of idle threads, and wakes a thread when one of its tasks has ended.
 
     A row is removed after its wake has returned, or after the thread's own run has reported the
-    task: a process that is killed in between leaves it to the next one.
+    task: if the process is killed in between, the next one finds it.
 
     Args:
-        pending: The tasks that are waited for.
-        wake: Starts a run of a thread. It is called again, later, where it raises.
+        pending: The tasks to wait for.
+        wake: Starts a run of a thread. It is called again, later, if it raises.
         look: Returns a task with its present status.
-        write: Writes the message that reports ended tasks.
-        poll_s: Seconds between two looks.
+        write: Returns the message that reports ended tasks.
+        poll_s: Seconds between two polls.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Waker:
         self._failed: dict[str, tuple[int, float]] = {}
 
     def start(self) -> None:
-        """Begin to look if there is a thread to wake; it ends when there is none."""
+        """Start polling if there is a thread to wake; it stops when there is none."""
         with self._lock:
             if self._thread is None and not self._stop.is_set() and self._pending.has_due():
                 name = "thalweg-tasks"
@@ -60,7 +60,7 @@ class Waker:
                 self._thread.start()
 
     def close(self) -> None:
-        """Stop looking; what is waited for is left to the next process."""
+        """Stop polling; the rows remain for the next process."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
@@ -74,13 +74,13 @@ class Waker:
                     self._pending.add(thread, task)
 
     def run_began(self, thread: str) -> None:
-        """Leave the tasks of a thread to its run, which reports them itself."""
+        """Suspend the wakes of a thread during its own run, which reports its tasks."""
         with _logged(thread):
             if thread not in self._waking:
                 self._pending.set_state(thread, "running")
 
     def run_ended(self, thread: str, tasks: Mapping[str, AsyncTask]) -> None:
-        """Take over the tasks that run on after a thread's run, which has reported the others."""
+        """Take over the tasks that outlive a thread's run; the run has reported the others."""
         ended = {name: task for name, task in tasks.items() if task["status"] not in ACTIVE}
         # Not removed yet: the checkpoint that holds the report may still be on its way.
         due = time.monotonic() + self._poll_s
@@ -130,7 +130,7 @@ class Waker:
             self._wake(thread, self._write(ended))
             self._pending.remove([(task["task_id"], task["run_id"]) for task in ended])
             self._failed.pop(thread, None)
-        except Exception as error:  # noqa: BLE001  # whatever wakes it
+        except Exception as error:  # noqa: BLE001  # any error of the wake
             times = self._failed.get(thread, (0, 0.0))[0] + 1
             pause = min(MOST_PAUSE_S, self._poll_s * 2**times)
             self._failed[thread] = times, time.monotonic() + pause
@@ -143,7 +143,7 @@ class Waker:
 
 @contextmanager
 def _logged(thread: str) -> Iterator[None]:
-    """Log that the store failed: no run fails for it, and the thread's next run reports tasks."""
+    """Log an error of the store: no run fails for it, and the next run reports the tasks."""
     try:
         yield
     except StorageError as error:

@@ -1,5 +1,5 @@
-"""Summaries by a model: asked for, read, checked against the originals, joined, shown.
+"""Summaries by a model: request, parse, check against the originals, join, render.
 
-Two rules: pure; what a model wrote is data, and no claim of it is kept that the originals do
-not bear out.
+Two rules: pure; a model's text is data, and a claim that the originals do not support is
+dropped.
 """

@@ -1,4 +1,4 @@
-"""An answer of a model before it is read: what it is wrapped in, and what is no answer."""
+"""A model's answer before it is parsed: unwrapping, and detection of answers that are none."""
 
 import re
 
@@ -24,10 +24,10 @@ _CALLED = {"tool_calls", "tool_use", "function_call", "malformed_function_call"}
 
 
 def check_finish(finish: str, text: str) -> None:
-    """Refuse an answer by the reason its model stopped, in its provider's word.
+    """Raise if the model's finish reason shows that its answer is unusable.
 
     Raises:
-        SummaryError: It was cut off, stopped, or is a tool call.
+        SummaryError: The answer was cut off, stopped, or is a tool call.
     """
     reason = finish.strip().lower()
     if reason in _CUT_OFF:
@@ -45,7 +45,7 @@ _THINKS = ("think", "thinking", "reasoning", "analysis")
 
 
 def without_thinking(text: str) -> str:
-    """Leave out reasoning that a model wrote into its answer, before or between its lines."""
+    """Remove reasoning that a model wrote into its answer, before or between its lines."""
     for tag in _THINKS:
         text = _without(text, f"<{tag}>", f"</{tag}>")
     return text
@@ -72,7 +72,7 @@ _FENCED = re.compile(r"```[\w-]*[^\S\n]*\n(.*)\n```", re.DOTALL)
 
 
 def unwrapped(text: str) -> str:
-    """Take an answer out of a code block, or out of tags, that hold all of it."""
+    """Remove a code fence or tags that enclose the whole answer."""
     text = text.strip()
     if (match := _FENCED.fullmatch(text)) and "\n```" not in match[1]:
         text = match[1].strip()
@@ -106,10 +106,10 @@ _REFUSES = re.compile(
 
 
 def is_filler(line: str) -> bool:
-    """Whether a line acknowledges the request, or announces an answer, and says nothing."""
+    """Return whether a line only acknowledges the request or announces an answer."""
     return len(line) <= _ACK_CHARS and _ACKNOWLEDGES.match(line) is not None
 
 
 def is_refusal(line: str) -> bool:
-    """Whether a line begins as refusals do, in several languages."""
+    """Return whether a line begins like a refusal, in several languages."""
     return _REFUSES.match(line) is not None

@@ -1,8 +1,9 @@
-"""A summary checked against what it summarises, line by line, without a model.
+"""Check a summary against its source, line by line, without a model.
 
-Two laws: an identifier in a summary occurs in the source (I14); what a summary says of the
-user is in the words of one message of the user (I13). A line that breaks one is dropped. What
-is true but said in quite other words is dropped too: the user's words stand in the record.
+Two laws: an identifier in a summary occurs in the source (I14); what a summary attributes to
+the user is in the words of one message of the user (I13). A line that breaks one is dropped.
+A true paraphrase in entirely different words is dropped too: the structured summary holds the
+user's own words.
 """
 
 import json
@@ -26,19 +27,19 @@ _POSES = re.compile(
     r"|\b(?:ignore|disregard) (?:all |any |the )*(?:previous|prior|above|earlier) instructions",
     re.IGNORECASE,
 )
-"""What imitates a speaker of more authority than a summary has."""
+"""Matches text that imitates a speaker of more authority than a summary has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What was wrong with a summary, or a line of it."""
+    """A defect of a summary or of one of its lines."""
 
     kind: str
-    """Without a word of the thread: this may be logged."""
+    """The defect without any word of the thread: safe to log."""
     told: str
-    """In full, with what was written: for whoever may read the thread."""
+    """The defect with the model's text: only for readers of the thread."""
     is_line: bool = False
-    """Whether it is of one line, and the rest of the summary stands."""
+    """Whether it concerns one line, and the rest of the summary is used."""
 
     def __str__(self) -> str:
         return self.told
@@ -46,18 +47,18 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What summaries are checked against, indexed once for all of them."""
+    """The source of summaries, indexed once for all of them."""
 
     names: Names
     said: Said
 
     @classmethod
     def of(cls, messages: Sequence[Message]) -> Self:
-        """Index the messages that were to be summarised, and whatever else the model saw."""
+        """Index the messages to be summarised, and other messages that the model saw."""
         return cls(Names.of(_texts(messages)), Said.of(messages))
 
     def checked(self, summary: Summary) -> tuple[Summary, tuple[Fault, ...]]:
-        """Leave out the lines of a summary that the messages do not bear out; see `checked`."""
+        """Return a summary without its unsupported lines, and a fault per dropped line."""
         sections: dict[str, tuple[str, ...]] = {}
         dropped: list[Fault] = []
         for section, lines in summary.sections.items():
@@ -78,17 +79,18 @@ class Source:
 
 
 def checked(summary: Summary, source: Sequence[Message]) -> tuple[Summary, tuple[Fault, ...]]:
-    """Leave out the lines of a summary that its source does not bear out.
+    """Return a summary without the lines that its source does not support.
 
     Args:
         summary: What a model wrote.
-        source: The messages it was to summarise, and whatever else it saw.
+        source: The messages to summarise, and other messages that the model saw.
 
     Returns:
-        The summary that remains, and a fault for each line left out: its section, the line and why.
+        The remaining summary, and a fault for each dropped line: its section, the line and the
+        reason.
 
     Raises:
-        SummaryError: Nothing remains.
+        SummaryError: No line remains.
     """
     return Source.of(source).checked(summary)
 
@@ -101,7 +103,7 @@ def _texts(source: Sequence[Message]) -> Iterator[str]:
 
 
 def _strings(arguments: str) -> list[str]:
-    """List the strings in the arguments of a call, as they are when JSON does not escape them."""
+    """Return the strings in the arguments of a call, with JSON escapes decoded."""
     if "\\" not in arguments:
         return []
     found: list[str] = []
@@ -122,7 +124,7 @@ _OF_THE_USER = frozenset({"goal", "constraints"})
 
 
 def _fault(section: str, line: str, names: Names, said: Said) -> tuple[str, str]:
-    """Tell what is wrong with a line, without its words and with them; empty when nothing is."""
+    """Return what is wrong with a line, without its words and with them; empty if nothing is."""
     if _POSES.search(line):
         poses = "it speaks with an authority that a summary does not have"
         return poses, poses

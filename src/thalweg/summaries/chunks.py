@@ -1,7 +1,8 @@
-"""A stretch of messages as transcripts that each fit a summarizer's window.
+"""Render messages as transcripts that each fit a summarizer's window.
 
-Nothing of a message's text, arguments or results is left out, however long: what does not fit
-one transcript goes on in the next. Thinking is left out and media are named, and it says so.
+No text, arguments or results of a message are dropped, however long: what does not fit one
+transcript continues in the next. Thinking is dropped and media are replaced by their names, and
+the transcript states it.
 """
 
 import re
@@ -16,23 +17,23 @@ from thalweg.tokens import Counter
 from thalweg.transcript import speaker
 
 LEAST_BUDGET = 128
-"""Tokens below which a transcript could not hold the heading of a message and some of its text."""
+"""Tokens below which a transcript cannot hold the heading of a message and some of its text."""
 MARK = "§"
-"""Begins the heading of a message; a number follows where a text holds it."""
+"""Begins the heading of a message; a number is appended if a text contains it."""
 
 _SPEAKER_CHARS, _CALL_CHARS = 60, 100
 _JOIN_TOKENS = 2
-"""What a blank line between two messages may add."""
+"""Tokens that a blank line between two messages may add."""
 _CHARS_PER_TOKEN = 4
-"""First guess; what was counted since tells better."""
+"""First estimate; later ones use the counted tokens."""
 _BOUNDARY_SHARE = 4
-"""A piece ends at the end of a line or word if that costs at most one in so many characters."""
+"""A piece ends at the end of a line or word if that costs at most this fraction of it."""
 _DATA_RUN = re.compile(r"[A-Za-z0-9+/=_-]{1024,}")
-"""In a part nobody understands: base64, or something as telling."""
+"""Long runs without spaces in an unsupported part: base64 or similar data."""
 
 
 def chunks(messages: Sequence[tuple[int, Message]], budget: int, count: Counter) -> list[str]:
-    r"""Write messages as transcripts, each of at most `budget` tokens.
+    r"""Render messages as transcripts, each of at most `budget` tokens.
 
     Args:
         messages: With their positions, oldest first.
@@ -40,8 +41,8 @@ def chunks(messages: Sequence[tuple[int, Message]], budget: int, count: Counter)
         count: Counter of tokens, of at most one a UTF-8 byte.
 
     Returns:
-        Transcripts, in order. Each message stands under a heading that no text can forge; a
-        message in pieces has one for every piece.
+        Transcripts, in order. Each message has a heading that no text can forge; a split message
+        has one for every piece.
 
     Raises:
         ConfigError: The budget is too small.
@@ -66,7 +67,7 @@ def chunks(messages: Sequence[tuple[int, Message]], budget: int, count: Counter)
 
 
 def unused(stem: str, texts: Iterable[str]) -> str:
-    """Find a mark that stands in none of the texts: the stem, or the stem and a number.
+    """Return a marker that occurs in none of the texts: the stem, or the stem and a number.
 
     Example:
         >>> unused("end", ["the END, end1"])
@@ -106,7 +107,7 @@ def _data(run: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """The heading of a message: in full, and the least of it."""
+    """The heading of a message: in full, and its shortest form."""
 
     full: str
     least: str
@@ -131,7 +132,7 @@ def _line(text: str, chars: int) -> str:
 
 
 def _pieces(head: _Head, body: str, budget: int, count: Counter) -> list[str]:
-    """Write a message under its heading, in one piece if it fits, else in parts."""
+    """Render a message below its heading, in one piece if it fits, else in several."""
     top = head.full if 2 * count(_part(head.full, 10**6, 10**6)) <= budget else head.least
     if len(body) <= _SURELY_LARGER * budget and count(f"{top}\n{body}") <= budget:
         return [f"{top}\n{body}"]
@@ -144,7 +145,7 @@ def _pieces(head: _Head, body: str, budget: int, count: Counter) -> list[str]:
 
 
 _SURELY_LARGER = 64
-"""A text of more characters a token is not tried whole."""
+"""A text with more characters per token than this is not counted whole."""
 
 
 def _part(head: str, k: int, n: int) -> str:
@@ -152,7 +153,7 @@ def _part(head: str, k: int, n: int) -> str:
 
 
 def _cuts(head: str, body: str, budget: int, count: Counter) -> list[int]:
-    """Find where to part a text so that each piece fits under its heading."""
+    """Return the indices at which to split a text so that each piece fits below its heading."""
     cuts: list[int] = []
     start, guess = 0, _CHARS_PER_TOKEN * budget
     room = budget - count(head)
@@ -185,7 +186,7 @@ def _boundary(text: str, start: int, end: int) -> int:
 
 
 def _packed(pieces: Sequence[str], budget: int, count: Counter) -> Iterator[str]:
-    """Put as many pieces into a transcript as fit, in order."""
+    """Yield transcripts, each with as many pieces as fit, in order."""
     held: list[str] = []
     total = 0
     for piece in pieces:
@@ -199,7 +200,7 @@ def _packed(pieces: Sequence[str], budget: int, count: Counter) -> Iterator[str]
 
 
 def _joined(pieces: Sequence[str], budget: int, count: Counter) -> Iterator[str]:
-    """Join pieces; where the whole has more tokens than its parts had, join fewer."""
+    """Join pieces; if the result has more tokens than the sum of its pieces, join fewer."""
     text = "\n\n".join(pieces)
     if len(pieces) <= 1 or count(text) <= budget:
         yield from [text] if pieces else []

@@ -1,7 +1,7 @@
-"""The identifiers of a line, and whether a source has them.
+"""The identifiers of a line, and whether a source contains them.
 
-An identifier here is what nobody could put in other words: a number of two digits or more, a
-path, an address, a hash, a version, an id, a name in code.
+An identifier is what cannot be paraphrased: a number of two digits or more, a path, a URL, a
+hash, a version, an id, a name in code.
 """
 
 import re
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 _NUMBER = re.compile(
     r"(?:(?<=\bv)|(?<![\dA-Za-wyz_.]))\d+(?:[,_\u202f']\d{3})*(?:\.\d+)?(?!\d|[A-Za-wyz]+\d)"
 )
-"""Not the digits within a name: those are looked for with the name."""
+"""Excludes the digits within a name: those are searched for with the name."""
 _UNITS = {
     unit: names[0]
     for names in (
@@ -38,18 +38,18 @@ _LEAST_DIGITS = 2
 
 
 NEAR_CHARS = 60
-"""How far from a number its neighbours are looked for."""
+"""Characters around a number in which its neighbouring words are searched for."""
 NEAR_WORDS = 2
-"""Words of a line that must stand near a number of it: in a long source any small number occurs."""
+"""Words of a line that must occur near its number: a long source contains any small number."""
 MAX_PLACES = 2_000
-"""A number that occurs more often is not looked at place by place."""
+"""A number that occurs more often than this is not checked place by place."""
 _PREFIX_CHARS = 4
-"""A word is known by its beginning, whatever its ending."""
+"""Words are compared by their first characters, to ignore endings."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a source has a number, and with which unit."""
+    """A place where a source has a number, and the unit it has there."""
 
     start: int
     end: int
@@ -58,7 +58,7 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a source holds, ready to be asked."""
+    """The identifiers of a source, indexed."""
 
     text: str
     folded: str
@@ -68,7 +68,7 @@ class Names:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Names":
-        """Read the texts of a source, once."""
+        """Index the texts of a source."""
         text = unicodedata.normalize("NFKC", "\n".join(texts))
         numbers: dict[str, list[_Place]] = {}
         for number, place in _numbers(text):
@@ -78,12 +78,12 @@ class Names:
         return cls(text, folded, atoms, frozenset(a[:_PREFIX_CHARS] for a in atoms), numbers)
 
     def has_number(self, number: str, unit: str = "", near: frozenset[str] = frozenset()) -> bool:
-        """Whether a number occurs with its unit or none, and near words of its line.
+        """Return whether a number occurs with its unit or none, and near words of its line.
 
         Args:
             number: As `_plain_number` writes it.
-            unit: The unit it stands with in the line; empty for none.
-            near: What may stand near it.
+            unit: The unit it has in the line; empty for none.
+            near: Beginnings of words that may occur near it.
         """
         places = self.numbers.get(number, [])
         known = near & self.beginnings
@@ -99,7 +99,7 @@ class Names:
         return sum(word in around for word in words)
 
     def has(self, name: str) -> bool:
-        """Whether a name occurs, not as a part of a longer one."""
+        """Return whether a name occurs, not as a part of a longer one."""
         folded = name.casefold()
         if not self.atoms.issuperset(_ATOM.findall(folded)):
             return False
@@ -119,7 +119,7 @@ def _occurs(name: str, text: str) -> bool:
 
 
 def _is_inner(text: str, at: int) -> bool:
-    """Whether a place in a text lies within a word."""
+    """Return whether an index in a text lies within a word."""
     return 0 < at < len(text) and all(_ATOM.match(c) is not None for c in text[at - 1 : at + 1])
 
 
@@ -127,7 +127,7 @@ _HEX = re.compile(r"(?=[0-9a-f-]*\d)[0-9a-f]{7,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-
 _PLACE = re.compile(r"(?P<path>.+?):(?P<lines>L?\d+(?:[-:,]L?\d+)*)")
 _ONE_AMOUNT = r"\d[\d,_]*(?:\.\d+)?(?:[kKmMgGxX%]|ms|s|min|h|[kKMG]i?[bB])?"
 _AMOUNT = re.compile(rf"[~<>=+-]*v?{_ONE_AMOUNT}(?:[-/:x+~\u2013]{_ONE_AMOUNT})*")
-"""Numbers that may be told apart: `12/15`, `10-20ms`, `1920x1080`. A version may not."""
+"""Numbers that may be checked separately: `12/15`, `10-20ms`, `1920x1080`. A version may not."""
 _CODE = re.compile(
     r".*[_@\\].*|.*\d.*|[~./]+[\w-].*|.*/.*/.*|.*/.*\.\w+|.+\.(?:[a-z]{1,4}|json|yaml|toml|html|lock)"
     r"|#\d+|(?:[A-Z][a-z0-9]+){3,}|[a-z]+(?:[A-Z][a-z0-9]+){2,}"
@@ -136,11 +136,11 @@ _PROSE = re.compile(
     r"e\.g|i\.e|a\.k\.a|u\.s|[ap]\.m|and/or|w/o|n/a|\d+(?:st|nd|rd|th)|\d-[a-z]+(?:-[a-z]+)*",
     re.IGNORECASE,
 )
-"""What looks like a name and is none."""
+"""Matches what looks like a name and is prose."""
 
 
 def names_missing(line: str, source: Names) -> Iterator[str]:
-    """List the identifiers of a line that the source does not have.
+    """Yield the identifiers of a line that the source does not contain.
 
     Example:
         >>> seen = Names.of(["ran 1,204 tests in src/app.py: 3.2 s"])
@@ -167,12 +167,12 @@ def names_missing(line: str, source: Names) -> Iterator[str]:
 _LINES = re.compile(
     r"\b(?:lines?|rows?)\s*~?\d+(?:\s*(?:[-,\u2013]|to|and)\s*~?\d+)*", re.IGNORECASE
 )
-"""Numbers of lines: a source that lists a file has them far from what a summary says of it."""
+"""Line numbers: a source that lists a file has them far from the words of a summary."""
 _WORD = re.compile(r"[A-Za-z\u00c0-\u024f]{3,}|\d{2,}")
 
 
 def _near(line: str, number: str) -> frozenset[str]:
-    """List the beginnings of the words of a line, and its other numbers."""
+    """Return the beginnings of the words of a line, and its other numbers."""
     words = {word[:_PREFIX_CHARS] for word in _WORD.findall(line.casefold())}
     return frozenset(words) - _EMPTY - {number[:_PREFIX_CHARS]}
 
@@ -201,7 +201,7 @@ def _trimmed(token: str) -> str:
 
 
 def _is_name(token: str) -> bool:
-    """Whether a token is looked for whole, not as a word or an amount."""
+    """Return whether a token is searched for whole, not as a word or an amount."""
     said = _PROSE.fullmatch(token) or _AMOUNT.fullmatch(token)
     return _CODE.fullmatch(token) is not None and not said
 
@@ -225,7 +225,7 @@ def _has_name(token: str, source: Names, *, is_prefix: bool) -> bool:
 
 
 def _without_names(line: str) -> str:
-    """Blank out the tokens that are looked for whole."""
+    """Replace the tokens that are searched for whole by blanks."""
 
     def blank(match: re.Match[str]) -> str:
         return " " if _is_name(_trimmed(match[0])) else match[0]

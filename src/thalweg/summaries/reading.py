@@ -1,7 +1,7 @@
-"""What a model wrote, read as a summary, or refused.
+"""Parse a model's text as a summary, or raise.
 
-What says nothing must never take the place of what was said (I35): an empty answer, an
-acknowledgement, a refusal, headings without lines, an answer that was cut off.
+An answer without content must never replace the content it should summarise (I35): an empty
+answer, an acknowledgement, a refusal, headings without lines, an answer that was cut off.
 """
 
 import json
@@ -21,25 +21,25 @@ from thalweg.summaries.summary import Summary
 from thalweg.summaries.titles import section_of
 
 MAX_LINES = 120
-"""Lines of one section that are read."""
+"""Most lines of one section that are read."""
 MAX_LINE_CHARS = 1_200
-"""Characters of one line that are read; a longer line is clipped."""
+"""Most characters of one line that are read; a longer line is clipped."""
 MAX_CHARS = 400_000
-"""Characters of an answer that are read."""
+"""Most characters of an answer that are read."""
 
 
 def read_summary(text: str, *, finish: str = "") -> Summary:
-    r"""Read a model's answer as a summary.
+    r"""Parse a model's answer as a summary.
 
-    Headings may be of any level and form, translated, or the keys of a JSON object. Text under
-    no heading that is known goes to the state of work.
+    Headings may be of any level and form, translated, or the keys of a JSON object. Text below
+    an unrecognized heading is added to the state of work.
 
     Args:
         text: The answer.
-        finish: Why the model stopped, in its provider's word.
+        finish: The model's finish reason, in its provider's word.
 
     Raises:
-        SummaryError: It must not be used.
+        SummaryError: The answer is unusable.
 
     Example:
         >>> read_summary("## Goal\n- Ship 1.2\n\n**Next steps:** tag it").next_steps
@@ -127,7 +127,7 @@ _RULE = re.compile(r"[-=*_|:\s]+")
 
 @dataclass(slots=True)
 class _Reader:
-    """Takes lines in and puts each into its section."""
+    """Parses lines into the sections of a summary."""
 
     sections: dict[str, list[str]] = field(default_factory=dict)
     loose: list[str] = field(default_factory=list)
@@ -137,13 +137,13 @@ class _Reader:
     _is_outline: bool = False
     """Whether the headings are the numbered lines of an outline."""
     _pending: str = ""
-    """A heading nobody knows, until a line stands under it."""
+    """An unrecognized heading, until a line follows it."""
     _joins: bool = False
-    """Whether the next line may go on with the last one."""
+    """Whether the next line may continue the last one."""
     _in_code: bool = False
 
     def read_data(self, data: Mapping[str, object]) -> None:
-        """Take in the keys of a JSON object as headings."""
+        """Parse the keys of a JSON object as headings."""
         if len(data) == 1 and isinstance(inner := next(iter(data.values())), dict):
             data = inner
         for title, value in data.items():
@@ -152,7 +152,7 @@ class _Reader:
                 self.add(line)
 
     def read(self, text: str) -> None:
-        """Take in the lines of a text."""
+        """Parse the lines of a text."""
         for line in text.splitlines():
             bare = line.strip()
             if bare.startswith("```"):
@@ -212,7 +212,7 @@ class _Reader:
         self._joins = not bare.startswith("|")
 
     def add(self, text: str) -> None:
-        """Put a line into the section that is open."""
+        """Append a line to the current section."""
         text = " ".join(text.split())
         if _NOTHING.fullmatch(text):
             return
@@ -243,7 +243,7 @@ def _compact(value: object) -> str:
 
 
 _LEAST_WEIGHT = 16
-"""Shorter than this, nothing was summarised; a letter of a script without spaces weighs three."""
+"""An answer below this weight is no summary; a letter of a script without spaces weighs three."""
 
 
 def _accepted(reader: _Reader, answer: str) -> Summary:

@@ -1,4 +1,4 @@
-"""What a line says of the user, and whether the user said it."""
+"""Check what a line attributes to the user against the user's messages."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,9 +8,9 @@ from thalweg.entries import Message
 from thalweg.summaries.words import content_words, denies, key
 
 CONTAINED = 0.7
-"""Share of the words of a claim that must stand together in one message of the user."""
+"""Share of the words of a claim that must occur together in one message of the user."""
 PASSAGE_WORDS = 160
-"""A longer message is compared in passages: among thousands of words, any claim finds its own."""
+"""A longer message is compared in passages: thousands of words would contain any claim."""
 
 _WHO = (
     r"(?<!\ba )(?<!every )(?<!each )(?<!\bany )(?:the |this )?"
@@ -74,7 +74,7 @@ _LABEL = re.compile(
     r"^\s*(?:\*\*|__)[^*_]{1,80}(?:\*\*|__)\s*[:\uff1a]\s*"
     r"|^\s*(?:\*\*|__)[^*_]{1,80}[:\uff1a](?:\*\*|__)\s*"
 )
-"""A title in bold at the beginning of a line: the model's own word for what follows."""
+"""A bold title at the beginning of a line: the model's own label for what follows."""
 _QUOTE = re.compile(
     r"[\"“]([^\"“”\n]{1,400})[\"”]|「([^「」\n]{1,400})」|\u2018([^\u2018\u2019\n]{4,400})\u2019"
 )
@@ -87,38 +87,38 @@ _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """A stretch of a user's message."""
+    """A passage of a user's message."""
 
     words: frozenset[str]
     text: str
     clauses: tuple[tuple[frozenset[str], bool], ...]
-    """The words of each, and whether it denies something."""
+    """The words of each clause, and whether it contains a negation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the user said in a source, ready to be asked."""
+    """The user's messages in a source, indexed."""
 
     passages: tuple[_Passage, ...]
     keys: tuple[str, ...]
-    """Every message without what is only form."""
+    """Every message, normalized by `key`."""
     sentences: frozenset[str]
-    """Every sentence, likewise."""
+    """Every sentence, normalized by `key`."""
 
     @classmethod
     def of(cls, source: Iterable[Message]) -> "Said":
-        """Read the messages that a user said, once."""
+        """Index the messages that the user wrote."""
         texts = [m.text for m in source if m.is_request]
         passages = tuple(passage for text in texts for passage in _passages(text))
         sentences = frozenset(key(s) for text in texts for s in _SENTENCE_END.split(text))
         return cls(passages, tuple(f" {key(text)} " for text in texts), sentences)
 
     def fault(self, line: str, *, is_users: bool) -> str:
-        """Tell what is wrong with a line as a claim about the user; empty when nothing is.
+        """Return what is wrong with a line as a claim about the user; empty if nothing is.
 
         Args:
             line: A line of a summary.
-            is_users: Whether it stands where only the user's words belong.
+            is_users: Whether the line is in a section for the user's own words.
         """
         for sentence in _sentences(_LABEL.sub("", line)):
             claims = _CLAIM.search(sentence) is not None and not _withheld(sentence)
@@ -155,7 +155,7 @@ class Said:
 
 
 def _sentences(line: str) -> list[str]:
-    """Part a line into what is one claim each: all that follows "the user said:" is one."""
+    """Split a line into claims: everything after "the user said:" is one claim."""
     claim = _CLAIM.search(line)
     if claim and (
         ":" in line[claim.start() : claim.end() + 2]
@@ -166,7 +166,7 @@ def _sentences(line: str) -> list[str]:
 
 
 def _withheld(sentence: str) -> bool:
-    """Whether a sentence says that an approval is missing, which needs no proof."""
+    """Return whether a sentence states that an approval is missing, which needs no proof."""
     return _APPROVES.search(sentence) is not None and _WITHHELD.search(sentence) is not None
 
 

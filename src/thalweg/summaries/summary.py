@@ -1,7 +1,7 @@
-"""Summaries by a model: the value, how those of chunks are joined, how a record shows them.
+"""The value of a summary, how summaries are merged, and how a structured summary shows them.
 
-A summary is made from the originals, once (I29). Those of several chunks, and later those of
-several spans, are joined by the rules here and by no model.
+A summary is made from the originals, once (I29). Summaries of several chunks, and later of
+several spans, are merged by the rules here, without a model.
 """
 
 import re
@@ -16,7 +16,7 @@ from thalweg.tokens import Counter
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a model wrote of a stretch of a thread: lines, without bullets, in six sections."""
+    """A model's summary of consecutive messages: lines, without bullets, in six sections."""
 
     goal: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Summary:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it says nothing."""
+        """Whether it has no lines."""
         return not any(self.sections.values())
 
 
@@ -44,11 +44,11 @@ SECTIONS = {
     "next_steps": "Next steps",
     "questions": "Open questions",
 }
-"""Names of the sections, in order, and the titles that they are shown under."""
+"""Names of the sections, in order, and their titles."""
 
 
 def summary_to_data(summary: Summary) -> dict[str, list[str]]:
-    """Write a summary as plain data that JSON can hold; empty sections are left out.
+    """Return a summary as data that JSON can hold; empty sections are omitted.
 
     Example:
         >>> summary_to_data(Summary(goal=("Ship it.",)))
@@ -58,10 +58,10 @@ def summary_to_data(summary: Summary) -> dict[str, list[str]]:
 
 
 def summary_from_data(data: object) -> Summary:
-    """Read what `summary_to_data` wrote.
+    """Parse the output of `summary_to_data`.
 
     Raises:
-        ValueError: The data is nothing of the kind.
+        ValueError: The data is not of this form.
     """
     if not isinstance(data, Mapping) or not data.keys() <= SECTIONS.keys():
         msg = f"not the sections of a summary: {str(data)[:80]}"
@@ -76,11 +76,11 @@ def summary_from_data(data: object) -> Summary:
 
 
 ACCUMULATE = ("goal", "constraints", "decisions")
-"""Sections that stay true as a thread goes on: oldest first. Of the others the newest counts."""
+"""Sections that remain valid as a thread continues: oldest first. The others: newest first."""
 
 
 def merged(summaries: Sequence[Summary]) -> Summary:
-    """Join the summaries of one span's chunks, oldest first, without a model.
+    """Merge the summaries of one span's chunks, oldest first, without a model.
 
     Example:
         >>> merged([Summary(state=("a fails",)), Summary(state=("a passes",))]).state
@@ -95,7 +95,7 @@ def _lines(name: str, summaries: Sequence[Summary]) -> Iterator[str]:
 
 
 def _distinct(lines: Iterable[str]) -> list[str]:
-    """Leave out lines that say no more than another one; the longer takes the shorter's place."""
+    """Drop lines that another line contains; the longer takes the position of the shorter."""
     kept: dict[int, tuple[str, str]] = {}
     holding: defaultdict[str, list[int]] = defaultdict(list)
     known_by: defaultdict[str, list[int]] = defaultdict(list)
@@ -118,14 +118,14 @@ def _distinct(lines: Iterable[str]) -> list[str]:
 
 
 def _says(longer: str, shorter: str) -> bool:
-    """Whether one line holds another whole, and does not deny what it says."""
+    """Return whether one line contains another whole, with the same negation."""
     return f" {shorter} " in f" {longer} " and denies(longer) == denies(shorter)
 
 
 LINE_CHARS = 800
-"""A longer line is clipped where it is shown."""
+"""A longer line is clipped when it is rendered."""
 _CHARS_PER_TOKEN = 16
-"""Lines of more characters a token of the budget than this are not tried."""
+"""Lines with more characters per token of the budget than this are not counted."""
 _TAGS = re.compile(
     r"<(?=\s*/?\s*(?:thread-record|transcript|system|user|human|assistant|developer|tool|\|))"
     r"|\[(?=/?(?:INST|SYS)\b)",
@@ -135,7 +135,7 @@ _TAGS = re.compile(
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Line:
-    """A line of a summary: how soon it is shown when room is scarce, and where it stands."""
+    """A line of a summary, its rank for scarce space, and its position."""
 
     rank: tuple[int, int, int]
     span: int
@@ -146,11 +146,11 @@ class _Line:
 def render_summaries(
     summaries: Sequence[tuple[int, int, Summary]], *, budget: int, count: Counter
 ) -> str:
-    """Write the summaries of several spans for a record.
+    """Render the summaries of several spans for a structured summary.
 
-    The newest span is the most complete one. Of older spans, next steps go first, then open
-    questions, the state of work and decisions; constraints and goals go last. What several
-    spans say is shown once.
+    The newest span is the most complete one. In older spans, next steps are dropped first, then
+    open questions, the state of work and decisions; constraints and goals last. A line that
+    several spans have is shown once.
 
     Args:
         summaries: First and last position of each span and its summary, oldest first.
@@ -158,8 +158,7 @@ def render_summaries(
         count: Counter of tokens.
 
     Returns:
-        The text; empty when not even one line fits. A larger budget shows the same lines and
-        maybe more.
+        The text; empty if no line fits. A larger budget shows the same lines and maybe more.
     """
     lines = _ranked([summary for _, _, summary in summaries])
     chars, most = 0, 0
@@ -177,7 +176,7 @@ def render_summaries(
 
 
 def _ranked(summaries: Sequence[Summary]) -> list[_Line]:
-    """List the lines of all spans, each said once, the last to go first."""
+    """Return the lines of all spans without duplicates, the first to drop last."""
     lines: list[_Line] = []
     newest = len(summaries) - 1
     for name in SECTIONS:
@@ -200,7 +199,7 @@ _RANKS = {
     "next_steps": (4, 11),
     "questions": (6, 10),
 }
-"""What is shown first when room is scarce: of the newest span, and of older ones."""
+"""Ranks for scarce space, lowest shown first: in the newest span, and in older ones."""
 
 
 def _written(lines: Sequence[_Line], summaries: Sequence[tuple[int, int, Summary]]) -> str:
@@ -220,7 +219,7 @@ def _written(lines: Sequence[_Line], summaries: Sequence[tuple[int, int, Summary
 
 
 def shown_line(text: str) -> str:
-    """Write a line as one line, of bounded length, that opens or closes no fence."""
+    """Return a line without line breaks, of bounded length, that opens or closes no fence."""
     line = " ".join(text[: 4 * LINE_CHARS].split())
     line = line if len(line) <= LINE_CHARS else f"{line[: LINE_CHARS - 1]}…"
     return _TAGS.sub(lambda match: f"{match[0]}\\", line)

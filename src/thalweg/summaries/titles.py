@@ -1,4 +1,4 @@
-"""The titles that models give the sections of a summary, in several languages."""
+"""The titles that models use for the sections of a summary, in several languages."""
 
 import re
 
@@ -36,7 +36,7 @@ _SECTIONS = {
 
 
 def section_of(title: str) -> str:
-    """Tell which section a title names; empty when it names none.
+    """Return the section that a title names; empty if it names none.
 
     Example:
         >>> section_of("Next_Steps"), section_of("目标"), section_of("Weather")

@@ -1,11 +1,11 @@
-"""The words of a line, as a summary is compared with what was said."""
+"""The words of a line, normalized to compare a summary with its source."""
 
 import re
 import unicodedata
 from functools import lru_cache
 
 _HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-"""Scripts compared by pairs of letters: they have no spaces, or particles stuck to words."""
+"""Scripts compared by pairs of letters: they have no spaces, or attach particles to words."""
 _WORD = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+(?:['\u2019][^\W_{_HAN}]+)*")
 _STARTS_HAN = re.compile(rf"[{_HAN}]")
 _EMPTY_HAN = re.compile("用户|客户|[的了是在和与或将并也就都把被对于这那其个要请吗呢吧我你他们]")
@@ -32,7 +32,7 @@ STOPWORDS = frozenset(_STOPWORDS.split())
 
 
 def key(line: str) -> str:
-    """Write a line so that two which differ in nothing but form are equal.
+    """Return a line normalized so that lines which differ only in form are equal.
 
     Example:
         >>> key("- **Never**  touch `vendor/`.") == key("never touch vendor/")
@@ -48,7 +48,7 @@ def key(line: str) -> str:
 
 @lru_cache(4096)
 def denies(line: str) -> bool:
-    """Whether a line says that something is not, or must not be.
+    """Return whether a line contains a negation or a prohibition.
 
     Example:
         >>> denies("Don't push"), denies("Push")
@@ -58,7 +58,7 @@ def denies(line: str) -> bool:
 
 
 def content_words(text: str) -> list[str]:
-    """List the words that carry what a text says, without their endings.
+    """Return the words that carry the meaning of a text, without their endings.
 
     Example:
         >>> content_words("The user wants the failing tests fixed")

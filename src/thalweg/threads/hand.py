@@ -188,7 +188,7 @@ def _nothing_to_undo(key: ThreadKey, turn: int | None) -> str:
 def _pin_again(engine: Engine, edits: Sequence[Edit]) -> None:
     for edit in edits:
         if isinstance(edit, Pin):
-            with suppress(PinError):  # a rewind left the message behind, and the pin with it
+            with suppress(PinError):  # a rewind abandoned the message, and its pin
                 engine.pin(edit.position, edit.quote)
         elif isinstance(edit, Unpin):
             engine.unpin(edit.position, edit.quote)

@@ -106,7 +106,7 @@ class _Telling:
             spent = [one.page.spent for one in self._waiting if one.page.spent]
             asked = sum(one.price(tariff) for one in spent)
             change = change_of(page.turn, edits, asked, took=self._took(edits))
-            if change.forecast is None:  # from what was known then
+            if change.forecast is None:  # from the data of that time
                 foreseen = foresee(sent_of(page, tariff), change, self._tokens)
                 change = replace(change, forecast=foreseen)
             folded = (t.number for t in self._waiting if _folds(t.page.edits))

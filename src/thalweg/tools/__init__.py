@@ -1,1 +1,1 @@
-"""What an agent can do with files and a shell: tools over any backend."""
+"""File and shell tools of an agent, over any backend."""

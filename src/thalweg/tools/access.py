@@ -1,6 +1,6 @@
-"""Rights at work on a backend: what is refused, and what is not shown.
+"""Permissions applied to a backend: refuse calls, and hide paths from results.
 
-A path is judged as it was asked for and as what it is a link to.
+A path is checked as requested and as the target of its links.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from thalweg.tools.rights import FilesystemOperation, Mode, Rights, strictest
 
 
 class RefusedError(Exception):
-    """A call that a tool does not make; the model is told why."""
+    """Raised for a call that a tool does not make; the model receives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +25,15 @@ class Access:
     backend: BackendProtocol
 
     def checked(self, operation: FilesystemOperation, path: str, hint: str = "") -> str:
-        """Bring a path into its form, if it may be touched.
+        """Return a path, normalized, if its use is allowed.
 
         Args:
-            operation: What is to be done.
+            operation: The operation on it.
             path: As the model wrote it.
-            hint: What to add when a rule about the path itself refuses it.
+            hint: Added to the error if a rule about the requested path refuses it.
 
         Raises:
-            RefusedError: It is no path, or a rule denies it, or where it leads.
+            RefusedError: It is not a path, or a rule denies it or its link target.
         """
         path = valid(path)
         if not self.rights:
@@ -47,10 +47,10 @@ class Access:
         return path
 
     def deletable(self, path: str) -> Steps[str]:
-        """Bring a path into its form, if it and everything in it may be deleted.
+        """Return a path, normalized, if it and everything in it may be deleted.
 
         Raises:
-            RefusedError: See `checked`; or something in the folder is denied.
+            RefusedError: As for `checked`; or something in the folder is denied.
         """
         path = valid(path)
         if not self.rights:
@@ -65,10 +65,10 @@ class Access:
         return path
 
     def verdict(self, operation: FilesystemOperation, path: str) -> Mode:
-        """Say what becomes of a call; a path that leads nowhere is denied.
+        """Return the mode of a call; a path whose link target is unreachable is denied.
 
         Args:
-            operation: What it does.
+            operation: The operation of the call.
             path: Normalized.
         """
         folds = folds_case(self.backend)
@@ -79,15 +79,15 @@ class Access:
         return strictest(self.rights.verdict(operation, n, folds_case=folds) for n in names)
 
     def names(self, path: str) -> tuple[str, ...]:
-        """Name a path as it was asked for and as what it leads to.
+        """Return a path as requested and as its link target.
 
         Raises:
-            RefusedError: It leads nowhere that the backend may touch.
+            RefusedError: The target is outside the backend.
         """
         return path, self._real(path)
 
     def shown(self, paths: Iterable[str]) -> list[str]:
-        """Leave out what may not be read; a path that leads nowhere is left out, too."""
+        """Return the paths that may be read, without those whose link target is unreachable."""
         if not self.rights:
             return list(paths)
         known: dict[str, bool] = {}
@@ -106,10 +106,10 @@ class Access:
 
 
 def valid(path: str) -> str:
-    """Bring a path into its form.
+    """Return a path, normalized.
 
     Raises:
-        RefusedError: It is no path of a file.
+        RefusedError: It is not the path of a file.
     """
     try:
         return validate_path(path)
@@ -123,10 +123,10 @@ def _denied(operation: FilesystemOperation, path: str, why: str) -> RefusedError
 
 
 def _may_be_folder(path: str) -> Steps[bool]:
-    """Ask whether something may lie under a path; a doubt is a yes.
+    """Return whether something may exist below a path; true in doubt.
 
-    Backends that keep files by their paths alone answer with an empty listing for a file and
-    for an empty folder alike; the listing of the folder above tells them apart.
+    Backends that store files by path alone return an empty listing both for a file and
+    for an empty folder; the listing of the parent folder distinguishes the two.
     """
     try:
         inside = yield from ask(LsResult, "ls", path)

@@ -1,4 +1,4 @@
-"""What a tool says: an answer for the model, and how it becomes a message."""
+"""The result of a tool, and its conversion to a message."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from thalweg.tools.asking import BusyError, OutOfTimeError, Steps
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a tool found or did, or why not."""
+    """The result or the error of a tool call."""
 
     content: str | list[str | dict[Any, Any]]
     """Text, or content blocks."""
@@ -21,10 +21,10 @@ class Answer:
     artifact: object = None
     """For programs; the model does not see it."""
     notes: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What goes to the message's `additional_kwargs`."""
+    """Added to the message's `additional_kwargs`."""
 
     def message(self, name: str, tool_call_id: str | None) -> ToolMessage:
-        """Make the message that answers a call."""
+        """Return the message that answers a call."""
         return ToolMessage(
             content=self.content,
             name=name,
@@ -36,16 +36,16 @@ class Answer:
 
 
 def refuse(problem: str) -> Answer:
-    """Answer that something is wrong."""
+    """Return an error result."""
     return Answer(problem, status="error")
 
 
 def answered(name: str, steps: Steps[Answer]) -> Steps[Answer]:
-    """Go through a tool's steps; what goes wrong on the way is an answer, too.
+    """Run a tool's steps; errors become results.
 
     Args:
-        name: The tool's.
-        steps: What it does.
+        name: The tool's name.
+        steps: The tool's generator.
     """
     try:
         return (yield from steps)

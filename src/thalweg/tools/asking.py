@@ -1,7 +1,7 @@
-"""What a tool wants of its backend, said once and asked in both worlds.
+"""Calls of a tool to its backend, written once for sync and async.
 
-A tool is a generator: it yields what it wants to know (an `Ask`) and returns its answer. `run`
-and `arun` put the questions to the blocking and to the awaited methods of the backend.
+A tool is a generator: it yields backend calls (`Ask`) and returns its result. `run` and `arun`
+perform the calls with the blocking and the awaited methods of the backend.
 """
 
 import asyncio
@@ -19,42 +19,42 @@ from thalweg.backends.protocol import BackendProtocol
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A call of a backend's method that a tool needs answered."""
+    """A backend call that a tool requests."""
 
     method: str
-    """The blocking method; its awaited twin has an `a` in front."""
+    """Name of the blocking method; its awaited twin has an `a` in front."""
     args: tuple[object, ...] = ()
     named: dict[str, object] = field(default_factory=dict[str, object])
     within_s: float | None = None
     """Seconds to wait at most."""
     of: object | None = None
-    """Whose method, when it is not the backend of the tool."""
+    """The object to call, if it is not the backend of the tool."""
 
 
 Steps = Generator[Ask, Any, Result]
-"""The way to a result; what is sent in answers the `Ask` that came out."""
+"""The steps to a result; the value sent in is the result of the yielded `Ask`."""
 
 
 class OutOfTimeError(Exception):
-    """No answer came within `Ask.within_s`."""
+    """Raised when no answer came within `Ask.within_s`."""
 
 
 class BusyError(Exception):
-    """Too many calls that ran out of time still go on."""
+    """Raised when too many timed-out calls are still running."""
 
 
 _TOLD = (OSError, ValueError, NotImplementedError, OutOfTimeError, BusyError)
-"""What a backend may raise although it should not; a tool tells the model of it."""
+"""Errors that a backend may raise although it should not; a tool reports them to the model."""
 
 
 def ask(result: type[Result], method: str, *args: object, **named: object) -> Steps[Result]:
-    """Ask the backend for something.
+    """Request a call of the backend, and return its result.
 
     Args:
-        result: What the method returns.
+        result: Type that the method returns.
         method: The blocking method's name.
         args: Its positional arguments.
-        named: Its named ones.
+        named: Its keyword arguments.
     """
     del result
     return cast("Result", (yield Ask(method, args, named)))
@@ -63,14 +63,13 @@ def ask(result: type[Result], method: str, *args: object, **named: object) -> St
 def run(
     steps: Steps[Result], backend: BackendProtocol, slots: threading.Semaphore | None = None
 ) -> Result:
-    """Go through a tool's steps with the backend's blocking methods.
+    """Run a tool's steps with the backend's blocking methods.
 
     Args:
-        steps: The tool at work.
-        backend: Answers what it asks.
-        slots: How many calls with a time limit may go on at once. One that runs out of time
-            keeps its thread and its slot until it ends, since nothing can stop it. As many as
-            are asked for when not given.
+        steps: The tool's generator.
+        backend: Receives the calls.
+        slots: How many calls with a time limit may run at once. A call that times out keeps its
+            thread and its slot until it ends, since nothing can stop it. `None`: no limit.
     """
     return go(steps, lambda wanted: _answer(wanted, backend, slots), _TOLD)
 
@@ -92,7 +91,7 @@ def _answer(wanted: Ask, backend: BackendProtocol, slots: threading.Semaphore | 
 
 
 async def arun(steps: Steps[Result], backend: BackendProtocol) -> Result:
-    """Go through a tool's steps with the backend's awaited methods."""
+    """Run a tool's steps with the backend's awaited methods."""
     return await ago(steps, lambda wanted: _awaited(wanted, backend), _TOLD)
 
 

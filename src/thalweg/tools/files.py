@@ -1,7 +1,7 @@
-"""The tools that look at files and change them.
+"""The tools that read and change files.
 
-Two rules: a path is checked before a backend sees it, and what a backend found before the model
-does; nothing is said at a length that has no bound, and what is cut says how to see the rest.
+Two rules: a path is checked before the backend receives it, and its results before the model
+does; every result has a bounded length, and one that is cut states how to read the rest.
 """
 
 from collections.abc import Callable
@@ -34,28 +34,28 @@ GLOB_UNREADABLE_NOTE = prompt("glob_unreadable").text
 GLOB_PATHLESS_DENIED_HINT = ". " + prompt("glob_denied").text
 
 LONG_LINE = 2_000
-"""Characters of a matching line that are shown whole; of a longer one only where it matches."""
+"""Characters of a matching line that are shown whole; a longer one is shown around the match."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """What the tools of one agent work with."""
+    """What the tools of one agent share."""
 
     backend: BackendProtocol
-    """Whose methods are called."""
+    """The backend to call."""
     access: Access
     slots: Semaphore
-    """See `asking.run`."""
+    """As `slots` of `asking.run`."""
     read_chars: int
-    """Characters of one `read_file` at most."""
+    """Most characters of one `read_file`."""
     grep_max_count: int | None
-    """Matches of one `grep`, when the call says nothing."""
+    """Most matches of one `grep`, if the call does not state them."""
     glob_within_s: Callable[[], float]
     max_execute_timeout_s: int
     output_path: Callable[[str], str] | None = None
-    """Where the output of a call's command goes that is too long to show; `None`: nowhere."""
+    """Returns the file for a call's output that is too long to show; `None`: no file is written."""
     samples_video: bool = False
-    """Whether `read_file` shows frames of a video; else it shows the video as it is."""
+    """Whether `read_file` returns frames of a video; else it returns the video unchanged."""
 
 
 def ls(desk: Desk, path: str) -> Steps[Answer]:
@@ -125,7 +125,7 @@ def grep(
     output_mode: OutputMode = "files_with_matches",
     max_count: int | None = None,
 ) -> Steps[Answer]:
-    """Find lines that hold a text."""
+    """Find lines that contain a text."""
     if path is not None:
         path = desk.access.checked("read", path)
     most = desk.grep_max_count if max_count is None else max_count

@@ -1,7 +1,7 @@
-"""Texts too long for a context, filed where the file tools find them.
+"""Write texts that are too long for a context to files that the file tools can read.
 
-Two rules: what could not be written stays in the context; a file is never written over, since a
-reused call id would take an earlier result away.
+Two rules: a text that could not be written remains in the context; a file is never overwritten,
+since a reused call id would destroy an earlier result.
 """
 
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ from thalweg.tools.asking import Steps, ask
 from thalweg.tools.previews import message_stub, preview_of, result_stub
 
 FILED = "lc_evicted_to"
-"""Key of `additional_kwargs`: the file in which the text of a message is."""
+"""Key of `additional_kwargs`: the file that contains the text of a message."""
 
 Result = ToolMessage | Command[Any]
 Kept = TypeVar("Kept", bound=BaseMessage)
 
 
 def text_of(message: BaseMessage) -> str:
-    """Take the text of a message, without its images and documents."""
+    """Return the text of a message, without its images and documents."""
     if isinstance(message.content, str):
         return message.content
     blocks = message.content_blocks
@@ -33,12 +33,12 @@ def text_of(message: BaseMessage) -> str:
 
 
 def file_result(result: Result, folder: str, most: int) -> Steps[Result]:
-    """File the messages of a tool's result that are too long.
+    """Write the messages of a tool's result that are too long to files.
 
     Args:
-        result: The message, or a command that brings messages.
-        folder: Where files go, without a `/` at the end.
-        most: Characters of one message at most.
+        result: The message, or a command with messages.
+        folder: Folder for the files, without a `/` at the end.
+        most: Most characters of one message.
     """
     if isinstance(result, ToolMessage):
         return (yield from _file_message(result, folder, most))
@@ -73,10 +73,10 @@ def _free(path: str, text: str) -> Steps[str]:
 
 
 def file_message(message: HumanMessage, path: str) -> Steps[HumanMessage | None]:
-    """File the text of a human's message; the message itself stays whole and is marked.
+    """Write the text of a human's message to a file; the message itself is kept and marked.
 
     Returns:
-        The marked message; `None` when its text could not be written.
+        The marked message; `None` if its text could not be written.
     """
     written = yield from ask(WriteResult, "write", path, text_of(message))
     if written.error:
@@ -87,13 +87,13 @@ def file_message(message: HumanMessage, path: str) -> Steps[HumanMessage | None]
 
 
 def as_stub(message: HumanMessage) -> HumanMessage:
-    """Show a marked message by where its text is and how it begins and ends."""
+    """Replace the text of a marked message by its path and a preview."""
     path = message.additional_kwargs[FILED]
     return retold(message, message_stub(path, preview_of(text_of(message))))
 
 
 def retold(message: Kept, text: str) -> Kept:
-    """Give a message another text; its images and documents stay."""
+    """Return a message with another text; its images and documents are kept."""
     if isinstance(message.content, str):
         return message.model_copy(update={"content": text})
     others = [block for block in message.content_blocks if block["type"] != "text"]

@@ -1,4 +1,4 @@
-"""The tools as LangChain takes them; making one infers nothing and costs microseconds."""
+"""The tools as LangChain objects; creating one infers nothing and costs microseconds."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
@@ -48,12 +48,12 @@ _STEPS: Mapping[FsToolName, Callable[..., Steps[Answer]]] = {
 
 
 def file_tool(desk: Desk, name: FsToolName, description: str) -> BaseTool:
-    """Make one of the tools.
+    """Create one of the tools.
 
     Args:
-        desk: What it works with.
-        name: Which.
-        description: What the model is told of it.
+        desk: What the tools of the agent share.
+        name: Name of the tool.
+        description: Description for the model.
     """
 
     def blocking(runtime: ToolRuntime[Any, Any], **asked: Any) -> ToolMessage:  # noqa: ANN401
@@ -90,7 +90,7 @@ def _steps(desk: Desk, name: FsToolName, call_id: str | None) -> Callable[..., S
 
 
 def described(name: FsToolName, visible: frozenset[str], *, samples_video: bool = False) -> str:
-    """Tell the model of a tool, and of others only if it has them.
+    """Return a tool's description for the model; it names other tools only if they are visible.
 
     Args:
         name: The tool.

@@ -1,4 +1,4 @@
-"""What a backend is made of: which one answers for a path, and where that path really leads."""
+"""The parts of a composite backend, and the link targets of paths."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,11 +14,11 @@ from thalweg.tools.rights import FilesystemPermission
 
 
 def real_path(backend: BackendProtocol, path: str) -> str:
-    """Say where a path leads when links are followed.
+    """Return the target of a path with links resolved.
 
     Raises:
-        ValueError: It leads out of what the backend may touch.
-        OSError: It leads in a circle.
+        ValueError: The target is outside the backend.
+        OSError: The links form a cycle.
     """
     if isinstance(backend, CompositeBackend):
         place = backend.place(path)
@@ -29,7 +29,7 @@ def real_path(backend: BackendProtocol, path: str) -> str:
 
 
 def folds_case(backend: BackendProtocol) -> bool:
-    """Whether `/A` and `/a` may be the same file somewhere in a backend."""
+    """Return whether `/A` and `/a` may be the same file somewhere in a backend."""
     disks = (part for part in parts(backend) if isinstance(part, FilesystemBackend))
     return any(_folds(str(disk.cwd)) for disk in disks)
 
@@ -44,18 +44,18 @@ def _folds(folder: str) -> bool:
 
 
 def supports_execution(backend: BackendProtocol) -> bool:
-    """Whether commands can be run where the files are; of many backends, the default counts."""
+    """Return whether commands can run where the files are; of a composite, the default decides."""
     at = backend.default if isinstance(backend, CompositeBackend) else backend
     return isinstance(at, SandboxBackendProtocol)
 
 
 def keeps_in_state(backend: BackendProtocol) -> bool:
-    """Whether any of the files may be in the agent's state, as another package's may be."""
+    """Return whether any file may be in the agent's state, as another package's may be."""
     return any(isinstance(part, StateBackend | ForeignBackend) for part in parts(backend))
 
 
 def below_routes(rules: Iterable[FilesystemPermission], backend: BackendProtocol) -> bool:
-    """Whether rules speak only of backends that the shell of the default does not reach."""
+    """Return whether rules concern only backends that the shell of the default cannot reach."""
     routes = [prefix for prefix, _ in _routes(backend)]
     return bool(routes) and all(
         any(path.startswith(prefix) for prefix in routes) for rule in rules for path in rule.paths
@@ -63,7 +63,7 @@ def below_routes(rules: Iterable[FilesystemPermission], backend: BackendProtocol
 
 
 def parts(backend: BackendProtocol) -> Iterator[BackendProtocol]:
-    """Yield the backends that a backend is made of; itself if it is of one piece."""
+    """Yield the parts of a composite backend; otherwise the backend itself."""
     if not isinstance(backend, CompositeBackend):
         yield backend
         return
@@ -77,5 +77,5 @@ def _routes(backend: BackendProtocol) -> Sequence[tuple[str, BackendProtocol]]:
 
 
 def artifacts_root(backend: BackendProtocol) -> str:
-    """Return the folder for what is filed on the way, without a `/` at its end."""
+    """Return the folder for intermediate files, without a `/` at its end."""
     return str(getattr(backend, "artifacts_root", "/")).rstrip("/")

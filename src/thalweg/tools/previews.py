@@ -1,4 +1,4 @@
-"""What stands for a text that was filed: where it is, and how it begins and ends."""
+"""The reference that replaces a text in the context: its path, its beginning and its end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,26 +7,26 @@ from thalweg.backends.text import TRUNCATION_MARKER_TEMPLATE, format_content_wit
 from thalweg.prompts import prompt
 
 PREVIEW_LINE_CHAR_LIMIT = 1000
-"""Characters of one line of a preview."""
+"""Most characters of one line of a preview."""
 
 _ID_CHARS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class ContentPreview:
-    """Some lines of a text, and what is missing of it.
+    """Some lines of a text, and what was omitted.
 
-    What is missing is told by who left it out: a text may hold a line that looks like a marker.
+    Omissions are flags, not parsed from the text: a text may hold a line that looks like a marker.
     """
 
     text: str
     lines_omitted: bool
-    """There are lines missing in the middle."""
+    """Whether lines in the middle are omitted."""
     lines_clipped: bool
-    """There are lines whose ends are missing."""
+    """Whether ends of lines are omitted."""
 
     def note(self, subject: str = "result") -> str:
-        """Introduce the preview, and explain what is missing in it."""
+        """Render an introduction to the preview that explains its omissions."""
         begin = prompt("preview_ends" if self.lines_omitted else "preview_whole")
         caveats: list[str] = []
         if self.lines_omitted:
@@ -39,7 +39,7 @@ class ContentPreview:
 
 
 def preview_of(text: str, *, head_lines: int = 5, tail_lines: int = 5) -> ContentPreview:
-    r"""Show how a text begins and ends, with the numbers of its lines.
+    r"""Return the first and last lines of a text, with line numbers.
 
     Example:
         >>> print(preview_of("a\nb\nc\nd", head_lines=1, tail_lines=1).text)
@@ -67,7 +67,7 @@ def _long(lines: Sequence[str]) -> bool:
 
 
 def result_stub(tool_call_id: str, file_path: str, preview: ContentPreview) -> str:
-    """Write what stands for a tool's result."""
+    """Render the reference that replaces a tool's result."""
     long = len(tool_call_id) > _ID_CHARS
     return prompt("too_large_result").render(
         tool_call_id=f"{tool_call_id[:_ID_CHARS]}..." if long else tool_call_id,
@@ -78,7 +78,7 @@ def result_stub(tool_call_id: str, file_path: str, preview: ContentPreview) -> s
 
 
 def message_stub(file_path: str, preview: ContentPreview) -> str:
-    """Write what stands for a human's message."""
+    """Render the reference that replaces a human's message."""
     return prompt("too_large_message").render(
         file_path=file_path, preview_note=preview.note("content"), content_sample=preview.text
     )

@@ -1,7 +1,7 @@
-"""A page of a file as `read_file` shows it: a status line, and below it nothing but the file.
+"""A page of a file as `read_file` shows it: a status line, then only the file's text.
 
-A page ends between lines where one fits, and within a line where none does. Its status line says
-where the next one begins, so that the pages, put together, are the file.
+A page ends between lines if a whole one fits, else within a line. Its status line states where
+the next page begins, so that the pages, joined, are the file.
 """
 
 from collections.abc import Sequence
@@ -21,23 +21,23 @@ class Page:
     first: int
     """Number of the first line, from 1."""
     total: int | None
-    """Lines of the file; `None` when nobody knows."""
+    """Lines of the file; `None` if the backend did not report them."""
     follows: bool
-    """There are lines after these."""
+    """Whether more lines follow."""
     skipped: int = 0
-    """Characters of the first line that are left out before it."""
+    """Characters of the first line that precede the page."""
     line_chars: int | None = None
-    """Characters the only line has, when its end is left out."""
+    """Length of the only line, if its end is omitted."""
     is_cut: bool = False
-    """Less is shown than was asked for, since it is too much."""
+    """Whether the page is shorter than requested, because that is too much."""
 
     @property
     def text(self) -> str:
-        """The lines."""
+        """The lines, joined."""
         return "\n".join(self.lines)
 
     def render(self, notices: Sequence[str] = ()) -> str:
-        """Write the page with its status line, and notices above that."""
+        """Render the page with its status line, and notices above it."""
         return "\n".join([*notices, f"@@ {' | '.join(self._told())} @@", self.text])
 
     def _told(self) -> list[str]:
@@ -57,15 +57,15 @@ class Page:
 
 
 def page_of(read: ReadResult, content: str, offset: int) -> Page:
-    """Take what a backend read as a page.
+    """Return the result of a backend's `read` as a page.
 
-    A blank line at the end of a window is lost when its lines are joined: the window says how
-    many there are. A backend that says nothing of its window has read what it was asked for.
+    A blank line at the end of a window is lost when its lines are joined: the window's numbers
+    restore it. A result without a window is assumed to start at the requested offset.
 
     Args:
-        read: The window.
+        read: The result.
         content: Its text.
-        offset: As it was asked for.
+        offset: The requested offset.
     """
     lines = content.split("\n")
     if lines[-1] == "":
@@ -78,7 +78,7 @@ def page_of(read: ReadResult, content: str, offset: int) -> Page:
 
 
 def from_char(page: Page, skipped: int) -> Page:
-    """Leave out the beginning of a page's first line."""
+    """Drop the first characters of a page's first line."""
     first, *others = page.lines
     return replace(page, lines=(first[skipped:], *others), skipped=skipped)
 
@@ -87,8 +87,8 @@ def within(page: Page, chars: int) -> Page:
     """Cut a page to a number of characters: between lines if a whole one fits.
 
     Args:
-        page: What was read.
-        chars: Characters of the file at most; one is shown in any case.
+        page: The page.
+        chars: Most characters of the file; one is shown in any case.
     """
     chars = max(chars, 1)
     kept, used = 0, -1
@@ -107,12 +107,12 @@ def within(page: Page, chars: int) -> Page:
 
 
 def rendered(page: Page, file_path: str, most: int, notices: Sequence[str] = ()) -> str:
-    """Write a page in a number of characters, all told.
+    """Render a page within a total number of characters.
 
     Args:
-        page: What was read.
-        file_path: Where, for the notice that there was more.
-        most: Characters that are too many.
+        page: The page.
+        file_path: Path for the notice that more follows.
+        most: The text has fewer characters than this.
         notices: Lines above the status line.
     """
     whole = page.render(notices)

@@ -1,8 +1,8 @@
-"""Tools whose schema is made once a process, not once an agent.
+"""Tools whose schema is generated once per process, not once per agent.
 
-LangChain infers the schema of a function's arguments when a tool is made, derives another from
-it, without what the harness injects, when a model first sees the tool, and writes that as JSON:
-milliseconds each, for every tool of every agent. Ours are the same every time.
+LangChain infers the schema of a function's arguments when a tool is created, derives another
+from it, without what the harness injects, when a model first sees the tool, and serializes that
+as JSON: milliseconds each, for every tool of every agent. Ours are the same every time.
 """
 
 import json
@@ -16,10 +16,10 @@ from pydantic import BaseModel, create_model
 
 
 class ReadyTool(StructuredTool):
-    """A tool whose `args_schema` is written down and holds nothing that is injected.
+    """A tool whose `args_schema` is declared and has no injected arguments.
 
-    Arguments that the harness injects (`runtime: ToolRuntime`) are known by the function's
-    signature and are no part of the schema.
+    Arguments that the harness injects (`runtime: ToolRuntime`) are found in the function's
+    signature and are not part of the schema.
 
     Example:
         >>> class Words(BaseModel):
@@ -35,7 +35,7 @@ class ReadyTool(StructuredTool):
 
     @property
     def tool_call_schema(self) -> ArgsSchema:
-        """The schema as a model sees it, with the tool's description."""
+        """The schema that a model receives, with the tool's description."""
         given = self.args_schema
         if isinstance(given, dict):
             return {**given, "description": self.description}
@@ -47,7 +47,7 @@ class _CachedSchema(BaseModel):
 
     @classmethod
     def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401 (pydantic's own)
-        """See `BaseModel.model_json_schema`; the caller may change what it gets."""
+        """Return the JSON schema, as a copy that the caller may change."""
         if args or kwargs:
             return super().model_json_schema(*args, **kwargs)
         schema: dict[str, Any] = json.loads(_json_schema(cls))
@@ -65,7 +65,7 @@ def _described(schema: type[BaseModel], name: str, description: str) -> type[Bas
 
 
 def as_openai(tool: BaseTool | dict[str, Any]) -> dict[str, Any]:
-    """Write a tool in OpenAI's form, as `convert_to_openai_tool` does; not to be changed."""
+    """Return a tool in the form of `convert_to_openai_tool`; callers must not change it."""
     if isinstance(tool, ReadyTool) and not isinstance(tool.args_schema, dict):
         return _as_openai(tool.name, tool.description, tool.args_schema)
     return convert_to_openai_tool(tool)

@@ -1,7 +1,7 @@
-"""What an agent may touch: rules about paths, and what they say of a path.
+"""File permissions of an agent: rules about paths, and their evaluation.
 
-Two rules: the first rule that matches decides; of several layers of rules the strictest does,
-so a layer can take away and never give.
+Two rules: the first matching rule decides; of several layers of rules the strictest does, so a
+layer can remove permissions and never add them.
 """
 
 import unicodedata
@@ -14,34 +14,34 @@ from typing import Literal, get_args
 from thalweg.errors import ConfigError
 
 FilesystemOperation = Literal["read", "write"]
-"""What a tool does to a path: look at it or change it."""
+"""What a tool does to a path: read or change it."""
 
 Mode = Literal["allow", "deny", "interrupt"]
-"""What becomes of a call: it goes on, is refused, or waits for a human."""
+"""Outcome of a call: it is performed, refused, or waits for a human."""
 
 
 class RuleError(ConfigError, ValueError):
-    """A rule about paths that cannot mean anything."""
+    """Raised for a rule about paths that is invalid."""
 
     code = "config.rule"
 
 
 class UnsupportedRuleError(ConfigError, NotImplementedError):
-    """A rule that cannot be kept: of a home folder, or beside a shell that knows no rules."""
+    """Raised for a rule that cannot be enforced: for a home folder, or with a full shell."""
 
     code = "config.rule_unsupported"
 
 
 @dataclass(frozen=True)
 class FilesystemPermission:
-    """A rule: what becomes of calls that read or write certain paths.
+    """A rule: the outcome of calls that read or write certain paths.
 
-    Rules hold for the path that is asked for and for what it is a link to. A pattern that
-    begins with names and not with wildcards (`/secrets/**`) is better: listing, searching and
-    deleting a folder is judged by whether the pattern could match something in it.
+    Rules apply to the requested path and to its link target. Prefer a pattern that begins with
+    names, not wildcards (`/secrets/**`): listing, searching and deleting a folder depend on
+    whether the pattern could match something in it.
 
     Raises:
-        RuleError: A path is not absolute, climbs with `..`, or a word is not one of ours.
+        RuleError: A path is not absolute or contains `..`, or an operation or mode is invalid.
         UnsupportedRuleError: A path names a home folder with `~`.
     """
 
@@ -78,7 +78,7 @@ def _check_pattern(path: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """Layers of rules; a path is treated as the strictest layer says.
+    """Layers of rules; the strictest layer decides about a path.
 
     Example:
         >>> parent = [FilesystemPermission(["write"], ["/etc/**"], "deny")]
@@ -93,63 +93,63 @@ class Rights:
         return any(self.layers)
 
     def __iter__(self) -> Iterator[FilesystemPermission]:
-        """Every rule, of all layers."""
+        """Iterate over the rules of all layers."""
         return (rule for layer in self.layers for rule in layer)
 
     def verdict(
         self, operation: FilesystemOperation, path: str, *, folds_case: bool = False
     ) -> Mode:
-        """Say what becomes of a call.
+        """Return the outcome of a call.
 
         Args:
-            operation: What it does.
-            path: To which path, absolute and normalized.
-            folds_case: `/A` and `/a` are the same file.
+            operation: The operation of the call.
+            path: Its path, absolute and normalized.
+            folds_case: Whether `/A` and `/a` are the same file.
         """
         return strictest(_verdict(layer, operation, path, folds_case) for layer in self.layers)
 
     def forbidding(
         self, path: str, *, is_folder: bool = True, folds_case: bool = False
     ) -> list[str]:
-        """List the patterns because of which a path may not be deleted.
+        """Return the patterns that forbid the deletion of a path.
 
-        With a folder goes everything in it, so a pattern that could match something there
-        forbids it, whatever rules stand before; and so does one that matches a folder above.
+        Deleting a folder deletes everything in it, so a pattern that could match something there
+        forbids it, regardless of earlier rules; and so does one that matches a parent folder.
         """
         deciding = _forbidding_folder if is_folder else _forbidding_file
         found = (p for layer in self.layers for p in deciding(layer, path, folds_case))
         return list(dict.fromkeys(found))
 
     def patterns(self, mode: Mode, operation: FilesystemOperation) -> list[str]:
-        """List the patterns of the rules that say this of this operation."""
+        """Return the patterns of the rules with this mode for this operation."""
         rules = (rule for rule in self if rule.mode == mode and operation in rule.operations)
         return [pattern for rule in rules for pattern in rule.paths]
 
 
 Permissions = Sequence[FilesystemPermission] | Rights | None
-"""Rules as they are given: one layer, several, or none."""
+"""Rules as an argument: one layer, several, or none."""
 
 
 def rights(given: Permissions) -> Rights:
-    """Bring rules into layers; what has them already stays as it is."""
+    """Return rules as layers; a `Rights` is returned unchanged."""
     if isinstance(given, Rights):
         return given
     return Rights((tuple(given),)) if given else Rights()
 
 
 def both(parent: Permissions, child: Permissions) -> Rights:
-    """Put a child's rules on top of its parent's: the child may do what both allow."""
+    """Combine a child's rules with its parent's: the child may do what both allow."""
     return Rights((*rights(parent).layers, *rights(child).layers))
 
 
 def strictest(modes: Iterable[Mode]) -> Mode:
-    """Of what several rules say, take what lets the least happen."""
+    """Return the strictest of several modes."""
     said = set(modes)
     return "deny" if "deny" in said else "interrupt" if "interrupt" in said else "allow"
 
 
 def reaches(pattern: str, folder: str, *, folds_case: bool = False) -> bool:
-    """Whether a pattern matches a folder or one above it, or could match something in it.
+    """Return whether a pattern matches a folder or a parent, or could match something in it.
 
     Example:
         >>> reaches("/work/*/secrets", "/work/app"), reaches("/work/*.log", "/work/notes")

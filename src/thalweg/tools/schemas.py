@@ -1,4 +1,4 @@
-"""What a model may say in a call: one schema for each tool, made once per process."""
+"""The arguments of each tool: one schema per tool, generated once per process."""
 
 from typing import Any, Literal
 
@@ -8,10 +8,10 @@ from thalweg.prompts import prompt
 
 DEFAULT_READ_OFFSET = 0
 DEFAULT_READ_LIMIT = 100
-"""Lines of one `read_file` when nothing else is asked for."""
+"""Default number of lines of one `read_file`."""
 
 OutputMode = Literal["files_with_matches", "content", "count"]
-"""In which shape `grep` answers."""
+"""Form of `grep`'s result."""
 
 _LINES = prompt("tool_arguments").text.splitlines()
 _TOLD = {name: told for name, _, told in (line.partition(": ") for line in _LINES)}

@@ -21,7 +21,7 @@ from thalweg.tools.previews import ContentPreview, result_stub
 
 @runtime_checkable
 class Capturing(Protocol):
-    """A sandbox that can leave the output of a command in a file over there."""
+    """A sandbox that can keep the output of a command in a file of its own."""
 
     def execute_with_offload(
         self,
@@ -31,7 +31,7 @@ class Capturing(Protocol):
         max_inline_bytes: int,
         timeout: int | None = None,
     ) -> ExecuteOffloadResult:
-        """Run a command; its output comes back, or a preview when it is too long."""
+        """Run a command; return its output, or a preview if it is too long."""
         ...
 
 
@@ -73,7 +73,7 @@ def _problem(desk: Desk, timeout: int | None) -> str | None:
 
 
 def _capturing(backend: BackendProtocol, path: str) -> BackendProtocol | None:
-    """Find the sandbox that runs commands, if a path names a file of the same machine there."""
+    """Return the sandbox that runs commands, if it can write to a path; else `None`."""
     if not path:
         return None
     below = None

@@ -1,7 +1,7 @@
 """Frames of a video as images, sampled from a window of seconds.
 
-A video is decoded by PyAV, the extra `video`, in this process: its bounds are those of the
-constants below, and leave FFmpeg's own faults to whoever installs the extra.
+A video is decoded by PyAV, the extra `video`, in this process: the constants below limit time
+and size. Faults of FFmpeg itself are a risk for installations of the extra.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ from typing import Any, Final
 from thalweg.prompts import prompt
 
 FRAMES_PER_SECOND: Final = 0.5
-"""Frames that `read_file` samples; deepagents takes as many."""
+"""Frames that `read_file` samples per second; the same as in deepagents."""
 MOST_FRAMES: Final = 24
-"""Frames of one read: with `MOST_SIDE` about 11,000 tokens of a model that takes a token for 750
-pixels, which leaves room below the limit of a tool result."""
+"""Most frames of one read: with `MOST_SIDE` about 11,000 tokens of a model that takes a token for
+750 pixels, below the limit of a tool result."""
 MOST_SIDE: Final = 768
 """Pixels of the longer side of a frame that is shown."""
 MOST_PIXELS: Final = 4096 * 4096
-"""Pixels of a frame that is decoded."""
+"""Most pixels of a frame that is decoded."""
 DECODE_S: Final = 10.0
 """Seconds that one read may decode."""
 _QUALITY: Final = 4
@@ -34,7 +34,7 @@ _INSTALL: Final = "install it with: pip install 'thalweg[video]'"
 
 
 class VideoError(ValueError):
-    """A video of which no frames can be taken."""
+    """Raised for a video from which no frame can be sampled."""
 
 
 @lru_cache(maxsize=1)
@@ -49,15 +49,16 @@ def sample_frames(
     """Sample frames of a video.
 
     Args:
-        content: The file.
-        offset_seconds: Where the window begins, from 0.
-        duration_seconds: How long it is.
-        sampling_rate: Frames of each second.
+        content: Bytes of the file.
+        offset_seconds: Start of the window, from 0.
+        duration_seconds: Length of the window.
+        sampling_rate: Frames per second.
 
     Returns:
         Content blocks: before each image a text with its time, and at the end a text with the
-        offset to read on at, where the window has more frames than `MOST_FRAMES`, or decoding
+        offset of the next read, if the window has more frames than `MOST_FRAMES`, or decoding
         takes longer than `DECODE_S`.
+
 
     Raises:
         VideoError: An argument is out of range, the file cannot be decoded, or the window has no
@@ -95,7 +96,7 @@ def sample_frames(
 async def asample_frames(
     content: bytes, *, offset_seconds: float, duration_seconds: float, sampling_rate: float
 ) -> list[dict[str, str]]:
-    """See `sample_frames`; it runs in a thread."""
+    """Sample frames as `sample_frames` does, in a worker thread."""
     return await asyncio.to_thread(
         sample_frames,
         content,
@@ -118,7 +119,7 @@ def _check(offset_seconds: float, duration_seconds: float, sampling_rate: float)
 def _sampled(container: Any, start: float, end: float, rate: float) -> Iterator[tuple[float, Any]]:  # noqa: ANN401  # PyAV has no types here
     """Decode a window; yield the first frame at or after each sampled time, with its time.
 
-    The frame is `None` where the time for decoding is over.
+    The frame is `None` when the time for decoding is over.
     """
     stream = next(iter(container.streams.video), None)
     if stream is None:
@@ -161,7 +162,7 @@ def _jpeg(av: Any, frame: Any) -> bytes:  # noqa: ANN401
 
 
 def _clock(seconds: float) -> str:
-    """Write a time as `HH:MM:SS.mmm`."""
+    """Return a time as `HH:MM:SS.mmm`."""
     milliseconds = round(seconds * 1_000)
     minutes, rest = divmod(milliseconds, 60_000)
     return f"{minutes // 60:02d}:{minutes % 60:02d}:{rest // 1_000:02d}.{rest % 1_000:03d}"

@@ -1,4 +1,4 @@
-"""The tool that reads a file: text by pages, images and documents as what they are."""
+"""The tool that reads a file: text in pages, images and documents as content blocks."""
 
 import mimetypes
 from pathlib import PurePosixPath
@@ -25,15 +25,15 @@ from thalweg.tools.schemas import DEFAULT_READ_LIMIT, DEFAULT_READ_OFFSET
 from thalweg.tools.video import FRAMES_PER_SECOND, asample_frames, sample_frames
 
 MAX_MEDIA_BYTES = 32 * 1024 * 1024
-"""Bytes of an image or a document that are shown: no provider takes more in one message."""
+"""Most bytes of an image or a document: no provider accepts more in one message."""
 
 NO_LINES_REQUESTED_WARNING = prompt("no_lines").text
 
 _CUT_ON_THE_WAY = "\n\n[Output was truncated due to size limits."
-"""How sandboxes end a line that one answer of theirs cannot carry."""
+"""The note with which sandboxes end a line that exceeds their response size."""
 _TAIL = 500
 _UNDECODABLE = "codec can't decode"
-"""What backends say of a file that is not text, in Python's words."""
+"""Text in backends' errors about a file that is not text, from Python's own message."""
 _UNKNOWN = "application/octet-stream"
 
 
@@ -71,7 +71,7 @@ def _unread(path: str, error: str | None) -> Answer:
 
 
 def _video(path: str, file_data: FileData, offset: int, limit: int) -> Steps[Answer]:
-    """Show frames of a video; `offset` and `limit` are seconds."""
+    """Return frames of a video; `offset` and `limit` are seconds."""
     if limit < 1:
         return refuse(prompt("video_no_seconds").render(path=path, limit=limit))
     content = file_data_to_bytes(file_data)
@@ -95,7 +95,7 @@ _SAMPLER = _Sampler()
 
 
 def _read(path: str, offset: int, limit: int) -> Steps[ReadResult]:
-    """Read lines; a line that is too long for the way to the backend is fetched with its file."""
+    """Read lines; if a line exceeds the response size of a sandbox, read the file as bytes."""
     read = yield from ask(ReadResult, "read", path, offset=offset, limit=limit)
     content = read.file_data["content"] if read.file_data else ""
     if read.start_line is None or _CUT_ON_THE_WAY not in content[-_TAIL:]:
@@ -125,7 +125,7 @@ def _text(
 
 
 def _is_whole(read: ReadResult) -> bool:
-    """Whether a window is the whole file; when nobody knows how long that is, it is not."""
+    """Return whether a window is the whole file; false if its length was not reported."""
     return read.start_line is None or (read.start_line == 1 and read.total_lines == read.end_line)
 
 

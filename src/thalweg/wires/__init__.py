@@ -1,9 +1,9 @@
-"""The border: message dialects of providers and logs, in and out.
+"""Convert messages between the dialects of providers and logs and this package's own types.
 
-Two rules: a message nobody touched is written as the very object it was read from (of a
-provider's response, what a request may hold of it); a field goes back only to the dialect it
-came from (an `extra` is `{wire: {field: value}}`), and so does reasoning, which every
-provider rejects from another.
+Two rules: an unmodified message is written as the very object it was read from (for a
+provider's response, without the fields that a request refuses); a field returns only to the
+dialect it came from (an `extra` is `{wire: {field: value}}`), and so does reasoning, because
+every provider rejects another provider's.
 """
 
 from typing import TYPE_CHECKING

@@ -1,9 +1,9 @@
 """The messages dialect of Anthropic.
 
-A user message with tool results is read as one message per result and one for the rest; on
-writing they join again, results first. The system prompt, a parameter of the request, is
-read and written as an item of role `system` at the head; `split_system` takes it off. A system
-message among the others, as Opus 4.8 and later models take it, keeps its role.
+A user message with tool results is read as one message per result and one for the rest;
+`write` joins them again, results first. The system prompt, a parameter of the request, is
+read and written as an item of role `system` at the head; `split_system` separates it. A system
+message later in the conversation, as Opus 4.8 and later models accept it, keeps its role.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from thalweg.wires.turns import Turn, join, turns
 
 _RESULT = "anthropic:result"
 _LATE = "anthropic:system"
-"""Marks a system message that stood behind the head."""
+"""Marks a system message that follows the head of the conversation."""
 _RESPONSE_ONLY = frozenset(
     {
         "id",
@@ -33,24 +33,24 @@ _RESPONSE_ONLY = frozenset(
         "context_management",
     }
 )
-"""Fields of a message that a response brings and a request refuses."""
+"""Fields of a message that a response has and a request refuses."""
 _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}
 
 
 class AnthropicWire:
-    """Messages of `POST /v1/messages`, the system prompt as an item of its own."""
+    """Messages of `POST /v1/messages`, with the system prompt as an item of its own."""
 
     name = WIRE
 
     def read(self, items: Sequence[Any]) -> tuple[list[Message], list[Note]]:
-        """See `Wire.read`."""
+        """Return the messages of request or response items, and a note per irregularity."""
         notes: list[Note] = []
         messages = [m for line, item in enumerate(items) for m in _read(item, line, notes)]
         head = next((k for k, m in enumerate(messages) if m.role != "system"), len(messages))
         return [*messages[:head], *map(_as_late, messages[head:])], notes
 
     def write(self, messages: Sequence[Message]) -> list[Any]:
-        """See `Wire.write`. Neighbours of one role are joined."""
+        """Return the request's items; adjacent messages of one role are joined."""
         drafted = turns(
             messages, WIRE, model="assistant", draft=_draft, build=_build, stays=_is_late
         )
@@ -69,10 +69,11 @@ def _is_late(message: Message) -> bool:
 
 
 def _placed(drafted: Iterable[Turn]) -> Iterator[Turn]:
-    """Put system messages where Anthropic takes them: behind the user's turn, before the model's.
+    """Yield turns with system messages where Anthropic accepts them: after a user turn.
 
-    One that has no turn of the user on either side becomes the user's. Source:
-    platform.claude.com, "Mid-conversation system messages", read 2026-11-23.
+    The turn that follows must be the model's. A system message without an adjacent user turn
+    becomes a user message. Source: platform.claude.com, "Mid-conversation system messages", read
+    2026-11-23.
     """
     waiting: list[Turn] = []
     last = ""
@@ -94,7 +95,7 @@ def _settled(waiting: Sequence[Turn], last: str) -> Iterator[Turn]:
 
 
 def _sendable(item: object) -> object:
-    """See a message without what only a response has, and without blank text, which is refused."""
+    """Return a message without response-only fields and without blank text, which is refused."""
     sent = sendable(item, _RESPONSE_ONLY)
     content = (plain(sent) or {}).get("content")
     if not isinstance(content, list | tuple) or not any(map(_is_blank, content)):
@@ -109,7 +110,7 @@ def _is_blank(block: object) -> bool:
 
 
 def split_system(items: Sequence[Any]) -> tuple[str | list[Any] | None, list[Any]]:
-    """Part what `write` gave into the request's `system` and `messages`.
+    """Split the output of `write` into the request's `system` and `messages`.
 
     Example:
         >>> split_system(
@@ -140,7 +141,7 @@ def _is_result(block: object) -> bool:
 
 
 def _role(item: object) -> str:
-    """Tell the role of a message; empty for an item that is none of this dialect."""
+    """Return the role of a message; empty for an item that is not of this dialect."""
     role = (plain(item) or {}).get("role")
     return role if isinstance(role, str) and role in _ROLES else ""
 
@@ -209,7 +210,7 @@ def _build(turn: Turn) -> dict[str, Any]:
 
 
 def _content(blocks: Sequence[Any]) -> str | list[Any]:
-    """Write content the short way where there is one."""
+    """Return content in its short form where one exists, else as a list of blocks."""
     if not blocks:
         return ""
     block = plain(blocks[0]) or {}

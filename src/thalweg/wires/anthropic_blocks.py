@@ -1,4 +1,4 @@
-"""Content blocks in Anthropic's form. LangChain messages hold the same blocks."""
+"""Content blocks in Anthropic's form, which LangChain messages use, too."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
@@ -20,11 +20,11 @@ from thalweg.wires.fields import (
 
 WIRE = "anthropic"
 _SERVER_SIDE = ("_tool_use", "_tool_result")
-"""Ends of the types of what the provider ran itself: both halves stay in one message."""
+"""Type suffixes of what the provider ran itself: both halves belong to one message."""
 
 
 def read_blocks(blocks: Iterable[object], line: int, notes: list[Note]) -> tuple[Part, ...]:
-    """Read blocks; what is not understood is carried and noted."""
+    """Return the parts of blocks; an unsupported block is carried as is and noted."""
     return tuple(_read_block(block, line, notes) for block in blocks)
 
 
@@ -106,7 +106,7 @@ def _typeless(source: Mapping[str, Any]) -> Fields:
 
 
 def write_blocks(parts: Iterable[Part]) -> tuple[object, ...]:
-    """Write blocks; blank text, foreign reasoning and foreign parts are left out."""
+    """Return the blocks of parts, without blank text, foreign reasoning and foreign parts."""
     return tuple(block for part in parts if (block := _write_block(part)) is not None)
 
 

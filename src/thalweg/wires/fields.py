@@ -1,6 +1,6 @@
-"""Fields of recorded objects: what a wire knows is taken, what it does not know is kept.
+"""Fields of recorded objects: a wire reads the ones it supports and keeps the others.
 
-What is kept goes into an `extra` as `{wire: {field: value}}`, so that a field returns to the
+The others are kept in an `extra` as `{wire: {field: value}}`, so that a field returns to the
 dialect it came from and is sent to no other.
 """
 
@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 
 
 def to_json(value: object) -> str:
-    """Write a value as JSON; what JSON cannot say is written as Python shows it.
+    """Serialize a value as JSON; a value that JSON cannot hold becomes its `repr`.
 
     Example:
         >>> to_json({"city": "Köln", "size": 2 + 1j})
@@ -29,7 +29,7 @@ def to_json(value: object) -> str:
 
 
 def from_json(text: str) -> object:
-    """Read strict JSON, or give `None` where the text is none.
+    """Parse strict JSON; return `None` where the text is not JSON.
 
     Example:
         >>> from_json("[1]"), from_json("NaN"), from_json("{")
@@ -48,7 +48,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def arguments_text(value: object) -> str:
-    """Give a call's arguments as text: text stays as it is, an object becomes JSON.
+    """Return a call's arguments as text: text is unchanged, an object becomes JSON.
 
     Example:
         >>> arguments_text({"path": "."}), arguments_text("{oops"), arguments_text(None)
@@ -60,11 +60,11 @@ def arguments_text(value: object) -> str:
 
 
 def arguments_object(arguments: str) -> dict[str, Any]:
-    """Give a call's arguments as the object a provider demands.
+    """Return a call's arguments as the object a provider demands.
 
     Returns:
-        What the text says if it is a JSON object, nothing if it is blank, otherwise the text
-        itself under `_raw`.
+        The parsed object if the text is a JSON object, an empty one if it is blank, otherwise
+        the text itself under `_raw`.
 
     Example:
         >>> arguments_object('{"path": "."}'), arguments_object("{oops")
@@ -77,7 +77,10 @@ def arguments_object(arguments: str) -> dict[str, Any]:
 
 
 def plain(item: object) -> dict[str, Any] | None:
-    """See an item as an object: a mapping, or a model of a provider's SDK (pydantic).
+    """Return an item as a dictionary: from a mapping or a pydantic model of a provider's SDK.
+
+    Returns:
+        `None` where the item is neither.
 
     Example:
         >>> plain({"role": "user"}), plain("user")
@@ -95,15 +98,15 @@ def plain(item: object) -> dict[str, Any] | None:
 
 
 def sendable(item: object, response_only: frozenset[str]) -> object:
-    """See an item without the fields that a provider tells and takes from nobody.
+    """Return an item without the fields that a provider sends and never accepts.
 
     Args:
-        item: A message, as a request holds it or as a response brought it.
-        response_only: Names that a request refuses.
+        item: A message of a request or of a response.
+        response_only: Names of fields that a request refuses.
 
     Returns:
-        The item itself where it has none of them; otherwise a shallow copy, its content the
-        very objects that were there.
+        The item itself where it has none of them; otherwise a shallow copy with the same content
+        objects.
 
     Example:
         >>> sendable({"id": "msg_1", "role": "user"}, frozenset({"id"}))
@@ -119,9 +122,9 @@ def sendable(item: object, response_only: frozenset[str]) -> object:
 
 
 class Fields:
-    """An object on its way in: known fields are taken out, the others stay in `left`.
+    """An object being parsed: supported fields are removed, the others remain in `left`.
 
-    A field of an unexpected type is not taken, so it stays, too.
+    A field of an unexpected type is not removed.
 
     Example:
         >>> fields = Fields({"name": "ls", "id": None})
@@ -133,32 +136,32 @@ class Fields:
         self.left = dict(source)
 
     def take(self, name: str, kind: type[_T]) -> _T | None:
-        """Take a field if it is of this kind."""
+        """Remove and return a field if it is of this type; else return `None`."""
         if isinstance(value := self.left.get(name), kind):
             del self.left[name]
             return value
         return None
 
     def text(self, *names: str) -> str:
-        """Take the first of these fields that is text, or give the empty text."""
+        """Remove and return the first of these fields that is text; empty if none is."""
         for name in names:
             if (value := self.take(name, str)) is not None:
                 return value
         return ""
 
     def peek(self, name: str) -> str:
-        """Read a text without taking it, or give the empty text."""
+        """Return a text field without removing it; empty if it is not text."""
         value = self.left.get(name)
         return value if isinstance(value, str) else ""
 
 
 def pack(wire: str, left: Mapping[str, Any], *, mark: bool = False) -> str:
-    """Keep fields for the wire they came from.
+    """Return JSON that keeps fields for the wire they came from.
 
     Args:
         wire: The wire, or a name of its own below it.
-        left: The fields; values are JSON or become so.
-        mark: Write the name even without fields: who reads it knows where the part came from.
+        left: The fields; values must be serializable as JSON.
+        mark: Write the name even without fields, so that a reader sees which wire made the part.
 
     Example:
         >>> pack("anthropic", {"cache_control": {"type": "ephemeral"}})
@@ -168,7 +171,7 @@ def pack(wire: str, left: Mapping[str, Any], *, mark: bool = False) -> str:
 
 
 def packed(*extras: str) -> str:
-    """Join what `pack` wrote under different names."""
+    """Join outputs of `pack` with different names."""
     filled = [extra for extra in extras if extra]
     if len(filled) < 2:  # noqa: PLR2004 (one needs no joining)
         return "".join(filled)
@@ -176,7 +179,7 @@ def packed(*extras: str) -> str:
 
 
 def unpack(extra: str, wire: str) -> dict[str, Any]:
-    """Give back the fields kept for a wire; none for another wire's.
+    """Return the fields kept for a wire; empty if only other wires' fields are kept.
 
     Example:
         >>> unpack('{"gemini": {"id": "7"}}', "gemini"), unpack('{"gemini": {}}', "anthropic")
@@ -187,9 +190,9 @@ def unpack(extra: str, wire: str) -> dict[str, Any]:
 
 
 def is_of(extra: str, wire: str) -> bool:
-    """Whether a part was read by this wire.
+    """Return whether a part was read by this wire.
 
-    Reasoning and signatures are sent to nobody else: every provider rejects another's.
+    Reasoning and signatures are sent only to their own provider: every provider rejects another's.
     """
     return bool(extra) and wire in _object(extra)
 
@@ -203,12 +206,12 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def opaque(wire: str, value: object) -> Opaque:
-    """Carry a part as it is."""
+    """Return a part that carries a value unchanged."""
     return Opaque(wire, to_json(value))
 
 
 def reopen(part: Opaque) -> object:
-    """Give back what `opaque` carried."""
+    """Return the value that `opaque` carried."""
     try:
         value: object = json.loads(part.json)
     except (ValueError, RecursionError):
@@ -220,11 +223,11 @@ _DATA_URL = re.compile(r"data:([^,]*?);base64,(.+)", re.DOTALL)
 
 
 def media_at(url: str, mime: str, extra: str = "") -> Media:
-    """Read an address, or the content it holds (`data:`).
+    """Return media for a URL, or for the content that a `data:` URL holds.
 
     Args:
-        url: The address.
-        mime: Type to assume when the address does not tell, like `image/*`.
+        url: The URL.
+        mime: Type to assume where the URL does not state one, like `image/*`.
         extra: Fields to keep with it.
 
     Example:
@@ -237,12 +240,12 @@ def media_at(url: str, mime: str, extra: str = "") -> Media:
 
 
 def url_of(media: Media) -> str:
-    """Write media as an address; the inverse of `media_at`."""
+    """Return media as a URL; the inverse of `media_at`."""
     return f"data:{media.mime};base64,{media.data}" if media.data else media.url
 
 
 def as_usage(value: object) -> Usage | None:
-    """Read the tokens that a provider or a log reported, whichever of their shapes it has.
+    """Parse the token usage that a provider or a log reported, in any of their shapes.
 
     Example:
         >>> as_usage({"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 5})

@@ -1,8 +1,9 @@
 """The generateContent dialect of Google's Gemini.
 
 A content with function responses is read as one message per response and one for the rest;
-on writing they join again. Older versions give calls no ids: those are read as the empty id.
-The system instruction is an item of role `system` at the head; `split_system` takes it off.
+`write` joins them again. Older API versions send calls without ids: those are read as the
+empty id. The system instruction is an item of role `system` at the head; `split_system`
+separates it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,18 +36,18 @@ _ROLES: dict[str, Role] = {
 
 
 class GeminiWire:
-    """Contents of `models.generateContent`, the system instruction as an item of its own."""
+    """Contents of `models.generateContent`, with the system instruction as an item of its own."""
 
     name = WIRE
 
     def read(self, items: Sequence[Any]) -> tuple[list[Message], list[Note]]:
-        """See `Wire.read`."""
+        """Return the messages of contents, and a note per irregularity."""
         notes: list[Note] = []
         messages = [m for line, item in enumerate(items) for m in _read(item, line, notes)]
         return messages, notes
 
     def write(self, messages: Sequence[Message]) -> list[Any]:
-        """See `Wire.write`. Neighbours of one role are joined."""
+        """Return the request's contents; adjacent messages of one role are joined."""
         names = {call.id: call.name for message in messages for call in message.calls if call.id}
         draft = partial(_draft, names)
         drafted = turns(messages, WIRE, model="model", draft=draft, build=_build)
@@ -54,7 +55,7 @@ class GeminiWire:
 
 
 def split_system(items: Sequence[Any]) -> tuple[dict[str, Any] | None, list[Any]]:
-    """Part what `write` gave into the request's `systemInstruction` and `contents`.
+    """Split the output of `write` into the request's `systemInstruction` and `contents`.
 
     Example:
         >>> split_system([{"role": "system", "parts": [{"text": "Be brief."}]}])

@@ -1,4 +1,4 @@
-"""Parts of a content in Google's form, in the API's spelling and in the Python SDK's."""
+"""Parts of a content in Google's form, in the spelling of the API and of the Python SDK."""
 
 from collections.abc import Iterable
 from typing import Any, assert_never
@@ -27,7 +27,7 @@ _CARRIED = ("executableCode", "executable_code", "codeExecutionResult", "code_ex
 
 
 def read_parts(parts: Iterable[object], line: int, notes: list[Note]) -> tuple[Part, ...]:
-    """Read parts; what is not understood is carried and noted."""
+    """Return the parts of a content; an unsupported part is carried as is and noted."""
     return tuple(_read_part(part, line, notes) for part in parts)
 
 
@@ -82,13 +82,13 @@ def _take_body(fields: Fields, *names: str) -> Fields | None:
 
 
 def is_response(part: object) -> bool:
-    """Whether a part is the result of a call."""
+    """Return whether a part is the result of a call."""
     source = plain(part) or {}
     return any(isinstance(source.get(n), dict) for n in ("functionResponse", "function_response"))
 
 
 def read_response(part: object, line: int, notes: list[Note]) -> Message:
-    """Read the result of a call: the text under its one key, or the whole object as JSON."""
+    """Parse the result of a call: the text under its only key, or the whole object as JSON."""
     fields = Fields(plain(part) or {})
     body = _take_body(fields, "functionResponse", "function_response") or Fields({})
     response = body.left.pop("response", None)
@@ -121,11 +121,11 @@ _TEXT_KEYS = ("output", "result", "content", "error")
 
 
 def write_response(message: Message, tool: str) -> dict[str, Any]:
-    """Write a tool result as a part.
+    """Return a tool result as a part.
 
     Args:
         message: The result.
-        tool: Name in the call it answers, which is the one that counts; empty when unknown.
+        tool: Tool name of the call it answers, which Gemini requires; empty if it is not recorded.
     """
     texts = [part.text for part in message.parts if isinstance(part, Text)]
     text = texts[0] if len(texts) == 1 else "\n".join(texts)
@@ -146,7 +146,7 @@ def write_response(message: Message, tool: str) -> dict[str, Any]:
 
 
 def write_parts(parts: Iterable[Part]) -> tuple[object, ...]:
-    """Write parts; empty text, foreign reasoning and foreign parts are left out."""
+    """Return parts in Google's form, without empty text, foreign reasoning and foreign parts."""
     return tuple(written for part in parts if (written := _write_part(part)) is not None)
 
 

@@ -1,4 +1,4 @@
-"""Messages of LangChain and LangGraph, as objects and as the dictionaries they are kept in.
+"""Messages of LangChain and LangGraph, as objects and as serialized dictionaries.
 
 `langchain_core` is imported when messages are built, never when they are read.
 """
@@ -37,16 +37,16 @@ _ROLES: dict[str, Role] = {
 
 
 class LangChainWire:
-    """`HumanMessage`, `AIMessage`, `ToolMessage` and their like."""
+    """`HumanMessage`, `AIMessage`, `ToolMessage` and the other message classes of LangChain."""
 
     name = WIRE
 
     def read(self, items: Sequence[Any]) -> tuple[list[Message], list[Note]]:
-        """See `Wire.read`."""
+        """Return our messages for LangChain's, and a note per irregularity."""
         return _read_all(items, WIRE)
 
     def write(self, messages: Sequence[Message]) -> list[Any]:
-        """See `Wire.write`."""
+        """Return LangChain's messages for ours."""
         written: list[object] = []
         for piece in pieces(messages, WIRE):
             if isinstance(piece, Whole):
@@ -59,11 +59,11 @@ class LangChainWire:
 
 
 def read_dumped(items: Sequence[Any]) -> tuple[list[Message], list[Note]]:
-    """Read messages from the dictionaries that LangChain and LangGraph keep them in.
+    """Parse messages from the dictionaries that LangChain and LangGraph serialize them to.
 
-    Knows `messages_to_dict` (`type`, `data`), the flat form of LangGraph's server (`type`,
-    `content`, …) and the constructor form (`lc`, `id`, `kwargs`). The messages' origin is of
-    `langchain-dumped`, so that `LangChainWire` builds objects of them.
+    Supports `messages_to_dict` (`type`, `data`), the flat form of LangGraph's server (`type`,
+    `content`, …) and the constructor form (`lc`, `id`, `kwargs`). The messages' origin is
+    `langchain-dumped`, so `LangChainWire` builds new objects from them.
     """
     return _read_all(items, "langchain-dumped")
 
@@ -101,7 +101,7 @@ def _read(item: object, line: int, wire: str, notes: list[Note]) -> Message:
 
 
 def _flat(item: object) -> dict[str, Any]:
-    """Bring a message to one dictionary with its `type` and fields."""
+    """Return a message as one dictionary with its `type` and fields."""
     if not isinstance(item, Mapping):
         if isinstance(item, type) or not (hasattr(item, "type") and hasattr(item, "content")):
             return {}
@@ -123,7 +123,7 @@ def _role(kind: object, source: Mapping[str, Any]) -> Role | None:
 
 
 def _short(kind: str) -> str:
-    """Name a kind of message alike in all forms: `AIMessageChunk` is `ai`."""
+    """Return the short type name used in every form: `AIMessageChunk` is `ai`."""
     return kind.removesuffix("Chunk").removesuffix("Message").lower()
 
 
@@ -152,7 +152,7 @@ _REASONING = "reasoning_content"
 
 
 def _objects(fields: Fields, name: str) -> list[Mapping[str, Any]]:
-    """Take a list of objects; a list that holds anything else stays where it is."""
+    """Remove and return a list of objects; a list with any other item is not removed."""
     value = fields.left.get(name)
     if not isinstance(value, list) or not all(isinstance(call, Mapping) for call in value):
         return []
@@ -259,7 +259,7 @@ _ESSENTIAL: dict[str, tuple[type, ...]] = {
 
 
 def _built(kind: "type[BaseMessage]", given: Mapping[str, Any]) -> "BaseMessage":
-    """Build a message; odd fields of a recording that LangChain refuses are left out."""
+    """Build a message; fields of a recording that LangChain refuses are dropped."""
     try:
         return kind(**given)
     except ValueError:

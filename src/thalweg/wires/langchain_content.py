@@ -1,4 +1,4 @@
-"""The content of a LangChain message: text, or blocks of whichever provider it came from."""
+"""The content of a LangChain message: text, or blocks in the form of any provider."""
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ _CALLS = {
     "tool_call": ("id", "args"),
     "function_call": ("call_id", "arguments"),
 }
-"""Blocks that repeat a tool call inside the content: where they keep its id and arguments."""
+"""Blocks that repeat a tool call inside the content, with their keys for its id and arguments."""
 _ADDRESSES = ("url", "image_url", "file_data")
 _PLACES: tuple[tuple[str, ...], ...] = (
     ("image_url", "url"),
@@ -38,7 +38,7 @@ _PLACES: tuple[tuple[str, ...], ...] = (
     ("data",),
     ("url",),
 )
-"""Where blocks keep the content of an image, a sound or a file, or its address."""
+"""Keys under which blocks hold an image, a sound or a file, or its URL."""
 _MIMES = {
     "image": "image/*",
     "image_url": "image/*",
@@ -53,7 +53,7 @@ _MIMES = {
 def read_content(
     content: object, calls: Sequence[ToolCall], line: int, notes: list[Note]
 ) -> list[Part]:
-    """Read content and calls in one order: a call stands where a block repeats it, or last."""
+    """Return content and calls in one order: a call where a block repeats it, else last."""
     if isinstance(content, str):
         return [*([Text(content)] if content else []), *calls]
     waiting = list(calls)
@@ -163,7 +163,7 @@ def _within(shell: dict[str, Any], place: Sequence[str]) -> dict[str, Any]:
 
 
 def write_content(parts: Iterable[Part]) -> str | list[str | dict[str, Any]]:
-    """Write content the short way where there is one; foreign reasoning is left out."""
+    """Return content in its short form where one exists; foreign reasoning is dropped."""
     blocks = [block for part in parts if (block := _write_block(part)) is not None]
     if not blocks:
         return ""

@@ -1,6 +1,6 @@
-"""The chat completions dialect of OpenAI, and of all who copied it.
+"""The chat completions dialect of OpenAI and of all compatible providers.
 
-Reads recordings of it, too: an `x` object beside a message tells its uuid, time, error flag
+Also reads recordings of it: an `x` object next to a message holds its uuid, time, error flag
 and whether the harness, not the user, wrote it.
 """
 
@@ -54,12 +54,12 @@ class OpenAIChatWire:
     name = _WIRE
 
     def read(self, items: Sequence[Any]) -> tuple[list[Message], list[Note]]:
-        """See `Wire.read`."""
+        """Return the messages of request or response items, and a note per irregularity."""
         notes: list[Note] = []
         return [_read(item, line, notes) for line, item in enumerate(items)], notes
 
     def write(self, messages: Sequence[Message]) -> list[Any]:
-        """See `Wire.write`. Media in tool results follow the batch as a message of the user."""
+        """Return the request's items; media of tool results follow the batch in a user message."""
         written: list[object] = []
         shown: list[Media] = []
         for piece in pieces(messages, _WIRE):
@@ -81,7 +81,7 @@ class OpenAIChatWire:
 
 
 def _role(item: object) -> str:
-    """Tell the role of a message; empty for an item that is none of this dialect."""
+    """Return the role of a message; empty for an item that is not of this dialect."""
     role = (plain(item) or {}).get("role")
     return role if isinstance(role, str) and role in _ROLES else ""
 
@@ -176,7 +176,7 @@ def _read_call(source: Mapping[str, Any], aside: Mapping[str, Any]) -> ToolCall:
 
 
 def _says_anything(message: Message) -> bool:
-    """Whether more is left of a message of the model than reasoning of another dialect."""
+    """Return whether a model's message has more to send than another dialect's reasoning."""
     return message.role != "assistant" or not message.parts or any(map(_is_sent, message.parts))
 
 
@@ -267,5 +267,5 @@ def _calls(calls: Iterable[ToolCall]) -> dict[str, Any]:
 
 
 def _media_of_results(shown: Sequence[Media]) -> dict[str, Any]:
-    """Show what tools returned beside text: this dialect has no place for it in a result."""
+    """Return a user message with the media of tool results, which cannot hold them here."""
     return {"role": "user", "content": [write_media(media, _WIRE) for media in shown]}

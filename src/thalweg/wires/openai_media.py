@@ -1,6 +1,6 @@
 """Images, sounds and files as parts of a chat message in OpenAI's form.
 
-LangChain messages hold the same parts.
+LangChain messages use the same parts.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ MEDIA_TYPES = ("image_url", "input_audio", "file")
 
 
 def read_media(part: Mapping[str, Any], wire: str) -> Media | None:
-    """Read an `image_url`, `input_audio` or `file` part; `None` if it holds no content."""
+    """Parse an `image_url`, `input_audio` or `file` part; return `None` if it has no content."""
     fields = Fields(part)
     kind = fields.peek("type")
     body = fields.left.get(kind)
@@ -49,7 +49,7 @@ _CONTENT = {"image_url": _image, "input_audio": _sound, "file": _file}
 
 
 def write_media(media: Media, wire: str) -> dict[str, Any]:
-    """Write media as the part OpenAI has for its type."""
+    """Return media as the part that OpenAI has for its type."""
     left = unpack(media.extra, wire)
     if media.url and not media.mime.startswith("image/"):
         return {"type": "text", "text": media.url}  # nothing but images is taken by address

@@ -1,7 +1,7 @@
-"""The responses dialect of OpenAI: a flat list of items, several to one turn of the model.
+"""The responses dialect of OpenAI: a flat list of items, several per turn of the model.
 
-Neighbouring items of the model (reasoning, text, calls) become one message, so that a call
-is never parted from the reasoning it came with.
+Adjacent items of the model (reasoning, text, calls) become one message, so that a call is
+never separated from its reasoning.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,9 +42,9 @@ _PAYLOADS = {
     "shell_call": "action",
     "apply_patch_call": "operation",
 }
-"""Calls that wait for an output of ours, and the field that says what is asked."""
+"""Calls that expect an output from us, and the field that holds the request."""
 _NAMED = ("function_call", "custom_tool_call")
-"""Calls of a tool that has a name; the others are built in and have only a type."""
+"""Calls of a named tool; the others are built in and have only a type."""
 _NAMED_OUTPUTS = tuple(f"{kind}_output" for kind in _NAMED)
 
 
@@ -54,7 +54,7 @@ class OpenAIResponsesWire:
     name = _WIRE
 
     def read(self, items: Sequence[Any]) -> tuple[list[Message], list[Note]]:
-        """See `Wire.read`."""
+        """Return the messages of items, and a note per irregularity."""
         notes: list[Note] = []
         messages: list[Message] = []
         lines = groupby(range(len(items)), key=lambda line: _is_of_model(items[line]))
@@ -66,7 +66,7 @@ class OpenAIResponsesWire:
         return messages, notes
 
     def write(self, messages: Sequence[Message]) -> list[Any]:
-        """See `Wire.write`."""
+        """Return the request's items."""
         written: list[object] = []
         for piece in pieces(messages, _WIRE):
             if isinstance(piece, Whole):

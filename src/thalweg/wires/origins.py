@@ -1,4 +1,4 @@
-"""Origins: which messages still are the objects they were read from."""
+"""Origins: which messages still equal the objects they were read from."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,18 +11,18 @@ from thalweg.wires.fields import is_of, opaque, pack, reopen, unpack
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """Untouched messages, together everything that was read from `raws`."""
+    """Unmodified messages that together are everything read from `raws`."""
 
     raws: tuple[object, ...]
     messages: tuple[Message, ...]
 
 
 def pieces(messages: Sequence[Message], wire: str) -> Iterator[Message | Whole]:
-    """Part messages into those that go out as they came and those that must be built.
+    """Yield messages to send as their original objects, and messages to build.
 
-    A raw object that holds several messages goes out only when all of them are there, side by
-    side and in order; otherwise each is built from its parts. One that says nothing but in
-    parts of other wires comes with their JSON as text, so that it is still a message.
+    A raw object of several messages is sent only if all of them are present, adjacent and in
+    order; otherwise each is built from its parts. A message that has only parts of other wires
+    gets their JSON as text, so that it is still a message.
     """
     at = 0
     while at < len(messages):
@@ -58,7 +58,7 @@ def _says_something(part: Part, wire: str) -> bool:
 
 
 def _share(messages: Sequence[Message], at: int, wire: str) -> int:
-    """Count the messages from here on that make their raw object whole; 0 if they do not."""
+    """Count the messages from this one that complete their raw object; 0 if they do not."""
     first = messages[at].origin
     if first is None or first.wire != wire or first.share[0] != 0:
         return 0
@@ -81,7 +81,7 @@ def _same(left: tuple[object, ...], right: tuple[object, ...]) -> bool:
 
 
 def shared(wire: str, raw: object, messages: Sequence[Message]) -> list[Message]:
-    """Give messages that were read from one object their origin there."""
+    """Return messages read from one object, with their origin set."""
     raws = (raw,)
     return [
         replace(message, origin=Origin(wire, raws, (k, len(messages))))
@@ -90,7 +90,7 @@ def shared(wire: str, raw: object, messages: Sequence[Message]) -> list[Message]
 
 
 def foreign_item(wire: str, item: object, line: int, notes: list[Note]) -> Message:
-    """Carry an item that is no message of this dialect, and note it."""
+    """Return a message that carries an item which is not of this dialect, and note it."""
     notes.append(Note(line, "not_a_message", f"item {line} is no message of {wire}; carried"))
     return Message(
         "user",
@@ -106,10 +106,10 @@ _ITEM = "item"
 
 
 def is_foreign_item(message: Message, wire: str) -> bool:
-    """Whether `foreign_item` of this wire made the message."""
+    """Return whether `foreign_item` of this wire made the message."""
     return unpack(message.extra, _ITEM).get("wire") == wire
 
 
 def reopened(message: Message) -> object:
-    """Give back the item that `foreign_item` carried, from its JSON."""
+    """Return the item that `foreign_item` carried, parsed from its JSON."""
     return next((reopen(part) for part in message.parts if isinstance(part, Opaque)), None)

@@ -1,4 +1,4 @@
-"""Every wire of a provider, by name."""
+"""The wires of all providers, by name."""
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
@@ -16,11 +16,11 @@ _PLACES = {
 
 
 class UnknownWireError(ConfigError, KeyError):
-    """No wire has this name; a `KeyError`, too, as of any mapping."""
+    """Raised for a name without a wire; also a `KeyError`, as of any mapping."""
 
 
 class _Wires(Mapping[str, Wire]):
-    """Wires that are imported when they are asked for."""
+    """A mapping that imports a wire at its first lookup."""
 
     def __init__(self, places: Mapping[str, str]) -> None:
         self._places = places
@@ -44,7 +44,6 @@ class _Wires(Mapping[str, Wire]):
 
 
 WIRES: Mapping[str, Wire] = _Wires(_PLACES)
-"""Name to wire; a wire is imported when it is asked for.
+"""Name to wire; a wire is imported at its first lookup.
 
-An unknown name is a `ConfigError` that says which there are.
-"""
+An unregistered name raises a `ConfigError` that lists the names."""

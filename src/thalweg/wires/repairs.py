@@ -1,8 +1,8 @@
-r"""The last check of a request: what its provider would refuse is repaired, the rest is untouched.
+r"""Repair the messages of a request that its provider would refuse; the others are unchanged.
 
-A pure function over *exchanges*: one message with the tool results behind it. What an exchange
-becomes depends on it and on the ids of the calls before it, so a request that grows at its end
-is checked in time for what is new.
+A pure function over *exchanges*: one message and the tool results after it. The result for an
+exchange depends on it and on the ids of earlier calls, so checking a request that grows at
+its end takes time in proportion to the new messages.
 """
 
 import json
@@ -23,13 +23,13 @@ DETAIL_CHARS = 120
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One thing that the provider would refuse."""
+    """One defect that the provider would refuse."""
 
     index: int
-    """Of the message in its exchange."""
+    """Index of the message in its exchange."""
     reason: RepairReason
     detail: str = ""
-    """The name or type that it is about."""
+    """The name or type with the defect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Checked:
     """An exchange as it is sent."""
 
     messages: tuple[Message, ...]
-    """The very objects that came in where nothing was wrong with them."""
+    """Messages without a defect are the very objects of the input."""
     found: tuple[Found, ...] = ()
 
 
@@ -47,19 +47,19 @@ class Checker:
 
     rules: Rules
     ids: set[str] = field(default_factory=set)
-    """Of all calls so far, as they are sent."""
+    """Ids of all calls so far, as they are sent."""
     began: bool = False
-    """Whether a message behind the system prompt came."""
+    """Whether a message after the system prompt has been checked."""
     _found: list[Found] = field(default_factory=list)
     _pointer: Callable[[int], str] = str
 
     def check(self, exchange: Sequence[Message], pointer: Callable[[int], str]) -> Checked:
-        """Check one message with the tool results behind it.
+        """Check one message and the tool results after it.
 
         Args:
-            exchange: The message, then tool results alone.
-            pointer: Says how the model reads the message of an index in full; empty where it is
-                in no log.
+            exchange: The message, then only tool results.
+            pointer: Returns how the model reads the message of an index in full; empty for a
+                message that is not in the log.
         """
         self._found, self._pointer = [], pointer
         single = [self._single(message, k) for k, message in enumerate(exchange)]
@@ -70,7 +70,7 @@ class Checker:
         self._found.append(Found(index, reason, encodable(detail)[:DETAIL_CHARS]))
 
     def _single(self, message: Message, k: int) -> Message | None:
-        """Repair one message by itself; `None` where nothing of it is left to send."""
+        """Repair one message without its results; `None` if nothing of it can be sent."""
         message = self._encodable(message, k)
         if message.role == "system":
             message = self._first_system(message, k)
@@ -119,7 +119,7 @@ class Checker:
         return replace(message, parts=parts, origin=None)
 
     def _worded(self, message: Message, k: int) -> Message | None:
-        """Leave out blank texts; a message of nothing else says that it has no words."""
+        """Drop blank texts; a message with nothing else states that it is empty."""
         said = _without_blank(message.parts)
         says = any(not isinstance(part, Thinking) for part in said)
         if message.role == "system" and not says:
@@ -141,7 +141,7 @@ class Checker:
         return replace(message, parts=parts, origin=None)
 
     def _paired(self, single: Sequence[Message | None]) -> Iterator[Message]:
-        """Give each call one result, directly behind its message."""
+        """Yield one result per call, directly after the message of the call."""
         first, results = single[0], [*enumerate(single)]
         if first is not None and first.role != "tool":
             results = results[1:]
@@ -157,14 +157,14 @@ class Checker:
         yield from self._answered(waiting, [(k, m) for k, m in results if m is not None])
 
     def _opening(self, first: Message) -> Iterator[Message]:
-        """Yield the user's message that a conversation must begin with, where it does not."""
+        """Yield the user message that a conversation must begin with, if it is missing."""
         if not self.began and self.rules.user_first and first.role != "user":
             self._note(0, "the provider demands a message of the user first")
             yield Message("user", (Text(BEGINS),), kind="injected")
         self.began = True
 
     def _identified(self, message: Message) -> Message:
-        """Give each call an id that is accepted, and no other call has."""
+        """Assign each call an id that is valid and unique."""
         if message.role != "assistant":
             return message
         parts = _each(message.parts, self._identified_part)
@@ -187,14 +187,14 @@ class Checker:
     def _answered(
         self, waiting: list[tuple[str, ToolCall]], results: Sequence[tuple[int, Message]]
     ) -> Iterator[Message]:
-        """Yield the results that answer calls, then those that are missing, then the rest.
+        """Yield the results that answer calls, then placeholders for missing ones, then the rest.
 
         Args:
-            waiting: The calls, each with the id that results know it by.
+            waiting: The calls, each with the id that results refer to.
             results: Each with its index in the exchange.
         """
         recorded = {call_id for call_id, _ in waiting}
-        # A result that only says that there is none gives way to any other.
+        # A placeholder for a missing result yields to any real one.
         by_worth = sorted(results, key=lambda pair: pair[1].text == NO_RESULT)
         chosen: dict[int, ToolCall] = {}
         for k, result in by_worth:
@@ -215,7 +215,7 @@ class Checker:
                 yield Message("user", (heading, *result.parts), kind="injected", uid=result.uid)
 
     def _answering(self, result: Message, call: ToolCall) -> Message:
-        """Make a result name the call that it answers."""
+        """Return a result that refers to the call it answers."""
         is_named = not result.name or self.rules.tool_name.fullmatch(result.name) is not None
         if result.answers == call.id and is_named:
             return result
@@ -231,7 +231,7 @@ _ONE_RESULT: RepairReason = "a call needs one result, directly behind it"
 
 
 def _each(parts: tuple[Part, ...], change: Callable[[Part], Part]) -> tuple[Part, ...]:
-    """Change each part; the same tuple where none changes."""
+    """Apply a change to each part; return the same tuple if none changes."""
     made = tuple(map(change, parts))
     return parts if all(a is b for a, b in zip(made, parts, strict=True)) else made
 
@@ -242,7 +242,7 @@ def _without_blank(parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 
 def encodable(text: str) -> str:
-    r"""Replace lone surrogates, which UTF-8 cannot hold; a pair becomes its character.
+    r"""Replace lone surrogates, which UTF-8 cannot encode; a pair becomes its character.
 
     Example:
         >>> encodable("caf\udce9") == "caf\ufffd"
@@ -258,7 +258,7 @@ def encodable(text: str) -> str:
 
 
 def _encodable_json(text: str) -> str:
-    """Replace lone surrogates in a JSON text, whether it escapes them or not."""
+    """Replace lone surrogates in a JSON text, escaped or not."""
     value = from_json(text) if _ESCAPED.search(text) else None
     if value is None:
         return encodable(text)
@@ -268,7 +268,7 @@ def _encodable_json(text: str) -> str:
 
 
 _ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
-"""Half of a pair, as JSON escapes it."""
+"""One surrogate of a pair, as JSON escapes it."""
 
 
 def _encodable_part(part: Part) -> Part:
@@ -289,7 +289,7 @@ def _encodable_part(part: Part) -> Part:
 
 
 def _with_object(call: ToolCall) -> ToolCall:
-    """Make the arguments of a call a JSON object; what cannot be read is in it as text."""
+    """Make the arguments of a call a JSON object; text that cannot be parsed becomes a field."""
     left = unpack(call.extra, _LANGCHAIN)
     was_invalid = left.pop("invalid", None) is not None
     value = from_json(call.arguments) if call.arguments.strip() else {}
@@ -304,7 +304,7 @@ _LANGCHAIN = "langchain"
 
 
 def safe_name(name: str, rules: Rules) -> str:
-    """Return the name of a tool in the provider's alphabet and length, as near as can be.
+    """Return a tool name adapted to the provider's alphabet and length.
 
     Example:
         >>> safe_name("functions.probe", Rules()), safe_name("", Rules())
@@ -328,9 +328,9 @@ def _notice(part: Part, pointer: str) -> Part:
 
 
 def _has_empty_list(message: Message) -> bool:
-    """Tell whether the content of a LangChain message is a list of no blocks.
+    """Return whether the content of a LangChain message is an empty list of blocks.
 
-    Built again, it is the empty text, as it is where the message is read from the archive.
+    A rebuilt message has the empty text instead, as it does when it is read from the archive.
     """
     raws = message.origin.raws if message.origin is not None else ()
     return len(raws) == 1 and getattr(raws[0], "content", None) == []

@@ -1,4 +1,4 @@
-"""What each provider accepts in the messages of a request, as far as it can be checked here."""
+"""What each provider accepts in the messages of a request, as far as it can be checked locally."""
 
 import re
 from collections.abc import Mapping
@@ -9,23 +9,23 @@ from thalweg.entries import Media
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What one wire accepts; the default is what every known provider accepts."""
+    """What one wire accepts; the defaults are accepted by every supported provider."""
 
     tool_name: re.Pattern[str] = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
-    """A tool's name, in whole."""
+    """Matches a whole tool name."""
     call_id: re.Pattern[str] = re.compile(r"[a-zA-Z0-9_-]{1,40}")
-    """A call's id, in whole."""
+    """Matches a whole call id."""
     accepts_blank: bool = False
-    """Whether a text may be empty, or nothing but white space."""
+    """Whether a text may be empty or only white space."""
     accepts_late_system: bool = False
-    """Whether a system message may stand behind others."""
+    """Whether a system message may follow other messages."""
     user_first: bool = True
-    """Whether the first message behind the system prompt must be a user's."""
+    """Whether the first message after the system prompt must be a user's."""
     media: tuple[str, ...] = ("image/", "audio/", "video/", "application/pdf", "text/")
-    """Beginnings of the types of media that are accepted."""
+    """Prefixes of the media types that are accepted."""
 
     def accepts(self, media: Media) -> bool:
-        """Tell whether an image, a document or a sound is accepted; of an unknown type it is."""
+        """Return whether an image, a document or a sound is accepted; an unspecified type is."""
         mime = media.mime.partition(";")[0].strip().lower()
         if not mime or mime == _UNKNOWN_TYPE:
             return True
@@ -59,12 +59,12 @@ RULES: Mapping[str, Rules] = {
         call_id=re.compile(r"[a-zA-Z0-9_-]{1,64}"),
         media=(*_IMAGES, "application/pdf", "text/plain"),
     ),
-    # The Gemini API accepts 64 characters of a name, Vertex AI 128; the client may speak to either.
+    # The Gemini API accepts 64 characters of a name, Vertex AI 128; the client may use either.
     "gemini": Rules(  # https://ai.google.dev/api/caching#FunctionDeclaration
         tool_name=re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}"),
     ),
 }
-"""Rules by wire, each with the page of the provider that it is read from."""
+"""Rules by wire, each with the provider's page it is taken from."""
 
 _INPUTS: Mapping[str, str] = {
     "image_inputs": "image/",
@@ -72,15 +72,15 @@ _INPUTS: Mapping[str, str] = {
     "audio_inputs": "audio/",
     "video_inputs": "video/",
 }
-"""What a field of LangChain's profile of a model is about."""
+"""Media type that each field of LangChain's model profile is about."""
 
 
 def rules_of(wire: str, profile: Mapping[str, object] | None = None) -> Rules:
     """Return what a model accepts.
 
     Args:
-        wire: The provider's wire; an unknown one has the rules that all accept.
-        profile: LangChain's profile of the model: it rules out media that the wire could carry.
+        wire: The provider's wire; an unregistered one gets the rules that all providers accept.
+        profile: LangChain's profile of the model, which can exclude media that the wire supports.
 
     Example:
         >>> rules_of("anthropic", {"pdf_inputs": False}).accepts(Media("application/pdf"))
@@ -97,12 +97,12 @@ def rules_of(wire: str, profile: Mapping[str, object] | None = None) -> Rules:
 
 _ANY = Rules()
 _LATE_SYSTEM = re.compile(r"claude-(opus-(4-[89]|[5-9])|(sonnet|haiku|fable|mythos)-[5-9])")
-"""Claude from Opus 4.8 on accepts `system` messages in mid-conversation. Source:
+"""Claude accepts `system` messages in mid-conversation from Opus 4.8 on. Source:
 platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages, 2026-05-28."""
 
 
 def accepts_late_system(model: str) -> bool:
-    """Whether a model of Anthropic accepts system messages in mid-conversation, by its name.
+    """Return whether an Anthropic model, by its name, accepts later system messages.
 
     Example:
         >>> accepts_late_system("anthropic:claude-fable-5-2")

@@ -1,4 +1,4 @@
-"""The system prompt of a request, where a provider wants it beside the messages."""
+"""The system prompt of a request, for providers that take it as a parameter of its own."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -10,15 +10,15 @@ _BESIDE = {"anthropic": "thalweg.wires.anthropic", "gemini": "thalweg.wires.gemi
 
 
 def split_system(wire: str, items: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """Part what a wire wrote into the system prompt and the messages of a request.
+    """Split what a wire wrote into the system prompt and the messages of a request.
 
     Args:
-        wire: Name of the wire that wrote them.
+        wire: Name of the wire that wrote the items.
         items: What it wrote.
 
     Returns:
         Anthropic's `system` and `messages`, Gemini's `systemInstruction` and `contents`. The
-        prompt is `None` where there is none, and for every wire that has it among its messages.
+        prompt is `None` if there is none, and for every wire that has it among its messages.
 
     Raises:
         ConfigError: There is no such wire.
@@ -28,7 +28,7 @@ def split_system(wire: str, items: Sequence[Any]) -> tuple[Any, list[Any]]:
         >>> split_system("anthropic", items)
         ('Be brief.', [{'role': 'user', 'content': 'hi'}])
     """
-    WIRES[wire]  # says what is wrong with the name
+    WIRES[wire]  # raises for an unregistered name
     if (place := _BESIDE.get(wire)) is None:
         return None, list(items)
     parted: tuple[Any, list[Any]] = import_module(place).split_system(items)

@@ -1,8 +1,8 @@
-"""Turns: for providers who demand that user and model alternate.
+"""Alternating turns, for providers that demand that user and model alternate.
 
-All results of a batch go into one turn of the user, before anything else in it; neighbours of
-one role become one turn, of the very same blocks. An untouched turn without neighbours of its
-role stays the object it was given as.
+All results of a batch go into one user turn, before its other content; adjacent messages of
+one role become one turn with the same block objects. An unmodified turn without an adjacent
+one of its role remains the same object.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,15 +16,15 @@ from thalweg.wires.origins import Whole, is_foreign_item, pieces, reopened
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one message becomes before neighbours are joined."""
+    """A message before it is joined with adjacent ones."""
 
     role: str
-    """Role on the wire; empty for an item that is joined with nothing."""
+    """Role on the wire; empty for an item that is never joined."""
     blocks: tuple[Any, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict)
-    """Fields beside role and content."""
+    """Fields other than role and content."""
     raws: tuple[object, ...] = ()
-    """The untouched object, or nothing when the turn was built."""
+    """The unmodified object; empty if the turn was built."""
 
 
 def turns(
@@ -36,15 +36,15 @@ def turns(
     build: Callable[[Turn], object],
     stays: Callable[[Message], bool] = lambda _: False,
 ) -> Iterator[Turn]:
-    """Give each message its turn. System messages behind the head become the user's.
+    """Yield a turn per message. System messages after the head become user messages.
 
     Args:
         messages: Oldest first.
         wire: The wire that writes.
-        model: What the wire calls the model's role.
-        draft: Makes the turn of one message in the role it is given.
-        build: Makes the provider's object of a turn.
-        stays: Tells whether a system message behind the head keeps its role.
+        model: The wire's name for the model's role.
+        draft: Returns the turn of one message for a role.
+        build: Returns the provider's object for a turn.
+        stays: Returns whether a system message after the head keeps its role.
     """
     at_head = True
     for piece in pieces(messages, wire):
@@ -75,16 +75,16 @@ def join(
     build: Callable[[Turn], object],
     is_result: Callable[[Any], bool],
 ) -> list[object]:
-    """Join neighbours of one role and build what is not untouched.
+    """Join adjacent turns of one role and build every turn that was modified.
 
     Args:
         drafted: In order.
-        opened: Gives an untouched turn the blocks and fields of its raw object.
-        build: Makes the provider's object of a turn.
-        is_result: Whether a block is a tool result.
+        opened: Returns an unmodified turn with the blocks and fields of its raw object.
+        build: Returns the provider's object for a turn.
+        is_result: Returns whether a block is a tool result.
 
     Returns:
-        The provider's objects; a turn without content is left out.
+        The provider's objects; a turn without content is dropped.
     """
     filled = [turn for turn in drafted if turn.raws or turn.blocks]
     written: list[object] = []

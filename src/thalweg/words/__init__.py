@@ -1,7 +1,7 @@
-"""The words of a text, in any language, as every search compares them.
+"""The words of a text, in any language, normalized for search.
 
-Two rules: a text and a question about it go through the same function; nothing here knows what
-the words are looked up in.
+Two rules: a text and a query use the same function; nothing here depends on the index in which
+the words are searched.
 """
 
 from thalweg.words.stems import stem

@@ -1,6 +1,6 @@
-"""Stems of English words, after M. F. Porter's algorithm, as SQLite's word index takes them.
+"""Stems of English words by M. F. Porter's algorithm, compatible with SQLite's word index.
 
-An index that takes words as they are finds with these what SQLite's finds.
+An index without a stemmer of its own finds with these what SQLite's finds.
 """
 
 from functools import lru_cache
@@ -11,7 +11,7 @@ _SHORTEST = 3
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """Take the endings off a word of `words.words`.
+    """Return the stem of a word of `words.words`.
 
     Example:
         >>> [stem(word) for word in ("deletion", "delet", "relational", "resumego", "4711")]
@@ -28,7 +28,7 @@ def stem(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """Count the times that a consonant follows a vowel."""
+    """Count how often a consonant follows a vowel."""
     count, was_vowel = 0, False
     for is_vowel in _vowels(word):
         count += was_vowel and not is_vowel
@@ -37,7 +37,7 @@ def _measure(word: str) -> int:
 
 
 def _vowels(word: str) -> list[bool]:
-    """Tell of each letter whether it is a vowel; a y is one after a consonant."""
+    """Return for each letter whether it is a vowel; a y after a consonant is one."""
     found: list[bool] = []
     for letter in word:
         after_consonant = bool(found) and not found[-1]
@@ -50,7 +50,7 @@ def _has_vowel(word: str) -> bool:
 
 
 def _is_short(word: str) -> bool:
-    """Say whether a word ends in consonant, vowel, consonant, and not in w, x or y."""
+    """Return whether a word ends in consonant, vowel, consonant, and not in w, x or y."""
     return word[-1:] not in {"w", "x", "y"} and _vowels(word)[-3:] == [False, True, False]
 
 
@@ -71,7 +71,7 @@ def _without_past(word: str) -> str:
 
 
 def _mended(word: str) -> str:
-    """Mend the end of a word that lost its -ed or -ing."""
+    """Restore the end of a word that lost its -ed or -ing."""
     if word.endswith(("at", "bl", "iz")):
         return f"{word}e"
     last = word[-1]

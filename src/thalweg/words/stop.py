@@ -1,4 +1,4 @@
-"""Words that tell nothing of what a text is about, in English and in Chinese."""
+"""Words without information about the subject of a text, in English and in Chinese."""
 
 from thalweg.words.words import words
 
@@ -24,7 +24,7 @@ WEAK_WORDS = frozenset(
         " want way went word work write wrote"
     )
 )
-"""Words that shape a question and are in many an answer by chance: they count a little."""
+"""Words that shape a question and occur in many answers by chance: they have a low weight."""
 _PAIRS = frozenset(
     words(
         "什么 哪里 哪个 哪些 哪一 多少 怎么 怎样 如何 为何 为什么 是否 是不是 有没有 吗 呢 的 了"
@@ -33,7 +33,7 @@ _PAIRS = frozenset(
     )
 )
 STOP_WORDS = _ENGLISH | _PAIRS
-"""Words of every text: they are not looked up. Folded, as `words` gives them."""
+"""Words of every text: they are not searched for. Folded, as `words` returns them."""
 
 _PARTICLES = frozenset(
     "的了着过地得是在和与及或而且但也都就很还又再吗呢吧啊呀嘛哦我你您他她它们这那哪谁什么之其于对把被"
@@ -42,7 +42,7 @@ _PARTICLES = frozenset(
 
 
 def is_particle(letter: str) -> bool:
-    """Tell whether a letter holds Chinese or Japanese words together, more often than not.
+    """Return whether a letter connects Chinese or Japanese words, more often than not.
 
     Example:
         >>> is_particle("的"), is_particle("书")

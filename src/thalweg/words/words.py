@@ -1,7 +1,7 @@
-"""The words of a text, in any language, as search compares them.
+"""The words of a text, in any language, normalized for search.
 
-Two rules: a text and a question about it go through the same function; every word that
-leaves it is plain ASCII, so that no version of SQLite takes it apart differently.
+Two rules: a text and a query use the same function; every returned word is plain ASCII, so that
+no version of SQLite splits it differently.
 """
 
 import re
@@ -23,9 +23,9 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def words(text: str) -> list[str]:
-    """List the words of a text, in order, folded: case, accents, plurals and endings.
+    """Return the words of a text, in order, folded: case, accents, plurals and endings.
 
-    An identifier gives itself, without its punctuation, and its parts. Letters of scripts
+    An identifier yields itself, without its punctuation, and its parts. Letters of scripts
     without spaces are taken in pairs.
 
     Example:
@@ -39,12 +39,12 @@ def words(text: str) -> list[str]:
 
 
 def find_tokens(text: str) -> list[str]:
-    """List the tokens that words are made of, as they are written."""
+    """Return the tokens that words are made of, unchanged."""
     return _TOKEN.findall(text)
 
 
 def token_words(token: str) -> tuple[str, ...]:
-    """List the words of one token of `find_tokens`.
+    """Return the words of one token of `find_tokens`.
 
     Example:
         >>> token_words("user_ids")
@@ -69,7 +69,7 @@ _remembered_words = lru_cache(maxsize=1 << 16)(_spaced_words)
 
 
 def fold(word: str) -> str:
-    """Fold a word to what its other forms fold to as well.
+    """Return a word folded to the same form as its inflections.
 
     Example:
         >>> [fold(word) for word in ("Deletions", "deleted", "study", "studies", "Größe")]
@@ -106,5 +106,5 @@ def _without_ending(word: str) -> str:
 
 
 def _ascii(word: str) -> str:
-    """Spell a word in ASCII; the closing digit keeps English word endings out of it."""
+    """Return a word in ASCII; the final digit prevents its stemming as an English word."""
     return word if word.isascii() else f"u{word.encode('utf-8', 'replace').hex()}0"

@@ -74,7 +74,7 @@ class GraphAgent:
                 if not any(said in str(error).lower() for said in NO_SYNC):
                     raise
                 self.is_awaited = True
-                given = given if self.is_stateless else None  # it goes on where it stopped
+                given = given if self.is_stateless else None  # it resumes where it stopped
         return awaited(self.graph.ainvoke(given, config))
 
     def _messages(self) -> list[BaseMessage]:
