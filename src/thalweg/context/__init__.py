@@ -1,7 +1,7 @@
-"""The engine: decide what one model call sends. Pure.
+"""The context engine: decide what one model call sends. Pure.
 
-Two rules: nothing here reads a clock, a file or a network, what it needs comes in as an
-argument; nothing leaves a view before an edit says why.
+Two rules: nothing here reads a clock, a file or a network, inputs are arguments; nothing is
+removed from a view without an edit that states the reason.
 """
 
 from thalweg.context.budget import Budget

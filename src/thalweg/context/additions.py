@@ -1,8 +1,8 @@
-"""What a request carries besides the messages of its thread, decided in one place.
+"""Additions: the parts of a request that are no messages of its thread.
 
-Two rules: what changes between runs stands before a new message of the user, so that a request
-begins as the one before it did, and what stands in the system prompt changes once a day at most;
-an addition that left with its message is due again in the next run.
+Two rules: what changes between runs precedes a new message of the user, so that a request begins
+like the previous one, and the system prompt changes once a day at most; an addition whose message
+was removed is due again in the next run.
 """
 
 import re
@@ -23,33 +23,33 @@ class Addition:
     """One part of a request that is no message of the thread."""
 
     part: str
-    """What it is, in one word: `date`, `memory`, `skills`."""
+    """Its kind, in one word: `date`, `memory`, `skills`."""
     text: str
     about: str = ""
-    """One line about it for people: counts and names, nothing of what a memory holds."""
+    """One line about it for people: counts and names, without content of a memory."""
     before: str = ""
-    """`uid` of the user's message that it stands before; empty for the system prompt."""
+    """`uid` of the user's message that it precedes; empty for the system prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An addition as the journal keeps it: its size, and not its text."""
+    """An addition as the journal stores it: its size, without its text."""
 
     part: str
     tokens: int
     about: str = ""
     position: int = -1
-    """Position of the message that it stands before; -1 for the system prompt."""
+    """Position of the message that it precedes; -1 for the system prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What an agent can be told of the run that begins."""
+    """The surroundings of a run that begins."""
 
     date: str = ""
-    """The day, such as `2026-11-23 (Monday)`; empty where it is not to be told."""
+    """The day, such as `2026-11-23 (Monday)`; empty to omit it."""
     place: str = ""
-    """Where the user is, on one line: a folder and its project; empty where it is not known."""
+    """Where the user is, on one line: a folder and its project; empty if unspecified."""
     uploads: Sequence[str] = ()
     """Files of the user, one line each, oldest first."""
     tasks: Sequence[str] = ()
@@ -57,12 +57,12 @@ class Surroundings:
 
 
 def plan_additions(now: Surroundings, live: Iterable[Addition], uid: str) -> tuple[Addition, ...]:
-    """Decide what a run is told of its surroundings: place, date, and what is new of the rest.
+    """Plan the additions of a run: place, date, and new uploads and tasks.
 
     Args:
-        now: What there is to tell.
+        now: The surroundings.
         live: Reminders of earlier runs that are still sent.
-        uid: Of the user's message that the run begins with. Without one, nothing new is told.
+        uid: `uid` of the user's message that begins the run. If empty, no reminder is added.
 
     Returns:
         Place and date, the reminders that are still sent, and those that are due.
@@ -87,7 +87,7 @@ def plan_additions(now: Surroundings, live: Iterable[Addition], uid: str) -> tup
 def _reminder(
     part: str, lines: Sequence[str], live: Iterable[Addition], uid: str
 ) -> Addition | None:
-    """List the lines that no live reminder has."""
+    """Return a reminder with the lines that no live reminder has; `None` if there are none."""
     told = {line for one in live if one.part == part for line in one.text.splitlines()}
     new = [line for line in map(_item, lines) if line not in told]
     if not new:
@@ -99,7 +99,7 @@ def _reminder(
 
 
 def _item(line: str) -> str:
-    """Write an item of a list on one line, which cannot end the fence around it."""
+    """Return a list item on one line, which cannot end the fence around it."""
     return f"- {_flat(line)}"
 
 
@@ -109,7 +109,7 @@ def _flat(text: str) -> str:
 
 
 def with_rest(listed: Sequence[Listed], system_tokens: int) -> Iterator[Listed]:
-    """List the rest of the system prompt first: what its author wrote, and words of the harness."""
+    """Yield the rest of the system prompt, the author's and the harness's text, then the others."""
     rest = system_tokens - sum(one.tokens for one in listed if one.position < 0)
     if rest > 0:
         yield Listed("instructions", rest)

@@ -2,11 +2,11 @@
 
 Claude's newest models bind each block of signed reasoning to everything that was sent before it
 (system prompt, tools, messages) and to the chain of earlier blocks. A block whose prefix changed is
-refused with status 400. A change invalidates the reasoning behind it that was produced before it;
-reasoning in front of the change, and reasoning produced after it, stays valid.
+refused with status 400. A change invalidates the reasoning after it that was produced before it;
+reasoning in front of the change, and reasoning produced after it, remains valid.
 
-So each answer keeps a `Bond`: digests of what its request was. A request shows a block only where
-its bond still holds; the others leave the view by a `Strip`.
+So each answer keeps a `Bond`: digests of its request. A request shows a block only while its bond
+holds; a `Strip` removes the others from the view.
 """
 
 import re
@@ -33,11 +33,11 @@ BINDING_MODELS = (
 """Models with preserved thinking, from `SOURCE`, as read on `DATED`. Some of them drop an invalid
 block without an error: to the model it is lost in either case."""
 BINDING_REFUSAL = re.compile(r"bound to a different conversation", re.IGNORECASE)
-"""Words of the error about reasoning that is not where it was produced."""
+"""Matches the error about reasoning in another position than it was produced in."""
 
 
 def binds_thinking(model: str) -> bool:
-    """Tell whether a model is known to bind reasoning; `model` may have a provider around it.
+    """Return whether a model binds reasoning; `model` may include a provider.
 
     Example:
         >>> binds_thinking("bedrock:us.anthropic.claude-opus-5-5-v1:0")
@@ -50,7 +50,7 @@ def binds_thinking(model: str) -> bool:
 
 
 def is_binding_refusal(said: str) -> bool:
-    """Tell whether a provider's error is about reasoning that is not where it was produced.
+    """Return whether a provider's error is about reasoning bound to another conversation.
 
     Example:
         >>> is_binding_refusal(
@@ -67,36 +67,36 @@ class Bond:
     """What an answer's reasoning is bound to."""
 
     prefix: str
-    """Digest of system prompt, tools and messages of the request, reasoning left out."""
+    """Digest of system prompt, tools and messages of the request, without reasoning."""
     previous: str
-    """The last signed reasoning in the request, as `mark_of` names it; empty without any."""
+    """The last signed reasoning in the request, as `mark_of` names it; empty if there is none."""
 
     def __str__(self) -> str:
         return f"{self.prefix}:{self.previous}"
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """Read what `str` wrote; `None` where it is nothing of the kind."""
+        """Parse the output of `str`; return `None` if it has another form."""
         prefix, colon, previous = text.partition(":")
         return cls(prefix, previous) if prefix and colon else None
 
 
 @dataclass(slots=True)
 class Prefixes:
-    """Digests of what stands before each item of a window; each item is hashed once per layout."""
+    """Digests of the prefix of each item of a window; each item is hashed once per layout."""
 
     base: str = ""
-    """Stands for what goes beside the messages: system prompt and tools."""
+    """Represents system prompt and tools."""
     _digests: list[bytes] = field(default_factory=list)
     _epoch: int = -1
 
     def rebase(self, base: str) -> None:
-        """Set what stands for system prompt and tools."""
+        """Set the value that represents system prompt and tools."""
         if base != self.base:
             self.base, self._digests = base, []
 
     def before(self, window: Window, index: int, behind: Sequence[Message] = ()) -> str:
-        """Return the digest of all that is sent before `items[index]`, then of `behind`."""
+        """Return the digest of everything sent before `items[index]`, followed by `behind`."""
         if window.epoch != self._epoch:
             self._digests, self._epoch = [], window.epoch
         del self._digests[window.sent + 1 :]  # what was not sent yet may be laid out again
@@ -113,26 +113,26 @@ class Prefixes:
 def bond_before(
     window: Window, prefixes: Prefixes, index: int, behind: Sequence[Message] = ()
 ) -> Bond:
-    """Return what an answer to the request `items[:index]` is bound to.
+    """Return the bond of an answer to the request `items[:index]`.
 
     Args:
-        window: What was sent.
+        window: The window that was sent.
         prefixes: Its digests.
         index: How many of its items were sent.
-        behind: Messages that were sent behind them and are not in the window: the bond holds
-            where they are received before the answer, and nowhere else.
+        behind: Messages sent after them that are not in the window: the bond holds only if
+            they are received before the answer.
     """
     shown = [*(item.message for item in window.items[:index]), *behind]
     return Bond(prefixes.before(window, index, behind), _last_mark(shown))
 
 
 def is_signed(message: Message) -> bool:
-    """Tell whether a message shows signed reasoning."""
+    """Return whether a message shows signed reasoning."""
     return message.role == "assistant" and any(map(_is_signed, message.parts))
 
 
 def mark_of(message: Message) -> str:
-    """Name the signed reasoning of a message."""
+    """Return a digest that identifies the signed reasoning of a message."""
     signed = [p.signature for p in message.parts if isinstance(p, Thinking) and p.signature]
     return _digest("\n".join(signed).encode("utf-8", "surrogatepass")).hex()[:16]
 
@@ -140,14 +140,14 @@ def mark_of(message: Message) -> str:
 def unbound(
     window: Window, prefixes: Prefixes, bonds: Mapping[int, Bond], first: int = 0
 ) -> list[int]:
-    """List positions whose reasoning does not stand where it was produced, oldest first.
+    """Return positions whose reasoning is not in its original place, oldest first.
 
     Args:
-        window: What would be sent.
+        window: The window to send.
         prefixes: Its digests.
-        bonds: By position. What has none came from elsewhere; it counts as bound to what it is
-            shown behind as long as no edit stands before it.
-        first: Index of the first item that is checked.
+        bonds: By position. Reasoning without a bond comes from elsewhere; it counts as bound to
+            its current prefix as long as no edit precedes it.
+        first: Index of the first item to check.
     """
     found: list[int] = []
     previous = _last_mark([item.message for item in window.items[:first]])
@@ -169,7 +169,7 @@ def unbound(
 
 
 def plan_strip(window: Window, positions: Sequence[int], turn: int) -> Strip:
-    """Plan to leave out the signed reasoning of messages, by position."""
+    """Plan to remove the signed reasoning of messages, by position."""
     tokens = sum(window.entries[position].thinking for position in positions)
     return Strip(
         reason="reasoning bound to another prefix",
@@ -186,7 +186,7 @@ def _last_mark(messages: Sequence[Message]) -> str:
 
 
 def _is_unchanged(entry: Entry, item: Item) -> bool:
-    """Tell whether nothing in the message itself changed in front of its reasoning."""
+    """Return whether nothing in the message itself changed before its reasoning."""
     shown, said = item.message.parts, entry.message.parts
     last = max(k for k, part in enumerate(shown) if _is_signed(part))
     return shown[: last + 1] == said[: last + 1]
@@ -201,7 +201,7 @@ def _digest(content: bytes) -> bytes:
 
 
 def _content(message: Message) -> bytes:
-    """Write what a provider compares: all but reasoning, marks for the cache and metadata."""
+    """Return the bytes that a provider compares: without reasoning, cache marks and metadata."""
     fields = [message.role, message.answers, message.name, str(message.is_error)]
     for part in message.parts:
         match part:

@@ -1,12 +1,12 @@
-"""Where to mark a request for a cache that keeps only what is marked (Anthropic's).
+"""Choose breakpoints for a prompt cache that stores only marked prefixes (Anthropic's).
 
-Such a cache has an entry at each place that a request marked, and looks for one at each place
-that the next request marks and at the blocks right before it. So the newest block is marked,
-for the next request to find; and the end of what the provider has seen already, where the last
-request left its entry: however much came since, that entry is found. The rest keeps what
-outlives a rewrite: the system prompt, and the record of a fold.
+Such a cache has an entry at each position that a request marked, and searches for one at each
+position that the next request marks and at the blocks right before it. So the newest block is
+marked, for the next request; and the end of what the provider has already received, where the last
+request stored its entry: that entry is found however much was added. The remaining marks store
+what survives a rewrite: the system prompt, and the structured summary of a compaction.
 
-Places are numbers of leading blocks: a mark at place 7 keeps the first seven.
+Positions are numbers of leading blocks: a mark at 7 stores the first seven.
 """
 
 from bisect import bisect_left, bisect_right
@@ -14,41 +14,41 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 MOST_MARKS = 4
-"""Marks that Anthropic takes in one request."""
+"""Marks that Anthropic accepts in one request."""
 LOOKBACK = 20
-"""Positions at which it looks for an entry from each mark on, the marked one the first."""
+"""Positions at which the cache searches from each mark on, the marked one first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the places of a request are the ends of."""
+    """The possible breakpoints of a request."""
 
     places: Sequence[int]
-    """Where a mark may stand, in order."""
+    """Where a mark is possible, in order."""
     stable: int = 0
     """End of the tools and the system prompt."""
     record: int = 0
-    """End of the record that a fold left; 0 where there is none."""
+    """End of the structured summary of a compaction; 0 if there is none."""
     sent: int = 0
-    """End of what the provider was sent already, word for word."""
+    """End of what the provider has already received, verbatim."""
     taken: Sequence[int] = ()
-    """Places that others marked."""
+    """Positions marked by others."""
 
 
 def plan_marks(
     layout: Layout, *, most: int = MOST_MARKS, lookback: float = LOOKBACK
 ) -> tuple[int, ...]:
-    """Pick the places to mark, in order, beside those that others marked.
+    """Return the positions to mark, in order, in addition to those marked by others.
 
-    Never more than `most` with the others'. A request that only grew finds the newest entry of
-    the one before, however much it grew, if it may mark two places. One that was rewritten finds
-    the newest entry among the last `lookback` positions before the change; else that of the
-    record, or of the system prompt.
+    The total never exceeds `most`. With two marks, a request that only grew finds the newest entry
+    of the previous one, however much it grew. One that was rewritten finds the newest entry among
+    the last `lookback` positions before the change; else that of the structured summary, or of the
+    system prompt.
 
     Args:
-        layout: Of the request.
-        most: Marks that the provider takes in all.
-        lookback: Positions that it looks at from each mark on; `math.inf` for all.
+        layout: Layout of the request.
+        most: Marks that the provider accepts in total.
+        lookback: Positions that the cache searches from each mark on; `math.inf` for all.
 
     Example:
         >>> plan_marks(Layout(range(1, 101), stable=3, record=4, sent=60))
@@ -67,7 +67,7 @@ def plan_marks(
 
 
 def _wanted(layout: Layout, lookback: float) -> Iterator[int]:
-    """Yield places, those that save most first."""
+    """Yield positions, those that save most first."""
     places = layout.places
     if not places:
         return
@@ -85,13 +85,13 @@ def _wanted(layout: Layout, lookback: float) -> Iterator[int]:
 
 
 def _until(places: Sequence[int], end: int) -> int | None:
-    """Find the last place up to an end."""
+    """Return the last position up to an end; `None` if there is none."""
     at = bisect_right(places, end)
     return places[at - 1] if at else None
 
 
 def _chain(places: Sequence[int], place: int, lookback: float) -> Iterator[int]:
-    """Yield places further back, so that what is looked at from one meets that of the next."""
+    """Yield earlier positions, spaced so that the searched ranges are adjacent."""
     while (at := bisect_left(places, place - lookback)) < len(places) and places[at] < place:
         place = places[at]
         yield place

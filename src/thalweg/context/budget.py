@@ -1,4 +1,4 @@
-"""How much of a model's window a thread may fill, and how the parts share it."""
+"""How much of a model's window a thread may fill, and how its parts share it."""
 
 from typing import Self
 
@@ -8,7 +8,7 @@ from thalweg.tokens import Calibration
 
 
 class Budget(BaseModel):
-    """What one request may hold. Every count is in tokens of the model in use.
+    """Limits of one request. Every count is in tokens of the model in use.
 
     Example:
         >>> budget = Budget(window=200_000)
@@ -21,16 +21,17 @@ class Budget(BaseModel):
     window: PositiveInt
     """Tokens the model accepts, its answer included."""
     max_output: NonNegativeInt | None = None
-    """Tokens kept free for the answer; an eighth of the window, at most 8,192, when not given."""
+    """Tokens reserved for the answer; by default an eighth of the window, at most 8,192."""
     tail_tokens: PositiveInt = 8_000
-    """Newest messages kept word for word after a fold, where the window allows."""
+    """Tokens of newest messages kept verbatim after a compaction, if the window permits."""
     tail_share: float = Field(default=0.3, gt=0, le=0.5)
-    """Share of the limit that the tail may fill where the window is small."""
+    """Share of the limit that the tail may fill in a small window."""
     result_tokens: PositiveInt = 20_000
-    """A tool result above this leaves a preview at arrival (a quarter of the limit if smaller)."""
+    """A larger tool result is replaced by a preview on arrival (a quarter of the limit if smaller).
+    """
     input_tokens: PositiveInt = 20_000
-    """Arguments that the model wrote and that are above this leave a handle at arrival (a quarter
-    of the limit if smaller). A user's message does when it is above both."""
+    """Larger arguments of the model are replaced by a reference on arrival (a quarter of the limit
+    if smaller). A user's message is, if it is above both."""
     preview_lines: PositiveInt = 10
     """Lines of plain text that a preview shows, from head and tail together."""
     max_bytes: PositiveInt = 15_000_000
@@ -39,9 +40,9 @@ class Budget(BaseModel):
     max_media: NonNegativeInt = 100
     """Images and documents in one request (Anthropic: 100)."""
     record_tokens: PositiveInt = 8_000
-    """Most tokens the record of folded messages may fill."""
+    """Most tokens of a structured summary."""
     record_share: float = Field(default=0.28, gt=0, le=0.5)
-    """Share of the limit that the record of folded messages may fill."""
+    """Share of the limit that a structured summary may fill."""
 
     @model_validator(mode="after")
     def _something_is_left(self) -> Self:
@@ -55,7 +56,7 @@ class Budget(BaseModel):
 
     @property
     def output(self) -> int:
-        """Tokens kept free for the answer."""
+        """Tokens reserved for the answer."""
         return min(8_192, self.window // 8) if self.max_output is None else self.max_output
 
     @property
@@ -64,44 +65,44 @@ class Budget(BaseModel):
         return self.window - self.output
 
     def tail(self, fixed: int) -> int:
-        """Tokens of newest messages a fold keeps word for word.
+        """Return the tokens of newest messages that a compaction keeps verbatim.
 
         Args:
-            fixed: Tokens of the system prompt and whatever else never shrinks.
+            fixed: Tokens of the system prompt and all else that never shrinks.
         """
         return min(self.tail_tokens, int((self.limit - fixed) * self.tail_share))
 
     def record(self, fixed: int) -> int:
-        """Tokens the record of folded messages may fill; `fixed` as in `tail`."""
+        """Return the most tokens of a structured summary; `fixed` as in `tail`."""
         room = self.limit - fixed
         least = min(LEAST_RECORD, int(room * MOST_RECORD_SHARE))
         return min(self.record_tokens, max(least, int(room * self.record_share)))
 
     def widest_record(self, fixed: int) -> int:
-        """Tokens a record may fill where only so the user's constraints stay verbatim."""
+        """Return the most tokens of a structured summary if the user's constraints need them."""
         most = min(3 * self.record_tokens, int((self.limit - fixed) * MOST_RECORD_SHARE))
         return max(most, self.record(fixed))
 
     def skills(self, fixed: int) -> int:
-        """Tokens of loaded skills that a fold keeps word for word; `fixed` as in `tail`."""
+        """Return the tokens of loaded skills to keep verbatim; `fixed` as in `tail`."""
         return int((self.limit - fixed) * SKILLS_SHARE)
 
     @property
     def result(self) -> int:
-        """Tokens above which a tool result leaves a preview when it arrives."""
+        """Tokens above which a tool result is replaced by a preview when it arrives."""
         return min(self.result_tokens, self.limit // 4)
 
     @property
     def arguments(self) -> int:
-        """Tokens above which a message leaves out its arguments when it arrives."""
+        """Tokens above which a message's arguments are replaced when it arrives."""
         return min(self.input_tokens, self.limit // 4)
 
     @property
     def request(self) -> int:
-        """Tokens above which a user's message leaves an excerpt when it arrives.
+        """Tokens above which a user's message is replaced by an excerpt when it arrives.
 
-        A model that cannot see what it was just asked has to read it first, so that is left to
-        messages that no fold would keep whole either.
+        A model that does not see the current request has to read it first, so this applies only
+        to messages that no compaction would keep whole either.
         """
         return max(self.input_tokens, self.limit // 4)
 
@@ -112,7 +113,7 @@ class Budget(BaseModel):
 
     @property
     def report(self) -> int:
-        """Tokens of what is shown of a subagent's report that arrives too large."""
+        """Tokens of the excerpt of a subagent's report that is too large."""
         return max(self.preview, min(REPORT, self.limit // 20))
 
     @property
@@ -121,7 +122,7 @@ class Budget(BaseModel):
         return max(60, self.preview // 4)
 
     def calibrated(self, calibration: Calibration) -> "Budget":
-        """Restate the window in our tokens, for a provider that counts otherwise."""
+        """Return the budget in our tokens, for a provider that counts differently."""
         if not calibration.is_known:
             return self
         output = calibration.lower(self.output)
@@ -135,10 +136,10 @@ class Budget(BaseModel):
 
 
 LEAST_RECORD, MOST_RECORD_SHARE = 2_500, 0.38
-"""Tokens a record may fill even where that is more than its share, and the largest share."""
+"""Tokens of a structured summary that may exceed its share, and the largest share."""
 REPORT = 4_000
-"""Tokens shown of a report too large for its parent, in a large window."""
+"""Tokens of the excerpt of a report that is too large, in a large window."""
 SKILLS_SHARE = 0.1
-"""Share of the limit that loaded skills may keep through folds."""
+"""Share of the limit that loaded skills may keep through compactions."""
 MIN_LIMIT = 1_000
-"""The smallest request that can hold a goal, a record and one exchange."""
+"""The smallest request that can hold a goal, a structured summary and one exchange."""

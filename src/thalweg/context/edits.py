@@ -1,7 +1,7 @@
-"""Edits: the whole vocabulary of what may be shown otherwise than it was said.
+"""Edits: every way in which a view may differ from the log.
 
-An edit never touches the log. Each one carries why it was made, when, and what it freed, so
-that every difference between a request and the log can be explained and undone.
+An edit never changes the log. Each one has its reason, its turn, and the tokens it freed, so that
+every difference between a request and the log can be explained and undone.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ Reason = Literal[
     "reasoning bound to another prefix",
     "a summary was written, and the cache is cold",
 ]
-"""Why an edit was made, in the words a report shows."""
+"""Why an edit was made, in the words of a report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +33,12 @@ class _Edit:
     turn: int
     """The model call it was made for, from 1."""
     tokens_before: int
-    """Of what it replaces."""
+    """Tokens of what it replaces."""
     tokens_after: int
-    """Of what is shown instead."""
+    """Tokens of the replacement."""
     forecast: Forecast | None = None
-    """What it and the edits made with it were expected to cost and to save, where whoever
-    decided them asked; one of them has it for all."""
+    """Predicted cost and savings of it and the edits made with it, if computed; one of them has it
+    for all."""
 
     @property
     def freed(self) -> int:
@@ -48,26 +48,26 @@ class _Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evict(_Edit):
-    """One large message (most often a tool result) becomes a preview and a handle."""
+    """Replace one large message (most often a tool result) by a preview and a reference."""
 
     position: int
     parts: tuple[Part, ...]
-    """What is shown instead of the message's parts."""
+    """The parts shown instead of the message's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supersede(_Edit):
-    """An older read, made stale by a newer read or write of the same thing, becomes one line."""
+    """Replace an older read, made stale by a newer read or write of its target, by one line."""
 
     position: int
     parts: tuple[Part, ...]
     by: int
-    """Position of what made it stale."""
+    """Position of the newer read or write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elide(_Edit):
-    """Large arguments of an old tool call become a handle, or finished reasoning is left out."""
+    """Replace large arguments of an old tool call by a reference, or drop finished reasoning."""
 
     position: int
     parts: tuple[Part, ...]
@@ -75,60 +75,60 @@ class Elide(_Edit):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strip(_Edit):
-    """Signed reasoning leaves the view: what stood before it when it was produced has changed.
+    """Remove signed reasoning from the view, because its prefix has changed.
 
-    The rest of each message stays as it is shown.
+    The rest of each message is unchanged.
     """
 
     positions: tuple[int, ...]
-    """Of the messages, oldest first."""
+    """Positions of the messages, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingSummary:
-    """A summary that a model writes in the background: of which messages, and since when."""
+    """A summary that a model writes in the background: its messages, and when it was requested."""
 
     first: int
     """Position of the first message."""
     last: int
     """Position of the last one."""
     source: str
-    """A digest of the messages, under which the archive will have it."""
+    """A digest of the messages, by which the archive will store it."""
     since: float
-    """When it was asked for, in seconds since 1970."""
+    """When it was requested, in seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fold(_Edit):
-    """Everything said up to `last` becomes one record. A later fold takes its place."""
+    """Replace all messages up to `last` by a structured summary. A later one replaces it."""
 
     last: int
-    """Last position that is folded."""
+    """Last compacted position."""
     kept: tuple[int, ...]
-    """Positions up to `last` that stay word for word, after the record."""
+    """Positions up to `last` that remain verbatim, after the structured summary."""
     record: str
-    """The text that stands for the folded messages."""
+    """The text of the structured summary."""
     rooms: tuple[int, int] | None = None
-    """Tokens that the record was given, and that it may have for the user's constraints; `None`
-    where it is not known: then what the budget says."""
+    """Most tokens of the structured summary, and most with the user's constraints; `None` if not
+    recorded: then the budget's."""
     summary: Summary | None = None
-    """What a model wrote of the messages that this fold took, or of those of an earlier one; the
-    record shows it, too."""
+    """A model's narrative summary of the messages of this compaction, or of an earlier one's; it
+    is shown in the structured summary."""
     summary_first: int | None = None
-    """First position that it is of, where it is of messages of earlier folds as well."""
+    """First position of the summary, if it includes messages of earlier compactions."""
     summary_last: int | None = None
-    """Last position that it is of, where it is of messages of earlier folds alone."""
+    """Last position of the summary, if it has only messages of earlier compactions."""
     pending: PendingSummary | None = None
-    """The summary that a later fold will show."""
+    """The summary that a later compaction will show."""
     summary_input: int = 0
-    """Tokens that model read."""
+    """Tokens that the model read."""
     summary_output: int = 0
-    """Tokens it wrote."""
+    """Tokens that the model wrote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pin(_Edit):
-    """A user's words stay verbatim in every context, until they are unpinned."""
+    """Keep a user's words verbatim in every context, until they are unpinned."""
 
     position: int
     quote: str
@@ -136,7 +136,7 @@ class Pin(_Edit):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpin(_Edit):
-    """A pin is revoked, explicitly."""
+    """Revoke a pin."""
 
     position: int
     quote: str
@@ -153,39 +153,39 @@ RepairReason = Literal[
     "the provider does not accept the name of a tool",
     "the text cannot be encoded",
 ]
-"""Why a finished request was repaired, in the words a report shows."""
+"""Why a finished request was repaired, in the words of a report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:
-    """A message was sent otherwise than the window shows it: its provider would have refused it.
+    """A message that was sent in another form, because its provider would have refused it.
 
-    It follows from the message and the provider's rules, and is made again for each request: the
-    window does not change, and another model gets what it accepts.
+    It depends only on the message and the provider's rules, and is computed again for each
+    request: the window does not change, and another model gets what it accepts.
     """
 
     reason: RepairReason
     position: int = -1
-    """Of the message in the log; -1 of one that is in no log."""
+    """Position of the message in the log; -1 if it is in no log."""
     detail: str = ""
-    """The name or the type that it is about, shortened."""
+    """The name or the type concerned, shortened."""
 
 
 Rewrite = Evict | Supersede | Elide
-"""Edits that show one message otherwise."""
+"""Edits that replace one message."""
 Edit = Rewrite | Strip | Fold | Pin | Unpin
 
 
 def main_reason(edits: Sequence[Edit]) -> Reason:
-    """Say why several edits were made together: why a fold was, or else what freed most."""
+    """Return the reason of several edits: that of a compaction, else of the one that freed most."""
     return max(edits, key=lambda edit: (isinstance(edit, Fold), edit.freed)).reason
 
 
 def forecast_of(edits: Sequence[Edit]) -> Forecast | None:
-    """Give what was expected of several edits made together.
+    """Return the forecast of several edits made together.
 
     Returns:
-        `None` where nobody said, or not of all: more than one fold was needed.
+        `None` if none has one, or if one does not apply to all: there are several compactions.
     """
     told = [edit.forecast for edit in edits if edit.forecast is not None]
     folds = sum(isinstance(edit, Fold) for edit in edits)

@@ -1,4 +1,4 @@
-"""One thread's engine: messages in, the next request out."""
+"""The engine of one thread: receives messages, returns the next request."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,10 +30,10 @@ from thalweg.tokens import Calibration, Counter, count_json
 
 @dataclass(slots=True)
 class Engine:
-    """Keep one thread inside its budget.
+    """Keeps one thread inside its budget.
 
-    The caller logs what `receive` took in before it calls `prepare`, so whatever an edit takes
-    out of the view can be read back by its handle.
+    The caller logs what `receive` accepted before it calls `prepare`, so everything that an edit
+    removes from the view can be read by its reference.
     """
 
     budget: Budget
@@ -41,26 +41,26 @@ class Engine:
     count: Counter
     name_span: NameSpan
     tools: Sequence[Mapping[str, object]] = ()
-    """Schemas of the tools that go with every request: they are counted, never changed."""
+    """Schemas of the tools that are sent with every request: they are counted, never changed."""
     dialect: Dialect = STRICT
-    """What the gate demands; the default is what every provider takes."""
+    """Demands of the validity gate; by default what every provider accepts."""
     calibration: Calibration = field(default_factory=Calibration)
-    """How the provider's counts relate to ours; `observe` keeps it."""
+    """Ratio of the provider's token counts to ours; `observe` updates it."""
     model: str = ""
-    """Who the requests are for, as `provider:name`: images count as they do there. When it is
-    not told, they count as where they cost most."""
+    """The model of the requests, as `provider:name`, which decides how images count. If empty,
+    they count as for the most expensive model."""
     turn: int = 0
     """Model calls prepared so far."""
     history: list[Edit] = field(default_factory=list)
     """Every edit committed, in order."""
     problems: tuple[str, ...] = ()
-    """What the validity gate found in the last request; empty when a provider takes it."""
+    """Defects that the validity gate found in the last request; empty if it is valid."""
     binds: bool = False
-    """Whether the model binds signed reasoning to what was sent before it; see `binding`."""
+    """Whether the model binds signed reasoning to its prefix; see `binding`."""
     bond_in: Callable[[Message], Bond | None] = lambda _: None
-    """Reads what an answer's reasoning is bound to, where the message itself keeps that."""
+    """Returns the bond of an answer's reasoning, if the message itself stores it."""
     bonds: dict[int, Bond] = field(default_factory=dict)
-    """By position of the live answers."""
+    """Bonds by the position of live answers."""
     prefixes: Prefixes = field(default_factory=Prefixes)
     window: Window = field(init=False)
     reader: Reader = field(init=False)
@@ -69,11 +69,11 @@ class Engine:
     _epoch: int = 0
     _used: tuple[str, ...] = ()
     _waiting: tuple[tuple[str, ToolUse], ...] = ()
-    """What the last fold left of the reader; see `Reader.narrow` and `Reader.waiting`."""
+    """State of the reader after the last fold; see `Reader.narrow` and `Reader.waiting`."""
     _is_new: bool = True
-    """Whether anything was received since the last request."""
+    """Whether a message was received since the last request."""
     _bound: tuple[int, str, int] = (-1, "", 0)
-    """Epoch, base and number of the items whose reasoning is known to stand where it may."""
+    """Epoch, base and number of the items whose reasoning has been verified."""
 
     def __post_init__(self) -> None:
         self.window = Window(self.count, model=self.model)
@@ -82,17 +82,17 @@ class Engine:
         self._gate = Gate(self.dialect)
 
     def speak_to(self, model: str) -> None:
-        """Say who the requests are for from now on; the images that are there count anew."""
+        """Set the model of the next requests, and count the live images again."""
         self.model = self.reader.model = model
         self.window.price_images(model)
 
     def receive(self, message: Message, at: int | None = None) -> Entry:
-        """Take in the thread's next message.
+        """Add the thread's next message.
 
         Args:
-            message: What was said.
-            at: Its position, where the log has messages between that are not of this thread
-                of talk any more (a rewind); the next one when it is not given.
+            message: The message.
+            at: Its position, if a rewind abandoned messages of the log before it; by default the
+                next one.
         """
         self.reader.position = self.reader.position if at is None else at
         entry = self.reader.read(message)
@@ -102,21 +102,21 @@ class Engine:
         return entry
 
     def prepare(self, *, cold: bool = False) -> Sequence[Item]:
-        """Make the next request: plan, apply, and hand out the items to send.
+        """Build the next request: plan and apply edits, and return the items to send.
 
-        Asked again before anything new was received (the provider failed), it gives the same
-        request, unless what `observe` learned since makes that one too large.
+        Called again before another message was received (the provider failed), it returns the same
+        request, unless `observe` has found that request too large.
 
         Args:
-            cold: Whether the provider has forgotten the prefix anyway (a pause longer than
-                its cache lives, another model): then a rewrite costs nothing extra.
+            cold: Whether a cache miss is expected anyway (a pause longer than the cache lives,
+                another model): then a rewrite costs nothing extra.
 
         Returns:
-            The items, in order. The list is the engine's own: read it, don't keep it. What the
-            gate thinks of it is in `problems`.
+            The items, in order. The list belongs to the engine: read it, don't keep it. Defects
+            that the gate found are in `problems`.
 
         Raises:
-            WindowExceededError: What must stay is larger than the window.
+            WindowExceededError: What must be kept is larger than the window.
         """
         for _ in self.steps(cold=cold):
             pass
@@ -125,16 +125,16 @@ class Engine:
     def steps(
         self, *, cold: bool = False, asked: bool = False, repairs: Sequence[Edit] = ()
     ) -> Generator[Sequence[Edit], Sequence[Edit] | None]:
-        """Prepare step by step: each batch of edits comes out before it is committed.
+        """Prepare step by step: each batch of edits is yielded before it is committed.
 
         Args:
             cold: As for `prepare`.
-            asked: Whether someone asked to fold what can be folded, whatever it saves.
+            asked: Whether a compaction was requested, independent of its savings.
             repairs: Edits of what the provider refused; they come first.
 
         Yields:
-            Edits about to be committed. What is sent back is committed instead; `None` commits
-            them as they are. Whoever stops in between leaves the engine as it was.
+            Edits about to be committed. A value sent back is committed instead; `None` commits
+            them unchanged. Stopping in between does not change the engine.
 
         Raises:
             WindowExceededError: As for `prepare`.
@@ -162,11 +162,11 @@ class Engine:
         first: int | None = None,
         last: int | None = None,
     ) -> Fold:
-        """See `join_summary`: for a fold that `steps` is about to commit."""
+        """Return a fold that `steps` is about to commit, with a summary; see `join_summary`."""
         return join_summary(self.scene(), fold, summary, spent, first=first, last=last)
 
     def record_again(self, reason: Reason) -> Fold | None:
-        """Plan to write the record that stands again; `None` where there is none."""
+        """Plan to render the current structured summary again; `None` if there is none."""
         fold, scene = self.window.fold, self.scene()
         if fold is None:
             return None
@@ -190,7 +190,7 @@ class Engine:
             yield (fold, *plan_tail(scene, fold.last))
 
     def _bind(self, entry: Entry, *, answers: bool) -> None:
-        """Keep what an answer's reasoning is bound to."""
+        """Store the bond of an answer's reasoning."""
         if not is_signed(entry.message):
             return
         bond = self.bond_in(entry.message) or (self.bond() if answers and self.binds else None)
@@ -198,7 +198,7 @@ class Engine:
             self.bonds[entry.position] = bond
 
     def bond(self, behind: Sequence[Message] = ()) -> Bond:
-        """Return what the answer to the last request is bound to; ask before it is received.
+        """Return the bond of the answer to the last request; call it before `receive`.
 
         Args:
             behind: Messages that others added at the end of the request.
@@ -206,11 +206,11 @@ class Engine:
         return bond_before(self.window, self.prefixes, len(self.window.items), behind)
 
     def refuse_reasoning(self) -> Sequence[Edit]:
-        """Take in that the provider refused reasoning as bound to another conversation.
+        """Handle a provider's refusal of reasoning as bound to another conversation.
 
         Returns:
-            Edits that repair the request: they strip what does not stand where it was produced,
-            or, where all of it seems to, all; something else changed the request on its way.
+            Edits that repair the request: they strip reasoning that is not in its original place,
+            or all of it if all seems to be, since something else then changed the request.
         """
         self.binds, self._bound = True, (-1, "", 0)
         signed = (item.position for item in self.window.items if is_signed(item.message))
@@ -218,7 +218,7 @@ class Engine:
         return [plan_strip(self.window, positions, self.turn)] if positions else []
 
     def _unbound(self) -> list[int]:
-        """List the positions of reasoning that this model would refuse."""
+        """Return the positions of reasoning that this model would refuse."""
         if not self.binds:
             return []
         window = self.window
@@ -231,7 +231,7 @@ class Engine:
             yield (plan_strip(self.window, positions, self.turn),)
 
     def scene(self) -> Scene:
-        """Return what a decision may look at, as the window stands."""
+        """Return the planning context for the current window."""
         self.window.settle()
         budget = self.budget.calibrated(self.calibration)
         return Scene(self.window, budget, self.name_span, self.turn, self.binds)
@@ -246,7 +246,7 @@ class Engine:
             self.bonds = {p: bond for p, bond in self.bonds.items() if p in self.window.entries}
 
     def standing(self) -> Standing:
-        """Tell what it takes, beside the live messages, to go on from here; see `resume`."""
+        """Return the snapshot from which, with the live messages, `resume` continues."""
         window = self.window
         return Standing(
             fold=window.fold,
@@ -260,11 +260,11 @@ class Engine:
         )
 
     def resume(self, standing: Standing, live: Iterable[tuple[int, Message]]) -> None:
-        """Go on where another engine stood. This one must be new.
+        """Continue from another engine's snapshot. This engine must be new.
 
         Args:
-            standing: Of the last fold, with the pins and rewrites since then.
-            live: The messages that are not folded, with their positions, oldest first.
+            standing: Snapshot of the last compaction, with the pins and rewrites since then.
+            live: The messages that are not compacted, with their positions, oldest first.
         """
         self._used, self._waiting = standing.used, standing.waiting
         self.reader.resume(standing.used, standing.waiting)
@@ -276,14 +276,14 @@ class Engine:
         self.window.resume(standing, entries)
 
     def observe(self, reported: int) -> None:
-        """Learn from the input tokens that the provider reports for the last request."""
+        """Calibrate by the input tokens that the provider reports for the last request."""
         self.calibration = self.calibration.observe(estimated=self.window.tokens, reported=reported)
 
     def pin(self, position: int, quote: str) -> None:
         """Keep a user's words verbatim in every context, until they are unpinned.
 
         Raises:
-            PinError: The words are not in a request at that position that is still known.
+            PinError: No available request at that position contains the words.
         """
         entry = self.window.entries.get(position)
         folded = (q.text for q in self.window.record.requests if q.position == position)
@@ -296,7 +296,7 @@ class Engine:
         self._rewrite_record(quote)
 
     def unpin(self, position: int, quote: str) -> None:
-        """Let go of words that were pinned. Unknown ones are ignored."""
+        """Release pinned words. Other words are ignored."""
         self._commit_pin(Unpin, position, quote)
 
     def _commit_pin(self, kind: type[Pin] | type[Unpin], position: int, quote: str) -> None:
@@ -311,14 +311,14 @@ class Engine:
         self._commit([edit])
 
     def _excerpt_again(self, entry: Entry, quote: str) -> None:
-        """Shorten a request again when words just pinned are left out of what is shown of it."""
+        """Shorten a request again if its excerpt lacks words that were just pinned."""
         scene = self.scene()
         if entry.position in self.window.rewrites and quote not in scene.shown(entry).text:
             tokens = scene.shown_tokens(entry) + self.count(quote)
             self._commit([evict(scene, entry, tokens, "asked for")])
 
     def _rewrite_record(self, quote: str) -> None:
-        """Write the record again when words just pinned are folded and not in it."""
+        """Render the structured summary again if it lacks words that were just pinned."""
         scene, fold = self.scene(), self.window.fold
         if fold is None or any(quote in item.message.text for item in self.window.items):
             return
@@ -328,7 +328,7 @@ class Engine:
             self._commit([again])
 
     def _check(self) -> None:
-        """Run the gate over what is new since the last request, or over all after a rewrite."""
+        """Validate the items added since the last request, or all of them after a rewrite."""
         items, epoch = self.window.items, self.window.epoch
         if epoch != self._epoch:
             self._gate, self._checked, self._epoch = Gate(self.dialect), 0, epoch
@@ -341,7 +341,7 @@ class Engine:
         self.problems = self._gate.verdict()
 
     def _bind_unknown(self, first: int) -> None:
-        """Bind reasoning that came from elsewhere to what it is shown behind from now on."""
+        """Bind reasoning that came from elsewhere to its current prefix."""
         items = self.window.items
         for k in range(first, len(items)):
             position = items[k].position

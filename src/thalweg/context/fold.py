@@ -1,8 +1,8 @@
-"""The deterministic fold: a record of what happened, built from the originals, without a model.
+"""Deterministic compaction: a structured summary built from the originals, without a model.
 
-`absorb` reads entries once, as they are folded, and keeps what a record may need; `render` in
-`record` writes it within a budget. So a record is never a record of a record (I29), and its
-size is bounded whatever the length of the thread.
+`absorb` reads entries once, when they are compacted, and keeps the data for the structured summary;
+`render` in `record` writes it within a budget. So a summary is never made from a summary (I29), and
+its size is bounded for any length of the thread.
 """
 
 import json
@@ -18,26 +18,26 @@ from thalweg.summaries.summary import Summary
 from thalweg.transcript import as_text
 
 REQUESTS, FILES, RUNS, NOTES, NAMES = 500, 400, 200, 200, 1_500
-"""How many of each are remembered between folds; the newest stay, and the goal."""
+"""Most items of each kind kept between compactions: the newest, and the goal."""
 SKILLS = 50
-"""How many skills are remembered that were loaded; the newest stay."""
+"""Most loaded skills that are kept, the newest."""
 SPANS = 40
-"""How many summaries by models are remembered; the newest stay."""
+"""Most summaries by models that are kept, the newest."""
 INDEXED = 4_000
-"""Characters at each end of a tool result in which identifiers are looked for."""
+"""Characters at each end of a tool result in which identifiers are searched for."""
 NAMES_PER_RESULT = 4
 """Identifiers indexed of one tool result."""
 NOTE_CHARS = 240
-"""Beginning of an assistant's words that is quoted."""
+"""Quoted characters from the beginning of an assistant's text."""
 OUTCOME_CHARS = 110
-"""Longest line that tells what came of a call."""
+"""Longest line for the outcome of a call."""
 SCANNED = 4_000
-"""Characters at each end of a result in which that line is looked for."""
+"""Characters at each end of a result in which that line is searched for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Words someone said, and where."""
+    """A quotation and its position."""
 
     position: int
     text: str
@@ -45,7 +45,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What was done to one file, and when last."""
+    """The operations on one file, and the last one's position."""
 
     read_at: int = -1
     changed_at: int = -1
@@ -54,19 +54,19 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A call, and what came of it."""
+    """A call and its outcome."""
 
     position: int
-    """Of the result; of the call while there is none."""
+    """Position of the result; of the call while there is none."""
     use: ToolUse
     text: str
-    """The telling line of the result; empty while there is none."""
+    """The most informative line of the result; empty while there is none."""
     failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is remembered of the folded messages."""
+    """The data of a structured summary."""
 
     messages: int = 0
     last: int = -1
@@ -79,19 +79,19 @@ class Record:
     todos: Quote | None = None
     names: tuple[Quote, ...] = ()
     skills: tuple[Loaded, ...] = ()
-    """Skills that were loaded, each once, as of its last message that was folded."""
+    """Loaded skills, each once, as of its last compacted message."""
     summaries: tuple[tuple[int, int, Summary], ...] = ()
-    """What models wrote, each with the first and last position of what it is of."""
+    """Summaries by models, each with its first and last position."""
 
 
 def summarized(record: Record, first: int, last: int, summary: Summary) -> Record:
-    """Add what a model wrote of the messages from one position to another."""
+    """Add a model's summary of the messages from one position to another."""
     summaries = sorted((*record.summaries, (first, last, summary)), key=lambda span: span[1])
     return replace(record, summaries=tuple(summaries[-SPANS:]))
 
 
 def absorb(record: Record, entries: Iterable[Entry]) -> Record:
-    """Add folded entries to a record; entries come in any order, each once."""
+    """Add compacted entries to a record; entries come in any order, each once."""
     requests, notes = list(record.requests), list(record.notes)
     runs, tasks = list(record.runs), list(record.tasks)
     files = dict(record.files)
@@ -141,10 +141,10 @@ def _absorb_skill(entry: Entry, skills: dict[str, Loaded]) -> None:
 
 
 def _newest_requests(requests: list[Quote]) -> tuple[list[Quote], int]:
-    """Keep as many requests as are remembered: the goal, those that bind, and the newest.
+    """Select the requests to keep: the goal, those with constraints, and the newest.
 
     Returns:
-        The requests in order, and how many were left out.
+        The requests in order, and how many were dropped.
     """
     over = len(requests) - REQUESTS
     if over <= 0:
@@ -189,7 +189,7 @@ def _mended(run: Outcome, *, by: Outcome) -> bool:
 
 
 def _plan(arguments: str) -> str:
-    """Write a todo list as one line an item: its state and what is to be done."""
+    """Return a to-do list as one line per item: its state and its task."""
     try:
         parsed = json.loads(arguments)
     except (ValueError, RecursionError):
@@ -215,9 +215,9 @@ _FAILURE = re.compile(
 
 
 def outcome(entry: Entry) -> tuple[str, bool]:
-    """Tell in one line what came of a call: the error that stands out, else the last line.
+    """Return the outcome of a call in one line: its most prominent error, else its last line.
 
-    Of a delegated task it is the first line, as in the ledger of tasks: a report begins with its
+    For a delegated task it is the first line, as in the ledger of tasks: a report begins with its
     result.
 
     Returns:

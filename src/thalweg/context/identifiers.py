@@ -27,7 +27,7 @@ _AMOUNT_WEIGHT = 3
 
 
 def identifiers(text: str, scanned: int = 20_000) -> Iterator[tuple[int, str]]:
-    """Find identifiers: ids, hashes, addresses, paths, versions, amounts, long names.
+    """Find identifiers: ids, hashes, URLs, paths, versions, amounts, long names.
 
     Args:
         text: Any text.

@@ -1,8 +1,8 @@
-"""Whose prices hold: from the name of a model to its row of the table.
+"""Find the prices of a model in the table by its name.
 
-A name comes with whatever a gateway puts around it: `us.anthropic.claude-opus-5-v1:0`,
-`anthropic/claude-opus-5`, `claude-opus-5@20260724`, `models/gemini-3-pro-preview`. What is not
-in the table is priced carefully, and that is said.
+A gateway may add to a name: `us.anthropic.claude-opus-5-v1:0`, `anthropic/claude-opus-5`,
+`claude-opus-5@20260724`, `models/gemini-3-pro-preview`. A model that is not in the table gets
+conservative prices and a note.
 """
 
 import re
@@ -17,40 +17,41 @@ from thalweg.context.tariffs import MODELS, TARIFFS
 By = Literal["model", "provider", "nobody", "settings"]
 
 UNKNOWN = TARIFFS["anthropic"]
-"""Prices where not even the provider is known.
+"""Prices for a model of an unsupported provider.
 
-Assume too dear a rewrite and too much is read again; too cheap a one, and too much is written
-again. With the best interval growing with the square root of `Tariff.rewriting`, either error by
-a factor f costs the same, (√f + 1/√f) / 2 of what rewriting and re-reading must cost. So the
-assumption that loses least over everything on offer, from half-price reads (1) to reads at a
-fortieth (49), lies in the middle: at 11.5 it costs 1.27 times the least at one end and 1.84 at
-the other, where 49 would cost 3.6. Lack of foresight is not all: what left a context early must
-be fetched back, and what stays too long is bounded by the window. That is why it is not 7."""
+Assume too expensive a rewrite and too much is read again; too cheap a one, and too much is
+rewritten. With the best interval growing with the square root of `Tariff.rewriting`, either error
+by a factor f costs the same, (√f + 1/√f) / 2 of the necessary cost of rewriting and re-reading. So
+the assumption that loses least over all existing prices, from half-price reads (1) to reads at a
+fortieth (49), lies in the middle: at 11.5 it costs 1.27 times the least at one end and 1.84 at the
+other, where 49 would cost 3.6. Lack of foresight is not all: content that is removed early must be
+fetched again, and content that is kept too long is bounded by the window. That is why it is not 7.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """The prices that hold for a model, and how sure they are."""
+    """The prices of a model, and how they were found."""
 
     tariff: Tariff
     by: By
-    """What told them: the table, by model or by provider alone; nobody; or the settings."""
+    """Their source: the table, by model or by provider alone; a default; or the settings."""
     note: str = ""
-    """What had to be assumed, as one sentence; empty when nothing had."""
+    """The assumptions made, as one sentence; empty if none was."""
 
 
 @lru_cache(maxsize=256)
 def tariff_for(provider: str, model: str) -> Priced:
-    """Find the prices of a model.
+    """Return the prices of a model.
 
     Args:
-        provider: As `provider_of` names it, or nothing.
+        provider: As `provider_of` names it, or empty.
         model: Its name, with or without a provider in front.
 
     Returns:
-        The row of the most specific name that stands in the model's own. A model of a known
-        provider that has no row gets the row of that provider under which least is changed:
-        it is most likely newer than the table, and reads have only become cheaper.
+        The row of the most specific name contained in the model's own. A model without a row of a
+        listed provider gets the row of that provider with the least rewriting: it is most likely
+        newer than the table, and reads have only become cheaper.
 
     Example:
         >>> tariff_for("anthropic", "us.anthropic.claude-opus-4-5-20251101-v1:0").tariff.name
@@ -78,7 +79,7 @@ _NOTE = "the prices of {model} are not known, those of {tariff} are assumed; nam
 
 
 def row_of(names: Iterable[str], model: str) -> str:
-    """Return the most specific of `names` that stands in a model's name, or an empty string."""
+    """Return the most specific of `names` contained in a model's name, or an empty string."""
     named = _segments(model)
     found = [name for name in names if _stands_in(_segments(name), named)]
     return max(found, key=lambda name: len(_segments(name)), default="")
@@ -90,7 +91,7 @@ def _segments(name: str) -> tuple[str, ...]:
 
 
 def _stands_in(row: tuple[str, ...], named: tuple[str, ...]) -> bool:
-    """Tell whether a row's name stands in a model's, and no word behind it tells otherwise."""
+    """Return whether a row's name is contained in a model's, and no later word excludes it."""
     for at in range(len(named) - len(row) + 1):
         if named[at : at + len(row)] == row:
             rest = named[at + len(row) :]
@@ -101,7 +102,7 @@ def _stands_in(row: tuple[str, ...], named: tuple[str, ...]) -> bool:
 
 
 _LEAST_DATE = 3
-"""A shorter number behind a name is another version: 5.9 is not 5."""
+"""A shorter number after a name is another version: 5.9 is not 5."""
 _VARIANTS = frozenset(
     (
         *("mini", "nano", "lite", "flash", "pro", "max", "plus", "turbo", "highspeed", "prime"),
@@ -109,4 +110,4 @@ _VARIANTS = frozenset(
         *("audio", "image", "tts", "live", "realtime", "transcribe"),
     )
 )
-"""Words by which a model's sisters are told apart, each with prices of its own."""
+"""Words that distinguish variants of a model, each with prices of its own."""

@@ -1,4 +1,4 @@
-"""The rungs that a policy chooses from: what each would free, what it costs, and its edits."""
+"""The candidate actions of a policy: freed tokens, costs and edits of each."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from thalweg.context.window import Item
 
 WHY: Reason = "re-reading it has cost as much as dropping it"
 SUMMARY = 600
-"""Tokens of a summary: what the prompt asks for, and its headings."""
+"""Tokens of a summary: the requested length, and its headings."""
 LEAST_RECORD = 600
-"""Tokens of a first record, at least."""
+"""Least tokens of a first structured summary."""
 TOLD = 12
-"""A record tells so many folded tokens in one."""
+"""Compacted tokens per token of a structured summary."""
 
 
 Plan = Callable[[Scene], Iterator[Sequence[Edit]]]
@@ -26,27 +26,27 @@ Plan = Callable[[Scene], Iterator[Sequence[Edit]]]
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What the coming call costs, and what it would if it were smaller."""
+    """Cost of the next call, at its size and at smaller ones."""
 
     tariff: Tariff
     tokens: int
-    """Of the request as it stands."""
+    """Tokens of the current request."""
     new: int
-    """Those of them that came since the last call: they are written whatever else is done."""
+    """Those added since the last call: they are written in any case."""
     cold: bool
-    """Whether the cache has lost the others, too."""
+    """Whether a cache miss is expected for the others, too."""
 
     @classmethod
     def of(cls, scene: Scene, tariff: Tariff, *, cold: bool) -> "Costs":
-        """Look at a call."""
+        """Return the costs of the next call of a window."""
         new = sum(scene.shown_tokens(entry) for entry in scene.window.open_entries)
         return cls(tariff, scene.window.tokens, new, cold)
 
     def rent(self, freed: int, *, cold: bool) -> float:
-        """Tell what the call costs more than it would with so many tokens less.
+        """Return what the call costs more than it would with fewer tokens.
 
         It reads what was sent before from the cache and writes what is new; all of it is new
-        where the cache is cold. A larger request may fall into a dearer tier.
+        if a cache miss is expected. A larger request may be in a more expensive tier.
         """
         smaller = self.tokens - max(0, freed)
         new = self.tokens if cold else min(self.new, smaller)
@@ -55,7 +55,7 @@ class Costs:
         return whole - self.tariff.charge(smaller - least, least)
 
     def rewriting(self, freed: int, behind: int) -> float:
-        """Price what stands behind the first change: written again where it would have been read.
+        """Return the cost of rewriting everything after the first change instead of reading it.
 
         Args:
             freed: Tokens that the request is smaller by then.
@@ -66,17 +66,18 @@ class Costs:
         return (prices.write - prices.read) * again
 
     def asking(self, dropped: int) -> float:
-        """Price a summary of so many tokens, asked for where that is cheaper."""
+        """Return the cost of a summary of some tokens, requested in the cheaper way."""
         prices = self.tariff.prices(self.tokens)
         behind = (prices.write if self.cold else prices.read) * self.tokens
         return min(behind, prices.input * dropped) + prices.output * SUMMARY
 
     def rethinking(self, scene: Scene, first: int) -> float:
-        """Price the reasoning that a change of `items[first]` discards: it is thought again.
+        """Return the cost of reasoning that a change of `items[first]` discards.
 
-        Only a model that binds its reasoning loses what stands behind a change. What it thought in
-        exchanges that are over has led to an answer and counts nothing, so the price is lowest
-        where a person has just spoken.
+        Only a model that binds its reasoning loses what follows a change, and has to produce it
+        again. Reasoning in finished exchanges has led to an answer and counts nothing, so the cost
+        is
+        lowest right after a person's message.
         """
         if not scene.binds:
             return 0.0
@@ -88,29 +89,29 @@ class Costs:
         return self.tariff.prices(self.tokens).output * discarded
 
     def offer(self, freed: int, price: float, edits: Plan) -> "Offer":
-        """Offer what frees so many tokens, at a price."""
+        """Return the offer of edits that free some tokens, at a price."""
         rent, saving = self.rent(freed, cold=self.cold), self.rent(freed, cold=False)
         return Offer(freed, rent, saving, price, edits)
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One rung, as it stands before a call. Costs are in uncached input tokens."""
+    """A candidate action before a call. Costs are in uncached input tokens."""
 
     freed: int
-    """Tokens that every request from now on would be smaller by."""
+    """Tokens by which every later request would be smaller."""
     rent: float
-    """What this call costs more without it."""
+    """Extra cost of this call without it."""
     saving: float
-    """What every later call costs less, its cache warm."""
+    """Saved cost of every later call, with a warm cache."""
     price: float
-    """What it costs once, but for what will be missed."""
+    """Its cost, once, without re-fetches."""
     edits: Plan
-    """Plans it; each batch is applied before the next is asked for."""
+    """Plans it; each batch is applied before the next is requested."""
 
 
 def fold(scene: Scene, costs: Costs, tail: int, *, summarizes: bool) -> Offer:
-    """Offer to put a record in place of all but the newest messages, at most `tail` tokens."""
+    """Offer to replace all but the newest messages, at most `tail` tokens, by a summary."""
     window, budget = scene.window, scene.budget
     cut = window.cut_for_tail(tail)
     stay = kept_skills(scene, {item.position for item in window.items[cut:]})
@@ -137,7 +138,7 @@ def _fold(scene: Scene, tail: int) -> Iterator[Sequence[Edit]]:
 
 
 def clear(scene: Scene, costs: Costs, tail: int) -> Offer:
-    """Offer to show previews in place of the large results and arguments before the tail."""
+    """Offer to replace the large results and arguments before the tail by previews."""
     window = scene.window
     cut = window.cut_for_tail(tail)
     loaded = kept_skills(scene, ())

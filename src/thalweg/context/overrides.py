@@ -1,4 +1,4 @@
-"""What users say of prices: a tariff by name, and figures laid over it."""
+"""Prices set by users: a tariff by name, and figures that override it."""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -13,9 +13,10 @@ from thalweg.sections import Section, nearest, refuse
 
 
 class ModelPricing(Section):
-    """What the tokens of a model cost, where it is not as the table has it.
+    """Prices of a model's tokens that differ from the table.
 
-    Each figure is one of `Tariff` and takes the place of the table's. What is not given stays.
+    Each figure is a field of `Tariff` and overrides the table's. Figures that are not set are
+    unchanged.
 
     Example:
         >>> mine = ModelPricing(tariff="anthropic", read=0.05)
@@ -24,29 +25,29 @@ class ModelPricing(Section):
     """
 
     tariff: str | None = None
-    """A name in the table of tariffs; `None` when the model in use says it."""
+    """A name in the table of tariffs; `None`: the tariff of the model in use."""
     read: NonNegativeFloat | None = None
-    """An input token found in the prefix cache, as a share of one that is not."""
+    """Price of an input token found in the prefix cache, as a share of an uncached one."""
     write: NonNegativeFloat | None = None
-    """An input token written to the cache."""
+    """Price of an input token written to the cache."""
     output: NonNegativeFloat | None = None
-    """An output token."""
+    """Price of an output token."""
     tiers: tuple[Tier, ...] | None = None
-    """Other prices for larger requests, smallest first."""
+    """Prices of larger requests, smallest first."""
     minimum: PositiveInt | None = None
     """A shorter prefix is not cached."""
     block: PositiveInt | None = None
-    """Tokens that the cache matches at once."""
+    """Tokens per block of the cache."""
     breakpoints: PositiveInt | None = None
-    """Places of a request that may be marked for the cache."""
+    """Most cache breakpoints of a request."""
     lookback: PositiveInt | None = None
-    """Content blocks before a mark at which an earlier prefix is still found."""
+    """Content blocks before a breakpoint in which an earlier prefix is still found."""
     lifetime_s: PositiveFloat | None = None
     """Seconds an unused prefix stays cached."""
     base: PositiveFloat | None = None
-    """What a million uncached input tokens cost, in `unit`s."""
+    """Price of a million uncached input tokens, in `unit`s."""
     unit: Literal["USD", "seconds"] | None = None
-    """What `base` is counted in."""
+    """Unit of `base`."""
 
     @field_validator("tariff")
     @classmethod
@@ -63,13 +64,13 @@ class ModelPricing(Section):
 
     @property
     def figures(self) -> Mapping[str, object]:
-        """The figures that were given; `null` is one where a tariff may have none."""
+        """The figures that were set; `null` is one if a tariff permits it."""
         given = self.model_fields_set & Tariff.model_fields.keys()
         values = {name: getattr(self, name) for name in given}
         return {n: v for n, v in values.items() if v is not None or n in _MAY_BE_NONE}
 
     def over(self, tariff: Tariff) -> Tariff:
-        """Lay what was given over a tariff; over the one that is named, where one is."""
+        """Return a tariff with the set figures; based on the named one, if one is named."""
         held = NAMED[self.tariff] if self.tariff else tariff
         if not self.figures:
             return held
@@ -78,7 +79,7 @@ class ModelPricing(Section):
         return held.model_copy(update={**changes, "note": f"{held.note} {note}".strip()})
 
     def _scaled(self, tariff: Tariff) -> tuple[Tier, ...]:
-        """Give the tiers of a tariff as many times the prices now as they were of those before."""
+        """Scale the tiers of a tariff in proportion to the overridden prices."""
         times = {
             name: given / before
             for name in ("read", "write", "output")
@@ -94,7 +95,7 @@ _MAY_BE_NONE = frozenset(("breakpoints", "lookback", "lifetime_s", "base"))
 
 
 class Pricing(ModelPricing):
-    """What tokens cost, by which re-reading is weighed against folding.
+    """Prices of tokens, by which re-reading is compared with compaction.
 
     Example:
         >>> pricing = Pricing(models={"my-*": ModelPricing(tariff="openai", read=0.5)})
@@ -103,11 +104,11 @@ class Pricing(ModelPricing):
     """
 
     models: Mapping[str, ModelPricing] = Field(default_factory=dict[str, ModelPricing])
-    """The same for some models only, by a pattern of their names (`my-model*`). Where several
-    match, the longer pattern goes before the shorter."""
+    """Overrides for some models, by a pattern of their names (`my-model*`). If several match, the
+    longer pattern has precedence."""
 
     def of(self, provider: str, model: str) -> Priced:
-        """Find the prices of a model: as settings have them, else as the table does.
+        """Return the prices of a model: from the settings, else from the table.
 
         Args:
             provider: As for `tariff_for`.

@@ -1,4 +1,4 @@
-"""Constraints: the sentences of a request that must not be lost when it is shortened."""
+"""Constraints: the sentences of a request that must survive its shortening."""
 
 import re
 from functools import lru_cache
@@ -24,22 +24,22 @@ _STRONG = re.compile(
     "|必须|不要|不能|不得|不可|禁止|一定|务必|请勿",
     re.IGNORECASE,
 )
-"""What leaves no choice: kept before the rest where not all can be."""
+"""Matches a strict constraint: kept before others if not all can be."""
 
 MAX_LINE = 600
-"""A line longer than this is read sentence by sentence; a longer sentence is a paste."""
+"""A longer line is read sentence by sentence; a longer sentence is pasted text."""
 MAX_PARAGRAPH = 20_000
-"""A line longer than this nobody wrote."""
+"""A longer line was not written by a person."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
 
 
 SCANNED_TEXTS = 1_024
-"""Long requests whose lines are remembered: every fold asks for them again, several times."""
+"""Long requests whose lines are cached: every compaction reads them several times."""
 
 
 @lru_cache(SCANNED_TEXTS)
 def constraint_lines(text: str) -> tuple[tuple[int, int], ...]:
-    r"""Find the lines of a request that set a constraint; of a long line, the sentences.
+    r"""Return the lines of a request that set a constraint; of a long line, the sentences.
 
     Returns:
         Start and end character of each line, ascending, line ends excluded.
@@ -64,7 +64,7 @@ def constraint_lines(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def binding_lines(text: str) -> tuple[str, ...]:
-    r"""List the lines of a request that set a constraint and leave no choice.
+    r"""Return the lines of a request that set a strict constraint.
 
     Example:
         >>> binding_lines("Fix it, please.\n- Never touch the tests.\nKeep it short.")
@@ -75,7 +75,7 @@ def binding_lines(text: str) -> tuple[str, ...]:
 
 
 def _sentences(line: str) -> list[tuple[int, int]]:
-    """Part a line that is long into sentences; a short one stays whole."""
+    """Split a long line into sentences; a short one is kept whole."""
     if len(line) <= MAX_LINE:
         return [(0, len(line))]
     ends = [(match.start(), match.end()) for match in _SENTENCE_END.finditer(line)]
@@ -98,13 +98,13 @@ def excerpt(
         text: The request.
         head: Characters to keep from the beginning, up to the end of a line.
         tail: Characters to keep from the end.
-        pinned: Quotes that must stay verbatim.
-        pointer: How to read the whole; stands where something was left out.
-        constraints: Most characters of lines that set a constraint, those that leave no choice
-            first; `None` keeps all.
+        pinned: Quotes that must remain verbatim.
+        pointer: How to read the whole; inserted where text was omitted.
+        constraints: Most characters of lines that set a constraint, strict ones first; `None`
+            keeps all.
 
     Returns:
-        The text itself when nothing would be gained.
+        The text itself if shortening would save nothing.
     """
     if len(text) <= head + tail + 200:
         return text
@@ -141,7 +141,7 @@ def _most_telling(text: str, most: int | None) -> list[tuple[int, int]]:
 
 
 def _joined(text: str, keep: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join stretches that overlap or have only a line end between them, so that none is split."""
+    """Join ranges that overlap or have only a line end between them, so that none is split."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(keep):
         if joined and not text[joined[-1][1] : start].strip("\r\n"):

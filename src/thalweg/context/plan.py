@@ -1,4 +1,4 @@
-"""What to do before a model call, as pure decisions about a window."""
+"""Plan the edits before a model call: pure decisions about a window."""
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
@@ -14,15 +14,15 @@ from thalweg.entries import Entry
 from thalweg.summaries.summary import Summary
 
 RECALL = "recall"
-"""The tool that reads back what left the context. What it brings is bounded already."""
+"""The tool that reads removed content. Its results are already bounded."""
 REPORT_CHARS = 40_000
-"""Characters above which a subagent's report arrives as an excerpt, however large the window."""
+"""Characters above which a subagent's report arrives as an excerpt, in any window."""
 
 
 def plan_arrivals(scene: Scene) -> list[Rewrite]:
-    """Bound what came since the last call: results, arguments the model wrote, long requests.
+    """Plan to bound new content: results, arguments of the model, long requests.
 
-    None of it was ever sent, so this costs no cache. What was read back stays as it is, else
+    None of it was ever sent, so this costs no cache. Content that was fetched back is kept, else
     reading would be a loop (I27).
     """
     return [edit for entry in scene.window.open_entries for edit in _bounded(scene, entry)]
@@ -46,7 +46,7 @@ def _bounded(scene: Scene, entry: Entry) -> Iterator[Rewrite]:
 
 
 def is_fetched(entry: Entry) -> bool:
-    """Tell whether a result is what the model fetched back from the archive."""
+    """Return whether a result is one that the model fetched from the archive."""
     return entry.answers is not None and entry.answers.name == RECALL
 
 
@@ -59,22 +59,22 @@ def plan_fold(
     widest: int | None = None,
     skills: int | None = None,
 ) -> Fold | None:
-    """Plan to fold all but the newest `tail` tokens into a record of about `record` tokens.
+    """Plan to compact all but the newest `tail` tokens into about `record` tokens.
 
-    The latest request stays the message it is, wherever it stands, unless it alone is more
-    than a quarter of the limit.
+    The latest request remains a message at any position, unless it alone is more than a quarter
+    of the limit.
 
     Args:
-        scene: The window, and what may be done with it.
-        tail: Most tokens that stay behind the cut, unless one exchange is more.
-        record: Tokens the record may have.
-        reason: Why it is folded.
-        widest: Tokens the record may have where only so the user's constraints stay verbatim;
-            when not given, what the budget says for a full record, nothing more for a smaller.
-        skills: Most tokens of loaded skills that stay, too; what the budget says when not given.
+        scene: The planning context.
+        tail: Most tokens to keep after the cut, unless one exchange is more.
+        record: Tokens of the structured summary.
+        reason: Reason of the compaction.
+        widest: Tokens of the structured summary if the user's constraints need them; by default
+            the budget's for a full one, and none beyond a smaller one.
+        skills: Most tokens of loaded skills to keep, too; by default the budget's.
 
     Returns:
-        `None` when there is nothing to fold.
+        `None` if nothing can be compacted.
     """
     window = scene.window
     cut = window.cut_for_tail(tail)
@@ -107,10 +107,10 @@ def plan_fold(
 
 
 def _protected(scene: Scene, room: int, tail: Container[int]) -> set[int]:
-    """Choose what the model fetched back since the last fold: it needed that, so it stays longer.
+    """Return the messages the model fetched since the last compaction, to keep them longer.
 
-    Whole exchanges, newest first, as many as fill `room` tokens. Whatever is fetched once more
-    stays through the next fold, too.
+    Whole exchanges, newest first, up to `room` tokens. An exchange that is fetched once more is
+    kept through the next compaction, too.
     """
     entries = scene.window.entries.values()
     kept: set[int] = set()
@@ -125,15 +125,15 @@ def _protected(scene: Scene, room: int, tail: Container[int]) -> set[int]:
 
 
 def kept_skills(scene: Scene, tail: Container[int], room: int | None = None) -> set[int]:
-    """Choose the loaded skills that stay word for word, however many folds there are.
+    """Return the loaded skills to keep verbatim through all compactions.
 
-    Whole exchanges, the skill that was read last first, as many as fill `room` tokens. A skill
-    stays with all its pages or not at all.
+    Whole exchanges, the last read skill first, up to `room` tokens. A skill is kept with all its
+    pages or not at all.
 
     Args:
-        scene: The window.
-        tail: Positions that stay anyway.
-        room: Tokens; what the budget says when not given.
+        scene: The planning context.
+        tail: Positions that are kept anyway.
+        room: Tokens; by default the budget's.
     """
     entries = scene.window.entries
     room = scene.budget.skills(scene.fixed) if room is None else room
@@ -150,7 +150,7 @@ def kept_skills(scene: Scene, tail: Container[int], room: int | None = None) -> 
 
 
 def _exchange(entries: Iterable[Entry], result: Entry) -> list[Entry]:
-    """List an assistant message with the results of its calls, given one of them."""
+    """Return an assistant message and the results of its calls, found by one of them."""
     asked = result.answers.id if result.answers else ""
     calls = next((e for e in entries if asked in {use.id for use in e.uses}), result)
     ids = {use.id for use in calls.uses}
@@ -166,20 +166,20 @@ def join_summary(
     first: int | None = None,
     last: int | None = None,
 ) -> Fold:
-    """Let the record of a planned fold show what a model wrote of the messages it takes.
+    """Add a model's summary to the structured summary of a planned compaction.
 
-    A pending summary of messages that this one is of is not waited for any more.
+    A pending summary whose messages this one includes is cancelled.
 
-    Where the request would not fit with it, the record stays as it is, and the summary is kept
-    for the next one.
+    If the request would not fit with it, the structured summary is unchanged, and the summary is
+    kept for the next one.
 
     Args:
-        scene: The window, the fold not committed.
-        fold: The fold.
-        summary: What the model wrote, checked.
+        scene: The planning context, the compaction not committed.
+        fold: The compaction.
+        summary: The model's summary, checked.
         spent: Tokens the model read and wrote.
-        first: Position of the first message it is of, where it is of earlier folds, too.
-        last: Position of the last one, where it is of earlier folds alone.
+        first: Position of its first message, if it includes earlier compactions.
+        last: Position of its last message, if it has only earlier compactions.
     """
     window, pending = scene.window, fold.pending
     folded = [e for p, e in window.entries.items() if p <= fold.last and p not in fold.kept]
@@ -206,7 +206,7 @@ def join_summary(
 
 
 def _widest(scene: Scene, room: int) -> int:
-    """Bound a record that the user's constraints need: only a full one may be wider."""
+    """Limit a structured summary that the user's constraints need: only a full one may be wider."""
     budget = scene.budget
     full = room >= budget.record(scene.fixed)
     return budget.widest_record(scene.fixed) if full else room
@@ -226,7 +226,7 @@ def _written(scene: Scene, record: Record, gone: Container[int], rooms: tuple[in
 
 
 def _still_loaded(scene: Scene, record: Record, gone: Container[int]) -> set[str]:
-    """List the paths of the skills that are shown whole when some messages are gone."""
+    """Return the paths of the skills that are shown whole without some messages."""
     window = scene.window
     live = [entry for position, entry in window.entries.items() if position not in gone]
     folded = {skill.path: skill.position for skill in record.skills}
@@ -235,7 +235,7 @@ def _still_loaded(scene: Scene, record: Record, gone: Container[int]) -> set[str
 
 
 def plan_clear(scene: Scene, positions: Iterable[int], reason: Reason) -> list[Rewrite]:
-    """Plan to show previews of results, and handles in place of arguments."""
+    """Plan previews of results, and references for arguments."""
     edits: list[Rewrite] = []
     for entry in (scene.window.entries[position] for position in positions):
         if entry.message.role == "tool":
@@ -246,6 +246,6 @@ def plan_clear(scene: Scene, positions: Iterable[int], reason: Reason) -> list[R
 
 
 def plan_tail(scene: Scene, after: int) -> Iterator[Rewrite]:
-    """Tidy what stands behind a position whose message changes: it is written again anyway."""
+    """Plan to tidy what follows a position whose message changes: it is rewritten anyway."""
     yield from supersede(scene, after)
     yield from unthink(scene, after)

@@ -1,7 +1,7 @@
 """Policies: when to compact, and what.
 
-A policy is a generator of edits. Whoever runs it stores what an edit takes out of the view,
-applies the edit, and only then lets the policy look again.
+A policy is a generator of edits. Its caller stores what an edit removes from the view, applies
+the edit, and only then resumes the policy.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,62 +19,64 @@ from thalweg.context.squeeze import squeeze
 
 
 class Policy(Protocol):
-    """When to compact a thread, and what to do then. One object serves one thread."""
+    """Decides when to compact a thread, and how. One object serves one thread."""
 
     @property
     def memory(self) -> dict[str, float]:
-        """What it goes on from: nothing, unless it says otherwise.
+        """The state to restore on a restart; empty by default.
 
-        Whoever stops and starts it again keeps this and puts it back.
+        A caller that stops and starts it again stores this and restores it.
         """
         return {}
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
-        """Make edits before a model call, in batches; each is applied before the next is asked.
+        """Yield edits before a model call, in batches.
+
+        Each batch is applied before the next is requested.
 
         Args:
-            scene: The window as it stands, and what may be done with it.
-            cold: Whether the provider's cache has forgotten the prefix anyway.
+            scene: The planning context.
+            cold: Whether a cache miss is expected anyway.
         """
         ...
 
 
 @dataclass(slots=True)
 class RentOrBuy:
-    """Compact when re-reading what it would drop has cost as much as doing it (rent = buy).
+    """Compacts when re-reading removable content has cost as much as removing it (rent = buy).
 
-    There are two rungs: old tool results and arguments become previews (`offers.clear`), and
-    all but the newest messages become a record (`offers.fold`). For each, every call pays rent
-    on the tokens that the rung would free: they are read again, at the cached price; at the
-    price of writing where the cache is cold; at a dearer tier where the request has grown into
-    one. The price of a rung is rewriting what stands behind its first change (nothing, where
-    the cache is cold), what it puts in place of what it drops, a summary, and fetching back
-    what will be missed, as estimated from what was; for a model that binds its reasoning, thinking
-    again what the change discards. When the rent has added up to the price,
-    the rung is taken (`Meter`). No forecast is needed.
+    There are two actions: old tool results and arguments become previews (`offers.clear`), and
+    all but the newest messages become a structured summary (`offers.fold`). For each, every call
+    pays rent on the tokens that the action would free: they are read again, at the cached price;
+    at the price of writing if a cache miss is expected; in a more expensive tier if the request
+    has grown into one. The price of an action is rewriting everything after its first change
+    (nothing, if a cache miss is expected), its replacements, a summary, and re-fetches, as
+    estimated from earlier ones; for a model that binds its reasoning, producing discarded
+    reasoning again. When the rent has added up to the price, the action is taken (`Meter`). No
+    forecast is needed.
 
-    Below it, hard ceilings: a request that would not fit is squeezed, whatever it costs.
+    Independent of it, hard limits: a request that would not fit is always reduced.
     """
 
     tariff: Tariff
     summarizes: bool = False
-    """Whether a model writes a summary of what is folded: its cost is part of the price."""
+    """Whether a model writes a narrative summary: its cost is part of the price."""
     memory: dict[str, float] = field(default_factory=dict)
-    """`fold`, `clear`: rent paid since the rung was last taken. `freed`: tokens that were; and
-    `missed`: what fetching back some of them has cost, up to position `seen`."""
+    """`fold`, `clear`: rent paid since the last action. `freed`: tokens freed; `missed`: cost of
+    fetching some of them again, up to position `seen`."""
 
     PRIOR_FREED = 50_000
     PRIOR_MISSED = 0.075
-    """What a freed token is taken to cost in fetches until so many were freed. A guess: on
-    recorded sessions any value from 0 to 0.15 costs the same within 2 %."""
+    """Assumed re-fetch cost per freed token until that many were freed. An estimate: on recorded
+    sessions any value from 0 to 0.15 costs the same within 2 %."""
     NEAR = 0.9
-    """Share of its price from which a fold is made where a clear is due, of a model that binds its
-    reasoning: both discard the same."""
+    """Share of its price from which a compaction is made when a clear is due, for a model that
+    binds its reasoning: both discard the same."""
     MOST_CAUTION = 2.0
-    """How much longer the tail may become, where the model keeps fetching back what left."""
+    """Largest factor on the tail, if the model keeps fetching removed content."""
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
-        """See `Policy.prepare`."""
+        """Yield arrivals, then the due action, then reductions to the hard limits."""
         yield plan_arrivals(scene)
         self._see_what_was_missed(scene)
         tail = int(scene.budget.tail(scene.fixed) * self.caution)
@@ -93,13 +95,13 @@ class RentOrBuy:
 
     @property
     def missed(self) -> float:
-        """What fetching back costs for each token freed, estimated from what it has cost."""
+        """Re-fetch cost per freed token, estimated from the cost so far."""
         cost, freed = self.memory.get("missed", 0.0), self.memory.get("freed", 0.0)
         return (self.PRIOR_MISSED * self.PRIOR_FREED + cost) / (self.PRIOR_FREED + freed)
 
     @property
     def caution(self) -> float:
-        """By how much more stays word for word where more is missed than was expected."""
+        """Factor on the tail: more is kept verbatim if re-fetches exceed the prior."""
         return min(self.MOST_CAUTION, max(1.0, self.missed / self.PRIOR_MISSED))
 
     def _is_due(self, name: str, offer: Offer, scene: Scene) -> bool:
@@ -109,7 +111,7 @@ class RentOrBuy:
         return due and offer.freed > scene.budget.progress
 
     def _is_near(self, name: str, offer: Offer, scene: Scene) -> bool:
-        """Tell whether the rent of a rung has reached a good part of its price."""
+        """Return whether the rent of an action has reached most of its price."""
         near = self.memory[name] >= self.NEAR * self._price(offer)
         return near and offer.freed > scene.budget.progress
 
@@ -117,7 +119,7 @@ class RentOrBuy:
         return offer.price + self.missed * max(0, offer.freed)
 
     def _foretold(self, offer: Offer, scene: Scene) -> Iterator[Sequence[Edit]]:
-        """Plan what is offered; the first edit says what was expected of all of them."""
+        """Yield the edits of an offer; the first one has the forecast for all of them."""
         forecast = Forecast(self._price(offer), offer.saving, scene.turn)
         batches = offer.edits(scene)
         for first, *others in batches:
@@ -134,7 +136,7 @@ class RentOrBuy:
         self.memory["clear"] = self.memory[name] = 0.0
 
     def _see_what_was_missed(self, scene: Scene) -> None:
-        """Price what the model has fetched back since the last call: a turn more, and its words."""
+        """Add the cost of re-fetches since the last call: one more turn each, and its tokens."""
         prices, seen = self.tariff.prices(scene.window.tokens), self.memory.get("seen", -1.0)
         for entry in scene.window.open_entries:
             if entry.position > seen and is_fetched(entry):

@@ -1,4 +1,4 @@
-"""Previews: what is shown of a text that went to the archive, by what kind of text it is."""
+"""Previews of archived texts, by the type of the text."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from thalweg.prompts import prompt
 from thalweg.tokens import Counter
 
 LINES = 10
-"""Lines shown from both ends together, when nobody says otherwise."""
+"""Default number of lines shown from both ends together."""
 WIDTHS = (400, 200, 100, 50, 20)
 """Characters a line may have, most generous first."""
 _ERROR = re.compile(
@@ -16,26 +16,26 @@ _ERROR = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _SCANNED = 40_000
-"""Characters at each end in which errors are looked for."""
+"""Characters at each end in which errors are searched for."""
 PARSED_CHARS = 5_000_000
-"""A longer text is not parsed to see whether it is JSON."""
+"""A longer text is not parsed as JSON."""
 KEYS = 20
-"""Keys of a JSON object that its shape names."""
+"""Keys of a JSON object listed in its shape."""
 
 
 def preview(text: str, tokens: int, count: Counter, pointer: str, lines: int = LINES) -> str:
-    """Show the shape of a text, its head and tail, its errors, and how to read it all.
+    """Render the shape of a text, its head and tail, its errors, and how to read all of it.
 
     Args:
         text: The whole text.
-        tokens: Most tokens the preview may have, pointer included.
+        tokens: Most tokens of the preview, pointer included.
         count: Counter of tokens.
         pointer: How to read the whole, for the model.
-        lines: Most lines of plain text from head and tail together; at most `LINES` where so
-            many do not fit.
+        lines: Most lines of plain text from head and tail together; at most `LINES` if not all
+            of them fit.
 
     Returns:
-        At most `tokens` tokens, always with the pointer; the pointer alone when no more fits.
+        At most `tokens` tokens, always with the pointer; only the pointer if nothing more fits.
     """
     head = prompt("moved").render(size=_size(text), pointer=pointer)
     room = tokens - count(head) - 2

@@ -1,6 +1,6 @@
-"""What a token costs, relative to one input token that is not cached.
+"""Token prices relative to one uncached input token.
 
-The prices that providers ask stand in `thalweg.context.tariffs`.
+The providers' prices are in `thalweg.context.tariffs`.
 """
 
 from datetime import date
@@ -12,29 +12,29 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt, field_validat
 from thalweg.sections import Section, refuse
 
 PER_MILLION = 1_000_000
-"""Tokens that `Tariff.base` is the price of."""
+"""Number of tokens that `Tariff.base` is the price of."""
 
 
 class Tier(Section):
-    """Other prices for a whole request, once its input is larger than some size."""
+    """Prices of a whole request whose input exceeds some size."""
 
     above: PositiveInt
-    """Input tokens, cached ones included; the prices hold for a request with more."""
+    """Input tokens, cached ones included; the prices apply to larger requests."""
     input: PositiveFloat
-    """An input token that is neither read from the cache nor written to it."""
+    """Price of an input token that is neither read from the cache nor written to it."""
     read: NonNegativeFloat
-    """An input token found in the prefix cache."""
+    """Price of an input token found in the prefix cache."""
     write: NonNegativeFloat
-    """An input token written to the cache."""
+    """Price of an input token written to the cache."""
     output: NonNegativeFloat
-    """An output token."""
+    """Price of an output token."""
 
 
 def growing(tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:
-    """Give tiers back as they are; for validators.
+    """Return tiers unchanged; for validators.
 
     Raises:
-        PydanticCustomError: They are not in the order of their sizes.
+        PydanticCustomError: They are not in ascending order of size.
     """
     sizes = [tier.above for tier in tiers]
     if sizes != sorted(set(sizes)):
@@ -53,35 +53,35 @@ class Tariff(Section):
 
     name: str
     read: NonNegativeFloat
-    """An input token found in the prefix cache."""
+    """Price of an input token found in the prefix cache."""
     write: NonNegativeFloat
-    """An input token written to the cache; 1.0 where writing costs nothing extra."""
+    """Price of an input token written to the cache; 1.0 if writing costs nothing extra."""
     output: NonNegativeFloat = 5.0
-    """An output token."""
+    """Price of an output token."""
     tiers: tuple[Tier, ...] = ()
-    """Dearer prices for larger requests, smallest first."""
+    """Higher prices for larger requests, smallest first."""
     minimum: PositiveInt = 1_024
     """A shorter prefix is not cached."""
     block: PositiveInt = 1
-    """Tokens the cache matches at once; a partial block is a miss."""
+    """Tokens per block of the cache; a partial block is a miss."""
     breakpoints: PositiveInt | None = None
-    """Places of a request that may be marked for the cache, which then knows no prefixes but
-    those; `None` where it finds the longest known prefix by itself."""
+    """Most cache breakpoints of a request, for a cache that finds only marked prefixes; `None` if
+    it finds the longest cached prefix by itself."""
     lookback: PositiveInt | None = None
-    """Content blocks before a marked place at which a prefix cached earlier is still found;
-    `None` for any number."""
+    """Content blocks before a breakpoint in which an earlier prefix is still found; `None` for
+    any number."""
     lifetime_s: PositiveFloat | None = None
-    """Seconds an unused prefix stays cached; `None` when it outlives any pause of a run."""
+    """Seconds an unused prefix stays cached; `None` if it outlives any pause of a run."""
     base: PositiveFloat | None = None
-    """What the unit is worth: `unit`s per million uncached input tokens."""
+    """Value of the base input price: `unit`s per million uncached input tokens."""
     unit: Literal["USD", "seconds"] = "USD"
-    """What `base` is counted in: a model of one's own costs time."""
+    """Unit of `base`: a self-hosted model costs time."""
     source: str = ""
-    """Where the prices stand."""
+    """Where the prices are published."""
     dated: date | None = None
     """When they were read there."""
     note: str = ""
-    """What had to be assumed or left out, as sentences; empty when nothing had."""
+    """What was assumed or omitted, as sentences; empty if nothing was."""
 
     @field_validator("tiers")
     @classmethod
@@ -100,20 +100,22 @@ class Tariff(Section):
         source: str = "",
         dated: date | None = None,
     ) -> Self:
-        """Price a model of one's own in time.
+        """Return prices in time, for a self-hosted model.
 
-        The unit is the time to read one token of a prompt, so a token in the cache costs next to
-        nothing and one of the answer as many as are read while it is written. The cache lives
-        as long as nobody else asks the server, and has neither a minimum nor blocks.
+        The unit is the time to read one token of a prompt, so a cached token costs next to nothing
+        and
+        an output token as many as are read while it is written. The cache lives until another
+        client
+        uses the server, and has neither a minimum nor blocks.
 
         Args:
             prefill_per_s: Tokens of a prompt read in a second.
-            decode_per_s: Tokens written in a second, behind a prompt of the usual length.
-            read: Time that a token in the cache adds to a request, in units: the answer is
-                written more slowly behind a longer prompt.
-            name: What the tariff is called.
-            note: How the speeds were come by.
-            source: Where they stand.
+            decode_per_s: Tokens written in a second, after a prompt of the usual length.
+            read: Time that a cached token adds to a request, in units: the answer is written more
+                slowly after a longer prompt.
+            name: Name of the tariff.
+            note: How the speeds were measured.
+            source: Where they are published.
             dated: When they were read there.
 
         Example:
@@ -136,9 +138,9 @@ class Tariff(Section):
 
     @property
     def rewriting(self) -> float:
-        """How often a prefix is read for the price of writing it anew, rather than reading it.
+        """Number of reads of a prefix that cost as much as rewriting it instead of reading it.
 
-        The higher, the less it pays to change what is cached; infinite where reading is free.
+        The higher, the less it pays to change what is cached; infinite if reading is free.
 
         Example:
             >>> Tariff(name="mine", read=0.5, write=1.25).rewriting
@@ -147,11 +149,11 @@ class Tariff(Section):
         return (self.write - self.read) / self.read if self.read else float("inf")
 
     def cost_of(self, units: float) -> float | None:
-        """Turn a cost in units into one in `unit`; `None` where the base price is not known."""
+        """Convert a cost in units to one in `unit`; `None` if there is no base price."""
         return None if self.base is None else units * self.base / PER_MILLION
 
     def prices(self, tokens: int) -> Tier:
-        """Give the prices that hold for a request of so many input tokens."""
+        """Return the prices of a request with this many input tokens."""
         held = _lowest(self.read, self.write, self.output)
         for tier in self.tiers:
             if tokens > tier.above:
@@ -159,7 +161,7 @@ class Tariff(Section):
         return held
 
     def charge(self, cached: int, written: int, plain: int = 0) -> float:
-        """Price the input of a request.
+        """Return the cost of a request's input.
 
         Args:
             cached: Tokens read from the cache.

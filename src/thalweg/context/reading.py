@@ -1,4 +1,4 @@
-"""Entries from messages: count once, tell what each tool call does, pair results with calls."""
+"""Build entries from messages: count tokens, classify tool calls, pair results with calls."""
 
 import json
 import re
@@ -10,14 +10,14 @@ from thalweg.entries import Action, Entry, Message, ToolCall, ToolUse
 from thalweg.tokens import Counter, measure
 
 BRIEF_CHARS = 120
-"""Longest form of a call on one line."""
+"""Longest one-line form of a call."""
 OPEN_CALLS = 256
-"""How many unanswered calls are remembered; older ones count as never answered."""
+"""Most unanswered calls that are kept; older ones count as never answered."""
 PARSED_CHARS = 200_000
-"""Arguments longer than this are not parsed: only their beginning can tell what they act on."""
+"""Longer arguments are not parsed: only their beginning is searched for a target."""
 
 _PORTABLE_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}\Z")
-"""Ids every provider takes: Anthropic's alphabet, OpenAI's length."""
+"""Ids that every provider accepts: Anthropic's alphabet, OpenAI's length."""
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _ACTIONS: dict[Action, frozenset[str]] = {
@@ -53,33 +53,32 @@ _TARGET_KEYS: tuple[str, ...] = (
     "query", "q", "queries", "subagent_type", "prompt", "description",
 )  # fmt: skip
 _TASK_KEYS = ("description", "subagent_type")
-"""What a delegated task is named by, as in the ledger of tasks; its prompt may be long."""
+"""Arguments that name a delegated task, as in the ledger of tasks; its prompt may be long."""
 _REMARKS = frozenset({"description", "explanation", "reason", "thought", "timeout"})
 """Arguments that do not change what is read."""
 
 
 @dataclass(slots=True)
 class Reader:
-    """Turn the messages of one thread into entries, in order.
+    """Builds the entries of one thread's messages, in order.
 
-    Ids that are missing, reused or not portable get a unique one made from the call's
+    Ids that are missing, reused or not portable are replaced by a unique one from the call's
     position. A result answers an open call of its id; without an id, one of its tool, or any.
-    Of several, the newest turn's first: a call that was never answered, or an id that is used
-    again in every turn, does not shift what comes after. A result that answers nothing is an
-    orphan, and kept.
+    Of several, one of the newest turn first: an unanswered call, or an id that is reused in every
+    turn, does not shift later pairs. A result that answers nothing is an orphan, and kept.
     """
 
     count: Counter
     position: int = 0
     """Position of the next message."""
     model: str = ""
-    """Whose price images have, see `measure`."""
+    """The model that decides how images count, see `measure`."""
     _used: set[str] = field(default_factory=set)
     _open: dict[str, tuple[str, ToolUse]] = field(default_factory=dict)
     """Unanswered calls: unique id to recorded id and call, oldest first."""
 
     def read(self, message: Message) -> Entry:
-        """Build the entry of the thread's next message."""
+        """Return the entry of the thread's next message."""
         position = self.position
         self.position += 1
         size = measure(message, self.count, self.model)
@@ -95,11 +94,11 @@ class Reader:
         )
 
     def narrow(self, live: Iterable[Entry]) -> tuple[str, ...]:
-        """Forget the ids of calls that are no longer live: nothing they could clash with is.
+        """Drop the ids of calls that are no longer live: no live id can collide with them.
 
         Returns:
-            Ids as recorded that live calls could not have, since older ones had them. A new
-            reader that knows them, and the open calls, goes on as this one would.
+            Recorded ids that live calls could not use, since older ones had them. A new reader
+            with them, and with the open calls, continues as this one would.
         """
         pairs = [
             (call.id, use.id)
@@ -112,18 +111,18 @@ class Reader:
         return tuple(sorted(used))
 
     def waiting(self, upto: int, live: Iterable[Entry]) -> tuple[tuple[str, ToolUse], ...]:
-        """List the calls up to a position that have no result before it, oldest first.
+        """Return the calls up to a position that have no result before it, oldest first.
 
         Args:
             upto: The position.
-            live: Entries behind it; one of them may answer such a call.
+            live: Entries after it; one of them may answer such a call.
         """
         late = {e.answers.id: (e.message.answers, e.answers) for e in live if e.answers}
         calls = sorted({**late, **self._open}.values(), key=lambda pair: pair[1].position)
         return tuple(pair for pair in calls if pair[1].position <= upto)
 
     def resume(self, used: Iterable[str], waiting: Iterable[tuple[str, ToolUse]]) -> None:
-        """Go on where another reader stood; see `narrow` and `waiting`."""
+        """Continue from another reader's state; see `narrow` and `waiting`."""
         self._used.update(used)
         self._open.update((use.id, (recorded, use)) for recorded, use in waiting)
 
@@ -153,7 +152,7 @@ class Reader:
 
 
 def describe(call: ToolCall, unique_id: str, position: int) -> ToolUse:
-    """Tell what a tool call does from its name and arguments.
+    """Classify a tool call by its name and arguments.
 
     Example:
         >>> use = describe(ToolCall("c1", "Read", '{"file_path":"a.py","offset":10}'), "c1", 4)

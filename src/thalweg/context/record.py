@@ -1,4 +1,4 @@
-"""The record of a fold as text: what was absorbed, written within a budget."""
+"""Render the structured summary of a compaction within a budget."""
 
 import re
 from collections.abc import Container, Sequence
@@ -21,21 +21,21 @@ def render(
     widest: int = 0,
     loaded: Container[str] = (),
 ) -> str:
-    """Write the record of everything folded so far.
+    """Render the structured summary of everything compacted so far.
 
     Args:
-        record: What was absorbed.
-        handle: Names the folded span; `handle#position` names a message in it.
-        budget: Most tokens the record may have, unless the goal and the pins alone need more.
+        record: The absorbed data.
+        handle: Reference to the compacted span; `handle#position` refers to a message in it.
+        budget: Most tokens of the text, unless the goal and the pins alone need more.
         count: Counter of tokens.
-        pins: Quotes that must stay verbatim, each with the position of its request.
-        widest: Tokens it may have where the constraints of the requests need more than `budget`.
-        loaded: Paths of skills that are still shown: of the others the record says that they
-            are not, and how to read them again.
+        pins: Quotes that must remain verbatim, each with the position of its request.
+        widest: Most tokens if the constraints of the requests need more than `budget`.
+        loaded: Paths of skills that are still shown: for the others the text states that they are
+            not, and how to read them again.
 
     Returns:
-        A fenced text. Requests come first and verbatim as far as the budget goes, then skills,
-        todos, open errors, files, delegated tasks, commands, notes and an index of identifiers.
+        A fenced text. Requests come first and verbatim as far as the budget permits, then skills,
+        to-dos, open errors, files, delegated tasks, commands, notes and an index of identifiers.
         Errors, files, tasks and commands each have a share that no request takes.
     """
     opening = prompt("record").render(last=record.last, handle=handle)
@@ -78,7 +78,7 @@ def render(
 
 
 def fenced(text: str) -> str:
-    """Escape whatever looks like the fence of a record, so that no text can forge or end one."""
+    """Escape text that looks like the fence of a record, so that none can forge or end one."""
     return re.sub(r"<(?=\s*/?\s*thread-record)", r"<\\", text, flags=re.IGNORECASE)
 
 
@@ -89,39 +89,39 @@ def _summaries(record: Record, budget: int, count: Counter) -> str:
 
 
 SUMMARY_TOKENS, SUMMARY_SHARE = 2_000, 0.25
-"""Most tokens of what models wrote, and their share of the budget. A record has them beside its
-budget: it is complete without them."""
+"""Most tokens of narrative summaries, and their share of the budget. A structured summary has them
+in addition to its budget: it is complete without them."""
 LEAST_SUMMARY = 600
-"""Tokens of them beside a small record, up to half of its budget."""
+"""Tokens of narrative summaries in a small structured summary, up to half of its budget."""
 FRAME_TOKENS = 24
-"""The fence and the headings."""
+"""Tokens of the fence and the headings."""
 REQUESTS_SHARE = 0.8
-"""Share of a record that the requests may fill, before the rest is looked at."""
+"""Share of the budget that the requests may fill, before the rest is considered."""
 SKILLS_SHARE = 0.2
-"""Share of a record that may name skills: they come before the requests, which can be short."""
+"""Share of the budget for names of skills: they precede the requests, which can be short."""
 OBLIGATIONS_SHARE = 0.15
-"""Share of a record that the plan may fill, and as much the tasks that nobody answered yet: they
-come before the requests, too. What is left to do must not be lost for many words of the user's."""
+"""Share of the budget for the plan, and as much for the unanswered tasks: they precede the
+requests, too, so that open work is not lost to long messages of the user."""
 OBLIGATIONS_TOKENS = 64
-"""Tokens of each of the two in a record that is so small that their share would be less."""
+"""Least tokens of each of the two in a small budget."""
 LEVELS = ((6_000, 400), (2_400, 300), (1_200, 200), (800, 100), (450, 0), (160, 0))
-"""How much of each end of a long request is quoted, in characters, most generous first."""
+"""Quoted characters of each end of a long request, most generous first."""
 CONSTRAINTS = (1_600, 800, 400)
-"""Characters of constraints that each request keeps where the record cannot hold them all: one
-that is full of them must not cost the others their place."""
+"""Characters of constraints that each request keeps if not all fit: one request full of them must
+not displace the others."""
 SHORTEST = (1_600, 400, 0)
-"""The same, of the goal and the pinned, which alone are more than the record holds."""
+"""The same for the goal and the pinned requests, if they alone exceed the budget."""
 OPENING_REQUESTS = 2
 """How many of the first requests are quoted two levels more generously: they hold the goal."""
 
 
 CHARS_PER_TOKEN = 8
-"""More than a token of any language is long on the average."""
+"""Upper bound of the average length of a token in any language."""
 
 
 @dataclass(slots=True)
 class _Line:
-    """A request as the record quotes it."""
+    """A request as it is quoted."""
 
     quote: Quote
     text: str
@@ -129,7 +129,7 @@ class _Line:
     pinned: tuple[str, ...]
     ends: tuple[int, int] = LEVELS[0]
     tried: tuple[tuple[int, int], int | None] = (LEVELS[0], None)
-    """Ends and characters of constraints with which it was last written; `None` for all."""
+    """Ends and characters of constraints of its last rendering; `None` for all."""
 
 
 def _requests(
@@ -176,15 +176,15 @@ def _quote(lines: Sequence[_Line], handle: str, room: int, count: Counter) -> No
 
 
 def _least_tokens(lines: Sequence[_Line], ends: tuple[int, int]) -> int:
-    """Bound from below, without counting, what requests shortened to their ends need."""
+    """Return a lower bound, without counting, of the tokens of shortened requests."""
     return sum(min(len(line.quote.text), sum(ends)) for line in lines) // CHARS_PER_TOKEN
 
 
 def _without_oldest(lines: Sequence[_Line], room: int, count: Counter) -> list[_Line]:
-    """Leave out the oldest requests, the goal and the pinned ones excepted, until it fits.
+    """Drop the oldest requests, except the goal and the pinned ones, until they fit.
 
-    Those that bind to nothing go first; of the others stays, for as long as it fits, what leaves
-    no choice.
+    Those without constraints are dropped first; of the others, strict constraints are kept as
+    long as they fit.
     """
     over = sum(line.tokens for line in lines) - room
     gone: set[int] = set()
@@ -212,7 +212,7 @@ def _without_oldest(lines: Sequence[_Line], room: int, count: Counter) -> list[_
 
 
 def _shorten(lines: Sequence[_Line], handle: str, room: int, count: Counter, most: int) -> None:
-    """Give up constraints above `most` characters a request, from the oldest on, until it fits."""
+    """Drop constraints above `most` characters per request, from the oldest on, until they fit."""
     over = sum(line.tokens for line in lines) - room
     for line in lines:
         if over <= 0:
@@ -241,7 +241,7 @@ def _request(
 
 
 def _obligations(record: Record, room: int, count: Counter) -> list[tuple[str, list[str]]]:
-    """List what is still to be done: the plan, and tasks that are on their way."""
+    """Return the open work: the plan, and unanswered tasks."""
     plan = _plan(record.todos, room, count) if record.todos else ""
     tasks = _newest([_told(task) for task in record.tasks if not task.text], room, count)
     sections = (("Plan", [plan] if plan else []), ("Unanswered tasks", [t for t, _ in tasks]))
@@ -249,7 +249,7 @@ def _obligations(record: Record, room: int, count: Counter) -> list[tuple[str, l
 
 
 def _plan(todos: Quote, room: int, count: Counter) -> str:
-    """Write a plan; where it is too long, what is done goes first, then what comes last."""
+    """Render a plan; if it is too long, drop finished items first, then the last ones."""
     head, *items = f"#{todos.position} {todos.text}".split("\n")
     if count("\n".join((head, *items))) <= room:
         return "\n".join((head, *items))
@@ -265,21 +265,21 @@ def _plan(todos: Quote, room: int, count: Counter) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """Lines of one kind, oldest first, and how much of a record they may fill."""
+    """Lines of one kind, oldest first, and the share of the budget they may fill."""
 
     title: str
     share: float
-    """Of what the requests and the sections before leave; more where no later section needs it."""
+    """Share of what the requests and earlier sections do not use; more if later ones need less."""
     lines: list[str]
     reserved: float = 0.0
-    """Of the record, whatever the requests need."""
+    """Share of the whole budget that no request takes."""
     short: tuple[str, ...] = ()
-    """The same lines with no more than names, for when not all of `lines` fit."""
+    """The same lines reduced to names, used if not all of `lines` fit."""
 
     def fitting(self, room: int, count: Counter) -> list[tuple[str, int]]:
-        """Pick the newest lines that fit, with their tokens.
+        """Return the newest lines that fit, with their tokens.
 
-        Where not all fit, as many short ones as fit; the newest of them are whole if there is room.
+        If not all fit, as many short ones as fit; the newest of them are whole if they fit.
         """
         whole = _newest(self.lines, room, count)
         if not self.short or len(whole) == len(self.lines):
@@ -295,7 +295,7 @@ class _Section:
         return max(whole, kept, key=len)
 
     def least(self, room: int, count: Counter) -> list[tuple[str, int]]:
-        """Pick the lines that a record has in any case: the newest one, if need be cut."""
+        """Return the lines that are always included: the newest one, shortened if necessary."""
         if not self.reserved or not self.lines:
             return []
         own = max(LINE_TOKENS, int(room * self.reserved))
@@ -303,7 +303,7 @@ class _Section:
 
 
 LINE_TOKENS = 24
-"""Tokens in which the newest line of a section is named, however small a record is."""
+"""Tokens for the newest line of a section, in any budget."""
 
 
 def _sections(record: Record) -> list[_Section]:

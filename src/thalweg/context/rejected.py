@@ -1,7 +1,7 @@
 """Edits for a thread whose request the provider refused for its content.
 
-They show messages in forms that every provider accepts. What they leave out stays in the log
-and is read back by its handle.
+They show messages in forms that every provider accepts. What they omit remains in the log and
+can be read by its reference.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,20 +18,20 @@ REFUSED: Reason = "the provider refused the request"
 
 
 def plan_without_reasoning(scene: Scene) -> list[Edit]:
-    """Plan to leave out all reasoning of live messages."""
+    """Plan to drop all reasoning of live messages."""
     return [*_rewritten(scene, lambda part, _: () if isinstance(part, Thinking) else (part,))]
 
 
 def plan_without_media(scene: Scene) -> list[Edit]:
-    """Plan to show a notice with a handle in place of every live image, document and sound."""
+    """Plan to replace every live image, document and sound by a notice with a reference."""
     return [*_rewritten(scene, _without_media)]
 
 
 def plan_plain(scene: Scene) -> list[Edit]:
-    """Plan to show nothing but plain text and calls, and all but the newest exchange as a record.
+    """Plan to show only plain text and calls, with all but the newest exchange compacted.
 
     Returns:
-        Edits; empty where the newest exchange is all there is, and plain.
+        Edits; empty if the newest exchange is the only one, and plain.
     """
     room = scene.budget.record(scene.fixed)
     fold = plan_fold(scene, tail=0, record=room, reason=REFUSED, skills=0)

@@ -1,4 +1,4 @@
-"""Ways to show one message otherwise. Each starts from what is shown now, so they add up."""
+"""Edits of one message. Each starts from the current view, so they accumulate."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ class Showing(TypedDict):
 
 
 def showing(scene: Scene, entry: Entry, parts: tuple[Part, ...], reason: Reason) -> Showing:
-    """Say what is shown instead of a message: the fields of an edit, counted before and after."""
+    """Return the common fields of an edit, with tokens before and after."""
     return {
         "reason": reason,
         "turn": scene.turn,
@@ -41,16 +41,16 @@ def showing(scene: Scene, entry: Entry, parts: tuple[Part, ...], reason: Reason)
 def evict(
     scene: Scene, entry: Entry, tokens: int, reason: Reason, *, with_ends: bool = False
 ) -> Evict:
-    """Show a preview of at most `tokens` tokens instead of a message. Calls and thinking stay.
+    """Replace a message by a preview of at most `tokens` tokens. Calls and thinking are kept.
 
-    The preview is of the original, even where another preview is shown now.
+    The preview is made from the original, even if another preview is shown now.
 
     Args:
-        scene: The window.
+        scene: The planning context.
         entry: The message.
         tokens: Most tokens of the preview.
-        reason: Why it is replaced.
-        with_ends: Show its beginning and its end as running text, where they fit.
+        reason: Reason of the edit.
+        with_ends: Show its beginning and its end as running text, if they fit.
     """
     words = tuple(p for p in entry.message.parts if not isinstance(p, ToolCall | Thinking))
     whole = as_text(replace(entry.message, parts=words))
@@ -82,11 +82,11 @@ def _shortened(scene: Scene, entry: Entry, text: str, tokens: int, *, with_ends:
 
 
 ELIDED_CHARS = 400
-"""Arguments up to this length are left as they are."""
+"""Arguments up to this length are unchanged."""
 
 
 def elide(scene: Scene, entry: Entry, reason: Reason) -> Elide:
-    """Replace the arguments of an assistant's large calls by what they act on and a handle."""
+    """Replace the arguments of an assistant's large calls by their target and a reference."""
     pointer = scene.pointer(entry.position)
     uses = iter(entry.uses)
     parts = tuple(
@@ -97,7 +97,7 @@ def elide(scene: Scene, entry: Entry, reason: Reason) -> Elide:
 
 
 def has_long_arguments(message: Message) -> bool:
-    """Tell whether `elide` would leave anything out."""
+    """Return whether `elide` would omit anything."""
     return any(
         isinstance(part, ToolCall) and len(part.arguments) > ELIDED_CHARS for part in message.parts
     )
@@ -111,13 +111,13 @@ def _elided(call: ToolCall, use: ToolUse, pointer: str) -> ToolCall:
 
 
 STALE_TOKENS = 150
-"""A stale read smaller than this is not worth a line that says so."""
+"""A smaller stale read is not worth a line that replaces it."""
 
 
 def supersede(scene: Scene, after: int) -> Iterator[Supersede]:
-    """Find reads behind position `after` that a newer read or a whole write made stale.
+    """Yield edits of reads after position `after` that a newer read or a whole write made stale.
 
-    A read is the same when every argument is. One that came back much smaller than before
+    Reads are the same if every argument is. One whose result is much smaller than before
     ("unchanged since the last read") makes nothing stale.
     """
     newest: dict[tuple[str, str], Entry] = {}
@@ -152,10 +152,10 @@ def _writes_whole(use: ToolUse) -> bool:
 
 
 def unthink(scene: Scene, after: int) -> Iterator[Elide]:
-    """Leave out the reasoning of finished tool loops behind position `after`.
+    """Yield edits that drop the reasoning of finished tool loops after position `after`.
 
-    A loop is finished when a person spoke after it. Reasoning goes by whole loops, or not at
-    all: what is left is as it was signed (I5).
+    A loop is finished when a message of a person follows it. Reasoning is dropped by whole loops
+    or not at all: the rest is as it was signed (I5).
     """
     latest = scene.latest_request
     for entry in scene.window.entries.values():

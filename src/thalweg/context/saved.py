@@ -1,7 +1,7 @@
-"""Edits, records and what else an engine knows, as plain values and back.
+"""Serialize edits, records and other state of an engine, and parse them.
 
-An engine that is made again from what it saved goes on as if it had never stopped: the same
-messages, edits and calls give the same requests, to the byte.
+An engine that is restored from its saved state continues as if it had never stopped: the same
+messages, edits and calls produce the same requests, to the byte.
 """
 
 import json
@@ -35,7 +35,7 @@ _KINDS: dict[str, type[Edit]] = {
 
 
 def edit_to_plain(edit: Edit) -> dict[str, Any]:
-    """Turn an edit into plain values that JSON can hold.
+    """Return an edit as values that JSON can hold.
 
     Example:
         >>> pin = Pin(
@@ -62,7 +62,7 @@ def edit_to_plain(edit: Edit) -> dict[str, Any]:
 
 
 def edit_from_plain(plain: Mapping[str, Any]) -> Edit:
-    """Read what `edit_to_plain` wrote.
+    """Parse the output of `edit_to_plain`.
 
     Raises:
         KeyError: There is no such kind of edit.
@@ -86,7 +86,7 @@ def edit_from_plain(plain: Mapping[str, Any]) -> Edit:
 
 
 def standing_to_bytes(standing: Standing) -> bytes:
-    """Write a standing, compressed; `standing_from_bytes` reads it back.
+    """Return a snapshot, serialized and compressed; `standing_from_bytes` parses it.
 
     Example:
         >>> standing_from_bytes(standing_to_bytes(Standing())) == Standing()
@@ -107,7 +107,7 @@ def standing_to_bytes(standing: Standing) -> bytes:
 
 
 LEVEL = 4
-"""How hard a standing is compressed: three times as fast as the usual 6, and a tenth larger."""
+"""Compression level of a snapshot: three times as fast as the usual 6, and a tenth larger."""
 
 
 def _values(value: Any) -> dict[str, Any]:  # noqa: ANN401 (any dataclass)
@@ -115,7 +115,7 @@ def _values(value: Any) -> dict[str, Any]:  # noqa: ANN401 (any dataclass)
 
 
 def standing_from_bytes(saved: bytes) -> Standing:
-    """Read what `standing_to_bytes` wrote."""
+    """Parse the output of `standing_to_bytes`."""
     plain = json.loads(zlib.decompress(saved))
     fold = edit_from_plain(plain["fold"]) if plain["fold"] else None
     return Standing(

@@ -1,13 +1,12 @@
-"""The ledger of savings: what each rewrite of the prefix was expected to save, and what it has.
+"""The ledger of savings: predicted and realized savings of each rewrite of the prefix.
 
-A thread with n rewrites is compared with itself n times: as it would have gone on had it been
-rewritten up to then and never again. What a call costs less after one more rewrite is that
-rewrite's saving, so the gains of all of them add up to what never rewriting would have cost,
-less what was paid. What came in between is taken to be the same in each.
+A thread with n rewrites is compared with itself n times: as it would have continued if it had
+been rewritten up to then and never again. What a call costs less after one more rewrite is the
+saving of that rewrite, so the gains of all of them add up to the cost of never rewriting, minus the
+actual cost. The messages in between are assumed to be the same in each case.
 
-Two rules: every figure is in units of one uncached input token; entering a call costs the same
-however many came before, but where its cache was lost or another tier of prices is near: there
-every rewrite is looked at.
+Two rules: every figure is in units of one uncached input token; adding a call takes constant time,
+except if its cache was lost or another price tier is near: then every rewrite is evaluated.
 """
 
 import math
@@ -20,7 +19,7 @@ from thalweg.context.pricing import Tariff
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a rewrite was expected to cost and to save when it was decided.
+    """Predicted cost and savings of a rewrite when it was decided.
 
     Example:
         >>> Forecast(price=2_000.0, saving=100.0, calls=50).gain
@@ -28,58 +27,59 @@ class Forecast:
     """
 
     price: float
-    """Once: writing anew what stands behind the first change, the record, the summary, and
-    fetching back what will be missed."""
+    """One-time cost: rewriting everything after the first change, the structured summary, the
+    narrative summary, and expected re-fetches."""
     saving: float
-    """Of every later call: reading again what was freed."""
+    """Saving per later call: re-reading what was freed."""
     calls: int
-    """How many more calls are expected: as many as the thread has had. Of a thread of which
-    nothing but its length is known, that is the best guess (Lindy's law)."""
+    """Expected number of further calls: as many as the thread has had. If only the length of a
+    thread
+    is available, that is the best estimate (Lindy's law)."""
 
     @property
     def break_even(self) -> float:
-        """After how many calls the price has come back; infinite where nothing is saved."""
+        """Number of calls that recover the price; infinite if nothing is saved."""
         return max(0.0, self.price) / self.saving if self.saving > 0 else math.inf
 
     @property
     def gain(self) -> float:
-        """What is left over after the expected calls; negative where it will not have paid."""
+        """Net gain after the expected calls; negative for a loss."""
         return self.saving * self.calls - self.price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """One request, as it was charged. Tokens are ours; `factor` makes them the provider's."""
+    """One request, as it was charged. Tokens are ours; `factor` converts them to the provider's."""
 
     tariff: Tariff
     tokens: int
     cached: int
-    """Read from the cache."""
+    """Tokens read from the cache."""
     written: int
-    """Written to it."""
+    """Tokens written to it."""
     same: int
-    """Tokens at its beginning that the request before had, too: what a cache could hold."""
+    """Tokens of the prefix shared with the previous request: what a cache could hold."""
     is_cold: bool = False
-    """Whether the cache is known to have lost them."""
+    """Whether the cache has lost them."""
     factor: float = 1.0
-    """Tokens that the provider counts for one of ours."""
+    """Tokens of the provider per token of ours."""
 
     FOUND: ClassVar[float] = 0.9
-    """Share of what a cache could hold that tells that it did: not every place of a request is
-    cached, and no two count alike."""
+    """Share of the cacheable tokens that counts as a cache hit: not every prefix of a request is
+    cached, and token counts differ."""
 
     @property
     def is_found(self) -> bool:
-        """Whether the provider's cache had what it could have."""
+        """Whether the provider's cache had the expected prefix."""
         expected = self.FOUND * self.held(self.same) - self.tariff.block
         return not self.is_cold and self.cached >= expected
 
     def held(self, prefix: int) -> int:
-        """Tell how much of a prefix a cache holds: all of it, or none that is too short."""
+        """Return how much of a prefix a cache holds: all of it, or none if it is too short."""
         return prefix if prefix * self.factor >= self.tariff.minimum else 0
 
     def rates(self, tokens: int) -> tuple[float, float]:
-        """Price a token of a request of so many: read from the cache, and not."""
+        """Return the price of a token, cached and uncached, in a request of this size."""
         prices = self.tariff.prices(int(tokens * self.factor))
         share, fresh = 1.0, self.tokens - self.cached
         if not self.held(tokens):
@@ -90,34 +90,34 @@ class Sent:
         return prices.read * self.factor, full * self.factor
 
     def cost(self, tokens: int, cached: int) -> float:
-        """Price a request like this one, of so many tokens."""
+        """Return the cost of a request like this one with another size."""
         read, full = self.rates(tokens)
         return read * cached + full * (tokens - cached)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What was done to a thread before one request, all of it together."""
+    """All changes to a thread before one request."""
 
     turn: int
     reason: str
     freed: int
-    """Tokens that the request would have had more."""
+    """Tokens that the request would have had in addition."""
     took: Iterable[int] = ()
-    """Positions of the messages that are no longer shown word for word."""
+    """Positions of the messages that are no longer shown verbatim."""
     asked: float = 0.0
-    """What the models cost that were asked for summaries."""
+    """Cost of the models that wrote summaries."""
     forecast: Forecast | None = None
-    """What was expected by who decided it; made from the facts where nobody said."""
+    """The forecast of the policy; computed from the request if there is none."""
 
 
 def foresee(sent: Sent, change: Change, before: int) -> Forecast:
-    """Tell what a change that nobody foresaw costs, and saves if things go on as they did.
+    """Return the forecast of a change that has none, assuming the thread continues as before.
 
     Args:
-        sent: The request that it was made for.
-        change: What was done.
-        before: Tokens of the request before.
+        sent: The request after the change.
+        change: The change.
+        before: Tokens of the previous request.
 
     Example:
         >>> tariff = Tariff(name="flat", read=0.1, write=1.25)
@@ -135,36 +135,36 @@ def foresee(sent: Sent, change: Change, before: int) -> Forecast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saving:
-    """A line of the ledger: one rewrite, what was expected of it and what came of it so far."""
+    """One line of the ledger: a rewrite, its predicted savings and its realized ones so far."""
 
     turn: int
     reason: str
     forecast: Forecast
     freed: int
-    """Tokens that every request since would have had more."""
+    """Tokens that every request since would have had in addition."""
     calls: int
-    """Calls since, with the one it was made for."""
+    """Calls since, including the one it was made for."""
     saved: float
-    """What they would have cost more."""
+    """What they would have cost in addition."""
     rewriting: float
-    """What it cost to write again what stood behind the first change, and the record."""
+    """Cost of rewriting everything after the first change, and the structured summary."""
     asked: float
-    """What the summaries cost."""
+    """Cost of the narrative summaries."""
     fetched: float
-    """What fetching back cost of what it took away."""
+    """Cost of re-fetching content that it removed."""
 
     @property
     def realised(self) -> float:
-        """What is left over so far; negative until the price has come back."""
+        """Net gain so far; negative until the price is recovered."""
         return self.saved - self.rewriting - self.asked - self.fetched
 
     @property
     def expected(self) -> float:
-        """What was expected to be left over by now: after as many calls as there were."""
+        """Predicted net gain by now, after the actual number of calls."""
         return self.forecast.saving * self.calls - self.forecast.price
 
     def to_json(self) -> dict[str, float | str | None]:
-        """Give the fields that `--json` prints."""
+        """Return the fields that `--json` prints."""
         forecast = self.forecast
         never = math.isinf(forecast.break_even)
         return {
@@ -191,15 +191,15 @@ class _Line:
     change: Change
     forecast: Forecast
     at: int
-    """Tokens before the first change: that far into a request stood what it freed."""
+    """Tokens before the first change: the position of the freed tokens in a request."""
     freed: int
-    """As `Change.freed`, less what was fetched back since."""
+    """As `Change.freed`, minus what was fetched again since."""
     first: int
     """Number of the call it was made for, from 0."""
     begun: float
-    """What `Savings` had carried when it was made."""
+    """Value of `Savings._carried` when it was made."""
     extra: float = 0.0
-    """Saved beside what the carried tells."""
+    """Savings that `_carried` does not include."""
     rewriting: float = 0.0
     fetched: float = 0.0
 
@@ -209,25 +209,25 @@ class _Line:
 
 @dataclass(slots=True)
 class Savings:
-    """The ledger of one thread, fed call by call."""
+    """The ledger of one thread, updated call by call."""
 
     window: int = 0
-    """What the model accepts; 0 where it does not matter."""
+    """Window of the model; 0 if it is to be ignored."""
     calls: int = 0
     beyond: float = 0.0
-    """What sending the tokens over the window would have cost: no request could hold them."""
+    """Cost of sending the tokens over the window, which no request could hold."""
     _lines: list[_Line] = field(default_factory=list)
     _freed: int = 0
-    """By all lines together."""
+    """Tokens freed by all lines."""
     _carried: float = 0.0
-    """What it has cost to send one token of a prefix with every call that found it cached."""
+    """Cost so far of sending one token of a cached prefix with every call."""
     _tokens: int = 0
-    """Of the request before."""
+    """Tokens of the previous request."""
     _took: dict[int, _Line] = field(default_factory=dict)
-    """Which line took the words of a message out of the context first, by its position."""
+    """The line that first removed the text of a message from the context, by its position."""
 
     def call(self, sent: Sent, change: Change | None = None) -> None:
-        """Enter a request, with what was done for it."""
+        """Add a request, and the change made for it."""
         new = None if change is None else self._open(sent, change)
         base, held = sent.same, sent.held(sent.same)
         is_found = sent.is_found
@@ -260,12 +260,12 @@ class Savings:
         return line
 
     def _compare(self, sent: Sent, new: _Line | None, held: int | None) -> None:
-        """Price the request as it would have been without each line and those after it.
+        """Compute the cost of the request without each line and the later ones.
 
         Args:
             sent: The request.
             new: The line that was made for it.
-            held: What the cache had of it; `None` where it had lost what it could have had.
+            held: Cached tokens of it; `None` if the cache had lost what it could have had.
         """
         arrived = sent.tokens - (sent.same if new is None else self._tokens - new.freed)
         tokens, cached = sent.tokens, sent.cached if held is None else held
@@ -283,14 +283,14 @@ class Savings:
             new.extra += new.rewriting
 
     def fetch(self, position: int, price: float, tokens: int = 0) -> None:
-        """Enter that words were fetched back, on the line that took them away.
+        """Add the cost of a re-fetch to the line that removed the content.
 
-        Where none is known to have, on the newest.
+        If no line is recorded for it, to the newest.
 
         Args:
-            position: Of the message in the log.
-            price: What fetching them cost.
-            tokens: What it added to the requests since, where those count it.
+            position: Position of the message in the log.
+            price: Cost of the fetch.
+            tokens: What it added to the requests since, if those count it.
         """
         if not self._lines:
             return
@@ -301,7 +301,7 @@ class Savings:
         self._freed -= tokens
 
     def lines(self) -> list[Saving]:
-        """List what was entered, oldest first, as it stands now."""
+        """Return the current lines, oldest first."""
         return [
             Saving(
                 turn=line.change.turn,

@@ -1,4 +1,4 @@
-"""What a decision may look at."""
+"""The planning context: the inputs of a decision."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,13 +10,13 @@ from thalweg.prompts import prompt
 from thalweg.tokens import measure
 
 NameSpan = Callable[[int, int], str]
-"""The handle of the messages from one position to another, both included. What it names must
-be durable when it returns."""
+"""Returns the reference to the messages from one position to another, both included. They must
+be stored durably when it returns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A window before a model call, with the means to plan edits of it."""
+    """A window before a model call, with functions to plan edits of it."""
 
     window: Window
     budget: Budget
@@ -24,7 +24,7 @@ class Scene:
     turn: int
     """The model call that is being prepared, from 1."""
     binds: bool = False
-    """Whether the model binds signed reasoning to what was sent before it."""
+    """Whether the model binds signed reasoning to its prefix."""
 
     @property
     def newest(self) -> int:
@@ -33,36 +33,36 @@ class Scene:
 
     @property
     def fixed(self) -> int:
-        """Tokens that no edit can free: the system prompt, and what goes beside the messages."""
+        """Tokens that no edit can free: the system prompt, and the overhead of the request."""
         beside, ledger = self.window.beside, self.window.ledger.tokens
         return sum(beside.values()) + ledger["system"] - beside.get("system", 0)
 
     @property
     def spoken(self) -> int:
-        """Tokens of the thread in the request: all that is not fixed, the record included."""
+        """Tokens of the request that are not fixed, the structured summary included."""
         return self.window.tokens - self.fixed
 
     @property
     def latest_request(self) -> Entry | None:
-        """The last thing a person said, if it is live and not empty."""
+        """The last message of a person, if it is live and not empty."""
         spoken = (e for e in reversed(self.window.entries.values()) if e.is_request)
         return next((e for e in spoken if not is_blank(e.message)), None)
 
     def pointer(self, position: int) -> str:
-        """Say how the model reads one message in full."""
+        """Return the instruction for the model to read one message in full."""
         return prompt("pointer").render(handle=self.name_span(position, position))
 
     def shown(self, entry: Entry) -> Message:
-        """Give a message as the rewrites so far show it, stripped reasoning included."""
+        """Return a message after all rewrites so far; stripped reasoning is included."""
         edit = self.window.rewrites.get(entry.position)
         return replace(entry.message, parts=edit.parts, origin=None) if edit else entry.message
 
     def shown_tokens(self, entry: Entry) -> int:
-        """Count a message as the edits so far show it."""
+        """Return the tokens of a message after all edits so far."""
         edit = self.window.rewrites.get(entry.position)
         stripped = entry.thinking if entry.position in self.window.stripped else 0
         return (edit.tokens_after if edit else entry.tokens) - stripped
 
     def tokens(self, message: Message) -> int:
-        """Count a message."""
+        """Return the tokens of a message."""
         return measure(message, self.window.count, self.window.model).tokens

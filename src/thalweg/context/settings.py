@@ -1,4 +1,4 @@
-"""What users configure: when a thread is compacted, what is kept, what is offloaded."""
+"""User settings of the context: when a thread is compacted, what is kept, what is offloaded."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from thalweg.errors import ConfigError
 from thalweg.sections import Section, refuse
 
 Size = Threshold | tuple[Kind, float]
-"""A threshold, or the pair that LangChain writes: `("tokens", 4000)`."""
+"""A threshold, or LangChain's pair: `("tokens", 4000)`."""
 _SIZES = TypeAdapter(tuple[Threshold, ...])
 
 
@@ -43,11 +43,11 @@ def _each(given: object) -> tuple[Threshold, ...] | None:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """Says how a field is read that takes more than it holds."""
+    """Metadata of a field whose input type differs from its stored type."""
 
     read: Callable[[object], object]
     held: object
-    """The type it holds, by which it is written again."""
+    """The stored type, by which it is serialized."""
 
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
@@ -58,14 +58,14 @@ class _Read:
 
 
 class Offload(Section):
-    """What leaves the context for the archive as soon as it arrives, and what is shown of it."""
+    """Content that is offloaded to the archive on arrival, and the preview that replaces it."""
 
     result_tokens: PositiveInt = 20_000
-    """A tool result above this leaves a preview (a quarter of the window if that is less)."""
+    """A larger tool result is replaced by a preview (a quarter of the window if that is less)."""
     input_tokens: PositiveInt = 20_000
-    """A message of the model whose tool calls make it larger than this leaves them out (a quarter
-    of the window if that is less). A user's message above both this and a quarter of the window
-    leaves an excerpt."""
+    """The tool calls of a message of the model that is larger are replaced by references (a quarter
+    of the window if that is less). A user's message above both this and a quarter of the window is
+    replaced by an excerpt."""
     preview_lines: PositiveInt = 10
     """Lines of plain text that a preview shows, from head and tail together."""
 
@@ -73,9 +73,9 @@ class Offload(Section):
 class ContextPolicy(Section):
     """How a thread is kept inside its window.
 
-    With no `trigger`, a thread is folded when re-reading what a fold would drop has cost as much
-    as folding it (`RentOrBuy`). With one, fixed sizes decide (`Thresholds`). Either way every
-    request fits the window, and what leaves it can be read back from the archive.
+    Without a `trigger`, a thread is compacted when re-reading removable content has cost as much
+    as a compaction (`RentOrBuy`). With one, fixed sizes decide (`Thresholds`). In both cases every
+    request fits the window, and removed content can be read from the archive.
 
     Example:
         >>> policy = ContextPolicy(trigger=[("fraction", 0.8), ("messages", 50)])
@@ -84,36 +84,36 @@ class ContextPolicy(Section):
     """
 
     enabled: bool = True
-    """`False`: nothing is folded by choice, only what would not fit the window any more."""
+    """`False`: nothing is compacted by choice, only what would not fit the window any more."""
     summarize: bool = True
-    """Whether a model writes a summary beside the record that every fold leaves."""
+    """Whether a model adds a narrative summary to the structured summary of every compaction."""
     background: bool = True
-    """Whether the summary is written beside the run, for the next compaction to show; `False`:
-    the turn that compacts waits for it."""
+    """Whether the narrative summary is written in the background, for the next compaction to
+    show; `False`: the turn that compacts waits for it."""
     model_name: str | None = None
-    """The model that summarizes; the one in use, when not given."""
+    """The model that summarizes; by default the one in use."""
     trigger: Annotated[Size | Sequence[Size] | None, _Read(_each, tuple[Threshold, ...] | None)] = (
         None
     )
-    """One size or several; the first that is reached makes the thread fold."""
+    """One size or several; the first that is reached triggers a compaction."""
     keep: Annotated[Size, _Read(_one, Threshold)] = Threshold(type="messages", value=20)
-    """Newest messages that stay word for word when a trigger is reached. Never part of an
-    exchange: messages are kept at least so many, tokens and a fraction at most so many. The record
-    beside them takes about a tenth of what they leave to a trigger in tokens."""
+    """Newest messages that remain verbatim when a trigger is reached. Never part of an exchange:
+    messages are kept at least this many, tokens and a fraction at most this many. The structured
+    summary takes about a tenth of the tokens between them and a trigger in tokens."""
     trim_tokens_to_summarize: PositiveInt | None = None
-    """Most tokens of messages that one request for a summary holds; as many as the model takes,
-    when not given. Requests hold more where a summary would need over 16 of them."""
+    """Most tokens of messages in one summary request; by default as many as the model accepts.
+    Requests have more if a summary would need over 16 of them."""
     summary_prompt: str | None = None
-    """Instructions to the model that summarizes, in place of ours."""
+    """Instructions for the model that summarizes; replaces the built-in ones."""
     window: PositiveInt | None = None
-    """Tokens the model accepts; the model's own, when not given."""
+    """Tokens the model accepts; by default the model's own."""
     max_output: NonNegativeInt | None = None
-    """Tokens kept free for the answer; the model's own, when not given."""
+    """Tokens reserved for the answer; by default the model's own."""
     prompt_caching: bool = True
-    """Whether requests are marked for the provider's prompt cache, where one wants marks
-    (Anthropic; marks of yours stay, and there are never more than it takes), and OpenAI is told
-    which requests belong together. Marks last five minutes, or an hour where `pricing` names a
-    tariff that does."""
+    """Whether requests get breakpoints for the provider's prompt cache, if it uses them
+    (Anthropic; your own are kept, and the provider's limit is respected), and OpenAI receives a
+    key that groups requests. A cached prefix lasts five minutes, or an hour if `pricing` names
+    such a tariff."""
     offload: Offload = Field(default_factory=Offload)
     pricing: Pricing = Field(default_factory=Pricing)
 
@@ -145,29 +145,28 @@ class ContextPolicy(Section):
 
     @classmethod
     def from_mapping(cls, section: Mapping[str, object], *, where: str = "summarization") -> Self:
-        """See `Section.from_mapping`."""
+        """Parse a mapping of settings; errors name the section `where`."""
         return super().from_mapping(section, where=where)
 
     @property
     def triggers(self) -> tuple[Threshold, ...]:
-        """The sizes that make a thread fold; none of them means rent = buy."""
+        """The sizes that trigger a compaction; empty means rent or buy."""
         return _each(self.trigger) or ()
 
     @property
     def weighs_prices(self) -> bool:
-        """Whether prices decide when a thread is folded; else sizes do, or nothing."""
+        """Whether prices decide when a thread is compacted; else sizes do, or nothing."""
         return self.enabled and not self.triggers
 
     def budget(self, window: int, output: int | None = None) -> Budget:
-        """Share out a model's window.
+        """Return the budget for a model's window.
 
         Args:
             window: Tokens the model accepts, its answer included.
-            output: Tokens it may answer with; an eighth of the window, at most 8,192, when not
-                known.
+            output: Most tokens of its answer; by default an eighth of the window, at most 8,192.
 
         Raises:
-            ConfigError: They leave no room for a request.
+            ConfigError: No tokens remain for a request.
         """
         window = self.window or window
         output = output if self.max_output is None else self.max_output
@@ -184,10 +183,10 @@ class ContextPolicy(Section):
             raise ConfigError("window", problem, "set window and max_output by hand") from None
 
     def policy(self, tariff: Tariff) -> Policy:
-        """Make the policy for one thread.
+        """Create the policy for one thread.
 
         Args:
-            tariff: What the model in use costs; what `pricing` says of every model goes before it.
+            tariff: Prices of the model in use; `pricing` for every model overrides them.
         """
         if not self.weighs_prices:
             triggers = self.triggers if self.enabled else ()

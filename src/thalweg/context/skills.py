@@ -1,8 +1,8 @@
-"""Skills that were loaded into a thread: which messages hold one, and how it is read again.
+"""Skills that were loaded into a thread: the messages that hold one, and how to read it again.
 
-A skill is known by the file it is read from, or by the fence in which the harness put it into
-the conversation. It is loaded as long as its whole text is shown; what is not shown any more is
-named, with the way to read it again (I16).
+A skill is identified by the file it is read from, or by the fence in which the harness added it to
+the conversation. It is loaded as long as its whole text is shown; the others are named, with
+instructions to read them again (I16).
 """
 
 import html
@@ -28,14 +28,14 @@ class Loaded:
     tool: str
     """The tool that reads it."""
     begins: bool
-    """Whether it holds the beginning: what was read before is older, not another page."""
+    """Whether it holds the beginning: then earlier reads are outdated, not other pages."""
 
 
 def loaded_skill(entry: Entry) -> Loaded | None:
-    """Tell which skill a message holds, if any.
+    """Return the skill that a message holds; `None` if it holds none.
 
-    A file that the agent reads counts by its name, which says so: `SKILL.md` in the skill's own
-    folder. Of the user's messages only the harness's can hold one.
+    A file that the agent reads is a skill by its name: `SKILL.md` in the skill's own folder. Of the
+    user's messages only the harness's can hold one.
     """
     message, use = entry.message, entry.answers
     if use is not None:
@@ -55,7 +55,7 @@ def loaded_skill(entry: Entry) -> Loaded | None:
 
 
 def _begins(use: ToolUse) -> bool:
-    """Tell whether a read starts at the first line."""
+    """Return whether a read starts at the first line."""
     try:
         scope = json.loads(use.scope) if use.scope else {}
     except (ValueError, RecursionError):
@@ -65,11 +65,11 @@ def _begins(use: ToolUse) -> bool:
 
 
 def whole_skills(entries: Iterable[Entry], rewrites: Container[int]) -> dict[str, list[Loaded]]:
-    """List the skills that are shown whole, by path: the pages of each, oldest skill first.
+    """Return the skills that are shown whole, by path: the pages of each, oldest skill first.
 
     Args:
         entries: The messages that are shown, oldest first.
-        rewrites: Positions of those that are shown otherwise than they were said.
+        rewrites: Positions of those that are shown in another form.
     """
     pages: dict[str, list[Loaded]] = {}
     for skill in filter(None, map(loaded_skill, entries)):

@@ -1,7 +1,7 @@
-"""The hard ceiling: make a request fit, whatever it costs.
+"""Hard-limit fallback: reduce a request until it fits, at any cost.
 
-Rungs go from little loss to much and end in a typed error. No rung needs a model, and each is
-strictly smaller than the one before, so the ladder ends (I19).
+The steps go from little loss to much and end in a typed error. No step needs a model, and each is
+strictly smaller than the previous one, so the sequence ends (I19).
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ WHY: Reason = "the request would not fit"
 
 
 def excess(scene: Scene) -> bool:
-    """Tell whether the next request would break a ceiling: tokens, bytes or media."""
+    """Return whether the next request would exceed a limit: tokens, bytes or media."""
     window, budget = scene.window, scene.budget
     window.settle()
     return (
@@ -31,7 +31,7 @@ def squeeze(scene: Scene) -> Iterator[Sequence[Edit]]:
     """Yield edits until the request fits.
 
     Raises:
-        WindowExceededError: Everything that can shrink was shrunk, and it does not fit.
+        WindowExceededError: All possible reductions were made, and it does not fit.
     """
     if not excess(scene):
         return
@@ -44,7 +44,7 @@ def squeeze(scene: Scene) -> Iterator[Sequence[Edit]]:
 
 
 def _folds(scene: Scene) -> Iterator[Sequence[Edit]]:
-    """Fold, leaving a smaller and smaller tail."""
+    """Compact, keeping a smaller and smaller tail."""
     tail, record = scene.budget.tail(scene.fixed), scene.budget.record(scene.fixed)
     skills = scene.budget.skills(scene.fixed)
     for divisor in (1, 2, 4, max(1, tail)):
@@ -56,21 +56,21 @@ def _folds(scene: Scene) -> Iterator[Sequence[Edit]]:
 
 
 def _without_inserts(scene: Scene) -> Iterator[Sequence[Edit]]:
-    """Let go of what was put between the messages: none of it is the thread's, so none is lost."""
+    """Remove the inserts between messages: they are not part of the thread, so nothing is lost."""
     if scene.window.inserts:
         scene.window.set_inserts({})
         yield ()
 
 
 def _rewrites(scene: Scene) -> Iterator[Sequence[Edit]]:
-    """Shorten what is left, message by message: results, arguments, words, requests."""
+    """Shorten the remaining messages one by one: results, arguments, texts, requests."""
     for step in (_results, _arguments, _words, _requests):
         for tokens in (scene.budget.preview, scene.budget.preview // 3):
             yield from _batches(scene, step(scene, tokens))
 
 
 def _batches(scene: Scene, edits: Iterator[Edit]) -> Iterator[Sequence[Edit]]:
-    """Put together as many edits as free the tokens in excess: each batch is laid out once."""
+    """Yield batches of edits that free the excess tokens: each batch is laid out once."""
     batch: list[Edit] = []
     over = scene.window.tokens - scene.budget.limit
     for edit in edits:

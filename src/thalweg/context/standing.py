@@ -1,4 +1,4 @@
-"""What an engine knows beside its live messages, as of its last fold."""
+"""The snapshot of an engine as of its last compaction, without its live messages."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ from thalweg.entries import ToolUse
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """All that an engine needs, beside the live messages, to go on where another one stood."""
+    """All state, besides the live messages, that an engine needs to continue."""
 
     fold: Fold | None = None
     record: Record = field(default_factory=Record)
@@ -17,10 +17,10 @@ class Standing:
     rewrites: tuple[Rewrite, ...] = ()
     """Edits of live messages."""
     systems: int = 0
-    """How many system messages the thread begins with: they are never folded."""
+    """Number of system messages at the beginning of the thread: they are never compacted."""
     used: tuple[str, ...] = ()
-    """Ids of calls, as recorded, that live calls could not have: older ones had them."""
+    """Recorded ids of calls that live calls could not use, since older ones had them."""
     waiting: tuple[tuple[str, ToolUse], ...] = ()
-    """Folded calls that had no result when the fold was made: the id as recorded, and the call."""
+    """Compacted calls without a result at that time: the recorded id, and the call."""
     stripped: tuple[int, ...] = ()
     """Positions of live messages that are shown without their signed reasoning."""

@@ -1,4 +1,4 @@
-"""What a model is asked to summarize, and where it is asked: pure decisions about a fold."""
+"""Decide which messages a model summarizes, and by which request: pure functions."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -7,31 +7,32 @@ from thalweg.context.fold import Record
 from thalweg.context.pricing import Tariff
 
 LEAST_TOKENS = 1_000
-"""Tokens of folded messages below which a summary waits for those of the next fold."""
+"""Tokens of compacted messages below which a summary waits for those of the next compaction."""
 MOST_UNREAD = 200
-"""How many messages of earlier folds that no summary is of are looked at."""
+"""Most messages of earlier compactions without a summary that are considered."""
 PROMPT_TOKENS = 1_200
-"""Room for the instructions beside what is summarized."""
+"""Tokens reserved for the instructions of a summary request."""
 MARGIN = 0.8
-"""Share of a summarizer's window that a chunk may fill: its tokens may be others than ours."""
+"""Share of a summarizer's window that a chunk may fill: its token counts may differ from ours."""
 _Read = TypeVar("_Read")
 
 
 def pays_in_place(
     tariff: Tariff, *, live: int, folded: int, limit: int, is_cold: bool, most: int | None = None
 ) -> bool:
-    """Tell whether asking behind the live request costs less than showing the originals.
+    """Return whether asking after the live request costs less than sending the originals.
 
-    Behind the live request everything is read again at the price of the cache; apart, the
-    folded messages at full price.
+    After the live request everything is read again at the price of the cache; in a request of
+    its own, the compacted messages are read at full price.
 
     Args:
-        tariff: Of the model that is asked.
+        tariff: Tariff of the summarizing model.
         live: Tokens of the live request.
-        folded: Tokens of the messages that are to be summarized.
+        folded: Tokens of the messages to summarize.
         limit: Tokens that a request may fill.
-        is_cold: Whether the cache has lost the live request.
-        most: Tokens that one request for a summary may hold, where somebody said so.
+        is_cold: Whether a cache miss is expected for the live request.
+        most: Most tokens of one summary request, if configured.
+
 
     Example:
         >>> from thalweg.context.tariffs import TARIFFS
@@ -49,7 +50,7 @@ def pays_in_place(
 
 
 def first_unread(record: Record) -> int:
-    """Find the first folded message that no summary is of, among those that are looked at."""
+    """Return the position of the first considered message without a summary."""
     since = record.summaries[-1][1] + 1 if record.summaries else 0
     return max(since, record.last + 1 - MOST_UNREAD)
 
@@ -57,15 +58,15 @@ def first_unread(record: Record) -> int:
 def caught_up(
     newest_first: Iterable[_Read], folded: int, tokens: Callable[[_Read], int]
 ) -> list[_Read]:
-    """Pick folded messages behind the last summary, the newest of them if they are many.
+    """Return compacted messages after the last summary, the newest of them if they are many.
 
-    At most twice as many tokens as are folded now, so that what a summarizer which fails for
-    good costs is bounded.
+    At most twice as many tokens as are compacted now, so that a summarizer that always fails has
+    a bounded cost.
 
     Args:
         newest_first: The messages.
-        folded: Tokens that are folded now.
-        tokens: Counts one.
+        folded: Tokens that are compacted now.
+        tokens: Counts one message.
 
     Returns:
         Oldest first.

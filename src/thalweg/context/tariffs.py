@@ -1,4 +1,4 @@
-"""The prices that providers ask, model by model, from the one table of them: `tariffs.toml`.
+"""The prices of providers, model by model, from the table `tariffs.toml`.
 
 `docs/prices.md` shows the table; `thalweg.context.matching` finds a model's row.
 """
@@ -12,11 +12,11 @@ from thalweg.context.pricing import Tariff
 
 LIFE_1H: Final = 3_600.0
 WRITE_1H: Final = 2.0
-"""Price of writing a prefix that lives an hour, of Anthropic and Moonshot, in units of input."""
+"""Price of writing a prefix that lives an hour, for Anthropic and Moonshot, in units of input."""
 
 
 def _family(row: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> Tariff:
-    """Build the tariff that stands for a provider's usual model."""
+    """Return the tariff of a provider's usual model."""
     own = {key: value for key, value in row.items() if key not in {"provider", "like", "models"}}
     values = {**table["families"].get(row.get("like"), {}), **own, "name": name}
     values["note"] = _note(values.get("note", ()), table["notes"])
@@ -24,7 +24,7 @@ def _family(row: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> Tari
 
 
 def _model(family: Tariff, name: str, row: Mapping[str, Any], notes: Mapping[str, str]) -> Tariff:
-    """Build a model's tariff from dollars per million tokens."""
+    """Return a model's tariff from prices in dollars per million tokens."""
     plain, cached, answer = row["usd"]
     read, output = round(cached / plain, 4), round(answer / plain, 4)
     changes = {
@@ -80,8 +80,8 @@ def _by_provider() -> dict[str, tuple[Tariff, ...]]:
 
 
 MODELS: Final[Mapping[str, tuple[Tariff, ...]]] = _by_provider()
-"""The rows of each provider, as `thalweg.middleware` names providers: first what stands for all
-its models, then model by model."""
+"""The rows of each provider, as `thalweg.middleware` names providers: first the one for all its
+models, then model by model."""
 
 _HOURLY: Final = (
     *MODELS["anthropic"],
@@ -93,7 +93,7 @@ _ANTHROPIC: Final = _FAMILIES["anthropic"]
 TARIFFS: dict[str, Tariff] = {
     each.name: each for each in (_ANTHROPIC, _for_an_hour(_ANTHROPIC), *_FAMILIES.values(), LOCAL)
 }
-"""Tariffs that stand for a provider's usual model, by name."""
+"""Tariffs of each provider's usual model, by name."""
 
 NAMED: Mapping[str, Tariff] = {
     **TARIFFS,

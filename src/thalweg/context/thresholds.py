@@ -1,4 +1,4 @@
-"""Fixed thresholds: fold when the context reaches a size that was set, and keep what was set."""
+"""Fixed thresholds: compact when the context reaches a configured size, keep a configured tail."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from thalweg.context.squeeze import squeeze
 from thalweg.sections import Section, refuse
 
 Kind = Literal["fraction", "tokens", "messages"]
-"""What a threshold counts."""
+"""The unit of a threshold."""
 
 
 def _number(given: object) -> int | float:
@@ -25,12 +25,12 @@ def _number(given: object) -> int | float:
 class Threshold(Section):
     """A size of the context: a share of the window, tokens or messages.
 
-    Read from `{type: fraction, value: 0.8}` or from the pair `("fraction", 0.8)`.
+    Written as `{type: fraction, value: 0.8}` or as the pair `("fraction", 0.8)`.
     """
 
     type: Kind
     """`fraction`: of the window, over the whole request. `tokens` and `messages`: of the thread,
-    without the system prompt and what goes beside the messages."""
+    without the system prompt and other overhead."""
     value: Annotated[int | float, PlainValidator(_number)]
 
     @model_validator(mode="before")
@@ -55,7 +55,7 @@ class Threshold(Section):
         return self
 
     def is_reached(self, scene: Scene) -> bool:
-        """Tell whether a context is as large as this."""
+        """Return whether a context has reached this size."""
         match self.type:
             case "fraction":
                 return scene.window.tokens >= self.value * scene.budget.window
@@ -65,7 +65,7 @@ class Threshold(Section):
                 return scene.window.messages >= self.value
 
     def tokens(self, scene: Scene) -> int | None:
-        """Give the tokens of the thread at which this is reached; `None` for messages."""
+        """Return the tokens of the thread at which this is reached; `None` for messages."""
         match self.type:
             case "fraction":
                 return int(self.value * scene.budget.window) - scene.fixed
@@ -75,7 +75,7 @@ class Threshold(Section):
                 return None
 
     def tail(self, scene: Scene) -> int:
-        """Give the tokens of the newest messages that are this many."""
+        """Return the tokens of a tail of this size."""
         match self.type:
             case "fraction":
                 return int(self.value * scene.budget.window)
@@ -87,42 +87,42 @@ class Threshold(Section):
 
 
 def is_pair(given: object) -> bool:
-    """Tell whether something is a threshold as LangChain writes it: `("tokens", 4000)`."""
+    """Return whether a value is a threshold in LangChain's form: `("tokens", 4000)`."""
     return isinstance(given, list | tuple) and len(given) == len("tv") and isinstance(given[0], str)
 
 
 @dataclass(slots=True, kw_only=True)
 class Thresholds:
-    """Fold when any trigger is reached, and keep the newest messages that `keep` says.
+    """Compacts when any trigger is reached, and keeps the newest messages by `keep`.
 
-    A fold is made only where it frees something. A trigger that acting does not clear (what is
-    kept is itself above it) waits until the thread has grown again by a share: the same attempt
-    is never made twice.
+    A compaction is made only if it frees something. A trigger that it does not clear (what is
+    kept exceeds it) waits until the thread has grown again by a share: the same attempt is never
+    made twice.
 
-    Below it, hard ceilings: a request that would not fit is squeezed, whatever the triggers say.
+    Independent of it, hard limits: a request that would not fit is always reduced.
     """
 
     triggers: tuple[Threshold, ...]
-    """None at all: only the ceilings make it act."""
+    """If empty, only the hard limits cause a compaction."""
     keep: Threshold
     memory: dict[str, float] = field(default_factory=dict)
     """`waits`: tokens that the thread must reach before a trigger that was not cleared counts
     again."""
 
     LEAST = 64
-    """Tokens that a fold must free."""
+    """Least tokens that a compaction must free."""
     GROWTH = 8
-    """An uncleared trigger waits for an eighth more than was left."""
+    """An uncleared trigger waits until the thread has grown by an eighth."""
     RECORD_SHARE, WIDEST_SHARE = 1 / 10, 1 / 8
-    """Share of the tokens from the tail to a trigger that a record may fill, and that it may
-    where only so the user's constraints stay verbatim."""
+    """Share of the tokens from the tail to a trigger that a structured summary may fill, and the
+    share if the user's constraints need it."""
     LEAST_TALK, LEAST_WORK = 320, 560
-    """Tokens a record may fill even where trigger and tail leave less: of talk alone, and where
-    tools were called, which requests do not name. With 480, the evals of artifacts and of orders,
-    at a trigger of a tenth of the window, lose what they ask for."""
+    """Tokens of a structured summary even if trigger and tail permit less: without tool calls, and
+    with them, which requests do not name. With 480, the evals of artifacts and of orders, at a
+    trigger of a tenth of the window, fail."""
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
-        """See `Policy.prepare`."""
+        """Yield arrivals, then a compaction if a trigger is reached, then hard-limit reductions."""
         del cold  # the user's thresholds decide, not the cost of a rewrite
         yield plan_arrivals(scene)
         acted = self._is_due(scene)
@@ -155,11 +155,11 @@ class Thresholds:
         return fold if scene.window.tokens - fold.freed <= scene.budget.limit else None
 
     def _rooms(self, scene: Scene, tail: int) -> tuple[int, int]:
-        """Bound a record, and one that the user's constraints need, by what is free for them.
+        """Return the most tokens of a structured summary, without and with all constraints.
 
-        Half, or three quarters, of what a fold frees now; and a small share of the way from the
-        tail to the nearest trigger in tokens: what a record fills of it brings the next fold
-        nearer. Triggers in messages are as far with a large record as with a small one.
+        Half, or three quarters, of what a compaction frees now; and a small share of the distance
+        from the tail to the nearest trigger in tokens: a larger summary brings the next compaction
+        nearer. Triggers in messages are equally far for any size of it.
         """
         budget, fixed = scene.budget, scene.fixed
         kept = scene.window.tokens_from(scene.window.cut_for_tail(tail))
@@ -176,6 +176,6 @@ class Thresholds:
 
 
 def _has_work(scene: Scene) -> bool:
-    """Return whether tools were called, so that a record has more to name than requests."""
+    """Return whether tools were called, so that a summary has more content than requests."""
     record, entries = scene.window.record, scene.window.entries.values()
     return bool(record.files or record.runs or record.tasks) or any(e.uses for e in entries)

@@ -1,8 +1,8 @@
-"""How providers count text beside our o200k tokens, before a provider has reported any usage.
+"""Token ratios of providers to our o200k tokens, used before a provider reports any usage.
 
-A row is a ratio of the provider's tokens to ours for each kind of text. What is recorded was
+A row is a ratio of the provider's tokens to ours for each kind of text. The ratios were
 measured by `benchmarks/token_factors.py`: growth of the reported input between two requests,
-beside our count of the messages that came between.
+divided by our count of the messages in between.
 """
 
 import re
@@ -15,7 +15,7 @@ from thalweg.tokens import Calibration
 
 Kind = Literal["prose", "code", "cjk"]
 SAMPLE = 20_000
-"""Characters of a thread that tell its kind of text."""
+"""Characters of a thread that determine its kind of text."""
 CJK_SHARE = 0.2
 """Share of Chinese, Japanese and Korean characters from which a text is of that kind."""
 CODE_SHARE = 0.08
@@ -27,7 +27,7 @@ class TokenFactors:
     """A tokenizer's tokens per token of ours."""
 
     models: re.Pattern[str]
-    """The models that use it, by any name that has these words."""
+    """Matches the names of the models that use it."""
     prose: float
     code: float
     cjk: float
@@ -70,14 +70,14 @@ FACTORS: tuple[TokenFactors, ...] = (
         dated=date(2026, 11, 23),
     ),
 )
-"""The first row that matches holds."""
+"""The first matching row is used."""
 
 
 def first_calibration(model: str, texts: Iterable[str] = ()) -> Calibration:
-    """Return what is known of a provider's count before it has reported any usage.
+    """Return the calibration for a provider before it has reported any usage.
 
     Args:
-        model: Its name, with whatever a gateway puts around it.
+        model: Its name, which may include a gateway's prefix.
         texts: The thread's messages, the newest first; `SAMPLE` characters of them are read.
 
     Example:
@@ -103,7 +103,7 @@ def _sample(texts: Iterable[str]) -> str:
 
 
 def kind_of(text: str) -> Kind:
-    """Tell what kind of text a tokenizer meets.
+    """Return the kind of a text, which determines its token ratio.
 
     Example:
         >>> kind_of("Please look at the invoice of May."), kind_of("河流的最深處")

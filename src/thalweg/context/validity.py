@@ -1,7 +1,7 @@
-"""The validity gate: would a provider take this request?
+"""The validity gate: checks whether a provider would accept a request.
 
-Checked on messages as they are sent, whatever the wire; what a wire merges on its own
-(consecutive messages of one role) is not a violation.
+Messages are checked as they are sent, for any wire; what a wire merges on its own (consecutive
+messages of one role) is not a violation.
 """
 
 from collections.abc import Iterable
@@ -13,13 +13,13 @@ from thalweg.entries import Message, ToolCall
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What a family of providers demands of a request."""
+    """Requirements of a family of providers for a request."""
 
     name: str
     user_first: bool
-    """The first message after the system prompt is a user's."""
+    """Whether the first message after the system prompt must be a user's."""
     user_last: bool
-    """The last message is not an assistant's (no prefill)."""
+    """Whether the last message must not be an assistant's (no prefill)."""
     max_id: int
     """Longest id of a call."""
 
@@ -34,16 +34,16 @@ DIALECTS: dict[str, Dialect] = {
         Dialect("langchain", user_first=False, user_last=False, max_id=64),
     )
 }
-"""Dialects by name. `STRICT` is what all of them take."""
+"""Dialects by name. All of them accept what `STRICT` accepts."""
 STRICT = Dialect("strict", user_first=True, user_last=True, max_id=40)
 
 
 @dataclass(slots=True)
 class Gate:
-    """Check a request message by message; the state between calls is that of its prefix.
+    """Checks a request message by message; the state between calls is that of its prefix.
 
-    A request that extends the one before is checked in time for what is new: keep the gate
-    and feed it only the new messages.
+    Checking a request that extends the previous one takes time in proportion to the new messages:
+    keep the gate and feed it only those.
     """
 
     dialect: Dialect = STRICT
@@ -97,7 +97,7 @@ class Gate:
         self.problems.append(f"message {self._n + 1} {what}")
 
     def verdict(self) -> tuple[str, ...]:
-        """Say what is wrong with the request as it stands; empty when a provider takes it."""
+        """Return the defects of the request so far; empty if a provider accepts it."""
         at_end: list[str] = []
         if self._waiting:
             at_end.append(f"the request ends while {len(self._waiting)} calls have no result")
@@ -109,10 +109,10 @@ class Gate:
 
 
 def check(messages: Iterable[Message], dialect: Dialect = STRICT) -> tuple[str, ...]:
-    """Check one whole request.
+    """Return the defects of one whole request.
 
     Returns:
-        What is wrong, in words; empty when the dialect's providers take it.
+        One sentence per defect; empty if the dialect's providers accept it.
 
     Example:
         >>> from thalweg.entries import Text

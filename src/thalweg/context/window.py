@@ -1,11 +1,11 @@
-"""The live window of a thread: what the next model call would send, and where it may be cut.
+"""The live window of a thread: what the next model call would send, and its safe cuts.
 
-Items are laid out so that a provider takes them, whatever order a log has: results stand
-right behind their calls, a call that was never answered gets a placeholder, a result that
-comes later than the next turn becomes a note, nothing is sent empty. The layout is a function
-of the log and the edits alone (I7), and between edits it only grows at its end (I37).
+Items are laid out so that a provider accepts them, for any order in the log: results follow their
+calls directly, a call that was never answered gets a placeholder, a result that comes later than
+the next turn becomes a note, nothing is sent empty. The layout is a function of the log and the
+edits alone (I7), and between edits it only grows at its end (I37).
 
-Adding a message and asking for the totals cost the same however long the thread is.
+Adding a message and reading the totals take constant time for any length of the thread.
 """
 
 from bisect import bisect_left, bisect_right
@@ -26,7 +26,7 @@ NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
 )
 
 Beside = Literal["system", "tools", "memory", "skills", "added"]
-"""Sections of what a request carries beside its messages, in the order they are sent."""
+"""Sections of a request's overhead, in the order they are sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,10 @@ class Item:
     """One message of the view."""
 
     message: Message
-    """What is sent: the very object that arrived, unless an edit or an odd id changes it."""
+    """The message to send: the very object that arrived, unless an edit or an invalid id changes
+    it."""
     position: int
-    """Position of the message it shows, or stands before; -1 for a record, a note or a
+    """Position of the message that it shows or precedes; -1 for a structured summary, a note or a
     placeholder."""
     tokens: int
     size_bytes: int = 0
@@ -48,40 +49,40 @@ class Item:
 
 @dataclass(slots=True)
 class Window:
-    """The entries that are not folded, the edits, and the items they lay out as."""
+    """The entries that are not compacted, the edits, and the resulting items."""
 
     count: Counter
     items: list[Item] = field(default_factory=list)
-    """What the next call sends, after `settle`. Read only: the window changes it in place."""
+    """The messages of the next call, after `settle`. Read only: the window changes it in place."""
     ledger: Ledger = field(default_factory=Ledger.empty)
     """Tokens of the request by section, and the bytes and media of `items`."""
     beside: dict[Beside, int] = field(default_factory=dict)
-    """Tokens that go with every request beside `items`, by section; `set_beside` says them."""
+    """Overhead tokens of every request by section; set by `set_beside`."""
     entries: dict[int, Entry] = field(default_factory=dict)
-    """Live entries by position: not folded, or kept by the fold."""
+    """Live entries by position: not compacted, or kept by the compaction."""
     rewrites: dict[int, Rewrite] = field(default_factory=dict)
     """Edits of live messages, by position."""
     stripped: set[int] = field(default_factory=set)
     """Positions of live messages that are shown without their signed reasoning."""
     fold: Fold | None = None
     record: Record = field(default_factory=Record)
-    """What the fold knows of the folded messages."""
+    """Data of the compacted messages."""
     pins: tuple[Quote, ...] = ()
     sent: int = 0
-    """How many leading items the last request had; whoever sends it says so."""
+    """How many leading items the last request had; set by the sender."""
     model: str = ""
-    """Whose price images have, see `measure`."""
+    """The model that decides how images count, see `measure`."""
     epoch: int = 0
-    """Grows whenever an item that was sent changes: the prefix is not the same."""
+    """Grows whenever a sent item changes: the prefix is no longer the same."""
     head: int = 0
-    """How many leading items no cut may touch: system prompt, record, kept messages."""
+    """Leading items that no cut may touch: system prompt, structured summary, kept messages."""
     inserts: Mapping[str, Item] = field(default_factory=dict)
-    """What stands before messages of the user, by their `uid`; `set_inserts` says it."""
+    """Items that precede messages of the user, by their `uid`; set by `set_inserts`."""
     _system: list[Entry] = field(default_factory=list)
     _open: list[Entry] = field(default_factory=list)
-    """The last assistant message and what came since: the turn that may still grow."""
+    """The last assistant message and later ones: the turn that may still grow."""
     _sealed: int = 0
-    """How many items lie before the open turn."""
+    """Number of items before the open turn."""
     _sums: list[int] = field(default_factory=lambda: [0])
     """Tokens of `items[:i]`, for every i."""
     _cuts: list[int] = field(default_factory=list)
@@ -89,10 +90,10 @@ class Window:
     _dirty: bool = True
 
     def set_beside(self, section: Beside, tokens: int) -> None:
-        """Say how many tokens of a section go with every request beside the messages.
+        """Set the overhead tokens of a section, which every request has besides its messages.
 
-        They count in every total, and no edit changes them. A later word takes the place of
-        the one before it. A system prompt counts here or as a message, not as both.
+        They count in every total, and no edit changes them. A later call replaces the value. A
+        system prompt counts here or as a message, not as both.
         """
         self.ledger.add(section, tokens - self.beside.get(section, 0))
         self.beside[section] = tokens
@@ -100,14 +101,14 @@ class Window:
     def set_inserts(
         self, inserts: Mapping[str, Message], of_memory: Collection[str] | None = None
     ) -> None:
-        """Say what stands before messages of the user: what memory knows, for instance.
+        """Set messages that precede messages of the user: facts from memory, for instance.
 
-        It counts, it is sent as long as its message is, and goes with it. It is in no log: a
-        later word takes the place of the one before it.
+        An insert counts, it is sent as long as its message is, and is removed with it. It is in no
+        log: a later call replaces all inserts.
 
         Args:
-            inserts: By the `uid` of the message each stands before.
-            of_memory: Those that count as `memory`, the others as `added`; all where not given.
+            inserts: By the `uid` of the message that each precedes.
+            of_memory: Those that count as `memory`, the others as `added`; all by default.
         """
         inserts = {uid: message for uid, message in inserts.items() if uid}
         known = {uid: item.message for uid, item in self.inserts.items()}
@@ -134,19 +135,19 @@ class Window:
 
     @property
     def inserted(self) -> set[str]:
-        """The messages that something stands before, by `uid`."""
+        """The messages with an insert, by `uid`."""
         return set(self.insert_places)
 
     @property
     def insert_places(self) -> dict[str, int]:
-        """The positions of the messages that something stands before, by `uid`."""
+        """The positions of the messages with an insert, by `uid`."""
         if not self.inserts:
             return {}
         live = ((entry.message.uid, position) for position, entry in self.entries.items())
         return {uid: position for uid, position in live if uid in self.inserts}
 
     def add(self, entry: Entry) -> None:
-        """Take in the thread's next entry."""
+        """Add the thread's next entry."""
         leads = entry.position == len(self._system) and self.fold is None
         if entry.message.role == "system" and leads:
             self.epoch += bool(self._unlay())
@@ -168,7 +169,7 @@ class Window:
         self._dirty = True
 
     def settle(self) -> None:
-        """Bring `items` up to date with the entries that came since."""
+        """Update `items` with the entries added since the last call."""
         if not self._dirty:
             return
         before = self._unlay()
@@ -180,14 +181,14 @@ class Window:
             self.epoch += 1
 
     def _unlay(self) -> list[Item]:
-        """Take the open turn off the end of the items."""
+        """Remove the open turn from the end of the items."""
         taken = self.items[self._sealed :]
         while len(self.items) > self._sealed:
             self._pop()
         return taken
 
     def _laid_out(self, entries: Sequence[Entry]) -> Iterator[Item]:
-        """Lay out one turn; the first message behind system prompts must be a user's."""
+        """Yield the items of one turn; the first message after system prompts must be a user's."""
         laid = list(self._turn(entries))
         began = any(item.message.role != "system" for item in self.items)
         first = next((item for item in laid if item.message.role != "system"), None)
@@ -196,7 +197,7 @@ class Window:
         yield from laid
 
     def _turn(self, entries: Sequence[Entry]) -> Iterator[Item]:
-        """Lay out an assistant message, the results of its calls, then the rest."""
+        """Yield an assistant message, the results of its calls, then the rest."""
         if not entries:
             return
         first = entries[0]
@@ -221,14 +222,14 @@ class Window:
             yield self._note(Message("user", (Text(NO_ANSWER),), kind="injected"), opens=False)
 
     def _with_insert(self, entry: Entry) -> Iterator[Item]:
-        """Lay out a message with what stands before it; no cut parts the two."""
+        """Yield a message after its insert; no cut separates the two."""
         insert = self.inserts.get(entry.message.uid) if entry.is_request else None
         if insert is not None:
             yield replace(insert, position=entry.position)
         yield self._item(entry, opens=insert is None)
 
     def _turns(self, positions: Iterable[int]) -> Iterator[list[Entry]]:
-        """Part entries where the assistant speaks."""
+        """Split entries at assistant messages."""
         turn: list[Entry] = []
         for entry in (self.entries[position] for position in positions):
             if turn and entry.message.role == "assistant":
@@ -239,10 +240,10 @@ class Window:
             yield turn
 
     def _is_silent(self, entry: Entry) -> bool:
-        """Whether nothing of a message is left to send.
+        """Return whether nothing of a message remains to be sent.
 
-        A message of signed reasoning alone keeps its place when that is stripped, so that what
-        stands behind it is still what it stood behind.
+        A message with only signed reasoning keeps its position when that is stripped, so that the
+        prefix of later messages is unchanged.
         """
         edit = self.rewrites.get(entry.position)
         message = replace(entry.message, parts=edit.parts) if edit else entry.message
@@ -299,18 +300,18 @@ class Window:
 
     @property
     def tokens(self) -> int:
-        """Tokens of the whole request, with what goes beside its messages."""
+        """Tokens of the whole request, overhead included."""
         return self._sums[-1] + sum(self.beside.values())
 
     @property
     def messages(self) -> int:
-        """Messages of the request, system prompts left out; a record is one."""
+        """Messages of the request without system prompts; a structured summary is one."""
         held = 1 + len(self.fold.kept) if self.fold else 0
         return held + len(self.items) - self.head
 
     @property
     def open_entries(self) -> Sequence[Entry]:
-        """The last assistant message and what came since: never sent before the next call."""
+        """The last assistant message and later ones: never sent before the next call."""
         return self._open
 
     def tokens_from(self, index: int) -> int:
@@ -318,11 +319,11 @@ class Window:
         return self._sums[-1] - self._sums[index]
 
     def cut_for_tail(self, tail: int) -> int:
-        """Find the earliest safe cut that leaves at most `tail` tokens behind it.
+        """Return the earliest safe cut with at most `tail` tokens after it.
 
         Returns:
-            An index into `items`. The last cut, when even that leaves more; `head`, when
-            there is nothing to cut.
+            An index into `items`. The last cut if even that keeps more; `head` if nothing can be
+            cut.
         """
         earliest = bisect_left(self._sums, self._sums[-1] - tail, self.head)
         at = bisect_left(self._cuts, earliest)
@@ -331,20 +332,20 @@ class Window:
         return max(self.head, self._cuts[-1]) if self._cuts else self.head
 
     def cut_for_messages(self, number: int) -> int:
-        """Find the latest safe cut that leaves at least `number` messages behind it.
+        """Return the latest safe cut with at least `number` messages after it.
 
         Returns:
-            An index into `items`; `head`, when there is nothing to cut.
+            An index into `items`; `head` if nothing can be cut.
         """
         at = bisect_right(self._cuts, len(self.items) - number)
         return max(self.head, self._cuts[at - 1]) if at else self.head
 
     def folded_by(self, cut: int, kept: Iterable[int] = ()) -> list[Entry]:
-        """List the live entries that a fold at `items[cut]` takes, oldest first.
+        """Return the live entries that a compaction at `items[cut]` replaces, oldest first.
 
         Args:
             cut: A safe cut.
-            kept: Positions that stay, wherever they stand.
+            kept: Positions to keep, before or after the cut.
         """
         stay = {item.position for item in self.items[cut:]} | set(kept)
         end = max((i.position for i in self.items[:cut]), default=-1)
@@ -352,11 +353,11 @@ class Window:
 
     @property
     def systems(self) -> int:
-        """How many system messages the thread begins with."""
+        """Number of system messages at the beginning of the thread."""
         return len(self._system)
 
     def resume(self, standing: Standing, entries: Iterable[Entry]) -> None:
-        """Take the place of another window: what it knew, and its live entries in order."""
+        """Restore another window from its snapshot and its live entries, in order."""
         for entry in entries:
             leads = entry.position == len(self._system) and entry.message.role == "system"
             if leads and (standing.fold is None or entry.position < standing.systems):
@@ -369,7 +370,7 @@ class Window:
         self._rebuild()
 
     def price_images(self, model: str) -> None:
-        """Count images as a model does from now on, those that are here included."""
+        """Set the model that decides how images count, for live messages too."""
         if model == self.model:
             return
         self.model = model
@@ -445,12 +446,12 @@ class Window:
 
 
 def record_message(record: str) -> Message:
-    """Make the message that carries the record of a fold."""
+    """Return the message that carries a structured summary."""
     return Message("user", (Text(record),), kind="injected")
 
 
 def is_blank(message: Message) -> bool:
-    """Tell whether a message has nothing to send.
+    """Return whether a message has nothing to send.
 
     Tool results always answer something. Reasoning alone is nothing: Anthropic refuses a
     message that ends with it, OpenAI reasoning without the item it belongs to.
@@ -468,7 +469,7 @@ def _placeholder(use: ToolUse) -> Message:
 
 
 def _as_note(message: Message, use: ToolUse | None) -> Message:
-    """Show a result that no call in front of it asks for, at no authority of its own."""
+    """Return a note with a result that no preceding call requests, without authority."""
     what = f"a late result of {use.brief}" if use else f"a result of {message.name or 'a tool'}"
     heading = Text(prompt("late_result").render(what=what))
     parts = (replace(p, text=fenced(p.text)) if isinstance(p, Text) else p for p in message.parts)

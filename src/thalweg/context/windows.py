@@ -1,7 +1,7 @@
-"""The windows of models whose client does not name one, from the table `windows.toml`.
+"""The windows of models whose client does not report one, from the table `windows.toml`.
 
-LangChain's clients have profiles of most models. A model newer than its client has none, nor
-has any model behind a gateway. `thalweg.context.matching` finds a model's row, as for prices.
+LangChain's clients have profiles of most models. A model newer than its client has none, nor has
+any model of a gateway. `thalweg.context.matching` finds a model's row, as for prices.
 """
 
 import tomllib
@@ -16,10 +16,10 @@ from thalweg.context.matching import row_of
 
 @dataclass(frozen=True, slots=True)
 class KnownWindow:
-    """What a model accepts."""
+    """The window of a model."""
 
     tokens: int
-    """Of input and output together."""
+    """Input and output tokens together."""
     source: str
     dated: date
 
@@ -36,11 +36,11 @@ WINDOWS: Final[Mapping[str, Mapping[str, KnownWindow]]] = {
 
 
 def window_for(provider: str, model: str) -> KnownWindow | None:
-    """Find the window of a model, or `None` where the table does not have it.
+    """Return the window of a model, or `None` if the table does not have it.
 
     Args:
-        provider: As `provider_of` names it, or nothing.
-        model: Its name, with whatever a gateway puts around it.
+        provider: As `provider_of` names it, or empty.
+        model: Its name, which may include a gateway's prefix.
 
     Example:
         >>> found = window_for("anthropic", "us.anthropic.claude-fable-5-2-v1:0")
