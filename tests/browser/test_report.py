@@ -73,10 +73,10 @@ def test_the_keyboard_alone_reaches_everything(page: Page) -> None:
     page.keyboard.press("PageDown")
     expect(chart).to_have_attribute("aria-valuenow", "5")
     spoken = chart.get_attribute("aria-valuetext") or ""
-    assert "Fold #0–6, the request would not fit: 3,000 → 300" in spoken
+    assert "Compact #0–6, the request would not fit: 3,000 → 300" in spoken
     expect(page.locator("#tip")).to_contain_text("3,000 → 300")
 
-    opener = page.get_by_role("button", name="What stands there now, Fold for call 5")
+    opener = page.get_by_role("button", name="What stands there now, Compact for call 5")
     for _ in range(40):
         page.keyboard.press("Tab")
         if opener.evaluate("button => button === document.activeElement"):

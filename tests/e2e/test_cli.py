@@ -253,6 +253,7 @@ FIELDS: dict[str, Any] = {
     **dict.fromkeys(("cost", "cost_unmanaged"), float),
     "faults": {"recoverable": int, "lost": int},
     "cost_with_faults": float,
+    "usd_per_million": float,
     **dict.fromkeys(("saved", "cost_beyond_window"), float),
     "savings": list,
     "regret": float,

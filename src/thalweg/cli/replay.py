@@ -1,6 +1,7 @@
 """`thalweg replay`: recorded threads under one or more policies, offline."""
 
 import sys
+import webbrowser
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,8 +28,12 @@ from thalweg.replay.report import write_report
 from thalweg.replay.results import Run
 from thalweg.replay.sample import sample_path
 from thalweg.replay.sources import find_threads
+from thalweg.replay.verdict import verdict
 from thalweg.replay.workloads import SCHEME, WORKLOADS
 from thalweg.sections import choices
+
+REPORT_NAME = "thalweg-report.html"
+"""File of a report that is opened and has no name."""
 
 
 def replay(
@@ -83,6 +88,12 @@ def replay(
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a report to look at in a browser.")
     ] = None,
+    show: Annotated[
+        bool,
+        typer.Option(
+            "--open", help=f"Open the report in a browser; without --html it is {REPORT_NAME}."
+        ),
+    ] = False,
     timing: Annotated[
         bool,
         typer.Option(help="With --json: measured times, all that differs between two runs."),
@@ -94,6 +105,7 @@ def replay(
     replayed; what could be is reported all the same.
     """
     order = _order(paths, window, policy, _tariffs(prices), newest)
+    html = html or (Path(REPORT_NAME) if show else None)
     if html is not None:
         check_place(html, order.paths)
     outcome = _run(order)
@@ -106,6 +118,8 @@ def replay(
     _print(outcome, as_json=as_json, timing=timing)
     if html is not None:
         (sys.stderr if as_json else sys.stdout).write(f"\nReport: {html}\n")
+        if show and not webbrowser.open(html.resolve().as_uri()):
+            sys.stderr.write("thalweg: no browser was found to open the report\n")
     if outcome.failures and paths:
         raise typer.Exit(2)
 
@@ -181,4 +195,6 @@ def _print(outcome: Outcome, *, as_json: bool, timing: bool) -> None:
     width = max(columns or 0, table.width or 0)
     console = Console(width=width, highlight=False, markup=False, emoji=False)
     console.print(table)
-    console.print(f"\n{legend}", soft_wrap=True)
+    console.print(f"\n{legend}\n", soft_wrap=True)
+    for line in verdict(outcome.runs):
+        console.print(line, soft_wrap=columns is None)

@@ -9,32 +9,33 @@ from rich.text import Text
 
 from thalweg.replay.fleet import totals
 from thalweg.replay.results import Run
+from thalweg.replay.verdict import amount
 
 LEGEND: dict[str, str] = {
     "calls": "model calls",
-    "peak": "tokens of the largest request",
-    "cost": "input of all calls and summaries, in uncached input tokens",
-    "of whole": "cost, divided by that of sending every call whole",
+    "largest": "tokens of the largest request",
+    "cost": "of all calls and summaries, in $ or uncached input tokens",
+    "vs. all": "cost, divided by that of sending every call whole",
     "cached": "share of the input that the provider's cache held",
-    "faults": "later uses of what was removed: a handle reaches it/none does",
-    "with faults": "cost, with each fault paid as one more turn that fetches it",
-    "regret": "with faults, above the best folds in hindsight",
-    "edits": "folds/evictions/elisions/superseded reads",
-    "needles": "answers in the final context/one recall away/neither",
+    "re-reads": "later uses of removed content: it can be read back/cannot",
+    "with re-reads": "cost, with each re-read paid as one more call that fetches it",
+    "regret": "with re-reads, above the best compactions in hindsight",
+    "edits": "compactions/cleared results/cleared arguments/stale reads",
+    "details": "answers in the final context/found by one search/neither",
     "goals lost": "quotes of goals and constraints not in the final context",
-    "wrong": "requests over the window/invalid/bytes no handle reaches",
+    "wrong": "requests over the window/invalid/bytes beyond any reference",
 }
 """The columns behind thread and policy, in order, and what they mean."""
 DROPPED_FIRST = (
     "edits",
     "cached",
     "calls",
-    "with faults",
+    "with re-reads",
     "cost",
-    "peak",
-    "faults",
+    "largest",
     "regret",
-    "needles",
+    "re-reads",
+    "details",
 )
 """What a narrow terminal goes without, the first first; `--json` has everything."""
 SHORT_NAME = 14
@@ -165,15 +166,15 @@ def _cells(runs: Sequence[Run]) -> dict[str, Text]:
     verbatim, lost = of("goals", "verbatim", "lost")
     return {
         "calls": Text(f"{total('calls'):,.0f}"),
-        "peak": Text(f"{max(row['peak_tokens'] for row in rows):,}"),
-        "cost": Text(f"{total('cost'):,.0f}"),
-        "of whole": Text(f"{total('cost') / whole:.2f}" if whole else "-"),
+        "largest": Text(f"{max(row['peak_tokens'] for row in rows):,}"),
+        "cost": Text(amount(total("cost"), runs)),
+        "vs. all": Text(f"{total('cost') / whole:.2f}" if whole else "-"),
         "cached": Text(f"{total('cached_tokens') / read:.0%}" if read else "-"),
-        "faults": Text(_each(of("faults", "recoverable", "lost"))),
-        "with faults": Text(f"{total('cost_with_faults'):,.0f}"),
+        "re-reads": Text(_each(of("faults", "recoverable", "lost"))),
+        "with re-reads": Text(amount(total("cost_with_faults"), runs)),
         "regret": Text(_regret(runs)),
         "edits": Text(_each(of("edits", "fold", "evict", "elide", "supersede"))),
-        "needles": Text(_each(needles) if any(needles) else "-"),
+        "details": Text(_each(needles) if any(needles) else "-"),
         "goals lost": _good_or_bad(f"{lost}", bad=lost > 0) if verbatim + lost else Text("-"),
         "wrong": _good_or_bad(_each(wrong) if any(wrong) else "0", bad=any(wrong)),
     }

@@ -202,6 +202,7 @@ class Account:
             window=self.budget.window,
             tariff=self.terms.tariff.name,
             limit=self.budget.limit,
+            usd_per_million=self.terms.tariff.base if self.terms.tariff.unit == "USD" else None,
             messages=len(recording.messages),
             calls=tuple(self.calls),
             outlines=tuple(map(tuple, self.outlines)),

@@ -15,6 +15,7 @@ from thalweg.context.edits import Edit, Fold, Pin, Strip, Supersede, Unpin
 from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Message
 from thalweg.replay.results import Line, Run
+from thalweg.replay.verdict import verdict
 from thalweg.transcript import as_text
 
 TEXT_CHARS = 24_000
@@ -55,7 +56,7 @@ def payload(runs: Sequence[Run]) -> dict[str, Any]:
 
     Example:
         >>> payload([])
-        {'texts': [], 'lines': [], 'trajectories': []}
+        {'verdict': [], 'texts': [], 'lines': [], 'trajectories': []}
     """
     pools = _Pools()
     by_recording: dict[str, list[Run]] = {}
@@ -70,6 +71,7 @@ def payload(runs: Sequence[Run]) -> dict[str, Any]:
         for name, group in by_recording.items()
     ]
     return {
+        "verdict": verdict(runs),
         "texts": list(pools.texts.numbers),
         "lines": list(pools.lines.numbers),
         "trajectories": trajectories,

@@ -88,6 +88,8 @@ class Run:
     outlines: tuple[tuple[Line, ...], ...] = field(repr=False)
     """The longest request of each stretch between rewrites: every call's request is the
     beginning of one of them."""
+    usd_per_million: float | None = None
+    """Dollars for a million units of `cost`; `None` where the tariff is not in dollars."""
     summaries: int
     """Calls of a summarizer."""
     summary_input_tokens: int
@@ -159,6 +161,7 @@ class Run:
             "cost_unmanaged": round(self.cost_unmanaged, 1),
             "faults": {"recoverable": self.faults_recoverable, "lost": self.faults_lost},
             "cost_with_faults": round(self.cost_with_faults, 1),
+            "usd_per_million": self.usd_per_million,
             "saved": round(sum((line.realised for line in self.savings), 0.0), 1),
             "cost_beyond_window": round(self.cost_beyond, 1),
             "savings": [line.to_json() for line in self.savings],

@@ -99,7 +99,7 @@ def test_a_narrow_terminal_drops_columns_and_says_which() -> None:
     table, legend = as_table(RUNS, LEAST)
 
     titles = [column.header for column in table.columns]
-    assert titles == ["thread", "policy", "of whole", "goals lost", "wrong"]
+    assert titles == ["thread", "policy", "vs. all", "goals lost", "wrong"]
     shown, _, left_out = legend.partition("Not shown, for want of width: ")
     assert all(title in left_out for title in LEGEND if title not in titles)
     assert [line.split("  ")[0] for line in shown.splitlines()] == titles[2:]
@@ -109,7 +109,7 @@ def test_at_eighty_columns_losses_are_shown() -> None:
     """The terminal that everybody has."""
     head = lines_of(RUNS, width=80)[0]
 
-    assert all(title in head for title in ("of whole", "faults", "needles", "goals lost", "wrong"))
+    assert all(title in head for title in ("vs. all", "re-reads", "details", "goals lost", "wrong"))
 
 
 def test_the_legend_fits_eighty_columns() -> None:

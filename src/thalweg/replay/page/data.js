@@ -3,12 +3,12 @@
 const TEXTS = PAYLOAD.texts;
 
 const KINDS = {
-  fold: { name: "Fold", about: "older messages become one record" },
-  evict: { name: "Evict", about: "a large message becomes a preview and a handle" },
-  elide: { name: "Elide", about: "large arguments or finished reasoning are left out" },
-  supersede: { name: "Supersede", about: "a stale read becomes one line" },
-  strip: { name: "Strip", about: "reasoning that is bound to another prefix is left out" },
-  pin: { name: "Pin", about: "a user's words stay word for word" },
+  fold: { name: "Compact", about: "older messages become a structured summary" },
+  evict: { name: "Clear result", about: "a large result becomes a preview and a reference" },
+  elide: { name: "Clear arguments", about: "large arguments or finished reasoning are left out" },
+  supersede: { name: "Clear stale read", about: "an outdated read of a file becomes one line" },
+  strip: { name: "Strip reasoning", about: "reasoning that is bound to another prefix is left out" },
+  pin: { name: "Pin", about: "a user's words stay verbatim" },
   unpin: { name: "Unpin", about: "a pin is revoked" },
 };
 

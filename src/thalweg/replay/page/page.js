@@ -182,6 +182,9 @@ function begin() {
     : plural(RECORDINGS.length, "recording");
   byId("subtitle").textContent =
     `${policies.size === 1 ? "One policy" : `${policies.size} policies`}, a window of ${windows} tokens, ${prices} prices.`;
+  const [first, ...others] = PAYLOAD.verdict;
+  byId("verdict").textContent = first || "";
+  fill("others", others.map((line) => html("li", {}, line)));
   document.title = `${byId("title").textContent} – Thalweg replay`;
   byId("recording-chooser").hidden = RECORDINGS.length < 2;
   byId("recording-title").hidden = RECORDINGS.length < 2;

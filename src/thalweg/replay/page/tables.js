@@ -13,28 +13,35 @@ function bytes(count) {
 }
 
 const COLUMNS = [
-  { head: "Cost", of: (t) => short(t.cost), bar: (t) => t.cost,
-    about: "What all requests cost, and the summaries that a model wrote. One unit is the price of one input token outside the cache." },
-  { head: "Of sending all", of: (t) => (t.cost_unmanaged ? percent(t.cost / t.cost_unmanaged) : "–"),
+  { head: "Cost", of: (t) => money(t.cost, t), bar: (t) => t.cost,
+    about: "Input of all model calls, and the summaries that a model wrote, at the prices of the model. The agent's own answers cost the same under every policy and are left out." },
+  { head: "Lost for good", of: (t) => bytes(t.unrecoverable_bytes), bad: (t) => t.unrecoverable_bytes > 0,
+    about: "Text of the recording that the final context neither shows nor can read back." },
+  { head: "User requests lost", of: (t) => goals(t.goals), bad: (t) => t.goals.lost > 0,
+    about: "Goals and constraints of the user whose words are no longer in the final context." },
+  { head: "Compared with sending all", of: (t) => (t.cost_unmanaged ? percent(t.cost / t.cost_unmanaged) : "–"),
     about: "The cost, compared with sending every call whole, as if the window had no end." },
-  { head: "Cost with faults", of: (t) => short(t.cost_with_faults),
-    about: "The cost, when each later use of something no longer shown is paid as one more call that fetches it." },
-  { head: "Faults", of: (t) => faults(t.faults), bad: (t) => t.faults.lost > 0,
-    about: "Later uses of something the request no longer showed. A handle brings it back, unless it is counted as lost." },
+  { head: "Details kept / searchable / lost", of: (t) => recall(t.recall), bad: (t) => t.recall.lost > 0,
+    about: "Questions about the recording: answered by the final context itself, by one search from it, or lost." },
+  { head: "Calls over the window", of: (t) => number(t.over_window), bad: (t) => t.over_window > 0,
+    about: "Requests larger than the window. A provider rejects them." },
+  { head: "Invalid calls", of: (t) => number(t.invalid_requests), bad: (t) => t.invalid_requests > 0,
+    about: "Requests that a provider rejects for their form, for example a tool result without its call." },
+  { head: "Largest call", of: (t) => number(t.peak_tokens), about: "Tokens of the largest request." },
   { head: "Compactions", of: (t) => number(t.compactions),
     about: "Calls before which something already sent was rewritten." },
-  { head: "Peak", of: (t) => number(t.peak_tokens), about: "Tokens of the largest request." },
-  { head: "Over window", of: (t) => number(t.over_window), bad: (t) => t.over_window > 0,
-    about: "Requests larger than the window. A provider refuses them." },
-  { head: "Invalid", of: (t) => number(t.invalid_requests), bad: (t) => t.invalid_requests > 0,
-    about: "Requests a provider would refuse for their form, for example a tool result without its call." },
-  { head: "Recall: inline / search / lost", of: (t) => recall(t.recall), bad: (t) => t.recall.lost > 0,
-    about: "Questions about the recording: answered by the final context itself, by one search from it, or lost." },
-  { head: "Goals lost", of: (t) => goals(t.goals), bad: (t) => t.goals.lost > 0,
-    about: "Goals and constraints whose words are no longer in the final context." },
-  { head: "Unrecoverable", of: (t) => bytes(t.unrecoverable_bytes), bad: (t) => t.unrecoverable_bytes > 0,
-    about: "Text of the recording that the final context neither shows nor reaches by a handle." },
+  { head: "Re-reads", of: (t) => faults(t.faults), bad: (t) => t.faults.lost > 0,
+    about: "Later uses of something that the request no longer showed. A reference reads it back, unless it is counted as lost." },
+  { head: "Cost with re-reads", of: (t) => money(t.cost_with_faults, t),
+    about: "The cost, when each re-read is paid as one more call that fetches the content." },
 ];
+
+// A cost in dollars, or in uncached input tokens where the prices are not in dollars.
+function money(cost, totals) {
+  if (!totals.usd_per_million) return short(cost);
+  const usd = (cost * totals.usd_per_million) / 1e6;
+  return `$${usd.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: usd < 0.01 ? 4 : 2 })}`;
+}
 
 function faults({ recoverable, lost }) {
   return lost ? `${number(recoverable)}, ${number(lost)} lost` : number(recoverable);
@@ -61,6 +68,7 @@ function together(runs) {
     ...inside("faults", "recoverable", "lost"),
     ...inside("recall", "inline", "search", "lost"),
     ...inside("goals", "verbatim", "lost"),
+    usd_per_million: all[0].usd_per_million,
     peak_tokens: Math.max(0, ...all.map((t) => t.peak_tokens)),
   };
 }
@@ -88,7 +96,7 @@ function totalsCell(column, totals, most) {
 
 // Recordings by policies: what each costs, compared with sending all.
 function matrixTable(labels, open) {
-  const caption = "Cost with faults, compared with sending every call whole";
+  const caption = "Cost with re-reads, compared with sending every call whole";
   const samples = labels.map((label) => RECORDINGS.flatMap((one) => one.runs).find((run) => run.label === label));
   return [html("h3", { class: "each-name" }, caption), html("div", { class: "scroll tall free", tabindex: "0", role: "region", "aria-label": caption },
     html("table", { class: "totals matrix" },
