@@ -130,7 +130,7 @@ def _legend(titles: Sequence[str], known: Sequence[str]) -> str:
     longest = max(map(len, titles))
     lines = [f"{title:<{longest}}  {LEGEND[title]}" for title in titles]
     if left_out := [title for title in known if title not in titles]:
-        lines.append(f"Not shown, for want of width: {', '.join(left_out)}.")
+        lines.append(f"Hidden: {', '.join(left_out)}.")
     return "\n".join(lines)
 
 

@@ -100,7 +100,7 @@ def test_a_narrow_terminal_drops_columns_and_says_which() -> None:
 
     titles = [column.header for column in table.columns]
     assert titles == ["thread", "policy", "vs. all", "goals lost", "wrong"]
-    shown, _, left_out = legend.partition("Not shown, for want of width: ")
+    shown, _, left_out = legend.partition("Hidden: ")
     assert all(title in left_out for title in LEGEND if title not in titles)
     assert [line.split("  ")[0] for line in shown.splitlines()] == titles[2:]
 

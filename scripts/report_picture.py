@@ -1,0 +1,38 @@
+"""Draw `docs/report.png`: the first screen of the report on the bundled sample.
+
+    uv run --group browser python -m scripts.report_picture [FILE]
+
+It needs Chromium (`chromium` on the path).
+"""
+
+import sys
+from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import sync_playwright
+
+from thalweg.cli.app import app
+from thalweg.replay.sample import sample_path
+
+SIZE = (1280, 1240)
+"""Pixels: down to the end of the first chart."""
+POLICIES = "thalweg,deepagents,langchain,none"
+
+
+def draw(picture: Path) -> None:
+    """Replay the sample under four policies and photograph the report."""
+    with TemporaryDirectory() as folder:
+        report = Path(folder) / "report.html"
+        arguments = ["replay", str(sample_path()), "--policy", POLICIES, "--html", str(report)]
+        app(arguments, standalone_mode=False)
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=which("chromium"))
+            page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
+            page.goto(report.as_uri())
+            page.screenshot(path=picture)
+            browser.close()
+
+
+if __name__ == "__main__":
+    draw(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/report.png"))
