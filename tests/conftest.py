@@ -4,6 +4,7 @@ import compileall
 import gc
 import os
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from hypothesis import HealthCheck, Phase, settings
 import thalweg
 from tests.local_models import qwen, smol
 from tests.postgres import (
+    _emptied_again,
     _served_template,
+    emptied,
     own_postgres,
     plain_postgres_url,
     pooled,
@@ -22,7 +25,9 @@ from tests.postgres import (
 )
 
 __all__ = [
+    "_emptied_again",
     "_served_template",
+    "emptied",
     "own_postgres",
     "plain_postgres_url",
     "pooled",
@@ -78,3 +83,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, None, None]:
+    """Collect garbage at the end of each test, so that a leak is reported by its own test."""
+    yield
+    gc.collect()
+    if nextitem is not None and nextitem.path != item.path:
+        gc.freeze()  # what tests imported late

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.postgres import Served
 from thalweg.runs.opening import open_journal
 from thalweg.testing.runs import JournalContract, Journals
 
@@ -22,6 +23,6 @@ class TestPostgresJournal(JournalContract):
     """On a server."""
 
     @pytest.fixture
-    def journals(self, postgres_url: str) -> Journals:
-        """Open journals on a fresh database."""
-        return partial(open_journal, postgres_url)
+    def journals(self, emptied: Served) -> Journals:
+        """Open journals on an empty database."""
+        return partial(open_journal, emptied.url)

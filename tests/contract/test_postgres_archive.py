@@ -10,45 +10,22 @@ from thalweg.archive.postgres import PostgresArchive
 from thalweg.testing.archive import ArchiveContract, Reopen
 
 
-class TestOnAServer(ArchiveContract):
-    """In a database, with another archive on it as another process has it."""
-
-    @pytest.fixture
-    def archive(self, postgres_url: str) -> Iterator[Archive]:
-        """Return an empty archive."""
-        with PostgresArchive(postgres_url) as archive:
-            yield archive
-
-    @pytest.fixture
-    def reopen(self, postgres_url: str) -> Iterator[Reopen]:
-        """Open the same database again; every handle is closed at the end."""
-        opened: list[Archive] = []
-
-        def open_again() -> Archive:
-            opened.append(open_archive(postgres_url))
-            return opened[-1]
-
-        yield open_again
-        for archive in opened:
-            archive.close()
-
-
 class TestServed(ArchiveContract):
     """As a role that may read and write an owner's rows at a time, and make no tables."""
 
     @pytest.fixture
-    def archive(self, served: Served) -> Iterator[Archive]:
+    def archive(self, emptied: Served) -> Iterator[Archive]:
         """Return an empty archive."""
-        with PostgresArchive(served.url) as archive:
+        with PostgresArchive(emptied.url) as archive:
             yield archive
 
     @pytest.fixture
-    def reopen(self, served: Served) -> Iterator[Reopen]:
+    def reopen(self, emptied: Served) -> Iterator[Reopen]:
         """Open the same database again; every handle is closed at the end."""
         opened: list[Archive] = []
 
         def open_again() -> Archive:
-            opened.append(open_archive(served.url))
+            opened.append(open_archive(emptied.url))
             return opened[-1]
 
         yield open_again

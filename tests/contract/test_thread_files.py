@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.postgres import Served
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import PathError
 from thalweg.testing.backends import BackendContract
@@ -142,8 +143,8 @@ class TestPostgres(PlacesContract):
     """In a database."""
 
     @pytest.fixture
-    def places(self, postgres_url: str) -> Iterator[Places]:
+    def places(self, emptied: Served) -> Iterator[Places]:
         """Return fresh, empty places."""
-        places = PostgresPlaces(postgres_url)
+        places = PostgresPlaces(emptied.url)
         yield places
         places.close()

@@ -471,18 +471,18 @@ class ArchiveContract:
         with pytest.raises(RangeError, match="not JSON"):
             archive.read(KEY, archive.handle(KEY, Span(0, 0)), path="$")
 
-    def test_ten_megabytes_on_one_line_are_read_in_pieces(self, archive: Archive) -> None:
+    def test_megabytes_on_one_line_are_read_in_pieces(self, archive: Archive) -> None:
         """By characters, by path and by search, each bounded."""
-        rows = [{"id": n, "note": f"row {n} of the ledger"} for n in range(230_000)]
-        rows[200_000]["note"] = "the wombat sleeps here"
+        rows = [{"id": n, "note": f"row {n} of the ledger"} for n in range(50_000)]
+        rows[40_000]["note"] = "the wombat sleeps here"
         text = json.dumps(rows)
-        assert len(text) > 10_000_000
+        assert len(text) > 2_000_000
         archive.append(KEY, [said(text, "tool")])
         handle = archive.handle(KEY, Span(0, 0))
 
-        piece = archive.read(KEY, handle, chars=(9_000_000, 10_000_000))
-        assert piece.text == text[9_000_000:9_008_000]
-        assert archive.read(KEY, handle, path="$[200000].id").text == "200000"
+        piece = archive.read(KEY, handle, chars=(1_000_000, 2_000_000))
+        assert piece.text == text[1_000_000:1_008_000]
+        assert archive.read(KEY, handle, path="$[40000].id").text == "40000"
         (first, *_) = found = archive.search(KEY, "where does the wombat sleep?")
         assert "wombat sleeps here" in first.text
         assert text[first.start :].startswith(first.text)
