@@ -3,12 +3,11 @@
 `docs/prices.md` shows the table; `thalweg.context.matching` finds a model's row.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import Any, Final
 
 from thalweg.context.pricing import Tariff
+from thalweg.data_files import read_table
 
 LIFE_1H: Final = 3_600.0
 WRITE_1H: Final = 2.0
@@ -61,7 +60,7 @@ def _for_an_hour(tariff: Tariff) -> Tariff:
     return tariff.model_copy(update={**changes, "tiers": tuple(tiers)})
 
 
-_TABLE: Final = tomllib.loads((files(__package__) / "tariffs.toml").read_text("utf-8"))
+_TABLE: Final = read_table(__package__, "tariffs.toml")
 _FAMILIES: Final = {name: _family(row, name, _TABLE) for name, row in _TABLE["families"].items()}
 
 LOCAL: Final = Tariff.local(**_TABLE["local"])

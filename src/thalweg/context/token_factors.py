@@ -1,6 +1,6 @@
 """Token ratios of providers to our o200k tokens, used before a provider reports any usage.
 
-A row is a ratio of the provider's tokens to ours for each kind of text. The ratios were
+A row of `token_factors.toml` is a ratio of their tokens to ours for each kind of text. They were
 measured by `benchmarks/token_factors.py`: growth of the reported input between two requests,
 divided by our count of the messages in between.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+from thalweg.data_files import read_table
 from thalweg.tokens import Calibration
 
 Kind = Literal["prose", "code", "cjk"]
@@ -35,40 +36,9 @@ class TokenFactors:
     dated: date
 
 
-_RECORDED = (
-    "usage in Claude Code sessions on Opus 4.6, medians of 420 pairs of requests; Chinese by "
-    "the package ctok 1.3.0, whose counts were 9 % below recorded usage "
-    "of Opus 4.6, and of Sonnet 4.5 12 % above it in sum and 4 % below in the median"
-)
-_NEWER = (
-    "the package ctok 1.3.0, on recorded text; about 30 % more than "
-    "before by https://platform.claude.com/docs/en/build-with-claude/token-counting"
-)
-FACTORS: tuple[TokenFactors, ...] = (
-    TokenFactors(
-        re.compile(r"claude-(opus-(4-[789]|[5-9])|sonnet-[5-9]|haiku-[5-9]|fable|mythos)"),
-        prose=1.65,
-        code=1.52,
-        cjk=1.51,
-        source=_NEWER,
-        dated=date(2026, 11, 23),
-    ),
-    TokenFactors(
-        re.compile("claude"),
-        prose=1.23,
-        code=1.28,
-        cjk=1.45,
-        source=_RECORDED,
-        dated=date(2026, 11, 23),
-    ),
-    TokenFactors(
-        re.compile(r"\bgpt-(4o|4\.1|[5-9])|\bo[134](-mini|-pro)?\b"),
-        prose=1.0,
-        code=1.0,
-        cjk=1.0,
-        source="o200k_base is their own vocabulary, https://github.com/openai/tiktoken",
-        dated=date(2026, 11, 23),
-    ),
+FACTORS = tuple(
+    TokenFactors(re.compile(models), **row)
+    for models, row in read_table(__package__, "token_factors.toml").items()
 )
 """The first matching row is used."""
 

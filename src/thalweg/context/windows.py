@@ -4,14 +4,13 @@ LangChain's clients have profiles of most models. A model newer than its client 
 any model of a gateway. `thalweg.context.matching` finds a model's row, as for prices.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from importlib.resources import files
 from typing import Final
 
 from thalweg.context.matching import row_of
+from thalweg.data_files import read_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,7 @@ class KnownWindow:
     dated: date
 
 
-_TABLE: Final = tomllib.loads((files(__package__) / "windows.toml").read_text("utf-8"))
+_TABLE: Final = read_table(__package__, "windows.toml")
 _SOURCE: Final[str] = _TABLE.pop("source")
 _DATED: Final[date] = _TABLE.pop("dated")
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from thalweg.data_files import read_table
 from thalweg.errors import ConfigError
 
 
@@ -46,92 +47,9 @@ _EXTRAS: Final = {
 }
 """Packages that an extra of ours brings."""
 
-PROVIDERS: Final = (
-    Provider(
-        "anthropic",
-        "langchain-anthropic",
-        ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
-        "Anthropic",
-        "claude-sonnet-4-6",
-    ),
-    Provider("openai", "langchain-openai", ("OPENAI_API_KEY",), "OpenAI", "gpt-5.1"),
-    Provider(
-        "google_genai",
-        "langchain-google-genai",
-        ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-        "Google Gemini",
-        "gemini-3-pro",
-        output_argument="max_output_tokens",
-    ),
-    Provider(
-        "mistralai", "langchain-mistralai", ("MISTRAL_API_KEY",), "Mistral", "mistral-large-latest"
-    ),
-    Provider(
-        "deepseek",
-        "langchain-deepseek",
-        ("DEEPSEEK_API_KEY",),
-        "DeepSeek",
-        "deepseek-chat",
-        url_argument="api_base",
-    ),
-    Provider("groq", "langchain-groq", ("GROQ_API_KEY",), "Groq", "openai/gpt-oss-120b"),
-    Provider("xai", "langchain-xai", ("XAI_API_KEY",), "xAI", "grok-4"),
-    Provider(
-        "openrouter",
-        "langchain-openrouter",
-        ("OPENROUTER_API_KEY",),
-        "OpenRouter",
-        "qwen/qwen3-coder",
-    ),
-    Provider(
-        "together", "langchain-together", ("TOGETHER_API_KEY",), "Together", "openai/gpt-oss-120b"
-    ),
-    Provider(
-        "fireworks",
-        "langchain-fireworks",
-        ("FIREWORKS_API_KEY",),
-        "Fireworks",
-        "accounts/fireworks/models/gpt-oss-120b",
-    ),
-    Provider(
-        "cohere",
-        "langchain-cohere",
-        ("COHERE_API_KEY",),
-        "Cohere",
-        "command-a-03-2025",
-        key_argument="cohere_api_key",
-    ),
-    Provider(
-        "perplexity",
-        "langchain-perplexity",
-        ("PPLX_API_KEY", "PERPLEXITY_API_KEY"),
-        "Perplexity",
-        "sonar",
-    ),
-    Provider(
-        "nvidia",
-        "langchain-nvidia-ai-endpoints",
-        ("NVIDIA_API_KEY",),
-        "NVIDIA",
-        "openai/gpt-oss-120b",
-    ),
-    Provider(
-        "azure_openai",
-        "langchain-openai",
-        ("AZURE_OPENAI_API_KEY",),
-        "Azure OpenAI",
-        url_argument="azure_endpoint",
-    ),
-    Provider(
-        "ollama",
-        "langchain-ollama",
-        (),
-        "Ollama",
-        "qwen3:4b",
-        key_argument="",
-        output_argument="num_predict",
-        window_argument="num_ctx",
-    ),
+PROVIDERS: Final = tuple(
+    Provider(name, **{**row, "keys": tuple(row.get("keys", ()))})
+    for name, row in read_table(__package__, "providers.toml").items()
 )
 """Providers whose keys are looked for. Any other of LangChain's goes by its name as well."""
 

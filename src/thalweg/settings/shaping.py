@@ -1,13 +1,12 @@
 """A file in the shape of the settings: keys that may be in two places, and DeerFlow's keys."""
 
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.resources import files
 
 from pydantic import TypeAdapter
 
+from thalweg.data_files import read_table
 from thalweg.errors import SettingsError
 from thalweg.sections import Section
 from thalweg.settings.agents import GENERAL_PURPOSE, SubagentSettings
@@ -46,8 +45,7 @@ class DeerFlow:
 @cache
 def deerflow() -> DeerFlow:
     """Read the table."""
-    text = (files(__package__) / "deerflow.toml").read_text("utf-8")
-    return TypeAdapter(DeerFlow).validate_python(tomllib.loads(text))
+    return TypeAdapter(DeerFlow).validate_python(read_table(__package__, "deerflow.toml"))
 
 
 @dataclass(slots=True)

@@ -5,10 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from thalweg.data_files import by_word, distinct, read_table
 from thalweg.uploads.names import split_ending
-
-_OFFICE = "application/vnd.openxmlformats-officedocument"
-_ODF = "application/vnd.oasis.opendocument"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,73 +26,12 @@ class Kind:
     converts: bool = False
 
 
-def _kinds() -> dict[str, Kind]:
-    table: dict[str, Kind] = {}
-    for endings, family, media_type, title, converts in _TABLE:
-        for ending in endings.split():
-            table[ending] = Kind(family, media_type, title, converts)
-    return table
+_TABLE: Final = read_table(__package__, "kinds.toml")
 
-
-_RUN: Final = (
-    "exe dll com scr pif cpl msi msix lnk sys bat cmd ps1 vbs vbe wsf wsh hta jar apk ipa dmg pkg "
-    "deb rpm appimage app so dylib class pyc o elf bin reg docm xlsm pptm dotm xlam"
+KINDS: Final = by_word(
+    (Kind(**row), endings.split())
+    for endings, row in ((row.pop("endings"), row) for row in _TABLE["kinds"])
 )
-_SOURCE: Final = (
-    "py pyi js mjs cjs ts tsx jsx css scss java kt go rs c h cc cpp hpp cs rb php swift scala sh "
-    "bash zsh pl r jl lua ex exs erl hs ml clj dart vue svelte tf proto graphql gradle cmake"
-)
-
-_TABLE: Final = (
-    ("pdf", "pdf", "application/pdf", "PDF", True),
-    ("docx", "docx", f"{_OFFICE}.wordprocessingml.document", "Word", True),
-    ("xlsx", "xlsx", f"{_OFFICE}.spreadsheetml.sheet", "Excel", True),
-    ("pptx", "pptx", f"{_OFFICE}.presentationml.presentation", "PowerPoint", True),
-    ("odt", "odt", f"{_ODF}.text", "OpenDocument text", True),
-    ("ods", "ods", f"{_ODF}.spreadsheet", "OpenDocument spreadsheet", True),
-    ("odp", "odp", f"{_ODF}.presentation", "OpenDocument presentation", False),
-    ("epub", "epub", "application/epub+zip", "EPUB", True),
-    ("doc", "doc", "application/msword", "Word 97", True),
-    ("xls", "xls", "application/vnd.ms-excel", "Excel 97", True),
-    ("ppt", "ppt", "application/vnd.ms-powerpoint", "PowerPoint 97", True),
-    ("msg", "msg", "application/vnd.ms-outlook", "Outlook message", True),
-    ("rtf", "rtf", "application/rtf", "RTF", True),
-    ("eml", "text", "message/rfc822", "e-mail", True),
-    ("html htm xhtml", "text", "text/html", "HTML", True),
-    ("csv", "text", "text/csv", "CSV", True),
-    ("tsv", "text", "text/tab-separated-values", "TSV", True),
-    ("md markdown", "text", "text/markdown", "Markdown", False),
-    ("json ipynb geojson", "text", "application/json", "JSON", False),
-    ("jsonl ndjson", "text", "application/x-ndjson", "JSON lines", False),
-    ("xml", "text", "application/xml", "XML", False),
-    ("yaml yml", "text", "application/yaml", "YAML", False),
-    ("svg", "text", "image/svg+xml", "SVG", False),
-    ("txt text log rst tex bib ini cfg conf toml srt vtt diff patch sql", "text", "text/plain",
-     "text", False),
-    (_SOURCE, "text", "text/plain", "source code", False),
-    ("png", "png", "image/png", "PNG", False),
-    ("jpg jpeg", "jpeg", "image/jpeg", "JPEG", False),
-    ("gif", "gif", "image/gif", "GIF", False),
-    ("webp", "webp", "image/webp", "WebP", False),
-    ("bmp", "bmp", "image/bmp", "BMP", False),
-    ("tif tiff", "tiff", "image/tiff", "TIFF", False),
-    ("heic heif", "heif", "image/heic", "HEIC", False),
-    ("avif", "heif", "image/avif", "AVIF", False),
-    ("mp4 m4v", "mp4", "video/mp4", "MP4", False),
-    ("m4a", "mp4", "audio/mp4", "MPEG-4 audio", False),
-    ("mov", "mp4", "video/quicktime", "QuickTime", False),
-    ("webm", "matroska", "video/webm", "WebM", False),
-    ("mkv", "matroska", "video/x-matroska", "Matroska", False),
-    ("mp3", "mp3", "audio/mpeg", "MP3", False),
-    ("wav", "wav", "audio/wav", "WAV", False),
-    ("ogg oga opus", "ogg", "audio/ogg", "Ogg", False),
-    ("flac", "flac", "audio/flac", "FLAC", False),
-    ("zip", "zip", "application/zip", "ZIP", False),
-    ("parquet", "parquet", "application/vnd.apache.parquet", "Parquet", False),
-    ("sqlite sqlite3 db", "sqlite", "application/vnd.sqlite3", "SQLite", False),
-)  # fmt: skip
-
-KINDS: Final = _kinds()
 """By the ending of a name, in small letters and without a dot."""
 
 UNKNOWN: Final = Kind("binary", "application/octet-stream", "file")
@@ -103,7 +40,7 @@ PLAIN: Final = Kind("text", "text/plain", "text")
 PACKED: Final = frozenset({"docx", "xlsx", "pptx", "odt", "ods", "odp", "epub", "zip"})
 """Families that are ZIP archives."""
 
-RUNS: Final = frozenset(_RUN.split())
+RUNS: Final = frozenset(distinct(_TABLE["runs"].split()))
 """Endings of what a system would run, or what carries macros."""
 
 

@@ -5,8 +5,15 @@ the words are searched.
 """
 
 from thalweg.words.stems import stem
-from thalweg.words.stop import STOP_WORDS, WEAK_WORDS, is_particle
-from thalweg.words.words import find_tokens, fold, token_words, words
+from thalweg.words.words import (
+    STOP_WORDS,
+    WEAK_WORDS,
+    find_tokens,
+    fold,
+    is_particle,
+    token_words,
+    words,
+)
 
 __all__ = [
     "STOP_WORDS", "WEAK_WORDS", "find_tokens", "fold", "is_particle", "stem", "token_words",

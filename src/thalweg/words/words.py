@@ -8,6 +8,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from thalweg.data_files import distinct, read_table
+
 MAX_WORD_CHARS = 64
 
 _UNSPACED = (
@@ -108,3 +110,31 @@ def _without_ending(word: str) -> str:
 def _ascii(word: str) -> str:
     """Return a word in ASCII; the final digit prevents its stemming as an English word."""
     return word if word.isascii() else f"u{word.encode('utf-8', 'replace').hex()}0"
+
+
+# -- words that do not say what a text is about ------------------------------------------
+
+_LISTS = {
+    name: distinct(listed.split()) for name, listed in read_table(__package__, "stop.toml").items()
+}
+
+
+def _folded(*names: str) -> frozenset[str]:
+    return frozenset(words(" ".join(word for name in names for word in _LISTS[name])))
+
+
+WEAK_WORDS = _folded("weak")
+"""Words that shape a question and are in many an answer by chance: they count a little."""
+STOP_WORDS = _folded("english", "chinese")
+"""Words of every text: they are not looked up. Folded, as `words` gives them."""
+_PARTICLES = frozenset(distinct("".join(_LISTS["particles"])))
+
+
+def is_particle(letter: str) -> bool:
+    """Return whether a letter holds Chinese or Japanese words together, more often than not.
+
+    Example:
+        >>> is_particle("的"), is_particle("书")
+        (True, False)
+    """
+    return letter in _PARTICLES or "\u3041" <= letter <= "\u309f"

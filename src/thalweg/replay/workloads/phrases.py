@@ -1,11 +1,11 @@
 """What a workload is written with: words, sentences and facts of one language."""
 
-import tomllib
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+
+from thalweg.data_files import read_table
 
 Medium = Literal["code", "doc", "log", "config"]
 """What a file holds, and what lines of it look like."""
@@ -66,7 +66,4 @@ class Phrases(_Frozen):
 @cache
 def phrases_of(language: str) -> Phrases:
     """Read the phrases of a language that ships with the package."""
-    text = (
-        files("thalweg.replay.workloads").joinpath(f"{language}.toml").read_text(encoding="utf-8")
-    )
-    return Phrases.model_validate(tomllib.loads(text))
+    return Phrases.model_validate(read_table("thalweg.replay.workloads", f"{language}.toml"))
