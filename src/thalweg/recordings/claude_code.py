@@ -120,7 +120,7 @@ class _Session:
             self.skipped[value["type"]] += 1
 
     def _take_info(self, row: JsonObject) -> None:
-        """Note what a row states about the session; a later one counts, the first id stays."""
+        """Note what a row states about the session; later rows override, except for the id."""
         message = row.get("message")
         model = as_str(message.get("model")) if isinstance(message, dict) else ""
         self.info = SessionInfo(

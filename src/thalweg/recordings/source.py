@@ -95,7 +95,7 @@ def open_source(path: Path) -> Source:
 
 
 def without_open_line(source: Source) -> Source:
-    """Leave out a last line that is no JSON and has no line feed: its writer is not done."""
+    """Drop a last line that is no JSON and has no line feed: it is still being written."""
     if source.text.endswith("\n") or not source.lines or isinstance(source.lines[-1], Row):
         return source
     last = source.lines[-1].line

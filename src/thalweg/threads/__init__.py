@@ -1,6 +1,6 @@
-"""A thread at work: its log, its journal, and the engine that stands on both.
+"""A thread: its log, its journal, and the engine over both.
 
-Two rules: whatever leaves a context is in the log before; every turn can be made again from
+Two rules: content is in the log before it is removed from a context; every turn can be rebuilt from
 the log and the journal alone.
 """
 

@@ -1,4 +1,4 @@
-"""Contexts made again: what a turn sent, from the log and the journal alone."""
+"""Rebuild what a turn sent, from the log and the journal alone."""
 
 import json
 from collections.abc import Sequence
@@ -23,39 +23,39 @@ from thalweg.tokens import exact_counter
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What one turn sent, or, of a turn that sent nothing, what stood when it was entered.
+    """What one turn sent, or, for a turn without a request, the view when it was added.
 
-    What other middleware changed or added for one call alone is in no log, and not in here.
+    What other middleware changed or added for one call alone is in no log, and not included.
     """
 
     turn: int
     page: Page
-    """What the journal says of it: when, the model, its limit, the tokens by section."""
+    """The turn's record in the journal: time, model, limit, tokens by section."""
     items: tuple[Item, ...]
     """The messages in the order they were sent, each with its position."""
     system: Message | None
-    """The system prompt that went beside them."""
+    """The system prompt of the request."""
     tools: tuple[dict[str, Any], ...]
-    """The schemas of the tools that did, as OpenAI has them."""
+    """The tool schemas of the request, in OpenAI's form."""
 
     @property
     def additions(self) -> tuple[Listed, ...]:
-        """What it carried besides messages and tools, in the order it was sent."""
+        """Its parts besides messages and tools, in the order they were sent."""
         return self.page.additions
 
     @property
     def messages(self) -> list[Message]:
-        """What was sent behind the system prompt."""
+        """The messages after the system prompt."""
         return [item.message for item in self.items]
 
 
 def context_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> Context:
-    """Make the request of a turn again, as it was sent.
+    """Rebuild the request of a turn, as it was sent.
 
     Args:
-        archive: Where the thread is.
+        archive: The archive of the thread.
         key: The thread.
-        turn: Number of the turn in the journal; the newest one when it is not given.
+        turn: Number of the turn in the journal; by default the newest.
 
     Raises:
         ArchiveError: The journal has no such turn.
@@ -73,7 +73,7 @@ def context_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> Con
 
 
 def page_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> tuple[int, Page]:
-    """Read one turn of the journal with its number; the newest one when none is named.
+    """Return a turn record with its number; by default the newest.
 
     Raises:
         ArchiveError: The journal has no such turn.
@@ -88,7 +88,7 @@ def page_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> tuple[
 
 
 def tools_of(archive: Archive, key: ThreadKey, page: Page) -> Sequence[dict[str, Any]]:
-    """Read the schemas of the tools that went with a turn."""
+    """Return the tool schemas of a turn's request."""
     if not page.tools:
         return ()
     tools: list[dict[str, Any]] = json.loads(archive.attachment(key, page.tools))
@@ -98,14 +98,14 @@ def tools_of(archive: Archive, key: ThreadKey, page: Page) -> Sequence[dict[str,
 def engine_at(
     archive: Archive, key: ThreadKey, page: Page, standing: Standing, line: Line | None = None
 ) -> Engine:
-    """Make the engine that a turn left, with what the journal knows of its budget.
+    """Return the engine as a turn ended, with the budget recorded in the journal.
 
     Args:
-        archive: Where the thread is.
+        archive: The archive of the thread.
         key: The thread.
-        page: The turn.
-        standing: What the engine knew beside the live messages.
-        line: The thread's messages; those of the turn when they are not given.
+        page: The turn record.
+        standing: The engine snapshot.
+        line: The thread's visible positions; by default those of the turn.
     """
     engine = Engine(
         budget=budget_of(page),
@@ -123,6 +123,6 @@ def engine_at(
 
 
 def budget_of(page: Page) -> Budget:
-    """Tell what a request of a turn might fill: what the journal says, or else its own size."""
+    """Return the budget of a turn: the recorded limit, or else its own size."""
     known = page.limit or page.window or sum(page.tokens.values())
     return Budget(window=max(known, MIN_LIMIT), max_output=0)

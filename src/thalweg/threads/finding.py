@@ -1,4 +1,4 @@
-"""Which threads there are, and finding one by its name."""
+"""List the threads of an owner, and find one by its name."""
 
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -10,18 +10,18 @@ from thalweg.threads.journal import Page, read_page
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """One thread of an owner, at a glance."""
+    """Overview of one thread of an owner."""
 
     thread: str
     length: int
     """Messages in its log."""
     turns: int
     newest: Page | None
-    """The newest turn; `None` where nobody kept a journal."""
+    """The newest turn; `None` if the thread has no journal."""
 
 
 def known_threads(archive: Archive, owner: str) -> list[Known]:
-    """List an owner's threads, oldest first."""
+    """Return an owner's threads, oldest first."""
     found = []
     for thread in archive.threads(owner):
         key = ThreadKey(owner, thread)
@@ -32,7 +32,7 @@ def known_threads(archive: Archive, owner: str) -> list[Known]:
 
 
 def find_thread(archive: Archive, owner: str, thread: str) -> ThreadKey:
-    """Name a thread that is there.
+    """Return the key of an existing thread.
 
     Raises:
         ArchiveError: The owner has no thread of this name.

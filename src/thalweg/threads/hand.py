@@ -1,8 +1,7 @@
-"""What a person can do to a thread: compact it, undo a compaction, rewind, pin words.
+"""Manual operations on a thread: compact it, undo a compaction, rewind, pin words.
 
-Each enters a turn in the journal, and the thread's next run goes on from there; nothing is
-taken out of the log. Meant for a thread that rests: a run under way still says what it was
-about to say.
+Each adds a turn to the journal, from which the thread's next run continues; nothing is removed
+from the log. Intended for an idle thread: a run under way still finishes its answer.
 """
 
 import time
@@ -33,16 +32,16 @@ from thalweg.threads.trying import Tries
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What was entered in the journal."""
+    """The result of a manual operation."""
 
     turn: int
-    """Its number."""
+    """Number of the turn that was added."""
     about: int
-    """The turn whose compaction is undone or that is gone back to, or a position."""
+    """The turn whose compaction is undone or that is the target of the rewind, or a position."""
     tokens: int
-    """Of the request as the thread now stands, before the next plan."""
+    """Tokens of the resulting request, before the next plan."""
     limit: int
-    """Tokens it may fill, as far as the journal knows; 0 where it does not."""
+    """Tokens it may fill, if recorded in the journal; else 0."""
 
     @property
     def fits(self) -> bool:
@@ -52,7 +51,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class _Deed:
-    """A page to be entered: where the thread goes on from, and with what."""
+    """A turn to add, and the state from which the thread continues."""
 
     kind: Kind
     about: int
@@ -63,35 +62,35 @@ class _Deed:
     policy: Mapping[str, float] = field(default_factory=dict)
     act: Callable[[Engine], None] = lambda _: None
     spent: Callable[[], Spent | None] = lambda: None
-    """What models cost that `act` asked."""
+    """Returns the cost of the models that `act` called."""
 
 
 class Better(Protocol):
-    """Has a model say what a fold takes away; see `compact`."""
+    """Has a model write a narrative summary for a compaction; see `compact`."""
 
     @property
     def spent(self) -> Spent:
-        """What it cost so far."""
+        """Its cost so far."""
         ...
 
     def __call__(self, engine: Engine, fold: Fold, line: Line) -> Fold:
-        """Give the fold with a summary, or as it is."""
+        """Return the compaction with a summary, or unchanged."""
         ...
 
 
 def compact(archive: Archive, key: ThreadKey, better: Better | None = None) -> Done:
-    """Fold what can be folded, whatever it saves; the next request is made of the rest.
+    """Compact as much as possible, independent of savings.
 
-    Where nothing can be, nothing is entered.
+    If nothing can be compacted, no turn is added.
 
     Args:
-        archive: Where the thread is.
+        archive: The archive of the thread.
         key: The thread.
-        better: Writes a summary into the fold; without it, the fold has its record alone.
+        better: Adds a narrative summary; without it, there is only the structured summary.
 
     Raises:
         ArchiveError: The thread has no turns.
-        WindowExceededError: What must stay is larger than the limit.
+        WindowExceededError: What must be kept is larger than the limit.
     """
     number, newest = page_at(archive, key)
     standing = standing_at(archive, key, number, newest)
@@ -132,7 +131,7 @@ def compact(archive: Archive, key: ThreadKey, better: Better | None = None) -> D
 
 
 def _commit_each(engine: Engine, settle: Callable[[Sequence[Edit]], Sequence[Edit]]) -> None:
-    """Compact as somebody asked, each batch as it is settled."""
+    """Perform a requested compaction, with each batch passed through `settle`."""
     steps = engine.steps(asked=True)
     with suppress(StopIteration):
         batch = next(steps)
@@ -141,18 +140,18 @@ def _commit_each(engine: Engine, settle: Callable[[Sequence[Edit]], Sequence[Edi
 
 
 def undo(archive: Archive, key: ThreadKey, turn: int | None = None) -> Done:
-    """Undo a compaction: what it folded is shown again from the next request on.
+    """Undo a compaction: its messages are shown again from the next request on.
 
-    As far as it fits: what does not is compacted again at once. Words that were pinned since
-    stay pinned, and so does all that was said.
+    Only as far as they fit: the rest is compacted again at once. Words that were pinned since
+    remain pinned, and later messages are kept.
 
     Args:
-        archive: Where the thread is.
+        archive: The archive of the thread.
         key: The thread.
-        turn: The turn that compacted; the newest one that did when it is not given.
+        turn: The turn that compacted; by default the newest one that did.
 
     Raises:
-        ArchiveError: There is no such turn on the thread's way, or it compacted nothing.
+        ArchiveError: The thread's history has no such turn, or it compacted nothing.
     """
 
     def deed() -> _Deed:
@@ -195,12 +194,12 @@ def _pin_again(engine: Engine, edits: Sequence[Edit]) -> None:
 
 
 def rewind(archive: Archive, key: ThreadKey, turn: int) -> Done:
-    """Go back: the thread stands as it was when a turn was asked, before its answer.
+    """Reset the thread to the state before the answer of a turn.
 
-    What was said later stays in the log, and out of every context.
+    Later messages remain in the log, and are in no context.
 
     Args:
-        archive: Where the thread is.
+        archive: The archive of the thread.
         key: The thread.
         turn: Number of the turn in the journal.
 
@@ -224,12 +223,12 @@ def rewind(archive: Archive, key: ThreadKey, turn: int) -> Done:
 
 
 def pin(archive: Archive, key: ThreadKey, position: int, quote: str) -> Done:
-    """Keep a user's words verbatim in every context, however often it is compacted.
+    """Keep a user's words verbatim in every context, through all compactions.
 
     Args:
-        archive: Where the thread is.
+        archive: The archive of the thread.
         key: The thread.
-        position: Of the user's message in the log.
+        position: Position of the user's message in the log.
         quote: Words of it, exactly.
 
     Raises:
@@ -245,7 +244,7 @@ def pin(archive: Archive, key: ThreadKey, position: int, quote: str) -> Done:
 
 
 def unpin(archive: Archive, key: ThreadKey, position: int, quote: str) -> Done:
-    """Let go of words that were pinned.
+    """Release words that were pinned.
 
     Raises:
         PinError: They are not pinned.

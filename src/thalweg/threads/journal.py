@@ -1,7 +1,7 @@
-"""The journal of a thread: what was decided before each model call, as the archive keeps it.
+"""The journal of a thread: the decisions before each model call, stored in the archive.
 
-A turn names the one it goes on from, so that a thread that was rewound, or driven by two
-processes at once, is a tree of turns over one log, and every context in it can be made again.
+A turn names its parent turn, so a thread that was rewound, or run by two processes at once, is a
+tree of turns over one log, and every context in it can be rebuilt.
 """
 
 import json
@@ -26,16 +26,16 @@ from thalweg.errors import ArchiveError
 from thalweg.threads.line import Line
 
 THIS = -1
-"""The turn itself, as the base of a page."""
+"""As the base of a turn record: the turn itself."""
 Kind = Literal["call", "end", "undo", "rewind", "pin", "unpin", "compact", "import"]
 """A model call; the end of a run; what a person did to the thread; rows that were imported."""
 BY_HAND = frozenset[Kind]({"undo", "rewind", "pin", "unpin", "compact"})
-"""The kinds of turns that a person entered."""
+"""The kinds of turns that a person added."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What was spent on models beside the thread's own calls: by compaction in a turn, by a job."""
+    """Usage of models besides the thread's own calls: by compaction in a turn, by a job."""
 
     calls: int = 0
     input: int = 0
@@ -55,7 +55,7 @@ class Spent:
         )
 
     def price(self, tariff: Tariff) -> float:
-        """Price it in units of one uncached input token, as if the thread's own model was asked."""
+        """Return its price in units of one uncached input token of the thread's own model."""
         prices = tariff.prices(self.input // max(1, self.calls))
         return (
             prices.input * (self.input - self.cached - self.written)
@@ -67,62 +67,63 @@ class Spent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """One turn, as the journal has it."""
+    """The turn record (journal row)."""
 
     kind: Kind
     at: float
-    """When, in seconds since 1970."""
+    """Time in seconds since 1970."""
     parent: int | None = None
-    """The turn it goes on from."""
+    """The parent turn, from which it continues."""
     base: int | None = None
-    """The newest turn on the way back that holds a standing: `THIS` for the turn itself, `None`
-    before the first fold."""
+    """The nearest ancestor turn with an engine snapshot: `THIS` for the turn itself, `None` before
+    the first compaction."""
     length: int
     """Length of the log."""
     line: Line = field(default_factory=Line)
-    """The thread's messages."""
+    """The visible positions of the thread."""
     held: tuple[Span, ...] = ()
-    """Those that are held outside, too, in the order of the state of the agent's graph."""
+    """Those also stored in the state of the agent's graph, in its order."""
     turn: int = 0
     """Model calls so far."""
     policy: Mapping[str, float] = field(default_factory=dict)
-    """What the policy goes on from; see `Policy.memory`."""
+    """State of the policy; see `Policy.memory`."""
     calibration: Mapping[str, tuple[float, int]] = field(default_factory=dict)
-    """By model: how its counts relate to ours, and how often that was observed."""
+    """By model: the ratio of its token counts to ours, and the number of observations."""
     model: str = ""
     window: int = 0
     limit: int = 0
-    """Tokens that the request might fill."""
+    """Most tokens of the request."""
     tokens: Mapping[str, int] = field(default_factory=dict)
-    """Of the request, by section."""
+    """Tokens of the request, by section."""
     system: str = ""
-    """The system prompt, as the digest of an attachment; empty where there was none."""
+    """Digest of the attachment with the system prompt; empty if there was none."""
     tools: str = ""
-    """The schemas of the tools, as a JSON list; likewise."""
+    """Digest of the tool schemas as a JSON list; likewise."""
     tariff: str = ""
-    """The model's prices, as JSON; likewise."""
+    """Digest of the model's prices as JSON; likewise."""
     same: int = 0
-    """Tokens at the beginning of the request that the one before had, too."""
+    """Tokens of the prefix shared with the previous request."""
     is_cold: bool = False
-    """Whether the provider's cache could not have them any more."""
+    """Whether the provider's cache could no longer have them."""
     edits: tuple[Edit, ...] = ()
     spent: Spent | None = None
     note: str = ""
-    """What else is to be known: why a summary was refused, what a person said."""
+    """Further information: why a summary was refused, a person's comment."""
     repairs: tuple[Repair, ...] = ()
-    """What was sent otherwise than the edits show it, since the turn before: the provider would
-    have refused it."""
+    """Messages sent in another form than the edits show, since the previous turn: the provider
+    would have refused them."""
     rejected: str = ""
-    """The words of a provider that refused what this turn sent, and its repair: the next request
-    leaves out what was refused."""
+    """Error message of a provider that refused this turn's request, and its repair: the next
+    request
+    omits what was refused."""
     additions: tuple[Listed, ...] = ()
-    """What the request carried besides the thread's messages; tools are not among it."""
+    """Parts of the request besides the thread's messages and the tools."""
     session: Mapping[str, Any] = field(default_factory=dict)
-    """Of an import: what is known of the recorded session, as plain JSON."""
+    """For an import: facts about the recorded session, as JSON values."""
 
     @property
     def released(self) -> int:
-        """Messages of the thread that were not held outside any more."""
+        """Messages of the thread that were removed from the graph's state."""
         both = (
             min(held.last, span.last) - max(held.first, span.first) + 1
             for held in self.held
@@ -132,7 +133,7 @@ class Page:
 
 
 def page_to_json(page: Page) -> str:
-    """Write one turn as a line of JSON; `page_from_json` reads it back.
+    """Serialize a turn record as a line of JSON; `page_from_json` parses it.
 
     Example:
         >>> page = Page(kind="call", at=1.5, length=3, line=Line.of([0, 1, 2]))
@@ -158,7 +159,7 @@ def page_to_json(page: Page) -> str:
 
 
 def page_from_json(text: str) -> Page:
-    """Read what `page_to_json` wrote."""
+    """Parse the output of `page_to_json`."""
     plain = json.loads(text)
     plain["line"] = Line(tuple(Span(first, last) for first, last in plain["line"]))
     plain["held"] = tuple(Span(first, last) for first, last in plain["held"])
@@ -173,7 +174,7 @@ def page_from_json(text: str) -> Page:
 
 
 def read_page(archive: Archive, key: ThreadKey, turn: int) -> Page:
-    """Read one turn.
+    """Return one turn record.
 
     Raises:
         ArchiveError: The journal has no such turn.
@@ -188,13 +189,13 @@ def read_page(archive: Archive, key: ThreadKey, turn: int) -> Page:
 def read_pages(
     archive: Archive, key: ThreadKey, first: int = 0, last: int | None = None
 ) -> dict[int, Page]:
-    """Read turns by their numbers, `last` included."""
+    """Return turn records by number, `last` included."""
     bodies = archive.turns(key, first, last)
     return {number: page_from_json(body) for number, body in enumerate(bodies, first)}
 
 
 def ancestry(pages: Mapping[int, Page], number: int | None) -> Iterator[int]:
-    """Go back from a turn, itself included, as far as the pages go."""
+    """Yield the numbers of a turn and its ancestors, as far as the records go."""
     while number is not None and number in pages:
         yield number
         number = pages[number].parent
@@ -210,22 +211,22 @@ def enter_page(
     *,
     length: int | None = None,
 ) -> tuple[int, Page]:
-    """Append a turn to the journal; one that folded holds the engine's standing, too.
+    """Append a turn to the journal, with an engine snapshot if it compacted.
 
     Args:
-        archive: Where the thread is.
+        archive: The archive of the thread.
         key: The thread.
-        page: The turn; on what it is based is filled in.
-        parent: The page of the turn it goes on from.
-        engine: As the turn left it.
-        log: Messages that the archive has not; the turn was decided on them, too.
-        length: Length of the log as it is; that of the page, without `log`, where not given.
+        page: The turn record; its base is filled in.
+        parent: The record of its parent turn.
+        engine: The engine after the turn.
+        log: Messages not in the archive yet, on which the turn was decided, too.
+        length: Current length of the log; by default the record's, without `log`.
 
     Returns:
-        Its number, and the page as it was entered.
+        Its number, and the record as it was stored.
 
     Raises:
-        ConflictError: The log is not so long any more.
+        ConflictError: The log has another length now.
     """
     folded = any(isinstance(edit, Fold) for edit in page.edits)
     before = None if parent is None else parent.base
@@ -237,13 +238,13 @@ def enter_page(
 
 
 def standing_at(archive: Archive, key: ThreadKey, turn: int, page: Page) -> Standing:
-    """Tell what an engine knew after a turn, beside the live messages.
+    """Return the engine snapshot after a turn.
 
     Args:
-        archive: Where the thread is.
+        archive: The archive of the thread.
         key: The thread.
         turn: Number of the turn.
-        page: The turn.
+        page: The turn record.
     """
     if page.base == THIS:
         return standing_from_bytes(archive.turn_state(key, turn))
@@ -269,7 +270,7 @@ def standing_at(archive: Archive, key: ThreadKey, turn: int, page: Page) -> Stan
 
 
 def _edits_between(archive: Archive, key: ThreadKey, base: int | None, turn: int) -> Sequence[Edit]:
-    """List the edits on the way from a base, itself left out, to a turn."""
+    """Return the edits between a base, exclusive, and a turn."""
     first = 0 if base is None else base + 1
     pages = read_pages(archive, key, first, turn)
     way = list(ancestry(pages, turn))

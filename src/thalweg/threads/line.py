@@ -1,7 +1,7 @@
-"""Which positions of a log belong to the thread as it stands.
+"""The branch of a thread: the visible positions of its log.
 
-A log only grows. Where a thread was rewound, what was said after that point stays in the log
-and is passed over: the thread goes on at the end of the log. So its line is a few spans.
+A log only grows. After a rewind, later messages remain in the log and are skipped: the thread
+continues at the end of the log. So its branch is a few spans.
 """
 
 from bisect import bisect_right
@@ -28,28 +28,28 @@ class Line:
 
     @classmethod
     def of(cls, positions: Iterable[int]) -> "Line":
-        """Make the line of these positions, given in ascending order."""
+        """Return the branch of these positions, in ascending order."""
         return cls(spans_of(positions))
 
     def add(self, position: int) -> "Line":
-        """Go on at a position behind the last one."""
+        """Append a position after the last one."""
         if self.spans and self.spans[-1].last + 1 == position:
             last = Span(self.spans[-1].first, position)
             return Line((*self.spans[:-1], last))
         return Line((*self.spans, Span(position, position)))
 
     def before(self, position: int) -> "Line":
-        """Keep what lies before a position."""
+        """Return the part before a position."""
         kept = [span for span in self.spans if span.first < position]
         return Line(tuple(Span(s.first, min(s.last, position - 1)) for s in kept))
 
     def after(self, position: int) -> "Line":
-        """Keep what lies behind a position."""
+        """Return the part after a position."""
         kept = [span for span in self.spans if span.last > position]
         return Line(tuple(Span(max(s.first, position + 1), s.last) for s in kept))
 
     def without(self, positions: Collection[int]) -> "Line":
-        """Leave positions out."""
+        """Return the branch without some positions."""
         if not positions:
             return self
         kept = self.before(min(positions))
@@ -59,7 +59,7 @@ class Line:
 
     @property
     def last(self) -> int:
-        """The newest position; -1 of an empty line."""
+        """The newest position; -1 if empty."""
         return self.spans[-1].last if self.spans else -1
 
     def __len__(self) -> int:
@@ -101,6 +101,6 @@ def spans_of(positions: Iterable[int]) -> tuple[Span, ...]:
 
 
 def read_line(archive: Archive, key: ThreadKey, line: Line) -> Iterator[tuple[int, Message]]:
-    """Read the messages of a line with their positions, oldest first."""
+    """Yield the messages of a branch with their positions, oldest first."""
     for span in line.spans:
         yield from enumerate(archive.messages(key, span.first, span.last), span.first)

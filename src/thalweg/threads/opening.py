@@ -1,4 +1,4 @@
-"""Opening a thread: an engine that stands where the journal says, over the log's messages."""
+"""Open a thread: restore its engine from the journal and the log."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from thalweg.threads.line import Line, read_line
 from thalweg.threads.session import Held, Session, common, is_same
 
 MakeEngine = Callable[[Callable[[int, int], str]], Engine]
-"""Makes the engine of a thread; it is given the way to name a span."""
+"""Creates the engine of a thread; receives the function that names a span."""
 
 
 def open_session(
@@ -34,25 +34,25 @@ def open_session(
     *,
     cuts: bool = False,
 ) -> Session:
-    """Open a thread as a state left it.
+    """Open a thread as a state recorded it.
 
-    What a person took out of the state or changed there leaves the thread's line (see
-    `plan_alignment`); where it was folded already, the thread goes on from before that fold. What
-    a person did to the thread in the archive since (a rewind, the undoing of a fold) holds: what
-    the state has and a rewind left behind goes to the log, not into the line, and may leave the
-    state.
+    A message that a person removed from the state or changed there is removed from the branch (see
+    `plan_alignment`); if it was compacted already, the thread continues from before that
+    compaction. Manual operations in the archive since then (a rewind, an undone compaction) take
+    precedence: state messages that a rewind abandoned are logged, are not in the branch, and may be
+    removed from the state.
 
     Args:
-        archive: Where the thread is.
+        archive: The archive of the thread.
         key: The thread.
-        mark: Number of the turn that the state was left in; `None` of a new one.
+        mark: Number of the last turn of the state; `None` for a new one.
         said: The messages of the state, oldest first.
-        make_engine: Makes a new engine.
-        by_hand: What a person did to the thread since; see `left_by_hand`.
+        make_engine: Creates a new engine.
+        by_hand: Manual operations since then; see `left_by_hand`.
         cuts: Whether the thread begins where the state does, if its first message was removed.
 
     Raises:
-        ConflictError: Someone appended in this very moment; open the thread again.
+        ConflictError: Another process appended at the same time; open the thread again.
     """
     number, page = mark, _BLANK if mark is None else read_page(archive, key, mark)
     held = list(read_line(archive, key, Line(page.held)))
@@ -99,7 +99,7 @@ def open_session(
 
 
 def _held(kept: Sequence[tuple[int, Message]], said: Sequence[Message]) -> list[Held]:
-    """Pair positions with the messages of the state; what is out of order had come again."""
+    """Pair positions with the messages of the state; those out of order were added again."""
     newest = accumulate((position for position, _ in kept), max, initial=-1)
     return [
         Held(position, message, is_again=position < last)
@@ -109,23 +109,25 @@ def _held(kept: Sequence[tuple[int, Message]], said: Sequence[Message]) -> list[
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """What became of the messages that a state held."""
+    """Result of comparing a state's former messages with its present ones."""
 
     kept: tuple[int, ...]
-    """Places of those that the state begins with now, in its order; all behind them is new."""
+    """Former indices of the messages the state begins with, in its order; all later ones are new.
+    """
     dropped: tuple[int, ...]
-    """Places of the others: removed, changed, or behind a change and to be logged again."""
+    """Indices of the others: removed, changed, or after a change and to be logged again."""
     first: int
-    """Place of the first that was not removed."""
+    """Index of the first that was not removed."""
     is_cleared: bool
-    """Whether every one was removed: nothing older is the thread any more."""
+    """Whether all were removed: then no older message is in the branch."""
 
 
 def plan_alignment(held: Sequence[Message], said: Sequence[Message]) -> Alignment:
-    """Compare what a state held with what it holds.
+    """Compare the former messages of a state with its present ones.
 
-    A message that is missing was removed. One that comes with the same id and other words was
-    edited: a log does not change, so that one and what follows are logged again behind it.
+    A missing message was removed. One with the same id and another text was edited: a log does not
+    change, so it and the following ones are logged again.
+
 
     Example:
         >>> from thalweg.entries import Text
@@ -155,25 +157,24 @@ _BLANK = Page(kind="call", at=0.0, length=0)
 
 @dataclass(frozen=True, slots=True)
 class ByHand:
-    """What a person did to a thread, which the next run goes on from."""
+    """Manual operations on a thread, from which the next run continues."""
 
     number: int
-    """Of the newest turn that a person entered."""
+    """Number of the newest manual turn."""
     page: Page
     is_rewound: bool
-    """Whether there is a rewind among what was done."""
+    """Whether they include a rewind."""
 
 
 def left_by_hand(archive: Archive, key: ThreadKey, mark: int | None) -> ByHand | None:
-    """Find what a person did to a thread since a state was left, if it concerns that state.
+    """Return the manual operations since a state was saved, if they concern that state.
 
-    It does not where a run went on from there and this state is an older one: that was chosen
-    later.
+    They do not if a run has continued from them and this state is older: that was chosen later.
 
     Args:
-        archive: Where the thread is.
+        archive: The archive of the thread.
         key: The thread.
-        mark: Number of the turn that the state was left in; `None` of a new one.
+        mark: Number of the last turn of the state; `None` for a new one.
     """
     first = 0 if mark is None else mark + 1
     later = read_pages(archive, key, first)
@@ -188,7 +189,7 @@ def left_by_hand(archive: Archive, key: ThreadKey, mark: int | None) -> ByHand |
 
 
 def _went_on(pages: Mapping[int, Page], number: int) -> bool:
-    """Tell whether a run went on from a turn and was answered: its state knows of that turn."""
+    """Return whether an answered run continued from a turn: its state includes that turn."""
     after = {number}
     for k, page in pages.items():
         if page.parent not in after:
@@ -202,7 +203,7 @@ def _went_on(pages: Mapping[int, Page], number: int) -> bool:
 def _logged_already(
     archive: Archive, key: ThreadKey, since: Span, new: Sequence[Message]
 ) -> list[tuple[int, Message]]:
-    """Find messages that a run logged which failed before it left a state."""
+    """Return messages logged by a run that failed before it saved a state."""
     found: list[tuple[int, Message]] = []
     for position, message in read_line(archive, key, Line((since,))):
         if len(found) < len(new) and is_same(message, new[len(found)]):
@@ -211,7 +212,7 @@ def _logged_already(
 
 
 def _before_newest_request(new: Sequence[Message]) -> Sequence[Message]:
-    """Tell what a run said before the newest request; nothing where there is none behind it."""
+    """Return the messages up to the last answer before the newest request; empty if none."""
     ran = [k for k, message in enumerate(new) if message.role != "user"]
     asked = [k for k, message in enumerate(new) if message.role == "user"]
     return new[: ran[-1] + 1] if ran and asked and asked[-1] > ran[-1] else ()
@@ -220,7 +221,7 @@ def _before_newest_request(new: Sequence[Message]) -> Sequence[Message]:
 def live_messages(
     archive: Archive, key: ThreadKey, line: Line, standing: Standing
 ) -> Iterator[tuple[int, Message]]:
-    """Read the messages of a line that are not folded, with their positions, oldest first."""
+    """Yield the messages of a branch that are not compacted, with positions, oldest first."""
     fold = standing.fold
     if fold is None:
         yield from read_line(archive, key, line)
@@ -233,7 +234,7 @@ def live_messages(
 def _standing_before(
     archive: Archive, key: ThreadKey, number: int | None, page: Page, dropped: Collection[int]
 ) -> tuple[int | None, Page, Standing]:
-    """Go back to the last turn whose fold holds nothing of what was dropped."""
+    """Return the last turn whose compaction includes no dropped message."""
     while number is not None:
         standing = standing_at(archive, key, number, page)
         if standing.fold is None or not dropped or standing.fold.last < min(dropped):

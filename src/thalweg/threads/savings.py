@@ -1,8 +1,8 @@
-"""What the rewrites of a thread were expected to save, and what they have: from its journal.
+"""Predicted and realized savings of a thread's rewrites, computed from its journal.
 
-Only who asks walks the journal; a turn writes three small fields into its page. The calls that
-count are those on the way to the thread as it stands: what a rewind left behind, and the calls
-between a fold and its undoing, are in no line.
+Only a query reads the journal; a turn writes three small fields into its record. Calls count only
+on the current branch: turns that a rewind abandoned, and the calls between a compaction and its
+undoing, are in no line.
 """
 
 import re
@@ -23,27 +23,27 @@ from thalweg.tokens import exact_counter, measure
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The ledger of a thread as it stands."""
+    """The savings of the current branch of a thread."""
 
     lines: Mapping[int, Saving]
     """By the number of the turn that made the rewrite."""
     beyond: float = 0.0
-    """What sending the tokens over the window would have cost: no request could hold them."""
+    """Cost of sending the tokens over the window, which no request could hold."""
 
     @property
     def realised(self) -> float:
-        """What all rewrites together have saved so far, less what they cost."""
+        """Savings of all rewrites so far, minus their cost."""
         return sum((line.realised for line in self.lines.values()), 0.0)
 
 
 def saved_so_far(archive: Archive, key: ThreadKey, turns: Sequence[Taken]) -> Saved:
-    """Draw up the ledger of a thread: every call on its way that was answered.
+    """Compute the savings of a thread from every answered call of its branch.
 
-    Calls are charged by what the provider reported, and where it reported nothing by the rules
-    of its cache. Turns whose page does not say their prices are passed over.
+    Calls are charged by the reported usage, and without a report by the rules of the provider's
+    cache. Turns without recorded prices are skipped.
 
     Args:
-        archive: Where the thread is.
+        archive: The archive of the thread.
         key: The thread.
         turns: All of them; see `history.turns`.
     """
@@ -70,26 +70,26 @@ def saved_so_far(archive: Archive, key: ThreadKey, turns: Sequence[Taken]) -> Sa
 
 @dataclass(slots=True)
 class _Telling:
-    """The ledger while it is drawn up."""
+    """The savings while they are computed."""
 
     is_cache_told: bool
-    """Whether the provider says what it found in its cache."""
+    """Whether the provider reports cached tokens."""
     ledger: Savings = field(default_factory=Savings)
     numbers: list[int] = field(default_factory=list)
-    """Of the turns that the lines stand for."""
+    """Numbers of the turns of the lines."""
     sent: Sent | None = None
     """The last call."""
     _waiting: list[Taken] = field(default_factory=list)
-    """Turns with edits, of which no call has come yet."""
+    """Turns with edits that no call has followed yet."""
     _tokens: int = 0
-    """Of the last call."""
+    """Tokens of the last call."""
     _last: int = -1
-    """Last position that was folded."""
+    """Last compacted position."""
     _kept: frozenset[int] = frozenset()
-    """Positions before it that were not."""
+    """Earlier positions that were not compacted."""
 
     def enter(self, turn: Taken, tariff: Tariff) -> None:
-        """Enter a turn: a call that was answered is charged, with all that was done since."""
+        """Add a turn: an answered call is charged, with all changes since the last one."""
         page = turn.page
         if page.edits:
             self._waiting.append(turn)
@@ -130,10 +130,10 @@ class _Telling:
                     yield edit.position
 
     def fetch(self, recalled: Sequence[Message]) -> None:
-        """Charge the last call, made only for that, to the lines that took what it fetched.
+        """Charge the last call, made only for a re-fetch, to the lines that removed its content.
 
         Args:
-            recalled: The message that asked, and the results that came; nothing where none did.
+            recalled: The calling message, and the results; empty if it did not call `recall`.
         """
         if not recalled or self.sent is None:
             return
@@ -161,13 +161,13 @@ def sent_of(
     *,
     is_cache_told: bool = False,
 ) -> Sent:
-    """Tell how the request of a turn was charged, or will be.
+    """Return how the request of a turn was charged, or will be.
 
     Args:
-        page: The turn.
+        page: The turn record.
         tariff: Its model's prices.
-        usage: What the provider reported for it.
-        is_cache_told: Whether this provider says what it found in its cache.
+        usage: The reported usage.
+        is_cache_told: Whether this provider reports cached tokens.
     """
     tokens, is_cold = sum(page.tokens.values()), page.is_cold
     factor = usage.input / tokens if usage and usage.input > 0 and tokens else 1.0
@@ -189,13 +189,13 @@ def sent_of(
 
 
 def change_of(turn: int, edits: Sequence[Edit], asked: float, took: Iterable[int] = ()) -> Change:
-    """Put together what was done before one request.
+    """Return the combined change before one request.
 
     Args:
-        turn: Which model call of the thread it is.
-        edits: What was done; at least one.
-        asked: What the models cost that were asked for summaries.
-        took: Positions of the messages that are no longer shown word for word.
+        turn: Number of the model call in the thread.
+        edits: The edits; at least one.
+        asked: Cost of the models that wrote summaries.
+        took: Positions of the messages that are no longer shown verbatim.
     """
     return Change(
         turn=turn,
@@ -212,7 +212,7 @@ def _folds(edits: Sequence[Edit]) -> bool:
 
 
 def _recalled(archive: Archive, key: ThreadKey, answer: Said) -> list[Message]:
-    """Give an answer that calls `recall`, and the results; nothing where it does not."""
+    """Return an answer that calls `recall`, and the results; empty if it does not."""
     call, at = answer.message, answer.position
     ids = {c.id for c in call.calls if c.name == RECALL}
     if not ids:
@@ -227,6 +227,6 @@ _PASSAGE = re.compile(r"(?m)^#(\d{1,9}) ")
 
 
 def _named(arguments: str, result: str) -> int:
-    """Find the first message that a recall read; -1 where neither question nor answer says."""
+    """Return the first message that a recall read; -1 if neither call nor result names it."""
     found = _HANDLE.search(arguments) or _PASSAGE.search(result)
     return int(found[1]) if found else -1

@@ -1,8 +1,8 @@
-"""One thread, open: the engine, and the archive under it kept in step.
+"""An open thread: the engine, synchronized with the archive.
 
-The order of effects is always the same: what was said is appended to the log, edits are
-planned, what they name is made durable, the turn is entered in the journal. A crash between
-any two leaves a state that `open_session` goes on from.
+The order of effects is fixed: messages are appended to the log, edits are planned, what they refer
+to is made durable, the turn is added to the journal. After a crash between any two,
+`open_session` continues.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,63 +18,64 @@ from thalweg.threads.line import Line, read_line, spans_of
 from thalweg.tokens import Calibration
 
 LIVE_S = 20.0
-"""A turn of another run this young, with no end behind it: that run is still going on."""
+"""Seconds in which a turn without an end counts as a run that is still under way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A message that the state of the agent's graph holds, as the log has it."""
+    """A message in the state of the agent's graph, as the log has it."""
 
     position: int
     message: Message
     is_again: bool = False
-    """Whether it had left the state, and came again: whoever called sends all there is."""
+    """Whether it was removed from the state and added again: the caller sends all messages."""
 
 
 @dataclass(slots=True)
 class Session:
-    """A thread that is being worked on, by one run at a time."""
+    """A thread that one run at a time works on."""
 
     archive: Archive
     key: ThreadKey
     engine: Engine
     page: Page
-    """The turn it goes on from; a blank one of a new thread."""
+    """The record of its parent turn; a blank one for a new thread."""
     number: int | None = None
-    """Its number; `None` before the first."""
+    """Number of the parent turn; `None` before the first."""
     length: int = 0
-    """Length of the log as last seen."""
+    """Last seen length of the log."""
     line: Line = field(default_factory=Line)
-    """The thread's messages."""
+    """The visible positions of the thread."""
     held: list[Held] = field(default_factory=list)
     calibrations: dict[str, Calibration] = field(default_factory=dict)
-    """By model."""
+    """Calibrations by model."""
     unwritten: list[Logged] = field(default_factory=list)
-    """The newest messages of the log, which are not in the archive yet: `enter` writes them with
-    the turn, in one transaction."""
+    """The newest messages of the log, not in the archive yet: `enter` writes them with the turn, in
+    one transaction."""
     is_running: bool = False
-    """Whether a run is under way that left the thread in this very state."""
+    """Whether a run is under way that ended in this very state."""
 
     def knows(self, said: Sequence[Message]) -> bool:
-        """Tell whether a state still begins with what it was seen to hold."""
+        """Return whether a state still begins with its last seen messages."""
         return common([h.message for h in self.held], said) == len(self.held)
 
     def sync(self, said: Sequence[Message], *, joins: Callable[[], bool]) -> None:
-        """Bring the log up to date with the messages of a state, which the session `knows`.
+        """Append the new messages of a state, which the session `knows`, to the log.
 
-        What the state has and the log has not is appended. What left the state before and is
-        there again, the same words under the same id, is no news: it stands where it stood.
-        What others appended meanwhile is taken in, or passed over: a rewind left it behind.
+        A message that was removed from the state and added again, with the same text and id, keeps
+        its position. Messages that others appended in the meantime are added to the branch, or
+        skipped
+        if a rewind abandoned them.
 
         Args:
             said: The messages of the state, oldest first.
-            joins: Tells whether what others appended belongs to the thread. Asked where there
-                is any.
+            joins: Returns whether messages appended by others belong to the thread. Called only if
+                there are any.
 
-        What is appended is in the archive after `write` or `enter`.
+        They are in the archive after `write` or `enter`.
 
         Raises:
-            ConflictError: Someone deleted the thread; open it again.
+            ConflictError: The thread was deleted; open it again.
         """
         self.write()
         known = len(self.held)
@@ -99,10 +100,10 @@ class Session:
             self.held[known:] = [again[k] if k in again else next(news) for k in places]
 
     def write(self) -> None:
-        """Write to the archive what `sync` appended to the log: handles can name it from now on.
+        """Write the messages appended by `sync` to the archive, so that references can name them.
 
         Raises:
-            ConflictError: Someone appended in this very moment; open the thread again.
+            ConflictError: Another process appended at the same time; open the thread again.
         """
         if self.unwritten:
             written = self.length - len(self.unwritten)
@@ -110,9 +111,9 @@ class Session:
             self.unwritten = []
 
     def _again(self, said: Sequence[Message]) -> dict[int, Held]:
-        """Find what stands in the line already; by place in `said`.
+        """Return the messages that are in the branch already, by index in `said`.
 
-        Asked only when a user spoke: what a model and its tools say is new.
+        Computed only if there is a user message: messages of a model and its tools are new.
         """
         if all(message.role != "user" for message in said):
             return {}
@@ -131,7 +132,7 @@ class Session:
         return again
 
     def _catch_up(self, new: list[Message], found: int, joins: Callable[[], bool]) -> None:
-        """Read what is in the log already; what of it is `new` to the state leaves that list."""
+        """Read messages that others appended; those also in `new` are removed from that list."""
         later = self.archive.messages(self.key, self.length, found - 1)
         left: set[int] | None = None
         for position, message in enumerate(later, self.length):
@@ -145,9 +146,9 @@ class Session:
         self.length = found
 
     def _left_before(self, found: int) -> set[int]:
-        """Tell what an earlier attempt to go on from this very turn left behind.
+        """Return the positions abandoned by an earlier attempt to continue from this turn.
 
-        It was a rewind, and came to nothing: its model failed. The rewind holds.
+        The attempt was a rewind whose model failed. The rewind remains valid.
         """
         attempts = [page for page in self._later() if page.parent == self.number]
         return {
@@ -158,13 +159,13 @@ class Session:
         }
 
     def leave_behind(self, said: Sequence[Message]) -> None:
-        """Log messages of the state that a rewind left behind: they are not in the line.
+        """Log messages of the state that a rewind abandoned, without adding them to the branch.
 
         Args:
-            said: They follow what the state is known to hold.
+            said: They follow the last seen messages of the state.
 
         Raises:
-            ConflictError: Someone appended in this very moment; open the thread again.
+            ConflictError: Another process appended at the same time; open the thread again.
         """
         if not said:
             return
@@ -178,21 +179,21 @@ class Session:
         self.length = positions[-1] + 1
 
     def has_company(self, now: float) -> bool:
-        """Tell whether another run of the thread seems to be under way."""
+        """Return whether another run of the thread seems to be under way."""
         newest = self.newest_later()
         return newest is not None and newest[1].kind == "call" and now - newest[1].at < LIVE_S
 
     def newest_later(self) -> tuple[int, Page] | None:
-        """Find the newest turn that was entered since this session's, with its number."""
+        """Return the newest turn since this session's, with its number; `None` if there is none."""
         first = 0 if self.number is None else self.number + 1
         last = self.archive.turn_count(self.key) - 1
         return (last, read_page(self.archive, self.key, last)) if last >= first else None
 
     def last_rejection(self) -> str:
-        """Return the words of the provider that refused the newest turn; empty where none did.
+        """Return the provider's error about the newest turn; empty if it was not refused.
 
-        A run that failed leaves the state behind its own turns, so the turn may be a later one
-        than the session goes on from.
+        A failed run leads to turns that the state does not include, so the turn may be later than
+        the session's parent turn.
         """
         return next(reversed(self._later()), self.page).rejected
 
@@ -208,16 +209,16 @@ class Session:
         self.held.append(Held(entry.position, entry.message))
 
     def release(self, newest: int | None, *, spare: int = 0) -> list[str]:
-        """Release what the state need not hold: all of it is in the log.
+        """Return what can be removed from the state, since all of it is in the log.
 
         Args:
-            newest: How many of the newest messages stay at least; `None` keeps all of them.
-                What stays begins with a request, so that no run is cut in two.
-            spare: How many more there may be before any leaves.
+            newest: How many of the newest messages to keep at least; `None` keeps all of them.
+                The first one kept is a request, so that no run is split.
+            spare: How many more there may be before any is removed.
 
         Returns:
-            Ids of the messages that leave the state. What a person rewound is among them,
-            whatever `newest` is.
+            Ids of the messages to remove. Messages abandoned by a rewind are among them for any
+            `newest`.
         """
         if newest is None:
             kept = [h for h in self.held if h.position in self.line]
@@ -231,19 +232,19 @@ class Session:
         return gone
 
     def enter(self, page: Page, edits: Sequence[Edit]) -> int:
-        """Enter a turn in the journal: from now on it is what the thread goes on from.
+        """Add a turn to the journal, from which the thread then continues.
 
-        What is not in the archive yet is written with it.
+        Messages that are not in the archive yet are written with it.
 
         Args:
-            page: What is to be said of the turn; where it belongs is filled in.
-            edits: What was committed since the last one.
+            page: The turn record; its place in the tree is filled in.
+            edits: Edits committed since the last turn.
 
         Returns:
             The turn's number.
 
         Raises:
-            ConflictError: Someone appended meanwhile; open the thread again.
+            ConflictError: Another process has appended; open the thread again.
         """
         page = replace(
             page,
@@ -265,12 +266,12 @@ class Session:
 
 
 def _last_request(held: Sequence[Held], upto: int) -> int:
-    """Find the newest request no later than a place; 0 where there is none."""
+    """Return the index of the newest request up to an index; 0 if there is none."""
     return next((k for k in range(upto, -1, -1) if held[k].message.is_request), 0)
 
 
 def is_same(one: Message, other: Message) -> bool:
-    """Tell whether two messages are the same words under the same id."""
+    """Return whether two messages have the same content and id."""
     return one is other or (
         one.uid == other.uid
         and one.role == other.role
@@ -280,6 +281,6 @@ def is_same(one: Message, other: Message) -> bool:
 
 
 def common(held: Sequence[Message], said: Sequence[Message]) -> int:
-    """Count the leading messages that both have."""
+    """Count the leading messages that both have in common."""
     odd = (k for k, pair in enumerate(zip(held, said, strict=False)) if not is_same(*pair))
     return next(odd, min(len(held), len(said)))

@@ -1,7 +1,7 @@
-"""Summaries that were written in the background, as the archive keeps them.
+"""Summaries written in the background, stored in the archive.
 
-Each is kept under a digest of the messages that it is of. Where a rewind, a deletion or an edit
-changed those, the digest is another one, and the summary is never shown.
+Each is stored by a digest of its source messages. If a rewind, a deletion or an edit changes those,
+the digest differs, and the summary is never shown.
 """
 
 import hashlib
@@ -17,22 +17,22 @@ from thalweg.summaries.summary import Summary, summary_from_data, summary_to_dat
 from thalweg.threads.journal import Spent
 
 LEASE_S = 300.0
-"""A summary that is not there so long after it was asked for was lost with its process."""
+"""Seconds after a request when a missing summary counts as lost with its process."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSummary:
-    """What came of a request for a summary, and what it cost."""
+    """The result of a request for a summary, and its cost."""
 
     summary: Summary | None
-    """`None` where no model gave one that may be kept."""
+    """`None` if no model returned a usable one."""
     spent: Spent
     faults: tuple[Fault, ...] = ()
-    """What went wrong, and what was left out."""
+    """Errors, and dropped lines."""
 
 
 def source_digest(messages: Sequence[tuple[int, Message]]) -> str:
-    """Return 64 hex digits that stand for messages, each with its position, in any order.
+    """Return a digest of 64 hex digits of messages and their positions, in any order.
 
     Example:
         >>> hello = Message("user", ())
@@ -47,7 +47,7 @@ def source_digest(messages: Sequence[tuple[int, Message]]) -> str:
 
 
 def keep_summary(archive: Archive, key: ThreadKey, source: str, stored: StoredSummary) -> bool:
-    """Store what came of a request; return whether the thread is still there."""
+    """Store the result of a request; return whether the thread still exists."""
     plain = {
         "summary": None if stored.summary is None else summary_to_data(stored.summary),
         "spent": asdict(stored.spent),
@@ -57,7 +57,7 @@ def keep_summary(archive: Archive, key: ThreadKey, source: str, stored: StoredSu
 
 
 def stored_summary(archive: Archive, key: ThreadKey, source: str) -> StoredSummary | None:
-    """Read what `keep_summary` stored; `None` where nothing was."""
+    """Return the result stored by `keep_summary`; `None` if there is none."""
     text = archive.summary(key, source)
     if not text:
         return None
@@ -70,7 +70,7 @@ def stored_summary(archive: Archive, key: ThreadKey, source: str) -> StoredSumma
 
 
 def is_lost(pending: PendingSummary, now: float) -> bool:
-    """Return whether a summary that is not stored will not come from another process any more.
+    """Return whether a missing summary can no longer be expected from another process.
 
     Args:
         pending: The summary.

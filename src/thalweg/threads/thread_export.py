@@ -1,4 +1,4 @@
-"""A whole thread as a file: for a replay, for a provider, for people."""
+"""Export a whole thread: for a replay, for a provider, for people."""
 
 import json
 import re
@@ -19,14 +19,14 @@ from thalweg.wires.system import split_system
 
 Format = Literal["jsonl", "openai", "anthropic", "markdown"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-"""`jsonl` keeps everything, and `thalweg replay` reads it."""
+"""`jsonl` is complete, and `thalweg replay` reads it."""
 
 
 def check_format(name: str) -> Format:
-    """Know a format by its name.
+    """Return a format by its name.
 
     Raises:
-        ConfigError: There is none of this name.
+        ConfigError: No format has this name.
     """
     for form in FORMATS:
         if form == name:
@@ -38,13 +38,13 @@ def write_to(place: Path, pieces: Iterable[str], *, archive: str | None) -> None
     """Write an export to a file, whole or not at all.
 
     Args:
-        place: The file; one that is there is replaced.
-        pieces: What to write.
-        archive: Where the archive is, which must not be replaced.
+        place: The file; an existing one is replaced.
+        pieces: The text.
+        archive: Path of the archive, which must not be replaced.
 
     Raises:
-        ConfigError: The archive is there.
-        OSError: It cannot be written there.
+        ConfigError: The file is the archive.
+        OSError: The file cannot be written.
     """
     if place.exists() and not place.is_file():  # a pipe, a terminal
         with place.open("w", encoding="utf-8", errors="backslashreplace") as stream:
@@ -72,13 +72,13 @@ def write_to(place: Path, pieces: Iterable[str], *, archive: str | None) -> None
 def export(
     archive: Archive, key: ThreadKey, form: Format = "jsonl", turn: int | None = None
 ) -> Iterator[str]:
-    """Write a thread as it stands, with its system prompt and its media.
+    """Yield the export of a thread, with its system prompt and its media.
 
     Args:
-        archive: Where the thread is.
+        archive: The archive of the thread.
         key: The thread.
-        form: What to write it as.
-        turn: As it stood at this turn; as it stands now when it is not given.
+        form: Format of the export.
+        turn: Exports the thread as of this turn; by default as it is now.
 
     Returns:
         The text, piece by piece.
@@ -107,7 +107,7 @@ def export(
 def _body(
     form: Literal["openai", "anthropic"], messages: Sequence[Message], context: Context | None
 ) -> dict[str, Any]:
-    """Make the body of a request that would send all of it."""
+    """Return the body of a request that would send all messages."""
     wire = "openai-chat" if form == "openai" else "anthropic"
     system, items = split_system(wire, WIRES[wire].write(messages))
     body: dict[str, Any] = {"model": context.page.model} if context and context.page.model else {}

@@ -1,4 +1,4 @@
-"""What was said in a thread, and the turns that were taken in it."""
+"""The messages and the turns of a thread."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ class Said:
     position: int
     message: Message
     is_abandoned: bool = False
-    """Whether a rewind, or an edit of the agent's state, left it behind."""
+    """Whether a rewind, or an edit of the agent's state, abandoned it."""
 
 
 def history(
     archive: Archive, key: ThreadKey, turn: int | None = None, *, abandoned: bool = False
 ) -> list[Said]:
-    """Read the messages of a thread in order, word for word.
+    """Return the messages of a thread in order, verbatim.
 
     Args:
-        archive: Where the thread is.
+        archive: The archive of the thread.
         key: The thread.
-        turn: As it was at this turn; as it is now when it is not given.
-        abandoned: Whether messages that were left behind are told, too.
+        turn: As of this turn; by default as it is now.
+        abandoned: Whether abandoned messages are included.
 
     Raises:
         ArchiveError: The journal has no such turn.
@@ -50,14 +50,14 @@ def newest_said(
     before: int | None = None,
     abandoned: bool = False,
 ) -> tuple[list[Said], bool]:
-    """Read the newest messages of a thread as it is now, in order, and no others.
+    """Return only the newest messages of a thread, in order.
 
     Args:
-        archive: Where the thread is.
+        archive: The archive of the thread.
         key: The thread.
         limit: How many at most.
-        before: Stay before this position.
-        abandoned: Whether messages that were left behind are told, too.
+        before: Only messages before this position.
+        abandoned: Whether abandoned messages are included.
 
     Returns:
         The messages, and whether there are older ones.
@@ -74,7 +74,7 @@ def newest_said(
 
 
 def line_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> Line:
-    """Tell which positions of the log are the thread; all, where nobody kept a journal.
+    """Return the visible positions of a thread; all of the log, if it has no journal.
 
     Raises:
         ArchiveError: The journal has no such turn.
@@ -91,21 +91,21 @@ def _whole(archive: Archive, key: ThreadKey) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """One turn, with what is known of it since."""
+    """One turn, and its outcome."""
 
     number: int
     page: Page
-    """What the journal says: kind, time, model, tokens, limit, edits, what compaction spent."""
+    """Its journal record: kind, time, model, tokens, limit, edits, cost of compaction."""
     usage: Usage | None
-    """What the provider reported for it; `None` where it did not, or the turn is no call."""
+    """The reported usage; `None` if there is none, or the turn is no call."""
     is_current: bool
-    """Whether what it saw is still the thread; others were left behind by a rewind."""
+    """Whether its request is part of the current branch; a rewind abandons turns."""
     answer: Said | None = None
-    """The message that answered it; `None` where none did, or the turn is no call."""
+    """The message that answered it; `None` if there is none, or the turn is no call."""
 
 
 def turns(archive: Archive, key: ThreadKey) -> list[Taken]:
-    """List the turns of a thread, oldest first."""
+    """Return the turns of a thread, oldest first."""
     pages = read_pages(archive, key)
     way = set(ancestry(pages, len(pages) - 1))
     line = pages[len(pages) - 1].line if pages else Line()
@@ -133,7 +133,7 @@ def _is_within(line: Line, whole: Line) -> bool:
 
 
 def _answers(pages: Mapping[int, Page]) -> Iterator[tuple[int, int]]:
-    """Find, for each model call that was answered, where the answer stands in the log."""
+    """Yield, for each answered model call, its number and the position of the answer."""
     answered: set[int] = set()
     for page in pages.values():
         asked = page.parent

@@ -1,4 +1,4 @@
-"""Beginning again where another run was faster: how often, how soon, and when it is given up."""
+"""Retry with backoff after a conflict with another run."""
 
 import random
 import time
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from thalweg.errors import ConflictError
 
 TRIES = 30
-"""How often something is tried that others may come before."""
+"""Attempts at an operation that may conflict."""
 PAUSE_S, LONGEST_S = 0.002, 0.25
-"""Before the next try, at most: doubled each time, up to the longest. Chance decides how much of
-it, so that two runs do not meet again and again."""
+"""Longest pause before the next attempt: doubled each time, up to the maximum. The actual one is
+random, so that two runs do not conflict repeatedly."""
 
 
 @dataclass(slots=True)
 class Tries:
-    """What is left of the tries of one act on a thread.
+    """The remaining attempts of one operation on a thread.
 
     Example:
         >>> tries = Tries(2)
@@ -36,7 +36,7 @@ class Tries:
     left: int = TRIES
 
     def spend(self, conflict: ConflictError) -> None:
-        """Count one try that another run came before, and pause.
+        """Count one attempt that ended in a conflict, and pause.
 
         Raises:
             ConflictError: It was the last one.
