@@ -98,10 +98,11 @@ def test_sessions_are_imported_listed_and_shown(
     sessions.mkdir(parents=True)
     write(sessions, numbered([1, 2]))
 
-    first, second, listed, chosen, shown, printed, exported, replayed = in_turn(
+    first, second, hits, listed, chosen, shown, printed, exported, replayed = in_turn(
         [
             ["import"],
             ["import"],
+            ["search", "request", "--project", "/src"],
             ["sessions", "--json"],
             ["sessions", "--project", "/src", "--agent", "claude-code"],
             ["thread", "show", KEY.thread],
@@ -114,6 +115,7 @@ def test_sessions_are_imported_listed_and_shown(
 
     assert "2 new messages in 1 of 1 sessions." in first.stdout
     assert "0 new messages in 0 of 1 sessions.\n1 unchanged." in second.stdout
+    assert f"{KEY.thread}#1 user\nrequest 2" in hits.stdout
     (session,) = json.loads(listed.stdout)["sessions"]
     assert (session["title"], session["thread"]) == ("request 1", KEY.thread)
     assert "/src/shop" in chosen.stdout

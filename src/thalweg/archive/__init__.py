@@ -12,6 +12,7 @@ from thalweg.archive.base import (
     Reading,
     Span,
     ThreadKey,
+    ThreadPassage,
     Turn,
     render_passages,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "Span",
     "SqliteArchive",
     "ThreadKey",
+    "ThreadPassage",
     "Turn",
     "default_place",
     "home",

@@ -4,7 +4,7 @@ Two rules: nothing a compaction does deletes or rewrites a message; a handle is 
 only after what it names is durable.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import NewType, Protocol, Self
@@ -79,6 +79,14 @@ class Passage:
     start: int
     """Character at which `text` begins in the message's text (`transcript.as_text`)."""
     about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadPassage:
+    """One hit of a search over several threads."""
+
+    thread: str
+    passage: Passage
 
 
 class Archive(Protocol):
@@ -268,6 +276,24 @@ class Archive(Protocol):
             key: The thread.
             query: A question or some words; nothing in it is syntax.
             within: Look only in these spans; `None` means the whole log.
+            max_tokens: Bound on `render_passages` of the result.
+        """
+        ...
+
+    def search_threads(
+        self,
+        owner: str,
+        query: str,
+        *,
+        threads: Collection[str] | None = None,
+        max_tokens: int = 2_000,
+    ) -> list[ThreadPassage]:
+        """Find passages in the threads of an owner, best first, packed into a token budget.
+
+        Args:
+            owner: Whose threads.
+            query: A question or some words; nothing in it is syntax.
+            threads: Look only in these; `None` means all.
             max_tokens: Bound on `render_passages` of the result.
         """
         ...

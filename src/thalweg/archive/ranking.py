@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from thalweg.archive.base import Passage, Span, render_passages
 from thalweg.archive.excerpts import best_window, segments, widen
-from thalweg.archive.index import Hits, Row
+from thalweg.archive.index import BITS, Hits, Row
 from thalweg.archive.question import Question
 from thalweg.archive.shapes import SHAPE_WORDS, looks_like
 from thalweg.tokens import Counter
@@ -193,7 +193,7 @@ def choose(
         within: Show messages of these spans only; `None` means any.
     """
     candidates = rank(question, hits, rows, within)
-    return _pack(candidates, rows, max_tokens, count)
+    return [passage for _, passage in pack(candidates, rows, max_tokens, count)]
 
 
 def rank(
@@ -336,12 +336,13 @@ def _weight(traits: Iterable[str], rare: Mapping[str, float]) -> float:
     return math.fsum(rare[trait] for trait in traits)
 
 
-def _pack(
+def pack(
     candidates: Sequence[Candidate], rows: Mapping[int, Row], max_tokens: int, count: Counter
-) -> list[Passage]:
-    chosen: list[Passage] = []
+) -> list[tuple[int, Passage]]:
+    """Choose excerpts of ranked passages, as many different ones as fit, each with its row's id."""
+    chosen: list[tuple[int, Passage]] = []
     seen: set[str] = set()
-    told: set[int] = set()
+    told: set[tuple[int, int]] = set()
     left = max_tokens
     for candidate in candidates:
         if left < LEAST_TOKENS:
@@ -350,7 +351,9 @@ def _pack(
         core = _excerpt(candidate, rows, 0)
         if not _lines(core.text) - seen:
             continue
-        with_about = candidate.row.position not in told
+        row = candidate.row
+        message = (row.id >> BITS, row.position)
+        with_about = message not in told
         for chars in (width, WIDTHS[-1][1], 0):
             passage = _excerpt(candidate, rows, chars, with_about=with_about)
             cost = count(render_passages([passage]) + "\n\n") + 1
@@ -360,9 +363,9 @@ def _pack(
             continue
         left -= cost
         seen |= _lines(passage.text)
-        told.add(passage.position)
-        chosen.append(passage)
-    while chosen and count(render_passages(chosen)) > max_tokens:
+        told.add(message)
+        chosen.append((row.id, passage))
+    while chosen and count(render_passages([passage for _, passage in chosen])) > max_tokens:
         chosen.pop()
     return chosen
 

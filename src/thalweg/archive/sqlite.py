@@ -1,9 +1,9 @@
 """The archive in one SQLite file, for any number of processes on one machine."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from os import PathLike
 
-from thalweg.archive.base import Passage, Span, ThreadKey
+from thalweg.archive.base import Passage, Span, ThreadKey, ThreadPassage
 from thalweg.archive.index import rows_between, words_of
 from thalweg.archive.tables import TableArchive
 from thalweg.database.base import decode
@@ -58,6 +58,23 @@ class SqliteArchive(TableArchive):
         with SqliteArchive(MEMORY) as copy:
             copy.append(key, self._logged(key))
             return copy.search(key, query, within=within, max_tokens=max_tokens)
+
+    def search_threads(
+        self,
+        owner: str,
+        query: str,
+        *,
+        threads: Collection[str] | None = None,
+        max_tokens: int = 2_000,
+    ) -> list[ThreadPassage]:
+        """See `Archive.search_threads`. Threads of a read-only file are indexed in memory."""
+        if not self._database.is_read_only:
+            return super().search_threads(owner, query, threads=threads, max_tokens=max_tokens)
+        with SqliteArchive(MEMORY) as copy:
+            for thread in self.threads(owner) if threads is None else threads:
+                key = ThreadKey(owner, thread)
+                copy.append(key, self._logged(key))
+            return copy.search_threads(owner, query, max_tokens=max_tokens)
 
     @property
     def outlives_process(self) -> bool:

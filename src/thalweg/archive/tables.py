@@ -3,13 +3,22 @@
 import hashlib
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from types import TracebackType
 from typing import Self
 
-from thalweg.archive import index
-from thalweg.archive.base import Handle, Logged, Passage, Reading, Span, ThreadKey, Turn
+from thalweg.archive import across, index
+from thalweg.archive.base import (
+    Handle,
+    Logged,
+    Passage,
+    Reading,
+    Span,
+    ThreadKey,
+    ThreadPassage,
+    Turn,
+)
 from thalweg.archive.blobs import (
     Blob,
     Stored,
@@ -287,6 +296,37 @@ class TableArchive(ABC):
             rows = index.rows_of(db, shortlist(question, hits))
             rows |= index.rows_of(db, surroundings(rows.values(), hits))
         return choose(question, hits, rows, max_tokens, exact_counter(), within=within)
+
+    def search_threads(
+        self,
+        owner: str,
+        query: str,
+        *,
+        threads: Collection[str] | None = None,
+        max_tokens: int = 2_000,
+    ) -> list[ThreadPassage]:
+        """See `Archive.search_threads`."""
+        for thread in self._unindexed_threads(owner, threads):
+            self._catch_up(ThreadKey(owner, thread))
+        with self._database.reading(owner) as db:
+            rows = db.rows(
+                "SELECT id, thread, passages FROM archive_thread WHERE owner = ?", (encode(owner),)
+            )
+            known = {int(row): (decode(thread), int(passages)) for row, thread, passages in rows}
+            if threads is not None:
+                among = frozenset(threads)
+                known = {row: thread for row, thread in known.items() if thread[0] in among}
+            question, count = ask(query), exact_counter()
+            return across.search(db, known, question, max_tokens=max_tokens, count=count)
+
+    def _unindexed_threads(self, owner: str, threads: Collection[str] | None) -> list[str]:
+        with self._database.reading(owner) as db:
+            rows = db.rows(
+                "SELECT thread FROM archive_thread WHERE owner = ? AND indexed < length",
+                (encode(owner),),
+            )
+            found = [decode(thread) for (thread,) in rows]
+        return found if threads is None else [each for each in found if each in threads]
 
     def threads(self, owner: str) -> list[str]:
         """See `Archive.threads`."""

@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "import": LazyCommand(
         "recorder.importing", "import_sessions", "Import sessions of coding agents."
     ),
+    "search": LazyCommand("recorder.searching", "search", "Search all imported sessions."),
     "sessions": LazyCommand("recorder.listing", "sessions", "List imported sessions."),
     "replay": LazyCommand("replay", "replay", "See what a policy does to recorded threads."),
     "eval": LazyCommand(

@@ -594,6 +594,22 @@ class ArchiveContract:
         assert positions([Span(40, 50)]) == set()
         assert positions([]) == set()
 
+    def test_search_over_threads_finds_each_in_its_thread(self, archive: Archive) -> None:
+        """Those of the owner, and of these the ones that were named."""
+        for owner, thread in (("ada", "t1"), ("ada", "t2"), ("eve", "t3")):
+            key = ThreadKey(owner, thread)
+            archive.append(key, [said(f"a heron in {thread}"), said("and a crane")])
+
+        found = archive.search_threads("ada", "heron")
+        assert {(one.thread, one.passage.position) for one in found} == {("t1", 0), ("t2", 0)}
+        assert "heron in t1" in next(one.passage.text for one in found if one.thread == "t1")
+        (only,) = archive.search_threads("ada", "heron", threads=["t2", "t3"])
+        assert only.thread == "t2"
+        assert archive.search_threads("ada", "heron", threads=[]) == []
+        archive.append(ThreadKey("ada", "t4"), [said("a heron, later")])
+        assert len(archive.search_threads("ada", "heron")) == 3
+        assert archive.search_threads("ada", "heron", max_tokens=1) == []
+
     @pytest.mark.parametrize("max_tokens", [0, 10, 60, 300, 2_000])
     def test_search_stays_inside_its_budget(self, archive: Archive, max_tokens: int) -> None:
         """Counted exactly, over the passages as they are shown."""

@@ -1,0 +1,67 @@
+"""`thalweg search`: passages of all sessions."""
+
+import sys
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from thalweg.archive import open_existing
+from thalweg.cli.printing import AsJson, tell
+from thalweg.cli.recorder.options import Owner, Place
+from thalweg.recorder.place import recorder_place
+from thalweg.recorder.searching import SearchFilter, render_found, search_sessions
+from thalweg.transcript import printable
+
+
+def search(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="WORDS", help="A question or some words, any language."),
+    ] = None,
+    *,
+    project: Annotated[
+        str, typer.Option(metavar="PATH", help="Sessions in this folder, or below it.")
+    ] = "",
+    agent: Annotated[str, typer.Option(metavar="NAME", help="Sessions of this agent.")] = "",
+    since: Annotated[
+        str, typer.Option(metavar="DATE", help="Sessions that ended then or later: 2026-11-20.")
+    ] = "",
+    until: Annotated[
+        str, typer.Option(metavar="DATE", help="Sessions that began then or earlier.")
+    ] = "",
+    file: Annotated[
+        str, typer.Option(metavar="PATH", help="Messages that name this file, or a part of it.")
+    ] = "",
+    command: Annotated[
+        str, typer.Option(metavar="TEXT", help="Messages that hold this part of a command.")
+    ] = "",
+    errors: Annotated[bool, typer.Option("--errors", help="Results that are errors.")] = False,
+    max_tokens: Annotated[
+        int, typer.Option(metavar="N", help="Bound on what is printed.", min=1)
+    ] = 2_000,
+    archive: Place = None,
+    owner: Owner = "local",
+    as_json: AsJson = False,
+) -> None:
+    """Find passages in all sessions, best first. `thalweg thread history ID` prints a session.
+
+    Each hit begins with its reference: the thread and the position of the message in it.
+    """
+    only = SearchFilter(
+        project=project,
+        agent=agent,
+        since=since,
+        until=until,
+        file=file,
+        command=command,
+        errors=errors,
+    )
+    with open_existing(archive or recorder_place()) as opened:
+        query = " ".join(words or ())
+        found = search_sessions(opened, query, only, owner=owner, max_tokens=max_tokens)
+    if not found and not as_json:
+        sys.stderr.write("Nothing in these sessions has these words.\n")
+        return
+    plain = [{"reference": one.reference, **asdict(one.passage)} for one in found]
+    tell([printable(render_found(found))], {"passages": plain}, as_json=as_json)
