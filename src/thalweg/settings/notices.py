@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from thalweg.settings.nodes import Node, Place
+from thalweg.settings.nodes import Node, Path, Place
 from thalweg.settings.whole import Settings
 
 
@@ -52,6 +52,21 @@ def doubts(root: Node, settings: Settings | None) -> Iterator[Notice]:
     if oidc is not None and prefix is not None and not oidc.owner_prefix and settings.gateway.keys:
         told = "a token whose claim is the owner of a key opens what is that key's"
         yield Notice(prefix.place, told, "warning")
+    yield from _literal_keys(root)
+
+
+def _literal_keys(root: Node) -> Iterator[Notice]:
+    """Yield the keys in the file itself; servers of one's own (`base_url`) often ignore theirs."""
+    paths: tuple[tuple[Path, str], ...] = ((("models",), "api_key"), (("gateway", "keys"), "key"))
+    for path, key in paths:
+        node = root.find(path)
+        for part in node.items if node is not None else ():
+            found = part.keys.get(key)
+            if found is None or "base_url" in part.keys:
+                continue
+            if isinstance(found.value, str) and not found.variables:
+                told = "everybody who can read the file has this key; write a variable"
+                yield Notice(found.place, f"{told}, such as $MY_KEY", "warning")
 
 
 def _without_effect(root: Node, settings: Settings) -> Iterator[Notice]:

@@ -112,7 +112,7 @@ def _ascii(word: str) -> str:
     return word if word.isascii() else f"u{word.encode('utf-8', 'replace').hex()}0"
 
 
-# -- words that do not say what a text is about ------------------------------------------
+# -- words without information about the subject of a text ------------------------------
 
 _LISTS = {
     name: distinct(listed.split()) for name, listed in read_table(__package__, "stop.toml").items()
@@ -124,14 +124,14 @@ def _folded(*names: str) -> frozenset[str]:
 
 
 WEAK_WORDS = _folded("weak")
-"""Words that shape a question and are in many an answer by chance: they count a little."""
+"""Words that shape a question and occur in many answers by chance: they have a low weight."""
 STOP_WORDS = _folded("english", "chinese")
-"""Words of every text: they are not looked up. Folded, as `words` gives them."""
+"""Words of every text: they are not searched for. Folded, as `words` returns them."""
 _PARTICLES = frozenset(distinct("".join(_LISTS["particles"])))
 
 
 def is_particle(letter: str) -> bool:
-    """Return whether a letter holds Chinese or Japanese words together, more often than not.
+    """Return whether a letter connects Chinese or Japanese words, more often than not.
 
     Example:
         >>> is_particle("的"), is_particle("书")

@@ -110,6 +110,20 @@ def test_arguments_have_their_secrets_told_and_nothing_else_has() -> None:
     assert model.arguments() == options
 
 
+def test_a_key_that_is_written_out_is_a_warning() -> None:
+    text = b"""\
+models: [{name: a, api_key: swordfish}, {name: b, api_key: $KEY}]
+gateway: {keys: [{key: swordfish, owner: ada}]}
+"""
+    report = examine_text(text, "c", {"KEY": "k"})
+    assert [notice.place.key for notice in report.notices] == [
+        "models[0].api_key",
+        "gateway.keys[0].key",
+    ]
+    assert "such as $MY_KEY" in report.notices[0].told
+    assert "swordfish" not in str(report.notices)
+
+
 def test_a_variable_is_missed_when_its_model_is_used() -> None:
     settings = examine_text(TWO, "c", {"ONE_KEY": "k"}).unless_wrong()
     one, two = settings.models
