@@ -26,7 +26,6 @@ from thalweg.durable.checkpoint_batches import (
     PutWrites,
 )
 from thalweg.errors import ClaimLostError, ConfigError, StorageError
-from thalweg.private_files import make_private_file
 from thalweg.runs.running import fence
 
 BUSY_S = 30.0
@@ -363,7 +362,8 @@ async def open_checkpoints(address: str) -> AsyncIterator[Checkpoints]:
         address: The path of a file, or `postgresql://…`.
 
     Raises:
-        ConfigError: An extra is not installed.
+        ConfigError: An extra is not installed, or the file cannot be opened.
+        StorageError: Another process holds it, or the server cannot be reached.
     """
     opened = _on_postgres if address.startswith(SERVERS) else _in_file
     async with opened(address) as checkpoints:
@@ -384,7 +384,6 @@ async def _in_file(path: str) -> AsyncIterator[Checkpoints]:
         except sqlite3.OperationalError as error:
             raise as_storage_error_of_file(path, error) from error
 
-    make_private_file(path)
     async with ThreadedSqliteSaver.open(path, busy_s=BUSY_S) as saver:
         yield Checkpoints(lambda _: saver, telling)
 

@@ -23,11 +23,14 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.sqlite import SqliteSaver
 
+from thalweg.database.sqlite_files import connect
 from thalweg.durable.checkpoint_batches import BatchSaver, CheckpointWrite
 
 T = TypeVar("T")
 _PAGE = 50
 """Checkpoints that are listed in one trip."""
+_PAGE_BYTES = 4096
+"""Of a page of a new file: a checkpoint fills whole pages."""
 
 
 class _Batch(threading.local):
@@ -59,9 +62,14 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
         Args:
             path: Of the file.
             busy_s: How long to wait for another process that writes.
+
+        Raises:
+            ConfigError: The file cannot be opened, or is no database.
+            StorageError: Another process holds it.
         """
         with ThreadPoolExecutor(1, thread_name_prefix="thalweg-checkpoints") as pool:
-            connection = sqlite3.connect(path, timeout=busy_s, check_same_thread=False)
+            connection = connect(path, None, busy_s, is_shared=True, page_bytes=_PAGE_BYTES)
+            connection.isolation_level = "IMMEDIATE"  # LangGraph leaves transactions to the driver
             saver = cls(connection, pool)
             try:
                 await saver._run(saver.setup)

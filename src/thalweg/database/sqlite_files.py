@@ -22,7 +22,7 @@ _OURS = ("archive_", "memory_", "app_", "run_events", "thalweg_")
 
 def connect(
     path: str,
-    room: Room,
+    room: Room | None,
     busy_timeout_s: float,
     *,
     is_shared: bool = False,
@@ -35,7 +35,7 @@ def connect(
 
     Args:
         path: The file, or `MEMORY`.
-        room: Whose tables.
+        room: Whose tables; `None` for a file in which a library has tables of its own.
         busy_timeout_s: How long to wait for other processes.
         is_shared: The file may hold tables of other programs, and ours are put beside them.
         page_bytes: Of a page of a new file.
@@ -46,18 +46,19 @@ def connect(
             has no tables of the room.
         StorageError: Another process holds it for longer than `busy_timeout_s`.
     """
-    if path == MEMORY:
+    if path == MEMORY and room is not None:
         return _connected_to_memory(room)
     if not Path(path).absolute().parent.is_dir():
         raise ConfigError(path, "the folder does not exist", "create it first")
     try:
         connection = _connected(path, busy_timeout_s, is_shared=is_shared, page_bytes=page_bytes)
     except sqlite3.Error as error:
-        if not _is_unwritable(path, error):
+        if room is None or not _is_unwritable(path, error):
             raise _unusable(path, error) from None
         return _connected_to_read(path, room, busy_timeout_s)
     try:
-        bring_up_to_date(connection, room)
+        if room is not None:
+            bring_up_to_date(connection, room)
     except BaseException as error:
         connection.close()
         if isinstance(error, sqlite3.Error):
