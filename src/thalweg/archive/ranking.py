@@ -17,7 +17,7 @@ from thalweg.archive.index import BITS, Hits, Row
 from thalweg.archive.question import Question
 from thalweg.archive.shapes import SHAPE_WORDS, looks_like
 from thalweg.tokens import Counter
-from thalweg.words import find_tokens, token_words
+from thalweg.words import Weights, find_tokens, rarity, token_words
 
 SHORTLIST = 240
 """Passages that are read."""
@@ -97,11 +97,12 @@ class Scale:
     """
 
     def __init__(self, question: Question, hits: Hits) -> None:
-        self._single = [
-            rarity(count, hits.total) * question.importance(word)
-            for word, count in zip(question.sought, hits.counts, strict=True)
-        ]
-        self._sums: dict[int, float] = {}
+        self._weigh = Weights(
+            [
+                rarity(count, hits.total) * question.importance(word)
+                for word, count in zip(question.sought, hits.counts, strict=True)
+            ]
+        )
         self._bits = {word: 1 << bit for bit, word in enumerate(question.words)}
         self._masks: dict[str, int] = {}
         telling = [shape for shape in question.shapes if shape in SHAPE_WORDS]
@@ -112,10 +113,7 @@ class Scale:
 
     def __call__(self, words: int) -> float:
         """Weigh a set of words."""
-        if (known := self._sums.get(words)) is None:
-            known = math.fsum(w for bit, w in enumerate(self._single) if words >> bit & 1)
-            self._sums[words] = known
-        return known
+        return self._weigh(words)
 
     def words_in(self, text: str) -> int:
         """Find the words of the question in a text, and the shapes of an answer."""
@@ -130,17 +128,6 @@ class Scale:
         for shape, bit in self._shapes.items():
             found |= bit if looks_like(text, shape) else 0
         return found
-
-
-def rarity(count: float, total: int) -> float:
-    """Weigh a word by how few of the passages have it: what is everywhere tells nothing.
-
-    Example:
-        >>> rarity(1, 1_000) > 10 * rarity(900, 1_000)
-        True
-    """
-    count = min(count, total)
-    return math.log(1 + (total - count + 0.5) / (count + 0.5))
 
 
 def shortlist(question: Question, hits: Hits) -> list[int]:

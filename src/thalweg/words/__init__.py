@@ -5,6 +5,7 @@ the words are searched.
 """
 
 from thalweg.words.stems import stem
+from thalweg.words.weights import Weights, rarity
 from thalweg.words.words import (
     STOP_WORDS,
     WEAK_WORDS,
@@ -16,6 +17,6 @@ from thalweg.words.words import (
 )
 
 __all__ = [
-    "STOP_WORDS", "WEAK_WORDS", "find_tokens", "fold", "is_particle", "stem", "token_words",
-    "words",
+    "STOP_WORDS", "WEAK_WORDS", "Weights", "find_tokens", "fold", "is_particle", "rarity", "stem",
+    "token_words", "words",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from thalweg.facts.recall.found import Found, Item
 from thalweg.facts.recall.question import Question, tells_time
 from thalweg.facts.values import Fact, Turn
+from thalweg.words import Weights, rarity
 
 SHORTLIST = 48
 """Items whose neighbours are looked for."""
@@ -117,9 +118,14 @@ class Scale:
             weight * rarity(found.counts.get(word, 0), found.total)
             for word, weight in zip(question.words, question.weights, strict=True)
         ]
-        self._all = self._weigh((1 << len(self._places)) - 1) or 1.0
+        self._weigh = Weights(
+            [
+                rare if places else 0.0
+                for rare, places in zip(self._rarity, self._places, strict=True)
+            ]
+        )
+        self._all = self._weigh.all or 1.0
         self._masks: dict[int, int] = {}
-        self._shares: dict[int, float] = {}
         self._authors: dict[str, float] = {}
         scores = self._bm25(found)
         best = max(scores.values(), default=0.0) or 1.0
@@ -140,15 +146,6 @@ class Scale:
                 scores[number] = scores.get(number, 0.0) + gain
         return scores
 
-    def _weigh(self, words: int) -> float:
-        return math.fsum(
-            [
-                rare
-                for bit, (rare, places) in enumerate(zip(self._rarity, self._places, strict=True))
-                if places and words >> bit & 1
-            ]
-        )
-
     def around(self, near: Mapping[int, float]) -> float:
         """Tell what is said by those near an item."""
         own = self.own
@@ -162,9 +159,7 @@ class Scale:
         for other in near:
             if other in own:
                 words |= masks[other] if other in masks else self._mask(other)
-        if (share := self._shares.get(words)) is None:
-            share = self._shares[words] = self._weigh(words) / self._all
-        return share
+        return self._weigh(words) / self._all
 
     def _mask(self, number: int) -> int:
         mask = sum([1 << bit for bit, places in enumerate(self._places) if number in places])
@@ -176,17 +171,6 @@ class Scale:
         if (known := self._authors.get(author)) is None:
             known = self._authors[author] = float(self.question.names(author))
         return known
-
-
-def rarity(count: int, total: int) -> float:
-    """Weigh a word by how few items have it, as BM25 does.
-
-    Example:
-        >>> rarity(1, 1_000) > 10 * rarity(900, 1_000)
-        True
-    """
-    count = min(count, total)
-    return math.log(1 + (total - count + 0.5) / (count + 0.5))
 
 
 def _stretched(near: Mapping[int, float]) -> dict[int, float]:

@@ -1,0 +1,45 @@
+"""How much words say of what a text is about, by how few texts have them."""
+
+import math
+from collections.abc import Sequence
+
+
+def rarity(count: float, total: int) -> float:
+    """Weigh a word by how few texts have it, as BM25 does: one that is everywhere says nothing.
+
+    Args:
+        count: Texts that have it; estimated, where they are very many.
+        total: Texts there are.
+
+    Example:
+        >>> rarity(1, 1_000) > 10 * rarity(900, 1_000)
+        True
+    """
+    count = min(count, total)
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
+
+
+class Weights:
+    """Weighs sets of words. A set is the bits of a number: bit i stands for word i.
+
+    Args:
+        single: The weight of each word.
+
+    Example:
+        >>> weigh = Weights([1.0, 2.0, 4.0])
+        >>> weigh(0b101), weigh.all
+        (5.0, 7.0)
+    """
+
+    def __init__(self, single: Sequence[float]) -> None:
+        self._single = single
+        self._sums: dict[int, float] = {}
+        self.all = self((1 << len(single)) - 1)
+        """The weight of all words together."""
+
+    def __call__(self, words: int) -> float:
+        """Weigh a set. Each set is added up once, exactly, so that the order says nothing."""
+        if (known := self._sums.get(words)) is None:
+            known = math.fsum([w for bit, w in enumerate(self._single) if words >> bit & 1])
+            self._sums[words] = known
+        return known
