@@ -90,14 +90,14 @@ class Candidate:
     features: Features
 
 
-class Scale:
+class Scale(Weights):
     """Weighs sets of words: rare words weigh more, words that only shape a question less.
 
     The telling shapes of an answer are words here, after those of the question.
     """
 
     def __init__(self, question: Question, hits: Hits) -> None:
-        self._weigh = Weights(
+        super().__init__(
             [
                 rarity(count, hits.total) * question.importance(word)
                 for word, count in zip(question.sought, hits.counts, strict=True)
@@ -110,10 +110,6 @@ class Scale:
         self.words = (1 << len(question.words)) - 1
         """All words but the shapes."""
         self.all = self(self.words) or 1.0
-
-    def __call__(self, words: int) -> float:
-        """Weigh a set of words."""
-        return self._weigh(words)
 
     def words_in(self, text: str) -> int:
         """Find the words of the question in a text, and the shapes of an answer."""
