@@ -33,8 +33,7 @@ from thalweg.archive.question import ask
 from thalweg.archive.ranking import choose, shortlist, surroundings
 from thalweg.archive.reading import read_piece, read_span
 from thalweg.archive.rows import ArchiveRows
-from thalweg.database.base import Database, decode, encode
-from thalweg.database.meta import read_secret
+from thalweg.database.base import Database, decode, encode, read_secret
 from thalweg.entries import Message
 from thalweg.errors import ConflictError, HandleError, RangeError
 from thalweg.tokens import exact_counter

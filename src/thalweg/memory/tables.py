@@ -9,8 +9,7 @@ from threading import local
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from thalweg.database.base import Database
-from thalweg.database.meta import read_secret
+from thalweg.database.base import Database, read_secret
 from thalweg.errors import ConfigError, StaleWriteError
 from thalweg.facts.changes import Change, Drop, Hide, Put
 from thalweg.facts.recall.found import Found, Item
