@@ -1,11 +1,11 @@
-"""Targeted evals: does an agent keep its objective, and find again what left its context?
+"""Targeted evals: does an agent keep its objective, and find removed content again?
 
-Each probe puts one question to an agent, in conversations that force its context to be
-compacted, and reads the answer from what happened. Two rules of this room:
+Each probe asks an agent one question, in conversations that force its context to be compacted, and
+reads the answer from a recording of the run. Two rules of this package:
 
-- A score is read from the trace of a trial alone; a model is asked only where nothing else can
-  tell, and then it is said.
-- Whoever is compared gets the same conversation, the same tools and the same words.
+- A score is computed from the trace of a trial alone; a model is a judge only if nothing else can
+  decide, and the result states it.
+- All compared subjects get the same conversation, the same tools and the same prompts.
 
 Example:
     >>> from thalweg.evals import Evaluation, evaluate

@@ -1,7 +1,7 @@
-"""What an eval is made of: a probe puts one question to a subject, in cases.
+"""The parts of an eval: a probe asks a subject one question, in cases.
 
-A *subject* makes agents. A *case* is one conversation with an agent of it: what the user says,
-which tools there are, what is right. A *trace* is everything that happened; a *score* is read
+A *subject* creates agents. A *case* is one conversation with such an agent: the user's messages,
+the tools, the expected result. A *trace* records everything that happened; a *score* is computed
 from the trace alone.
 """
 
@@ -17,30 +17,30 @@ from langchain_core.tools import BaseTool
 from thalweg.evals.trace import Trace
 
 Need = Literal["tools", "system_prompt", "trigger", "files", "subagents", "memory"]
-"""What a probe asks of an agent beyond answering: tools and instructions that the probe brings,
-a trigger that can be forced, files, subagents or a memory across threads of the agent's own."""
+"""What a probe requires of an agent besides answers: support for the probe's tools and
+instructions, a trigger that can be forced, files, subagents or a memory across threads."""
 Suite = Literal["context", "memory", "subagents"]
 Language = Literal["en", "zh"]
-"""In which a context is filled."""
+"""Language of the text that fills a context."""
 Verdict = Literal["passed", "failed", "untested"]
-"""`untested`: what the probe is about did not happen, such as a compaction."""
+"""`untested`: the condition of the probe did not occur, such as a compaction."""
 MAIN = "main"
-"""The thread of a case that needs one alone."""
+"""The thread of a case that needs only one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What an agent is made with."""
+    """The arguments for creating an agent."""
 
     model: BaseChatModel
     window: int
     """Tokens that the model accepts."""
     folder: Path
-    """Empty, of this trial alone; what the agent keeps goes there."""
+    """An empty folder of this trial; the agent stores its files there."""
     trigger: float | None = None
     """The share of the window at which the context is compacted; `None`: the subject's own."""
     keep: float | None = None
-    """The share of the window that a forced compaction keeps word for word."""
+    """The share of the window that a forced compaction keeps verbatim."""
     tools: tuple[BaseTool, ...] = ()
     system_prompt: str = ""
 
@@ -49,120 +49,120 @@ class Agent(Protocol):
     """An agent of a subject, for one trial."""
 
     def say(self, text: str, thread: str, callbacks: Sequence[object]) -> str:
-        """Say something as the user, and run the agent to its end.
+        """Send a message as the user, and run the agent to its end.
 
         Args:
-            text: What the user says.
+            text: The user's message.
             thread: The conversation.
-            callbacks: Handlers of LangChain's, told of every call of a model.
+            callbacks: LangChain callback handlers, called for every model call.
 
         Returns:
-            What the agent answered last.
+            The agent's last message.
         """
         ...
 
     def files(self) -> Mapping[str, str]:
-        """Give the texts of its files by path; empty where it has none."""
+        """Return the texts of its files by path; empty if it has none."""
         ...
 
     def settle(self) -> None:
-        """Wait until what it learns in the background is learned."""
+        """Wait until background learning has finished."""
         ...
 
     def close(self) -> None:
-        """Let go of what it holds."""
+        """Release its resources."""
         ...
 
 
 @runtime_checkable
 class Forgets(Protocol):
-    """An agent whose user can have something forgotten: a command, a page of an app."""
+    """An agent whose user can delete memories: with a command, on a page of an app."""
 
     def forget(self, words: str) -> bool:
-        """Forget for good what was said or learned that has all these words.
+        """Delete all messages and facts that contain all these words.
 
         Returns:
-            Whether there is a way to.
+            Whether the agent supports it.
         """
         ...
 
 
 class Subject(Protocol):
-    """Whoever is evaluated: makes an agent for each trial."""
+    """A system under evaluation: creates an agent for each trial."""
 
     @property
     def name(self) -> str:
-        """As the user named it."""
+        """Its name, as the user wrote it."""
         ...
 
     @property
     def offers(self) -> frozenset[Need]:
-        """What its agents can do."""
+        """What its agents support."""
         ...
 
     def begin(self, setting: Setting) -> Agent:
-        """Make an agent."""
+        """Create an agent."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """What came of a trial."""
+    """The result of a trial."""
 
     verdict: Verdict
     why: str
     """One sentence: what was found, or what was missing."""
     request: int | None = None
-    """The number of the request that shows it; the last of the agent's where none is named."""
+    """Number of the request that shows it; by default the agent's last."""
     value: float | None = None
-    """A figure beside the verdict, where a probe measures one; its unit is the probe's."""
+    """A measured figure, if the probe has one; its unit is the probe's."""
     judged: bool = False
-    """Whether a model was asked for the verdict."""
+    """Whether a model was the judge."""
 
 
 class Speaks(Protocol):
-    """The user of a case, who speaks with the agent; see `Talk`."""
+    """The user of a case, who talks to the agent; see `Talk`."""
 
     trace: Trace
 
     def say(self, text: str, thread: str = MAIN) -> str:
-        """Say something; gives the answer."""
+        """Send a message and return the answer."""
         ...
 
     def fill(self, compactions: int, thread: str = MAIN, language: Language = "en") -> None:
-        """Talk of other things until the context was compacted so often."""
+        """Talk about other things until the context has been compacted this often."""
         ...
 
     def page_tokens(self, thread: str = MAIN) -> int:
-        """Say how long a text is of which a few fill the room until the context is compacted."""
+        """Return the length of a text of which a few trigger a compaction."""
         ...
 
     def settle(self) -> None:
-        """Let the agent learn what it learns in the background."""
+        """Wait until background learning has finished."""
         ...
 
     def forget(self, words: str, thread: str = MAIN) -> None:
-        """Have what has these words forgotten, in the agent's way or, without one, by asking."""
+        """Delete memories with these words, by the agent's own command or else by a request."""
         ...
 
     @property
     def room(self) -> int:
-        """Tokens that a conversation has until it is compacted; cases size things by it."""
+        """Tokens of a conversation until it is compacted; cases scale their texts by it."""
         ...
 
 
 class Case(Protocol):
-    """One conversation, and what is right in it."""
+    """One conversation, and its expected result."""
 
     tools: tuple[BaseTool, ...]
     system_prompt: str
 
     def run(self, talk: Speaks) -> None:
-        """Have the conversation."""
+        """Perform the conversation."""
         ...
 
     def grade(self, trace: Trace) -> Score:
-        """Read the score from what happened."""
+        """Compute the score from the trace."""
         ...
 
 
@@ -176,9 +176,9 @@ class Probe:
     asks: str
     """The question, for people."""
     shows: str
-    """What is broken where it fails."""
+    """What a failure means."""
     needs: frozenset[Need] = frozenset()
     variants: tuple[str, ...]
     """Names of its cases."""
     make: Callable[[str, Random], Case]
-    """Makes a case of a variant: its names and numbers are drawn from the dice."""
+    """Creates a case of a variant; its names and numbers are drawn from the random generator."""

@@ -1,7 +1,7 @@
-"""Results beside those that were good: what has become worse, for CI.
+"""Compare results with a baseline and report regressions, for CI.
 
-A baseline is a small file to be committed: the verdicts of trials, without what happened in
-them. A file of results is one as well.
+A baseline is a small file to commit: the verdicts of trials, without traces. A results file can be
+a baseline, too.
 """
 
 import json
@@ -20,14 +20,15 @@ from thalweg.evals.results import Outcome, Result
 from thalweg.evals.statistics import Interval, difference, outcomes, rate
 
 LEAST_PAIRS = 5
-"""Fewer trials of a live model tell nothing: with four, one that fails by chance looks certain."""
+"""Least trials of a live model for a comparison: with four, one random failure looks significant.
+"""
 _FORM = "thalweg eval baseline"
 _ROW = ("model", "subject", "trigger", "probe", "variant")
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """Verdicts that later ones are compared with."""
+    """Verdicts to compare later ones with."""
 
     settings: Settings
     verdicts: Mapping[TrialKey, Outcome]
@@ -35,16 +36,16 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Worse:
-    """Something that was better in the baseline."""
+    """A regression."""
 
     model: str
     subject: str
     trigger: float | None
     probe: str
     trials: tuple[TrialKey, ...]
-    """Those that passed, and do not now."""
+    """Trials that passed in the baseline and do not now."""
     change: Interval
-    """By how much the rate changed, on the trials that both have."""
+    """Change of the pass rate, on the trials that both have."""
 
     def __str__(self) -> str:
         cases = ", ".join(f"{key.variant} #{key.number}" for key in self.trials)
@@ -56,24 +57,24 @@ class Worse:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Results beside a baseline."""
+    """The result of a comparison with a baseline."""
 
     worse: tuple[Worse, ...]
     compared: int
-    """Trials that both have."""
+    """Number of trials that both have."""
     lacking: int
-    """Trials of the baseline that were not played now."""
+    """Number of trials of the baseline that were not run now."""
 
 
 def compare(baseline: Baseline, results: Iterable[Result]) -> Comparison:
-    """Say what has become worse than a baseline.
+    """Return the regressions since a baseline.
 
-    A scripted model does the same every time: for it, each trial that passed and does not now
-    counts. Of any other the rate of a probe must have fallen by more than chance explains.
+    A scripted model is deterministic: for it, each trial that passed and does not now counts. For
+    any other, the rate of a probe must have fallen significantly.
 
     Args:
-        baseline: What was.
-        results: What is.
+        baseline: The former verdicts.
+        results: The present results.
     """
     now: dict[TrialKey, Outcome] = {result.key: result.verdict for result in results}
     shared = [key for key in now if key in baseline.verdicts]
@@ -105,11 +106,11 @@ def _worse(
 
 
 def under(least: float, results: Sequence[Result]) -> list[str]:
-    """Name the agents of whose tested trials too few passed; those that tested none are, too.
+    """Return the agents whose pass rate is too low, or of which no trial was tested.
 
     Args:
         least: The share that has to pass.
-        results: Of all trials.
+        results: Results of all trials.
     """
     told: list[str] = []
     for model, subject in dict.fromkeys((one.key.model, one.key.subject) for one in results):
@@ -132,7 +133,7 @@ def save_baseline(path: Path, settings: Settings, results: Iterable[Result]) -> 
     """Write a baseline: small, in a stable order, one line a case.
 
     Raises:
-        ConfigError: It cannot be written.
+        ConfigError: The file cannot be written.
     """
     rows: dict[str, list[tuple[int, Outcome]]] = defaultdict(list)
     for result in results:
@@ -153,16 +154,16 @@ def save_baseline(path: Path, settings: Settings, results: Iterable[Result]) -> 
 
 
 def read_baseline(path: Path, settings: Settings) -> Baseline:
-    """Read a baseline, or a file of results.
+    """Parse a baseline, or a file of results.
 
     Args:
-        path: Where it is.
-        settings: With which it is to be compared. Versions of Thalweg may differ: that is what
+        path: The file.
+        settings: Settings of the results to compare. Versions of Thalweg may differ: that is what
             is compared.
 
     Raises:
-        ConfigError: It cannot be read, is something else, or was made with other settings: then
-            its trials are not the same.
+        ConfigError: The file cannot be read, has another format, or was made with other settings:
+            then its trials are not the same.
     """
     baseline = _baseline(path)
     options = [name for name in settings if name.startswith("--")]

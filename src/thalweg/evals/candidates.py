@@ -1,4 +1,4 @@
-"""The models that agents are made with: scripted ones, and whatever `thalweg.models` makes."""
+"""The models of agents: scripted ones, and all that `thalweg.models` creates."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ from thalweg.settings import Settings
 
 SCRIPTED = "scripted:"
 WINDOW = 64_000
-"""Of a scripted model, in tokens."""
+"""Window of a scripted model, in tokens."""
 _SECONDS = "seconds"
 _SURE = {"model", "settings"}
-"""What prices must be told by to be counted."""
+"""Sources of prices that are exact enough to count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,31 +32,31 @@ class Candidate:
     """A model under evaluation."""
 
     name: str
-    """As the user named it."""
+    """Its name, as the user wrote it."""
     window: int
     make: Callable[[Case], BaseChatModel]
-    """Makes the model of a trial; a live one is the same for all."""
+    """Creates the model of a trial; a live one is shared by all trials."""
     priced: Priced | None = None
-    """What it costs; `None` where it costs nothing."""
+    """Its prices; `None` if it costs nothing."""
     note: str = ""
-    """What had to be assumed of its window."""
+    """The assumption made about its window."""
     calls_tools: bool = True
-    """Whether it can, as far as its profile knows."""
+    """Whether it can call tools, by its profile."""
 
     @property
     def is_scripted(self) -> bool:
-        """Whether the same trial always ends the same."""
+        """Whether the same trial always has the same result."""
         return self.name.startswith(SCRIPTED)
 
     @property
     def has_price(self) -> bool:
-        """Whether it is known what its tokens cost, be it nothing."""
+        """Whether the price of its tokens is available, including zero."""
         return self.cost_of(Tokens(1)) is not None
 
     def cost_of(self, tokens: Tokens) -> float | None:
-        """Price what a trial took, in dollars; `None` where the prices are not known.
+        """Return the cost of a trial in dollars; `None` if no prices are available.
 
-        A token that a provider wrote to its cache is priced as any other: not all of them say
+        A token that a provider wrote to its cache is priced as any other: not all providers report
         which were.
         """
         if self.priced is None or self.priced.tariff.unit == _SECONDS:
@@ -69,15 +69,15 @@ class Candidate:
 
 
 def candidate(name: str, window: int | None, settings: Settings) -> Candidate:
-    """Find a model by its name; nothing is sent to it yet.
+    """Return a model by its name; no request is sent to it yet.
 
     Args:
-        name: `scripted:COMPETENCE`, or whatever `model_by_name` takes.
-        window: In tokens; the model's own where none is given.
-        settings: Where names are looked up, and prices.
+        name: `scripted:COMPETENCE`, or a name that `model_by_name` takes.
+        window: In tokens; by default the model's own.
+        settings: Where names and prices are looked up.
 
     Raises:
-        ConfigError: There is no such model, or it cannot be made here.
+        ConfigError: There is no such model, or it cannot be created here.
     """
     if name.startswith(SCRIPTED):
         return _scripted(name, window or WINDOW)
@@ -97,10 +97,10 @@ def candidate(name: str, window: int | None, settings: Settings) -> Candidate:
 
 
 def own_model(window: int | None) -> Candidate:
-    """Stand in for the model that a subject brings: nothing is known of it but what is said.
+    """Return a placeholder for a subject's own model, about which only its window is assumed.
 
     Args:
-        window: In tokens, if somebody said.
+        window: In tokens, if specified.
     """
     known = window or WINDOW
     note = f"the window of an agent's own model is not known, {known} tokens are assumed; name it"

@@ -20,12 +20,12 @@ from thalweg.models import model_by_name
 from thalweg.settings import Settings
 
 TRIGGER = 0.25
-"""Of the window: early enough to compact often, late enough to leave room to work in."""
+"""Share of the window: early enough to compact often, late enough to permit work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """What is to be evaluated, and how.
+    """What to evaluate, and how.
 
     Example:
         >>> Evaluation(probes=("needle",), triggers=(0.1, None)).trials
@@ -33,7 +33,7 @@ class Evaluation:
     """
 
     models: tuple[str, ...] = ("scripted:searcher",)
-    """`scripted:COMPETENCE`, or whatever `thalweg.models.model_by_name` takes."""
+    """`scripted:COMPETENCE`, or a name that `thalweg.models.model_by_name` takes."""
     subjects: tuple[str | Subject, ...] = ("thalweg",)
     """Names, import paths or addresses of agents; or subjects of your own."""
     suite: Suite | None = None
@@ -47,37 +47,37 @@ class Evaluation:
     seed: int = 0
     parallel: int = 1
     budget: float | None = None
-    """Dollars, after which no trial is begun."""
+    """Dollars, after which no trial is started."""
     out: Path | None = None
-    """Keeps results, one line a trial; what is there is not played again."""
+    """File for results, one line a trial; trials it contains are not run again."""
     judge: str | Judges = ""
-    """A model, as in `models`, that is asked where nothing exact can tell; or a judge of your
-    own. Without one, what needs one is not tested."""
+    """A model, as in `models`, that decides if no exact check can; or a judge of your own. Without
+    one, cases that need one are not tested."""
     settings: Settings = field(default_factory=Settings)
     """Where names of models and prices are looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """An evaluation whose names were all found."""
+    """An evaluation with all names resolved."""
 
     trials: tuple[Trial, ...]
     notes: tuple[str, ...]
-    """What a reader of the results should know, as sentences."""
+    """Notes for readers of the results, as sentences."""
 
 
 def evaluate(
     evaluation: Evaluation | None = None, *, tell: Tell = lambda _result, _is_new: None
 ) -> Played:
-    """Put probes to agents.
+    """Run probes on agents.
 
     Args:
-        evaluation: What is wanted; by default all probes, to our agent with a scripted model.
-        tell: Is told of each result as it comes.
+        evaluation: The evaluation; by default all probes, for our agent with a scripted model.
+        tell: Called with each result as soon as it is available.
 
     Raises:
-        ConfigError: A name is not known, something cannot be made here, or the file of results
-            cannot be gone on with.
+        ConfigError: A name does not exist, something cannot be created here, or the file of
+            results cannot be continued.
 
     Example:
         >>> played = evaluate(Evaluation(probes=("needle/user_aside",)))
@@ -94,7 +94,7 @@ def play(
     *,
     tell: Tell = lambda _result, _is_new: None,
 ) -> Played:
-    """Play what was prepared; see `evaluate`."""
+    """Run a prepared evaluation, as `evaluate` does."""
     return play_all(
         prepared.trials,
         parallel=evaluation.parallel,
@@ -106,7 +106,7 @@ def play(
 
 
 def common(evaluation: Evaluation) -> dict[str, str | int | None]:
-    """Say what all results of an evaluation have in common, for files of them."""
+    """Return the settings that all results of an evaluation share, for its results file."""
     return {
         "--seed": evaluation.seed,
         "--window": evaluation.window,
@@ -120,10 +120,10 @@ def _named(judge: str | Judges) -> str | None:
 
 
 def prepare(evaluation: Evaluation) -> Prepared:
-    """Find all that is named, before the first trial.
+    """Resolve all names, before the first trial.
 
     Raises:
-        ConfigError: Something is not known or cannot be; says what.
+        ConfigError: A name does not exist or cannot be used.
     """
     _check(evaluation)
     probes, names = _probes(evaluation)
@@ -169,7 +169,7 @@ def _subjects(evaluation: Evaluation) -> Iterator[Subject]:
 
 
 def _judge(evaluation: Evaluation) -> Judges | None:
-    """Make the judge; nothing is sent to it yet."""
+    """Create the judge; no request is sent to it yet."""
     named = evaluation.judge
     if not isinstance(named, str):
         return named

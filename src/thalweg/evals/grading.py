@@ -1,4 +1,4 @@
-"""How graders read what a model said: the evidence counts, not the wording."""
+"""Read a model's text in graders: the evidence counts, not the phrasing."""
 
 import re
 
@@ -11,7 +11,7 @@ _UNKNOWING = re.compile(
 
 
 def mentions(text: str, code: str) -> bool:
-    """Tell whether a text has a code or a name, however it is set.
+    """Return whether a text contains a code or a name, in any formatting.
 
     Example:
         >>> mentions("It is **ZQ 8128**.", "ZQ-8128")
@@ -21,7 +21,7 @@ def mentions(text: str, code: str) -> bool:
 
 
 def denies_knowing(text: str) -> bool:
-    """Tell whether an answer says that something is not known.
+    """Return whether an answer states that something is unavailable.
 
     Example:
         >>> denies_knowing("I don't have that code.")

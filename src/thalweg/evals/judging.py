@@ -1,7 +1,7 @@
-"""A model as judge, where nothing deterministic can tell.
+"""A model as judge, if no deterministic check can decide.
 
-Two rules: its word counts only with words of the trace that it quotes, and that stand there; and
-it is asked only where all that can be checked exactly has been, and was right.
+Two rules: its verdict counts only with a verbatim quote from the trace; and it is asked only after
+every exact check has passed.
 """
 
 import json
@@ -19,7 +19,7 @@ from thalweg.evals.trace import Trace
 from thalweg.prompts import prompt
 
 LEAST_QUOTE = 12
-"""Letters and digits of a quote that can be evidence; of a text that is shorter, all of it."""
+"""Letters and digits of a quote that is evidence; of a shorter text, all of it."""
 _MARK = "§"
 _DECODER = json.JSONDecoder(strict=False)
 _THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
@@ -27,17 +27,17 @@ _THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGN
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a judge said."""
+    """The verdict of a judge."""
 
     passed: bool
     quote: str
-    """The evidence, word for word from a text that it was shown."""
+    """The evidence, verbatim from a text that it was shown."""
     why: str
     problem: str = ""
-    """Why its word does not count; empty where it does."""
+    """Why its verdict does not count; empty if it does."""
 
     def score(self) -> Score:
-        """Give the score; a word that does not count tells nothing about the agent."""
+        """Return the score; a verdict that does not count is no result about the agent."""
         if self.problem:
             why = f"the judge's word does not count: {self.problem}"
             return Score(verdict="untested", why=why, judged=True)
@@ -46,34 +46,34 @@ class Judgement:
 
 
 class Judges(Protocol):
-    """Whoever is asked; see `Judge`."""
+    """A judge; see `Judge`."""
 
     def verdict(self, question: str, texts: Sequence[str]) -> Judgement:
-        """Judge what can be answered by yes or no."""
+        """Decide a question that can be answered by yes or no."""
         ...
 
 
 @runtime_checkable
 class Rubric(Protocol):
-    """A case of which a judge has the last word."""
+    """A case that a judge decides."""
 
     @property
     def rubric(self) -> str:
-        """The question; yes is right."""
+        """The question; yes is the expected answer."""
         ...
 
     def evidence(self, trace: Trace) -> Sequence[str]:
-        """Give the texts that the judge is shown, which are all that it may quote."""
+        """Return the texts for the judge, which are all that it may quote."""
         ...
 
 
 def graded(case: Case, trace: Trace, judge: Judges | None = None) -> Score:
-    """Grade a case: by what can be checked and, where it needs one, by a judge.
+    """Grade a case: by exact checks and, if it needs one, by a judge.
 
     Args:
         case: The case.
-        trace: What happened.
-        judge: Who is asked. Without one, a case that needs one can fail and cannot pass.
+        trace: The trace of the trial.
+        judge: The judge. Without one, a case that needs one can fail and cannot pass.
     """
     score = case.grade(trace)
     if not isinstance(case, Rubric) or score.verdict != "passed":
@@ -92,12 +92,12 @@ class _Answer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A chat model that is asked; once more where its word does not count."""
+    """A chat model as judge; asked a second time if its verdict does not count."""
 
     model: BaseChatModel
 
     def verdict(self, question: str, texts: Sequence[str]) -> Judgement:
-        """See `Judges.verdict`. What the model raises goes to the caller."""
+        """Decide a question about texts; errors of the model are passed to the caller."""
         mark = _unused(texts)
         shown = "\n\n".join(f"{mark} {n}\n{text}" for n, text in enumerate(texts, start=1))
         sent: list[BaseMessage] = [
@@ -114,11 +114,11 @@ class Judge:
 
 
 def read_judgement(said: str, texts: Sequence[str]) -> Judgement:
-    """Read what a judge answered, and look for what it quotes.
+    """Parse a judge's answer, and find its quote in the texts.
 
     Args:
         said: The answer.
-        texts: What the judge was shown.
+        texts: The texts that the judge was shown.
 
     Example:
         >>> said = '{"quote": "for the children", "why": "It says so.", "passed": true}'
@@ -158,6 +158,6 @@ def _length(text: str) -> int:
 
 
 def _unused(texts: Sequence[str]) -> str:
-    """Find a mark that stands in none of the texts."""
+    """Return a marker that occurs in none of the texts."""
     runs = (run for text in texts for run in re.findall(f"{_MARK}+", text))
     return _MARK * (1 + max(map(len, runs), default=0))

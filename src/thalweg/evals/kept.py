@@ -1,7 +1,7 @@
-"""The file of results: one line a trial, each on the disk before the next is begun.
+"""The file of results: one line a trial, each on disk before the next trial begins.
 
-Its first line says with which settings they were made. A line that was torn, by a crash or a
-full disk, counts as not written.
+Its first line holds the settings of the results. A line that was torn, by a crash or a full disk,
+counts as not written.
 """
 
 import json
@@ -16,26 +16,26 @@ from thalweg.errors import ConfigError
 from thalweg.evals.results import Result
 
 Settings = Mapping[str, str | int | None]
-"""What all results of a file have in common, by the name of its option."""
+"""The settings that all results of a file share, by the name of the option."""
 _HEAD = "thalweg eval"
 _NO_FILE = "it is no file of results"
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a file of results says."""
+    """The content of a file of results."""
 
     settings: Settings
     results: tuple[Result, ...]
     size: int
-    """Bytes of whole lines."""
+    """Bytes of complete lines."""
 
 
 def read_kept(path: Path) -> Kept:
-    """Read a file of results.
+    """Parse a file of results.
 
     Raises:
-        ConfigError: It cannot be read, or is something else.
+        ConfigError: It cannot be read, or has another format.
     """
     try:
         lines = path.read_bytes().splitlines(keepends=True)
@@ -66,12 +66,12 @@ def _unreadable(path: Path, problem: str) -> ConfigError:
 
 @dataclass(slots=True)
 class Keeper:
-    """Writes results to a file, one after another."""
+    """Appends results to a file."""
 
     _file: BinaryIO
 
     def add(self, result: Result) -> None:
-        """Write a result; on return it is on the disk."""
+        """Append a result; on return it is on disk."""
         self._write(result.to_line())
 
     def begin(self, settings: Settings) -> None:
@@ -86,18 +86,18 @@ class Keeper:
 
 @contextmanager
 def kept_at(path: Path, settings: Settings) -> Iterator[tuple[tuple[Result, ...], Keeper]]:
-    """Open a file of results to go on with it; makes it where there is none.
+    """Open a file of results to continue it; create it if missing.
 
     Args:
-        path: Where it is.
-        settings: Of what is to be written.
+        path: The file.
+        settings: Settings of the results to write.
 
     Returns:
-        What it holds, and who writes to it.
+        Its results, and a writer.
 
     Raises:
-        ConfigError: It cannot be written, is something else, was made with other settings, or
-            is being written by another process.
+        ConfigError: It cannot be written, has another format, was made with other settings, or is
+            in use by another process.
     """
     with _opened(path) as file:
         _lock(path, file)

@@ -1,4 +1,4 @@
-"""A ledger that is read by whom a task is handed to: long pages, each with a seal and findings."""
+"""A ledger for subagents to read: long pages, each with a seal and findings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,22 +15,22 @@ READ = "read_ledger"
 class Ledger:
     """The ledger of one trial.
 
-    Its seals are what nobody asks for: where one stands, the page was read, or handed on.
+    No question is about its seals: a text that contains one comes from the page.
     """
 
     dice: Random
     berths: Mapping[str, str]
-    """What is to be found, by ship."""
+    """What to find, by ship."""
     last: int
-    """The number of the last page."""
+    """Number of the last page."""
     tokens: int = 300
-    """How long a page is, about."""
+    """Approximate length of a page."""
     seals: Mapping[int, str] = field(init=False)
     _places: Mapping[str, int] = field(init=False)
     _noise: Pages = field(init=False)
 
     def __post_init__(self) -> None:
-        """Draw what stands where."""
+        """Draw the positions of findings and seals."""
         pages = range(1, self.last + 1)
         numbers = self.dice.sample(range(100_000, 999_999), self.last)
         self.seals = {page: f"ZQ{number}" for page, number in zip(pages, numbers, strict=True)}
@@ -38,7 +38,7 @@ class Ledger:
         self._noise = Pages(self.dice)
 
     def text(self, page: int) -> str:
-        """Write a page."""
+        """Return the text of a page."""
         if page not in self.seals:
             return f"There is no page {page}; the ledger has pages 1 to {self.last}."
         self._noise.tokens = self.tokens
@@ -50,7 +50,7 @@ class Ledger:
         return "\n".join([head, *body[:middle], *lines, *body[middle:]])
 
     def tool(self) -> BaseTool:
-        """Make the tool that reads a page."""
+        """Create the tool that reads a page."""
 
         def read_ledger(page: int) -> str:
             """Read a page of the ledger."""

@@ -1,4 +1,4 @@
-"""What fills a context: pages of a log that the user has read, or pastes."""
+"""Pages of a log that fill a context, read by the agent or pasted by the user."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ READ = "read_page"
 
 @dataclass(frozen=True, slots=True)
 class _Book:
-    """How a log is written, and asked for, in a language."""
+    """The texts and requests of a log in one language."""
 
     head: str
     ask: str
@@ -65,18 +65,18 @@ _LINE_WORDS = 12
 
 
 class Pages:
-    """The pages of one trial, each of some tokens, the same for one seed."""
+    """The pages of one trial, deterministic by seed."""
 
     def __init__(self, dice: Random) -> None:
         self._seed = dice.random()
         self.tokens = 500
-        """About how long a page is."""
+        """Approximate length of a page."""
         self.read = 0
-        """How many were asked for so far."""
+        """How many were requested so far."""
         self.language: Language = "en"
 
     def text(self, page: int) -> str:
-        """Write a page."""
+        """Return the text of a page."""
         dice, book = Random(f"{self._seed} {page}"), _BOOKS[self.language]
         lines = max(1, round(self.tokens / (_LINE_WORDS * book.tokens_of_word + 1)))
         written = [
@@ -86,7 +86,7 @@ class Pages:
         return "\n".join([book.head.format(page=page), *written])
 
     def tool(self) -> BaseTool:
-        """Make the tool that reads one."""
+        """Create the tool that reads a page."""
 
         def read_page(page: int) -> str:
             """Read a page of the harbour log."""
@@ -95,7 +95,7 @@ class Pages:
         return StructuredTool.from_function(read_page)
 
     def ask(self, *, has_tools: bool) -> str:
-        """Say what the user says to have the next page read."""
+        """Return the user's request to read the next page."""
         self.read += 1
         book = _BOOKS[self.language]
         if has_tools:
@@ -104,12 +104,12 @@ class Pages:
 
 
 def is_page(view: View) -> bool:
-    """Tell whether a page is what the user asks for."""
+    """Return whether the user requests a page."""
     return _asked(view.asked) is not None
 
 
 def turn_page(view: View) -> Move:
-    """Do what the user asks for, where `is_page`."""
+    """Return the move for a request for which `is_page` is true."""
     asked = _asked(view.asked)
     if asked is None:
         return Say("No page was asked for.")
@@ -122,7 +122,7 @@ def turn_page(view: View) -> Move:
 
 
 def progress(text: str) -> str:
-    """Say how far the log was read, as a summary of a conversation does; empty where it was not.
+    """Return how far the log was read, as a summary describes it; empty if it was not.
 
     Args:
         text: The conversation.

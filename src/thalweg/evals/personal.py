@@ -1,4 +1,4 @@
-"""What a user tells of themselves: how it is said, noted, asked for, and read from memory."""
+"""Personal facts of a user: how they are mentioned, noted, asked for, and recalled."""
 
 import re
 from dataclasses import dataclass
@@ -7,34 +7,34 @@ from thalweg.evals.scripted.learning import Note
 from thalweg.evals.scripted.moves import Look, Move, Say, View
 
 UNKNOWN = "unknown"
-"""What a user wants to hear where nothing was said."""
+"""Expected answer if the user never mentioned the fact."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One thing that a user may tell, with what people call it."""
+    """One kind of personal fact, with its phrases."""
 
     says: str
-    """How the user tells it, with `{value}`."""
+    """How the user mentions it, with `{value}`."""
     asks: str
     """How the user asks for it."""
     words: str
-    """What it would be looked for with."""
+    """Search words for it."""
     note: Note
-    """What a competent learner notes of it."""
+    """The fact that a competent learner notes."""
 
     def told(self, view: View) -> str:
-        """Read it as it stands in a request, in the user's words or as a fact; the newest counts.
+        """Return its value in a request, from the user's words or a fact; the newest is used.
 
         Returns:
-            The value; empty where it does not stand there.
+            The value; empty if the request does not contain it.
         """
         fact = re.escape(self.note.content).replace(re.escape("{value}"), r"([\w -]+?)")
         found = view.find(f"{self.note.said}|{fact}")
         return next((group for group in found.groups() if group), "") if found else ""
 
     def answer(self, view: View) -> Move:
-        """Answer the question, as far as the request tells."""
+        """Answer the question from the content of the request."""
         if value := self.told(view):
             return Say(f"It is {value}.")
         return Look(self.words, Say(f"That is {UNKNOWN} to me: I was not told."))

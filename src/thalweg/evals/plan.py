@@ -1,4 +1,4 @@
-"""Which trials are to be played, in which order, with which dice."""
+"""Which trials to run, in which order, with which random seeds."""
 
 import hashlib
 import json
@@ -11,27 +11,27 @@ from thalweg.evals.base import Need, Probe, Suite
 from thalweg.sections import nearest
 
 OWN_MODEL = "its own"
-"""The model of a subject that brings one."""
+"""The model of a subject that has its own."""
 ID_LENGTH = 7
 """Characters of a trial's id, as people copy it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialKey:
-    """What tells a trial from all others."""
+    """Identifies a trial."""
 
     model: str
     subject: str
     trigger: float | None
-    """Share of the window that was forced; `None`: the subject's own."""
+    """Forced share of the window; `None`: the subject's own."""
     probe: str
     variant: str
     number: int
-    """From 1: which time the same is played, with other dice."""
+    """From 1: repetition of the same case with another seed."""
 
     @property
     def id(self) -> str:
-        """A short name of it, the same wherever and whenever it is played.
+        """A short id, the same for every run.
 
         Example:
             >>> TrialKey("scripted:searcher", "thalweg", 0.25, "needle", "user_aside", 1).id
@@ -49,7 +49,7 @@ class TrialKey:
 
 
 def in_words(trigger: float | None) -> str:
-    """Say where the context is compacted.
+    """Return a description of where the context is compacted.
 
     Example:
         >>> in_words(0.25), in_words(None)
@@ -60,14 +60,14 @@ def in_words(trigger: float | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is to be played: every case with every subject, model and trigger."""
+    """What to run: every case with every subject, model and trigger."""
 
     models: tuple[str, ...]
     subjects: tuple[str, ...]
     unforced: frozenset[str] = frozenset()
-    """Subjects whose trigger cannot be forced: they are played once, at their own."""
+    """Subjects whose trigger cannot be forced: they are run once, with their own."""
     with_own_model: frozenset[str] = frozenset()
-    """Subjects that bring their model: they are played once, with it."""
+    """Subjects with their own model: they are run once, with it."""
     cases: tuple[tuple[str, str], ...]
     """Probe and variant."""
     triggers: tuple[float | None, ...]
@@ -76,10 +76,10 @@ class Plan:
 
 
 def trials(plan: Plan) -> Iterator[TrialKey]:
-    """Give the trials in their order.
+    """Yield the trials in order.
 
-    Whoever is compared stands together, and a second trial of anything after the first of
-    everything: what was played when the money runs out can be compared.
+    Compared subjects are adjacent, and a second repetition of anything follows the first of
+    everything: if the budget runs out, the trials so far can be compared.
 
     Example:
         >>> plan = Plan(models=("m",), subjects=("a", "b"), cases=(("p", "v"),), triggers=(0.1,))
@@ -105,9 +105,9 @@ def trials(plan: Plan) -> Iterator[TrialKey]:
 
 
 def seed_of(seed: int, key: TrialKey) -> int:
-    """Give the dice of a trial: the same for every model, subject and trigger.
+    """Return the seed of a trial: the same for every model, subject and trigger.
 
-    So whoever is compared gets the same conversation, with the same names and numbers.
+    So compared subjects get the same conversation, with the same names and numbers.
 
     Example:
         >>> one = TrialKey("m", "a", 0.1, "p", "v", 1)
@@ -121,16 +121,16 @@ def seed_of(seed: int, key: TrialKey) -> int:
 def pick_cases(
     probes: Sequence[Probe], suite: Suite | None, wanted: Sequence[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Choose cases by what a user names.
+    """Return the cases that a user's names select.
 
     Args:
-        probes: All there are.
-        suite: Only those of it; `None`: of all.
+        probes: All probes.
+        suite: Only probes of this suite; `None`: of all.
         wanted: Names of probes (`needle`), of cases (`needle/cjk`), or patterns of either
-            (`memory_*`, `*/cjk`); everything when empty.
+            (`memory_*`, `*/cjk`); everything if empty.
 
     Raises:
-        ConfigError: A name fits nothing.
+        ConfigError: A name matches nothing.
     """
     within = [one for one in probes if suite in {None, one.suite}]
     cases = [(one.name, variant) for one in within for variant in one.variants]
@@ -154,12 +154,12 @@ def _near(name: str, cases: Sequence[str], suite: Suite | None) -> str:
 
 
 def missing(needs: frozenset[Need], offers: frozenset[Need], trigger: float | None) -> list[Need]:
-    """List what a probe needs and a subject lacks.
+    """Return what a probe needs and a subject lacks.
 
     Args:
-        needs: The probe's.
-        offers: The subject's.
-        trigger: The one that is forced. Where none is, none needs to be taken.
+        needs: The probe's needs.
+        offers: The subject's offers.
+        trigger: The forced trigger; `None` needs no support.
 
     Example:
         >>> missing(frozenset({"memory", "tools"}), frozenset({"tools"}), None)

@@ -1,7 +1,7 @@
-"""Records every call of a model that an agent makes, whoever in it makes it.
+"""Record every model call of an agent, its middleware and its subagents.
 
-It listens as a callback handler of LangChain's, which reaches all that runs inside a graph: the
-agent of any harness, its middleware and its subagents.
+It is a LangChain callback handler, which receives the calls of everything that runs inside a graph
+of any harness.
 """
 
 import time
@@ -21,15 +21,15 @@ from thalweg.tokens import Counter, count_json, exact_counter
 
 _ROLES: dict[str, Role] = {"system": "system", "human": "user", "ai": "assistant", "tool": "tool"}
 _SUMMARY = "lc_source"
-"""In the metadata of calls that middleware of LangChain's makes for itself."""
+"""Metadata key of calls that LangChain's middleware makes for itself."""
 
 
 class Recorder(BaseCallbackHandler):
-    """Notes requests in a trace, in the order in which they were sent.
+    """Records requests in a trace, in the order in which they were sent.
 
     Args:
-        trace: Where they go.
-        has_tools: Whether the agent was given tools: then a request without any is the harness's.
+        trace: Receives the requests.
+        has_tools: Whether the agent has tools: then a request without any is the harness's.
     """
 
     raise_error = True
@@ -54,7 +54,7 @@ class Recorder(BaseCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,  # noqa: ANN401 (LangChain's)
     ) -> None:
-        """Note a request."""
+        """Record a request."""
         del serialized
         schemas = (kwargs.get("invocation_params") or {}).get("tools") or []
         said = tuple(said_in(message) for message in messages[0])
@@ -79,7 +79,7 @@ class Recorder(BaseCallbackHandler):
             )
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ANN401 (LangChain's)
-        """Note an answer."""
+        """Record an answer."""
         del kwargs
         made = response.generations[0][0]
         message = made.message if isinstance(made, ChatGeneration) else AIMessage(made.text)
@@ -94,7 +94,7 @@ class Recorder(BaseCallbackHandler):
         )
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ANN401 (LangChain's)
-        """Note that the model failed."""
+        """Record an error of the model."""
         del kwargs
         self._close(run_id, error=f"{type(error).__name__}: {error}")
 
@@ -117,14 +117,14 @@ class Recorder(BaseCallbackHandler):
 
 
 def tokens_of(said: Said, count: Counter) -> int:
-    """Count what a message says, and asks of tools."""
+    """Return the tokens of a message and its tool calls."""
     return count(said.text) + sum(
         count(call.name) + count_json(dict(call.arguments), count) for call in said.calls
     )
 
 
 def said_in(message: BaseMessage) -> Said:
-    """Read a message of LangChain's."""
+    """Convert a LangChain message."""
     calls = tuple(
         Call(str(call["id"] or ""), call["name"], call["args"])
         for call in getattr(message, "tool_calls", ())

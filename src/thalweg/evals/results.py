@@ -1,4 +1,4 @@
-"""What came of a trial, and the file in which results are kept."""
+"""The result of a trial, and its serialized form."""
 
 import json
 from collections.abc import Mapping
@@ -10,15 +10,15 @@ from thalweg.evals.plan import TrialKey
 from thalweg.evals.trace import Trace
 
 Outcome = Verdict | Literal["not offered"]
-"""`not offered`: the subject lacks what the probe needs, so the trial was not played."""
+"""`not offered`: the subject lacks what the probe needs, so the trial was not run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What was sent and written in a trial, by the agent and all that works for it."""
+    """Tokens sent and generated in a trial, by the agent and everything that works for it."""
 
     input: int = 0
-    """What was sent, what the provider had cached included."""
+    """Tokens sent, including those the provider had cached."""
     cached: int = 0
     output: int = 0
 
@@ -30,7 +30,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What came of a trial."""
+    """The result of a trial."""
 
     key: TrialKey
     seed: int
@@ -39,25 +39,25 @@ class Result:
     why: str
     """One sentence: what was found, or what was missing."""
     request: int | None = None
-    """The number of the request that shows it."""
+    """Number of the request that shows it."""
     value: float | None = None
-    """A figure beside the verdict; its unit is the probe's."""
+    """A measured figure; its unit is the probe's."""
     judged: bool = False
-    """Whether a model was asked for the verdict."""
+    """Whether a model was the judge."""
     compactions: int = 0
     tokens: Tokens = Tokens()
     cost: float | None = 0.0
-    """In dollars; `None` where the model's prices are not known."""
+    """In dollars; `None` if the model's prices are not available."""
     seconds: float = 0.0
     error: str = ""
-    """What the agent died of, if it did."""
+    """The error that ended the agent, if any."""
     trace: Trace = field(default_factory=Trace, repr=False)
 
     def to_json(self, *, traced: bool = True) -> dict[str, Any]:
-        """Write it in plain values.
+        """Return it as JSON values.
 
         Args:
-            traced: Whether with every request, whole.
+            traced: Whether to include every request.
         """
         plain: dict[str, Any] = {"id": self.key.id, "key": asdict(self.key)}
         plain |= {name: getattr(self, name) for name in _FIELDS}
@@ -66,10 +66,10 @@ class Result:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "Result":
-        """Read what `to_json` wrote.
+        """Parse the output of `to_json`.
 
         Raises:
-            KeyError: It is something else; as do TypeError and ValueError.
+            KeyError: It has another form; TypeError and ValueError, too.
         """
         return cls(
             key=TrialKey(**plain["key"]),
@@ -79,7 +79,7 @@ class Result:
         )
 
     def to_line(self) -> str:
-        """Write it as a line of a file."""
+        """Return it as a line of a file."""
         return json.dumps(self.to_json(), separators=(",", ":")) + "\n"
 
 

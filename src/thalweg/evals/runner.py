@@ -1,4 +1,4 @@
-"""Plays trials: several at once, as far as the money goes, and none that was played before."""
+"""Run trials: in parallel, within a budget, and none twice."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -12,23 +12,23 @@ from thalweg.evals.results import Result
 from thalweg.evals.trial import Trial
 
 Tell = Callable[[Result, bool], None]
-"""Is told of each result, and whether it was played just now."""
+"""Called with each result, and whether it is new."""
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What came of trials."""
+    """The results of trials."""
 
     results: tuple[Result, ...]
-    """In the order of the trials, those that were played before included."""
+    """In the order of the trials, including earlier results."""
     unplayed: int = 0
-    """Trials that there was no money for."""
+    """Trials that exceeded the budget."""
     again: int = 0
-    """Results that were there before."""
+    """Earlier results."""
 
     @property
     def spent(self) -> float:
-        """Dollars that all results cost, as far as prices are known."""
+        """Dollars that all results cost, as far as prices are available."""
         return sum(one.cost or 0.0 for one in self.results)
 
 
@@ -41,19 +41,19 @@ def play_all(
     settings: Settings | None = None,
     tell: Tell = lambda _result, _is_new: None,
 ) -> Played:
-    """Play trials.
+    """Run trials.
 
     Args:
-        trials: In the order in which they are begun.
+        trials: In the order in which to start them.
         parallel: How many at once.
-        budget: Dollars. When what was played cost as much, no further trial is begun; those
-            under way are played to their ends. What was played before counts.
-        out: Where results are kept; what is kept there is not played again.
-        settings: What all results have in common.
-        tell: Is told of results, in this thread.
+        budget: Dollars. When the results cost as much, no further trial is started; those under
+            way are completed. Earlier results count.
+        out: File for results; trials it contains are not run again.
+        settings: Settings that all results share.
+        tell: Called with results, in this thread.
 
     Raises:
-        ConfigError: `out` cannot be gone on with, or a model or subject cannot be made.
+        ConfigError: `out` cannot be continued, or a model or subject cannot be created.
     """
     opened = nullcontext(((), None)) if out is None else kept_at(out, settings or {})
     with opened as (before, keeper):
@@ -99,7 +99,7 @@ def _played(trials: Sequence[Trial], parallel: int, purse: _Purse) -> Iterator[R
 
 
 class _Crew:
-    """Threads that play. They do not keep the process: what a person interrupts ends at once."""
+    """Worker threads for trials: daemons, so that an interrupt ends the process at once."""
 
     def __init__(self, trials: Sequence[Trial], size: int, purse: _Purse) -> None:
         self._todo = iter(trials)
@@ -113,7 +113,7 @@ class _Crew:
         ]
 
     def results(self) -> Iterator[Result]:
-        """Give results as they come."""
+        """Yield results as they become available."""
         for thread in self._threads:
             thread.start()
         working = len(self._threads)

@@ -1,4 +1,4 @@
-"""The requests of a trace as messages of a thread, and what providers would say of them."""
+"""The requests of a trace as messages of a thread, checked by the rules of providers."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from thalweg.wires.system import split_system
 
 
 def as_message(said: Said) -> Message:
-    """Make the message that was sent.
+    """Return the message that was sent.
 
     Example:
         >>> as_message(Said("user", "Hello")).text
@@ -29,10 +29,10 @@ def as_message(said: Said) -> Message:
 
 
 def refusals(messages: Iterable[Said]) -> Iterator[str]:
-    """Say why a provider would refuse a request: none does where nothing is said.
+    """Yield the reasons why a provider would refuse a request; none for a valid one.
 
-    Asked are what every provider demands together, and the rules of OpenAI and of Anthropic each
-    in its own words.
+    The checks are the common rules of all providers, and those of OpenAI and of Anthropic in their
+    own words.
 
     Example:
         >>> next(refusals([Said("user", "Hello"), Said("tool", "42", answers="c1")]))

@@ -1,4 +1,4 @@
-"""What a trial costs at a tariff with a prefix cache, and what the whole history would have."""
+"""Cost of a trial at a tariff with a prefix cache, and of sending the whole history instead."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,15 +14,15 @@ from thalweg.tokens import Counter, exact_counter, measure
 
 @dataclass(slots=True)
 class Bill:
-    """What requests come to, one after the other, in units of one uncached input token."""
+    """The cost of consecutive requests, in units of one uncached input token."""
 
     tariff: Tariff
     input: float = 0.0
     output: float = 0.0
     tokens: int = 0
-    """All that was sent."""
+    """Tokens sent."""
     cached: int = 0
-    """Of them, found in the cache."""
+    """Cached tokens among them."""
     _count: Counter = field(default_factory=exact_counter, repr=False)
     _cache: PrefixCache = field(init=False, repr=False)
     _known: dict[int, tuple[Said, Item, int]] = field(default_factory=dict, repr=False)
@@ -33,16 +33,16 @@ class Bill:
 
     @property
     def cost(self) -> float:
-        """All of it."""
+        """Input and output cost."""
         return self.input + self.output
 
     def add(self, messages: Sequence[Said], answer: Said | None, *, beside: int) -> None:
-        """Charge a request.
+        """Add the cost of a request.
 
         Args:
-            messages: What was sent.
-            answer: What came back.
-            beside: Tokens of what stood before the messages: the tools.
+            messages: The messages sent.
+            answer: The answer.
+            beside: Overhead tokens before the messages: the tools.
         """
         items = [self._measured(said)[0] for said in messages]
         charge = self._cache.send(items, beside=beside)
@@ -54,11 +54,11 @@ class Bill:
             self.output += written * self.tariff.prices(charge.tokens).output
 
     def beside(self, request: Request) -> int:
-        """Count what a request carries beside its messages."""
+        """Return the overhead tokens of a request."""
         return request.tokens - sum(self._measured(said)[1] for said in request.messages)
 
     def _measured(self, said: Said) -> tuple[Item, int]:
-        """Give a message as an item, and its tokens as a request's are counted."""
+        """Return a message as an item, and its tokens in the unit of a request's."""
         if id(said) not in self._known:
             message = as_message(said)
             item = Item(message, -1, measure(message, self._count).tokens)
@@ -67,7 +67,7 @@ class Bill:
 
 
 def spent(trace: Trace, tariff: Tariff) -> Bill:
-    """Charge every request that was sent, whoever sent it."""
+    """Return the cost of all requests of a trace, by any sender."""
     bill = Bill(tariff)
     for one in trace.requests:
         bill.add(one.messages, one.answer, beside=bill.beside(one))
@@ -75,10 +75,10 @@ def spent(trace: Trace, tariff: Tariff) -> Bill:
 
 
 def whole(trace: Trace, tariff: Tariff) -> Bill:
-    """Charge the same conversation as if the whole history were sent each time.
+    """Return the cost of the same conversation with the whole history in each request.
 
-    Whatever the window: it is what one without a harness would pay a model that takes it all.
-    What the agent was given beside the conversation (instructions, tools) is in it, too.
+    The window is ignored: it is the price without a harness, for a model that accepts it all.
+    Overhead (instructions, tools) is included.
     """
     bill = Bill(tariff)
     for thread in dict.fromkeys(one.thread for one in trace.agents()):
@@ -103,7 +103,7 @@ def _charge_whole(bill: Bill, trace: Trace, agents: Sequence[Request]) -> None:
 
 
 def _first_results(agents: Iterable[Request]) -> dict[str, Said]:
-    """Give each result as it was first shown, by the id of its call."""
+    """Return each result as it was first shown, by the id of its call."""
     found: dict[str, Said] = {}
     for one in agents:
         for said in one.messages:

@@ -1,4 +1,4 @@
-"""What the long tasks are about: stations on a coast, and texts that fill a context."""
+"""Subjects of the long tasks: stations on a coast, and texts that fill a context."""
 
 from random import Random
 
@@ -6,7 +6,7 @@ from thalweg.evals.base import Score
 from thalweg.evals.trace import Trace
 
 NAMES = ("Ostravick", "Quernbeck", "Tolvadden", "Ystrifel", "Garnmoor", "Pellowick", "Hathersk", "Vindolmar", "Brackwyn", "Ludrigan", "Escombry", "Fennaroe", "Morwhistle", "Skerrith", "Undermoss", "Wexcarrow", "Zelbright", "Jorrocks", "Kittlemere", "Nantgarrow")  # fmt: skip  # noqa: E501
-"""Odd enough not to be guessed, nor met by chance."""
+"""Unusual enough to be neither guessed nor met by chance."""
 PEOPLE = ("Ines Vasquel", "Tobias Renner", "Amara Okonjo", "Lidia Kowal", "Henrik Solberg", "Mei Tanaka")  # fmt: skip  # noqa: E501
 _WORDS = ("gauge", "swell", "northerly", "drizzle", "davit", "relief", "visibility", "ebb", "shingle", "fogbank", "squall", "barometer", "keeper", "lens", "gallery", "oil", "wick", "landing", "hail", "cormorant", "skiff", "drift", "sounding", "ledge")  # fmt: skip  # noqa: E501
 _LINE_WORDS = 12
@@ -14,17 +14,16 @@ _LINE_TOKENS = 17
 
 
 def prose(seed: str, tokens: int) -> str:
-    """Write lines of about so many tokens, the same for one seed."""
+    """Return lines of about this many tokens, deterministic by seed."""
     dice = Random(seed)
     lines = max(1, tokens // _LINE_TOKENS)
     return "\n".join(" ".join(dice.choices(_WORDS, k=_LINE_WORDS)) + "." for _ in range(lines))
 
 
 def unless_untested(score: Score, trace: Trace, wanted: int) -> Score:
-    """Take back a verdict on what was never put to the test.
+    """Replace a verdict about a condition that did not occur.
 
-    What went wrong after one compaction went wrong; what went well is good for as many as were
-    wanted.
+    A failure after one compaction is a failure; a pass requires all the wanted compactions.
     """
     seen = len(trace.compactions())
     if seen >= wanted or (seen and score.verdict == "failed"):

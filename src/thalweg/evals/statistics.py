@@ -1,4 +1,4 @@
-"""How sure a figure is: intervals of a rate, and of the difference between two subjects.
+"""Confidence intervals of a rate, and of the difference between two subjects.
 
 Nothing here assumes many trials: an eval has a few dozen. Both intervals are of 95 %.
 """
@@ -12,32 +12,32 @@ from statistics import NormalDist
 from thalweg.evals.base import Verdict
 
 LEVEL = 0.95
-"""How often an interval contains what is estimated."""
+"""How often an interval contains the estimated value."""
 RESAMPLES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate, and between what it lies."""
+    """An estimate with its interval."""
 
     value: float
     low: float
     high: float
     n: int
-    """Of how many trials or pairs. Of none, nothing is known: the value means nothing then."""
+    """Number of trials or pairs. If 0, the value has no meaning."""
 
 
 def rate(verdicts: Iterable[Verdict]) -> Interval:
-    """Say how many of the tested trials passed, with Wilson's interval.
+    """Return the pass rate of the tested trials, with Wilson's interval.
 
-    Unlike the usual interval of a mean it stays between 0 and 1, and 10 of 10 is not a certain
+    Unlike the usual interval of a mean it lies between 0 and 1, and 10 of 10 is not a certain
     100 %. See E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical
     Inference", Journal of the American Statistical Association 22 (1927), 209-212; that it suits
     small numbers is shown by L. D. Brown, T. T. Cai and A. DasGupta, "Interval Estimation for a
     Binomial Proportion", Statistical Science 16 (2001), 101-133.
 
     Args:
-        verdicts: Of trials of one kind; those that tested nothing do not count.
+        verdicts: Of trials of one kind; untested ones do not count.
 
     Example:
         >>> rate(["passed", "passed", "failed", "untested"])
@@ -52,7 +52,7 @@ def rate(verdicts: Iterable[Verdict]) -> Interval:
 
 
 def _wilson(passed: int, n: int) -> float:
-    """Give the lower end; the upper one is that of what failed, seen from 1."""
+    """Return the lower end; the upper one is 1 minus that of the failures."""
     if passed == 0:
         return 0.0
     z = NormalDist().inv_cdf((1 + LEVEL) / 2)
@@ -62,21 +62,21 @@ def _wilson(passed: int, n: int) -> float:
 
 
 def difference(pairs: Iterable[tuple[float, float]], seed: int = 0) -> Interval:
-    """Say by how much the first of two subjects is above the second, on the same trials.
+    """Return the difference of the first of two subjects to the second, on the same trials.
 
-    The mean of the differences with its percentile interval of a bootstrap: pairs are drawn anew
-    with replacement, so that what makes a case hard for both is not taken for noise. See
+    The mean of the differences with its percentile interval of a bootstrap: pairs are drawn with
+    replacement, so that the difficulty of a case for both does not count as noise. See
     B. Efron and R. J. Tibshirani, "An Introduction to the Bootstrap" (Chapman & Hall, 1993),
     chapter 13 for the percentiles; for pairs of one test set, P. Koehn, "Statistical Significance
     Tests for Machine Translation Evaluation", EMNLP 2004.
 
-    The result depends neither on the order of the pairs nor on who is named first, but for its
-    sign. It knows no differences but those that it is given: where all are the same it has no
-    width, however few they are, so `n` belongs beside it.
+    The result depends neither on the order of the pairs nor, except for its sign, on the order of
+    the subjects. It uses only the observed differences: if all are the same it has no width, even
+    for few of them, so show `n` with it.
 
     Args:
         pairs: Of the same case, seed and trial: figures, or `outcomes` of verdicts.
-        seed: Of the draws.
+        seed: Seed of the draws.
     """
     seen = sorted(one - other for one, other in pairs)
     n = len(seen)
@@ -98,9 +98,9 @@ def _percentiles(gaps: list[float], seed: int) -> Interval:
 
 
 def outcomes(pairs: Iterable[tuple[Verdict, Verdict]]) -> list[tuple[float, float]]:
-    """Write verdicts as figures: 1 for passed, 0 for failed.
+    """Return verdicts as figures: 1 for passed, 0 for failed.
 
-    A pair of which one tested nothing says nothing about the difference, and is left out.
+    A pair with an untested trial has no information about the difference, and is dropped.
     """
     return [
         (float(one == "passed"), float(other == "passed"))

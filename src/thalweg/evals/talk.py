@@ -1,4 +1,4 @@
-"""The user of a case: speaks with an agent, and fills its context as far as a case wants."""
+"""The user of a case: talks to an agent, and fills its context as far as a case requires."""
 
 from math import ceil
 
@@ -9,16 +9,16 @@ from thalweg.evals.trace import Trace, Turn
 
 _FORGET = "Please forget everything about the {words}, and never tell it again."
 PAGES_PER_COMPACTION = 5
-"""Into how many pages the room of a conversation is divided."""
+"""Pages that fill a conversation from one compaction to the next."""
 PATIENCE = 4
-"""How many times as many pages are read before it is taken that nothing will be compacted."""
+"""Times as many pages are read before the absence of a compaction is accepted."""
 LEAST_TOKENS, MOST_TOKENS, MOST_SHARE = 60, 12_000, 0.15
-"""Of a page: tokens, and the share of the window. A longer one would be set aside as a whole, by
-harnesses that do so with large results."""
+"""Limits of a page: tokens, and the share of the window. Harnesses that offload large results would
+remove a longer one as a whole."""
 TRIGGER = 0.85
-"""The share of the window at which an agent is taken to compact whose trigger is not forced."""
+"""Assumed trigger, as a share of the window, of an agent whose trigger is not forced."""
 LEAST_ROOM = 1 / 3
-"""Of the tokens at the trigger: the room of a conversation, however much is fixed."""
+"""Least tokens of a conversation, as a share of those at the trigger, for any overhead."""
 
 
 class Talk:
@@ -32,9 +32,9 @@ class Talk:
         self._recorder = Recorder(trace, has_tools=bool(setting.tools))
 
     def say(self, text: str, thread: str = MAIN) -> str:
-        """Say something; gives the answer.
+        """Send a message and return the answer.
 
-        What the agent raises is noted, and goes on to the caller.
+        An error of the agent is recorded, and raised again.
         """
         self._recorder.thread = thread
         self._recorder.turn = len(self.trace.turns)
@@ -48,7 +48,7 @@ class Talk:
         return answer
 
     def fill(self, compactions: int, thread: str = MAIN, language: Language = "en") -> None:
-        """Have pages read until the context was compacted so often, or nothing comes of it."""
+        """Request pages until the context has been compacted this often, or that fails."""
         has_tools = bool(self._setting.tools)
         before = len(self.trace.compactions(thread))
         left = float(PATIENCE * PAGES_PER_COMPACTION * compactions)
@@ -61,25 +61,25 @@ class Talk:
             self.say(self._pages.ask(has_tools=has_tools), thread)
 
     def page_tokens(self, thread: str = MAIN) -> int:
-        """See `Speaks.page_tokens`."""
+        """Return the length of a text of which a few trigger a compaction."""
         return page_tokens(self._room(thread), self._setting.window)
 
     def settle(self) -> None:
-        """Let the agent learn what it learns in the background."""
+        """Wait until background learning has finished."""
         self._agent.settle()
 
     def forget(self, words: str, thread: str = MAIN) -> None:
-        """Have what has these words forgotten, in the agent's way or, without one, by asking."""
+        """Delete memories with these words, by the agent's own command or else by a request."""
         if not (isinstance(self._agent, Forgets) and self._agent.forget(words)):
             self.say(_FORGET.format(words=words), thread)
 
     @property
     def room(self) -> int:
-        """See `Speaks.room`."""
+        """Tokens of a conversation until it is compacted."""
         return int(self._room(MAIN))
 
     def _room(self, thread: str) -> float:
-        """Count the tokens that a conversation has until it is compacted."""
+        """Return the tokens of a conversation until it is compacted."""
         at = (self._setting.trigger or TRIGGER) * self._setting.window
         agents = self.trace.agents(thread)
         fixed = agents[-1].fixed if agents else 0
@@ -87,11 +87,11 @@ class Talk:
 
 
 def page_tokens(room: float, window: int) -> int:
-    """Size a page so that some of them fill a room, and none the window.
+    """Return the size of a page, so that a few fill the available tokens, and none the window.
 
     Args:
-        room: Tokens.
-        window: Tokens.
+        room: Available tokens.
+        window: Tokens of the window.
     """
     most = min(MOST_TOKENS, MOST_SHARE * window)
     return int(max(LEAST_TOKENS, min(room / PAGES_PER_COMPACTION, most)))

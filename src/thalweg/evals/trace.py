@@ -1,4 +1,4 @@
-"""What happened in a trial: every request, whole, and what came of it."""
+"""The trace of a trial: every request, complete, and its answer."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,14 +6,14 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal
 
 Kind = Literal["agent", "subagent", "harness"]
-"""Who sent a request: the agent, a subagent of it, or the harness for itself (a summary, what
-memory learns)."""
+"""The sender of a request: the agent, a subagent of it, or the harness for itself (a summary,
+learning)."""
 Role = Literal["system", "user", "assistant", "tool"]
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call that a model asked for."""
+    """A tool call of a model."""
 
     id: str
     name: str
@@ -22,13 +22,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message as it stood in a request, or as a model answered it."""
+    """A message in a request, or a model's answer."""
 
     role: Role
     text: str
     calls: tuple[Call, ...] = ()
     answers: str = ""
-    """The id of the call that a tool's result answers."""
+    """In a tool's result: the id of the call."""
     name: str = ""
     is_error: bool = False
 
@@ -40,17 +40,17 @@ class Request:
     number: int
     """From 0, in the order in which they were sent."""
     turn: int
-    """Which time the user spoke, from 0."""
+    """Index of the user's message, from 0."""
     thread: str
     kind: Kind
     messages: tuple[Said, ...]
     tools: tuple[str, ...]
     tokens: int
-    """Of the messages and the tools' schemas, o200k."""
+    """Tokens of the messages and the tools' schemas, o200k."""
     fixed: int = 0
-    """Those of `tokens` that no conversation changes: instructions and the tools' schemas."""
+    """Those of `tokens` that are the same in every request: instructions and the tools' schemas."""
     answer: Said | None
-    """`None` where the model failed."""
+    """`None` if the model failed."""
     input_tokens: int = 0
     """As the model reported, as are the others."""
     cached_tokens: int = 0
@@ -59,13 +59,13 @@ class Request:
     error: str = ""
 
     def text(self) -> str:
-        """All that the model was shown, for graders to search."""
+        """Return all text that the model was shown, for graders to search."""
         return "\n".join(message.text for message in self.messages)
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What the user said, and what was answered."""
+    """A user's message and its answer."""
 
     thread: str
     text: str
@@ -82,16 +82,16 @@ class Trace:
     files: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def agents(self, thread: str | None = None) -> list[Request]:
-        """List the agent's own requests."""
+        """Return the agent's own requests."""
         return [
             one for one in self.requests if one.kind == "agent" and thread in {None, one.thread}
         ]
 
     def compactions(self, thread: str | None = None) -> list[int]:
-        """List the numbers of the agent's requests that are smaller than the one before.
+        """Return the numbers of the agent's requests that are smaller than the previous one.
 
-        A context grows by what is said; where it shrinks, something left it. This holds for
-        every harness, whatever it calls what it does.
+        A context grows with each message; if it shrinks, content was removed. This holds for every
+        harness.
         """
         found: list[int] = []
         before: dict[str, Request] = {}
@@ -103,10 +103,10 @@ class Trace:
         return found
 
     def asked(self, *names: str) -> Iterator[tuple[Request, Call]]:
-        """Give the agent's calls with the requests that they answered, in order.
+        """Yield the agent's calls with the requests that they answered, in order.
 
         Args:
-            names: Of which tools; any where none is named.
+            names: Names of tools; any if empty.
         """
         for request in self.agents():
             for call in request.answer.calls if request.answer else ():
@@ -114,16 +114,16 @@ class Trace:
                     yield request, call
 
     def put(self, text: str) -> int | None:
-        """Find the turn in which the user said just this; the newest, `None` where there is none.
+        """Return the newest turn in which the user sent exactly this; `None` if there is none.
 
         Args:
-            text: What the user said.
+            text: The user's message.
         """
         turns = range(len(self.turns) - 1, -1, -1)
         return next((turn for turn in turns if self.turns[turn].text == text), None)
 
     def within(self, turn: int) -> list[Request]:
-        """List the agent's requests of a turn."""
+        """Return the agent's requests of a turn."""
         return [one for one in self.agents() if one.turn == turn]
 
     @property
@@ -133,14 +133,15 @@ class Trace:
 
     @property
     def answer(self) -> str:
-        """What the agent said last."""
+        """The agent's last message."""
         return self.turns[-1].answer if self.turns else ""
 
     def to_plain(self) -> dict[str, Any]:
-        """Write it as JSON's own values; see `from_plain`.
+        """Return it as JSON values; see `from_plain`.
 
-        A message stands there once, however many requests show it: a request names its messages
-        by stretches `[first, behind the last]` of that list.
+        Each message is stored once: a request refers to its messages by ranges `[first, end)` of
+        that
+        list.
         """
         stock = _Stock()
         requests = [_plain_request(one, stock) for one in self.requests]
@@ -153,7 +154,7 @@ class Trace:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Trace":
-        """Read what `to_plain` wrote, as JSON gives it back."""
+        """Parse the output of `to_plain`."""
         messages = [_said(one) for one in plain["messages"]]
         requests = [_request(one, messages) for one in plain["requests"]]
         turns = [Turn(**one) for one in plain["turns"]]
@@ -161,14 +162,14 @@ class Trace:
 
 
 class _Stock:
-    """Messages, each once, in the order in which they were first seen."""
+    """Unique messages, in the order of their first use."""
 
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
         self._places: dict[str, int] = {}
 
     def place(self, said: Said) -> int:
-        """Tell where a message stands; it is put there where it is new."""
+        """Return the index of a message, adding it if it is new."""
         plain = _plain(said)
         if said.calls:
             plain["calls"] = [_plain(call) for call in said.calls]
@@ -179,7 +180,7 @@ class _Stock:
         return self._places[key]
 
     def stretches(self, messages: Sequence[Said]) -> list[list[int]]:
-        """Tell where messages stand, those that stand together as one stretch."""
+        """Return the indices of messages as ranges."""
         found: list[list[int]] = []
         for place in map(self.place, messages):
             if found and found[-1][1] == place:
@@ -190,7 +191,7 @@ class _Stock:
 
 
 def _plain(value: Said | Call | Turn | Request) -> dict[str, Any]:
-    """Write the fields that are not as they are by default."""
+    """Return the fields that differ from their defaults."""
     given = {one.name: getattr(value, one.name) for one in fields(value) if one.default is MISSING}
     others = {
         one.name: getattr(value, one.name)

@@ -1,4 +1,4 @@
-"""One trial: a conversation of a case with an agent of a subject, and what came of it."""
+"""One trial: a conversation of a case with an agent of a subject, and its result."""
 
 import time
 from collections.abc import Sequence
@@ -22,28 +22,28 @@ _ERROR_CHARS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """All that a trial is played with."""
+    """The inputs of a trial."""
 
     key: TrialKey
     candidate: Candidate
     subject: Subject
     probe: Probe
     seed: int
-    """Of the whole plan."""
+    """Seed of the whole plan."""
     judge: Judges | None = None
-    """Who has the last word where nothing exact can tell."""
+    """Decides if no exact check can."""
 
     @property
     def offers(self) -> frozenset[Need]:
-        """What can be asked of the agent, with this model."""
+        """What the agent supports, with this model."""
         offers = self.subject.offers
         return offers if self.candidate.calls_tools else offers - {"tools"}
 
     def play(self) -> Result:
-        """Play it.
+        """Run the trial.
 
-        Whatever the agent raises is a failure of the agent, and told as such; what a person
-        interrupts is not.
+        Any error of the agent is a failure of the agent, and reported as one; an interrupt by a
+        person is not.
         """
         dice = seed_of(self.seed, self.key)
         case = self.probe.make(self.key.variant, Random(dice))
@@ -64,7 +64,7 @@ class Trial:
         return self._result(score, trace, seconds=seconds, error=error)
 
     def _converse(self, case: Case, trace: Trace, folder: Path, dice: int) -> str:
-        """Have the conversation; gives what the agent died of, if it did."""
+        """Perform the conversation; return the error that ended the agent, if any."""
         pages = Pages(Random(f"pages {dice}"))
         has_tools = "tools" in self.offers
         setting = Setting(
@@ -119,12 +119,12 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class _Careful:
-    """A judge that cannot be reached says nothing of the agent."""
+    """A judge whose unavailability is no result about the agent."""
 
     judge: Judges
 
     def verdict(self, question: str, texts: Sequence[str]) -> Judgement:
-        """See `Judges.verdict`."""
+        """Decide a question about texts; an unreachable judge returns an invalid verdict."""
         try:
             return self.judge.verdict(question, texts)
         except Exception as error:  # noqa: BLE001 (an edge, as above)
@@ -133,6 +133,6 @@ class _Careful:
 
 
 def _tokens(request: Request) -> Tokens:
-    """Say what a request took: as the model reported, or as it was counted."""
+    """Return the tokens of a request: as the model reported, or as counted."""
     sent = request.input_tokens or request.tokens
     return Tokens(sent, min(sent, request.cached_tokens), request.output_tokens)

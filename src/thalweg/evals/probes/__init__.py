@@ -1,4 +1,4 @@
-"""The probes, one file each: its cases, its grader, and what it shows where it fails."""
+"""The probes, one file each: cases, grader, and the meaning of a failure."""
 
 from thalweg.evals.base import Probe
 from thalweg.evals.probes import (
@@ -41,4 +41,4 @@ PROBES: dict[str, Probe] = {
         tool_pairs,
     )
 }
-"""All of them, by name."""
+"""All probes, by name."""

@@ -1,9 +1,9 @@
-"""Does the agent still know which files it made, and how each of them stands?
+"""Does the agent keep track of the files it made, and of their content?
 
-It looks ships up, saves what it finds under paths that are told by the look-up alone, and later
-corrects some of the files. The context is compacted in between and at the end. The files lie in
-tools of the case that write and never read: what the agent knows of them, it knows from the
-conversation. How they really stand is worked out from the calls that it made.
+It looks ships up, saves the results under paths that only the look-up returns, and later corrects
+some of the files. The context is compacted in between and at the end. The files exist in tools of
+the case that write and never read: the agent can only use the conversation. Their actual content is
+computed from the calls that it made.
 """
 
 import re
@@ -19,10 +19,10 @@ from thalweg.evals.scripted.moves import Look, Move, Say, Use, View, written
 from thalweg.evals.trace import Trace
 
 VARIANTS = ("which", "state", "change")
-"""What is asked at the end: the paths; how each file stands; one change more, which needs both."""
+"""The final question: the paths; the content of each file; another change, which needs both."""
 SHIPS = ("Aurora", "Boreas", "Calypso", "Demeter", "Electra", "Fortuna", "Galatea", "Halcyon")
 FILES, MOVED = 4, 2
-"""How many files are made, and how many of them corrected."""
+"""How many files are made, and how many of them are corrected."""
 _PATH = re.compile(r"/berths/\w+\.txt")
 _SAVED = r"/berths/\w+\.txt[^/]{0,40}?ship: \w+\W{1,3}n?berth: \d+"
 _CHANGED = r"/berths/\w+\.txt[^/]{0,40}?berth: \d+[^/]{0,40}?berth: \w+"
@@ -33,7 +33,7 @@ _NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Ship:
-    """A ship, where it lies on each day, and its file."""
+    """A ship, its berth on each day, and its file."""
 
     name: str
     path: str
@@ -41,7 +41,7 @@ class Ship:
     pilot: str
 
     def told(self, day: int) -> str:
-        """Write what a look-up says."""
+        """Return the result of a look-up."""
         now = f"file: {self.path}\nship: {self.name}\nberth: {self.berths[day - 1]}"
         before = f"\nbefore: {self.berths[day - 2]}" if day > 1 else f"\npilot: {self.pilot}"
         return f"{now}{before}"
@@ -57,7 +57,7 @@ class Artifacts:
     tools: tuple[BaseTool, ...] = ()
     system_prompt: str = "You keep the files of a harbour with the tools you have. Be brief."
     gist: tuple[str, ...] = (_SAVED, _CHANGED, _MOVED)
-    """A good summary lists the files that were made and what was changed in them."""
+    """A good summary lists the files that were made and their changes."""
     _files: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -68,7 +68,7 @@ class Artifacts:
 
     @property
     def ask(self) -> str:
-        """What is asked at the end."""
+        """The final question."""
         return {
             "which": f"Which {FILES} files did you save in all? Give me the path of each.",
             "state": f"What berth stands in each of the {FILES} files now? Give me one line for "
@@ -78,7 +78,7 @@ class Artifacts:
         }[self.variant]
 
     def run(self, talk: Speaks) -> None:
-        """See `Case.run`."""
+        """Perform the conversation."""
         for ship in self.ships:
             talk.say(
                 f"Please look up the {ship.name} with look_up for day 1, and save its ship, berth "
@@ -94,7 +94,7 @@ class Artifacts:
         talk.say(self.ask)
 
     def grade(self, trace: Trace) -> Score:
-        """Compare what was answered, or done, with how the files stand."""
+        """Compare the answer, or the change made, with the actual files."""
         asked = next((k for k, turn in enumerate(trace.turns) if turn.text == self.ask), None)
         if asked is None or len(trace.compactions()) < 2:  # noqa: PLR2004 (see `run`)
             return Score(verdict="untested", why="the context was not compacted twice")
@@ -115,7 +115,7 @@ class Artifacts:
         return ship.berths[1] if ship in self.ships[:MOVED] else ship.berths[0]
 
     def _unlike(self, files: dict[str, str]) -> str:
-        """Say which file does not stand as it was asked for; empty where all do."""
+        """Return which file differs from the request; empty if none does."""
         for ship in self.ships:
             if f"berth: {self._now(ship)}" not in files.get(ship.path, ""):
                 return f"that of the {ship.name}"
@@ -130,7 +130,7 @@ class Artifacts:
         ]
 
     def _wrong_states(self, answer: str) -> list[str]:
-        """Look behind each ship's name, or its path, up to the next one's."""
+        """Return the ships whose stated berth is wrong, searching up to the next ship's name."""
         names = "|".join([*(s.name for s in self.ships), *(re.escape(s.path) for s in self.ships)])
         parts = re.split(f"({names})", answer)
         told: dict[str, str] = {}
@@ -158,7 +158,7 @@ class Artifacts:
         ] + [f"{path} was made" for path in sorted(set(after) - set(wanted))]
 
     def act(self, view: View) -> Move:
-        """Keep the files, and tell of them from what can be seen."""
+        """Save the files, and answer from the visible content."""
         if is_page(view):
             return turn_page(view)
         if asked := _LOOKED_UP.search(view.asked):
@@ -203,7 +203,7 @@ class Artifacts:
         return change
 
     def _look(self, known: "Known", otherwise: Say) -> Look:
-        """Look for the first ship that is named and not known, else for any."""
+        """Search for the first named ship without visible data, else for any."""
         ships = [*known.unclear, *(one for one in known.named if one not in known.files)]
         return Look(f"ship: {ships[0]}" if ships else "/berths/", otherwise)
 
@@ -232,23 +232,23 @@ _BEFORE = r"\b(?:was|from|before|previous\w*|former\w*|earlier|moved|old|instead
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a request shows of the files."""
+    """The files as a request shows them."""
 
     files: dict[str, str]
     """Paths by ship."""
     berths: dict[str, list[str]]
-    """All that were seen of a path, in any order."""
+    """All visible berths of a path, in any order."""
     replaced: set[tuple[str, str]]
-    """Paths and berths that another took the place of."""
+    """Replaced berths, as pairs of path and berth."""
     paths: set[str]
     named: tuple[str, ...]
-    """Ships that the user spoke of."""
+    """Ships that the user mentioned."""
     moved: tuple[str, ...]
-    """Those of which the user said that they moved."""
+    """Those that moved, by the user's words."""
 
     @classmethod
     def of(cls, view: View) -> "Known":
-        """Read all that stands there, wherever it does."""
+        """Read all files from a request, in any of its messages."""
         known = cls({}, {}, set(), set(), *_spoken_of(view))
         for text in map(written, view.messages):
             known.paths.update(_PATH.findall(text))
@@ -264,25 +264,25 @@ class Known:
         return known
 
     def learn(self, path: str, old: str, new: str) -> None:
-        """Take in that one berth took the place of another."""
+        """Record that one berth replaced another."""
         if old != new:
             self.replaced.add((path, old))
             self.berths.setdefault(path, []).append(new)
 
     @property
     def ships(self) -> list[str]:
-        """Ships whose files are known."""
+        """Ships with a visible file."""
         return sorted(self.files)
 
     def berth(self, ship: str) -> str:
-        """Give the berth that none took the place of; empty where none is known."""
+        """Return the berth that was not replaced; empty if none is visible."""
         path = self.files.get(ship, "")
         left = [b for b in self.berths.get(path, ()) if (path, b) not in self.replaced]
         return left[-1] if left else ""
 
     @property
     def unclear(self) -> list[str]:
-        """Ships of which a change is spoken of that cannot be seen."""
+        """Ships with a mentioned change that is not visible."""
         changed = {path for path, _ in self.replaced}
         return [one for one in self.moved if self.files.get(one) not in changed]
 
@@ -294,7 +294,7 @@ def _spoken_of(view: View) -> Iterator[tuple[str, ...]]:
 
 
 def files_of(trace: Trace, *, turns: int) -> dict[str, str]:
-    """Work out how the files stand after so many turns, from the calls that were made."""
+    """Compute the files after some turns from the calls that were made."""
     files: dict[str, str] = {}
     for one in trace.requests:
         if one.kind == "harness" or one.turn >= turns or one.answer is None:
@@ -310,7 +310,7 @@ def files_of(trace: Trace, *, turns: int) -> dict[str, str]:
 
 
 def make(variant: str, dice: Random) -> Artifacts:
-    """Make a case."""
+    """Create a case."""
     berths = dice.sample(range(11, 99), 2 * FILES)
     names = dice.sample(range(100, 999), FILES)
     pilots = ("Okafor", "Lindqvist", "Moreau", "Tanaka", "Silva", "Novak")

@@ -1,7 +1,7 @@
-"""Does the agent ask for what the user has said already, once that was compacted away?
+"""Does the agent ask for information that the user provided before a compaction?
 
-The user says at the beginning how notes are to be written; pages are read until the context was
-compacted; then a note is wanted. In `changed` the user thinks better of one thing on the way.
+The user first describes how to write notes; pages are read until the context is compacted; then a
+note is requested. In `changed` the user changes one thing in between.
 """
 
 import re
@@ -39,13 +39,13 @@ _SENT = "The note is sent."
 
 @dataclass
 class Clarification:
-    """Wishes that were said once, and are wanted later."""
+    """Instructions that are stated once, and needed later."""
 
     unit: str
     heading: str
     recipient: str
     instead: str
-    """Whom it is to go to after all; empty where the user does not change it."""
+    """The changed recipient; empty if the user does not change it."""
     station: str
     depth: int
     compactions: int
@@ -60,7 +60,7 @@ class Clarification:
         self.tools = (StructuredTool.from_function(self._send, name="send_note"),)
 
     def run(self, talk: Speaks) -> None:
-        """See `Case.run`."""
+        """Perform the conversation."""
         wishes = {"unit": self.unit, "heading": self.heading, "recipient": self.recipient}
         talk.say(_WISHES.format(**wishes))
         if self.instead:
@@ -72,7 +72,7 @@ class Clarification:
         talk.say(_NOW.format(station=self.station, depth=self.depth))
 
     def grade(self, trace: Trace) -> Score:
-        """See `Case.grade`."""
+        """Compute the score from the trace."""
         return unless_untested(self._graded(trace), trace, self.compactions)
 
     def _graded(self, trace: Trace) -> Score:
@@ -103,10 +103,10 @@ class Clarification:
         return Score(verdict="passed", why=why, request=request.number)
 
     def act(self, view: View) -> Move:
-        """Write the note as the user wished it.
+        """Write the note by the user's instructions.
 
-        A model that does not see the wishes knows that there were some ("as I told you"): it
-        looks for them; where that brings nothing, it asks.
+        If the model cannot see them, the request shows that there were some ("as I told you"): it
+        searches for them; if that fails, it asks.
         """
         if is_page(view):
             return turn_page(view)
@@ -130,7 +130,7 @@ class Clarification:
 
 
 def make(variant: str, dice: Random) -> Clarification:
-    """Make a case of a variant."""
+    """Create a case of a variant."""
     recipient, instead = dice.sample(PEOPLE, 2)
     heading, station = dice.sample(NAMES, 2)
     is_changed = variant == "changed"

@@ -1,7 +1,7 @@
-"""Does the agent go on where it was, when its context is compacted in the midst of a list?
+"""Does the agent continue at the right item when its context is compacted in a list?
 
-The user names twelve stations, to be inspected once each and in order. Every inspection brings
-a text that fills a good part of the room until the next compaction.
+The user names twelve stations, to be inspected once each and in order. Every inspection returns a
+text that fills a good part of the context up to the next compaction.
 """
 
 import re
@@ -18,7 +18,7 @@ from thalweg.evals.trace import Trace
 
 STEPS = 12
 MOST = 5 * STEPS
-"""Inspections after which the stations are closed, should an agent go round and round."""
+"""Inspections after which the stations are closed, in case an agent loops."""
 _TASK = (
     "Please inspect these stations with inspect_station, one call at a time, each exactly once "
     "and in this order: {stations}. After the last one call close_round, once, with the first "
@@ -32,7 +32,7 @@ _OVER = "All stations are closed for today. There is nothing left to inspect."
 
 @dataclass
 class Continuing:
-    """A list to be gone through, with compactions on the way."""
+    """A list to process, with compactions in between."""
 
     stations: tuple[str, ...]
     compactions: int
@@ -50,12 +50,12 @@ class Continuing:
         )
 
     def run(self, talk: Speaks) -> None:
-        """See `Case.run`."""
+        """Perform the conversation."""
         self._talk = talk
         talk.say(_TASK.format(stations=", ".join(self.stations)))
 
     def grade(self, trace: Trace) -> Score:
-        """See `Case.grade`."""
+        """Compute the score from the trace."""
         return unless_untested(self._graded(trace), trace, self.compactions)
 
     def _graded(self, trace: Trace) -> Score:
@@ -88,11 +88,11 @@ class Continuing:
         return Score(verdict="passed", why=why, request=closed[-1][0].number, value=value)
 
     def act(self, view: View) -> Move:
-        """Go on behind the last station of the list that is known to be inspected.
+        """Continue after the last station of the list that is visibly inspected.
 
-        The list has an order: what stands before an inspected station was inspected, too. A
-        model that sees nothing of what was done, though it is no longer at the beginning, looks
-        for it; where that brings nothing, it begins, as far as it can know.
+        The list has an order: stations before an inspected one were inspected, too. A model that
+        sees no inspection although it has begun searches for one; if that fails, it starts at the
+        beginning.
         """
         listed = view.find(_LIST)
         if listed is None:
@@ -127,7 +127,7 @@ def _key(station: object) -> str:
 
 
 def make(variant: str, dice: Random) -> Continuing:
-    """Make a case of a variant."""
+    """Create a case of a variant."""
     return Continuing(
         stations=tuple(dice.sample(NAMES, STEPS)), compactions=int(variant), seed=str(dice.random())
     )

@@ -1,9 +1,9 @@
-"""Does compaction pay, with everything that it costs?
+"""Does compaction pay, with all its costs?
 
-The same talk is charged twice at each tariff, with the provider's prefix cache simulated: as it
-was sent, with the harness's own requests (summaries) and those of subagents; and as if the whole
-history had been sent each time, which a cache makes cheap. Who rewrites the beginning of every
-request, or asks for many summaries, pays more than it saves.
+The same conversation is charged twice at each tariff, with a simulated prefix cache: as it was
+sent, with the harness's own requests (summaries) and those of subagents; and as if the whole
+history had been sent each time, which a cache makes cheap. A harness that rewrites the beginning of
+every request, or requests many summaries, pays more than it saves.
 """
 
 from dataclasses import dataclass
@@ -19,33 +19,33 @@ from thalweg.evals.spending import spent, whole
 from thalweg.evals.trace import Trace
 
 COMPACTIONS = 10
-"""So many are had; a few more or less decide nothing."""
+"""Approximate number of compactions."""
 LEAST = 5
-"""Fewer tell nothing about what compaction costs."""
+"""With fewer compactions, the cost is not significant."""
 PRICED = ("openai", "anthropic")
-"""Tariffs: a cache that finds prefixes by itself, and one that keeps what is marked."""
+"""Tariffs: a cache that finds prefixes by itself, and one that stores marked prefixes."""
 MOST = 1.0
-"""Share of the whole history's price that a talk costs less than. No lower mark is right for every
-trigger: where instructions and tools fill most of a context that is kept small, compaction that
-cost nothing would save little. How much is saved is the figure, for a baseline to compare."""
+"""Highest share of the whole history's price. No lower limit is right for every trigger: if
+instructions and tools fill most of a context that is kept small, even free compaction would save
+little. The savings are the figure that a baseline compares."""
 
 
 @dataclass
 class Cost:
-    """A talk of pages, and nothing else."""
+    """A conversation of pages only."""
 
     tools: tuple[BaseTool, ...] = ()
     system_prompt: str = "You are a harbour clerk. Answer in one short sentence."
     gist: tuple[str, ...] = (r"we go through the harbour log",)
 
     def run(self, talk: Speaks) -> None:
-        """See `Case.run`."""
+        """Perform the conversation."""
         talk.say("Good morning. Today we go through the harbour log, page by page. Say hello.")
         talk.fill(compactions=COMPACTIONS)
         talk.say("Thank you, that is all. Say goodbye.")
 
     def grade(self, trace: Trace) -> Score:
-        """Charge the talk as it was sent, and as if it had been sent whole."""
+        """Charge the conversation as it was sent, and as if it had been sent whole."""
         had = len(trace.compactions())
         if had < LEAST:
             return Score(verdict="untested", why=f"compacted {had} times, and not {COMPACTIONS}")
@@ -67,7 +67,7 @@ class Cost:
 
 
 def make(variant: str, dice: Random) -> Cost:
-    """Make a case."""
+    """Create a case."""
     del variant, dice
     return Cost()
 

@@ -1,7 +1,7 @@
-"""Is the agent still about what the user wants, after its context was compacted again and again?
+"""Does the agent still pursue the user's goal after repeated compactions?
 
-Words can be counted; what a plan is *for* cannot. So the words are checked, and a judge has the
-last word: the probe passes only where one is named.
+Words can be checked; the *purpose* of a plan cannot. So the words are checked, and a judge decides:
+the probe passes only with a judge.
 """
 
 import re
@@ -18,7 +18,7 @@ from thalweg.evals.scripted.moves import Look, Move, Say, View
 from thalweg.evals.trace import Trace
 
 COMPACTIONS = 5
-"""How often the context is compacted before the plan is asked for."""
+"""How often the context is compacted before the plan is requested."""
 _ASKS = (
     "What are you helping me with, and what for? Answer in two sentences: my aim, your next step."
 )
@@ -32,12 +32,12 @@ _AIM = re.compile(r"I want to ([^.]+? so that [^.]+)\.")
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What a user wants, and what for."""
+    """A user's goal, and its purpose."""
 
     act: str
     end: str
     words: tuple[str, ...]
-    """Of which whoever tells what it is for says one at least."""
+    """A correct statement of the purpose contains at least one of these."""
 
 
 _AIMS = (
@@ -53,33 +53,33 @@ _AIMS = (
 
 @dataclass
 class Drift:
-    """An aim that is told once, and asked for long after."""
+    """A goal that is stated once, and asked for long after."""
 
     aims: tuple[Aim, ...]
-    """The last of them counts."""
+    """The last of them is valid."""
     tools: tuple[BaseTool, ...] = ()
     system_prompt: str = "You are an assistant who plans with the user. Answer in short sentences."
     gist: tuple[str, ...] = (_AIM.pattern,)
 
     @property
     def aim(self) -> Aim:
-        """What the user wants in the end."""
+        """The user's final goal."""
         return self.aims[-1]
 
     @property
     def rubric(self) -> str:
-        """See `Rubric.rubric`."""
+        """The question for the judge; yes is the expected answer."""
         return (
             f"The user's aim is to {self.aim.act} so that {self.aim.end}. In the last text the "
             "assistant says what it helps with. Is that this aim, with this purpose?"
         )
 
     def evidence(self, trace: Trace) -> Sequence[str]:
-        """See `Rubric.evidence`: the answer alone, so that nothing else can be quoted."""
+        """Return only the answer, so that nothing else can be quoted."""
         return [trace.answer]
 
     def run(self, talk: Speaks) -> None:
-        """Tell the aim, talk of other things, and ask."""
+        """State the goal, talk about other things, and ask."""
         first, *changed = self.aims
         talk.say(_SAYS.format(act=first.act, end=first.end))
         for aim in changed:
@@ -89,7 +89,7 @@ class Drift:
         talk.say(_ASKS)
 
     def grade(self, trace: Trace) -> Score:
-        """Look for the words without which the aim cannot be told; the least that is right."""
+        """Check the necessary words of the goal."""
         times = len(trace.compactions(MAIN))
         if times < COMPACTIONS:
             return Score(verdict="untested", why=f"compacted {times} times, not {COMPACTIONS}")
@@ -100,7 +100,7 @@ class Drift:
         return Score(verdict="failed", why=f"it told {what}: {trace.answer[:100]!r}")
 
     def act(self, view: View) -> Move:
-        """Say what the user wants, as far as it can be known."""
+        """State the user's goal from the visible content."""
         if is_page(view):
             return turn_page(view)
         if _ASKS not in view.asked:
@@ -112,7 +112,7 @@ class Drift:
 
 
 def make(variant: str, dice: Random) -> Drift:
-    """Make a case."""
+    """Create a case."""
     return Drift(tuple(dice.sample(_AIMS, 2 if variant == "changed" else 1)))
 
 

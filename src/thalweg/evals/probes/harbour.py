@@ -1,4 +1,4 @@
-"""What the cases of a harbour office share: ships, codes, and ways to hear of them."""
+"""Shared parts of cases in a harbour office: ships, codes, and how they are mentioned."""
 
 from dataclasses import dataclass
 from random import Random
@@ -34,17 +34,17 @@ class Fact:
 
     @property
     def about(self) -> str:
-        """What it is about, as it is said and asked for."""
+        """Its subject, as in statements and questions."""
         return f"docking code of the {self.ship}"
 
     @property
     def told(self) -> str:
-        """The fact, in the midst of a sentence."""
+        """The fact as a clause."""
         return f"the {self.about} is {self.code}"
 
     @property
     def question(self) -> str:
-        """What the user asks."""
+        """The user's question."""
         return f"What is the {self.about}?"
 
 
@@ -57,13 +57,13 @@ def facts(dice: Random, number: int) -> list[Fact]:
 
 
 def chatter(dice: Random, sentence: str) -> str:
-    """Write a letter of small things, with a sentence in its midst."""
+    """Return a long letter with a sentence in its middle."""
     before, after = dice.sample(_TALK, 8), dice.sample(_TALK, 8)
     return "; ".join([*before, sentence, *after]) + "."
 
 
 def answering_machine(message: str) -> BaseTool:
-    """Make a tool that plays a message once, and deletes it."""
+    """Create a tool that plays a message once, and deletes it."""
     left = [message]
 
     def play_message() -> str:

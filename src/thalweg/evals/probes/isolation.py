@@ -1,4 +1,4 @@
-"""Does a subagent's work stay with it, and does its report arrive whole?"""
+"""Is a subagent's work kept out of its parent's context, and is its report complete?"""
 
 import re
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from thalweg.evals.scripted.moves import Look, Move, Say, Use, View, written
 from thalweg.evals.trace import Request, Trace
 
 TASK = "task"
-"""The tool by which deep agents hand out tasks."""
+"""The tool by which deep agents delegate tasks."""
 ONE, TWO, COMPACTED = "one_child", "two_at_once", "compacted_child"
 _SHIPS = ("Amaranth", "Bellwether", "Corvina", "Dunlin", "Eventide", "Firecrest", "Gannet", "Heron")
 _PAGES = {ONE: 6, TWO: 8, COMPACTED: 10}
 _SHARE = {ONE: 0.2, TWO: 0.2, COMPACTED: 1.5}
-"""Of the room of a conversation, that all pages fill together."""
+"""Share of the context up to a compaction that all pages fill together."""
 _HAND_ON = (
     "Please do not read the ledger yourself. Hand the reading to {whom} with the `task` tool, "
     "with the subagent_type `general-purpose`{how}, word for word as follows.\n\n{work}\n\n"
@@ -37,20 +37,20 @@ _NOTE = re.compile(r"That was page (\d+) of the ledger")
 
 @dataclass
 class Isolation:
-    """The user has a ledger read by others; the parent is to know what they found, and no more."""
+    """Subagents read a ledger; the parent should receive their findings, and nothing else."""
 
     variant: str
     ledger: Ledger
     system_prompt: str = "You are a harbour clerk. Answer shortly and completely."
     gist: tuple[str, ...] = (_WORK.pattern, _NOTE.pattern, f"The {_BERTH.pattern}")
-    """What was found so far is how far the work is: nobody is asked to find it again."""
+    """Findings so far are progress: they need not be found again."""
 
     def __post_init__(self) -> None:
-        """Make its tool."""
+        """Create its tool."""
         self.tools: tuple[BaseTool, ...] = (self.ledger.tool(),)
 
     def run(self, talk: Speaks) -> None:
-        """See `Case.run`."""
+        """Perform the conversation."""
         last = self.ledger.last
         self.ledger.tokens = int(_SHARE[self.variant] * talk.room / last)
         parts, whom, how = [(1, last)], "a subagent", ""
@@ -63,7 +63,7 @@ class Isolation:
         talk.say("Thank you. Please say goodbye.")
 
     def grade(self, trace: Trace) -> Score:
-        """See `Case.grade`."""
+        """Compute the score from the trace."""
         children = [one for one in trace.requests if one.kind == "subagent"]
         if untested := self._untested(trace, children):
             return Score(verdict="untested", why=untested)
@@ -85,7 +85,7 @@ class Isolation:
         )
 
     def _untested(self, trace: Trace, children: list[Request]) -> str:
-        """Say why nothing can be told, where it is so."""
+        """Return why the case is untested; empty if it is tested."""
         asked = len(list(trace.asked(TASK)))
         if not children:
             return "nothing was handed to a subagent"
@@ -100,12 +100,12 @@ class Isolation:
         return ""
 
     def _read_by(self, children: list[Request]) -> dict[int, str]:
-        """Give the seals of the pages that children read, by page."""
+        """Return the seals of the pages that subagents read, by page."""
         text = "\n".join(said.text for one in children for said in one.messages)
         return {page: seal for page, seal in self.ledger.seals.items() if seal in text}
 
     def _leaked(self, request: Request, children: list[Request], reports: str) -> str:
-        """Say what of a child stands in a request of its parent, beside what it reported."""
+        """Return what a parent's request contains of a subagent's work besides its report."""
         text = "\n".join(map(written, request.messages))
         for page, seal in self._read_by(children).items():
             if seal in text and seal not in reports:
@@ -115,7 +115,7 @@ class Isolation:
         return ""
 
     def _lost(self, ship: str, trace: Trace, reports: list[str]) -> str:
-        """Say where a finding was lost."""
+        """Return where a finding was lost."""
         berth = self.ledger.berths[ship]
         if not any(berth in report for report in reports):
             return f"the subagent did not report the berth of the {ship}"
@@ -124,7 +124,7 @@ class Isolation:
         return f"the agent was told the berth of the {ship}, and did not tell it"
 
     def act(self, view: View) -> Move:
-        """See `Acts.act`."""
+        """Decide the next move of the parent or of a subagent."""
         if TASK in view.tools:
             return self._lead(view)
         work = view.find(_WORK)
@@ -142,7 +142,7 @@ class Isolation:
 
 
 def _work(view: View, work: re.Match[str]) -> Move:
-    """Do what a child does: read page after page, then report."""
+    """Do a subagent's task: read page after page, then report."""
     first, last = int(work[1]), int(work[2])
     pages = range(first, last + 1)
     seen = {int(found[1]) for found in view.find_all(_HEAD)} & {*pages}
@@ -155,7 +155,7 @@ def _work(view: View, work: re.Match[str]) -> Move:
 
 
 def _tell(view: View, ships: list[str], *, is_all_seen: bool) -> Move:
-    """Tell the berths that stand in the context; look for those that left it."""
+    """Report the visible berths; search for those that were removed."""
     known = {found[1]: found[2] for found in view.find_all(_BERTH)}
     told = [f"The berth of the {ship} is {known[ship]}." for ship in ships if ship in known]
     say = Say(" ".join(told) or "I found none of them.")
@@ -170,13 +170,13 @@ def _ships(work: re.Match[str]) -> list[str]:
 
 
 def _shrinks(children: list[Request]) -> Iterator[bool]:
-    """Tell for each request of a child whether something left its context before it."""
+    """Yield for each request of a subagent whether its context shrank before it."""
     for before, after in pairwise(children):
         yield after.tokens < before.tokens or len(after.messages) < len(before.messages)
 
 
 def make(variant: str, dice: Random) -> Isolation:
-    """Draw a case."""
+    """Create a case."""
     ships = dice.sample(_SHIPS, 6)
     numbers = dice.sample(range(1_000, 9_999), len(ships))
     berths = {ship: f"B-{number}" for ship, number in zip(ships, numbers, strict=True)}

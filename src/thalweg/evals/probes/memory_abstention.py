@@ -1,4 +1,4 @@
-"""Is nothing made up where memory has nothing?"""
+"""Does the agent avoid inventing an answer that memory does not contain?"""
 
 import re
 from dataclasses import dataclass
@@ -21,25 +21,25 @@ _FORGET = re.compile(rf"Please forget everything about the {_LOCK}")
 
 @dataclass
 class Abstention:
-    """Something that the user did not say of themselves, or asked to forget, is asked for."""
+    """A question about a fact that the user did not provide, or deleted."""
 
     topic: Topic
     secret: str
-    """What must not be told as the user's; empty where there is nothing to tell."""
+    """What must not be attributed to the user; empty if there is nothing."""
     whose: str
-    """The name of whom it was said of, beside which it may be told."""
+    """The person it is true of; next to that name it may be mentioned."""
     told: tuple[str, ...]
-    """What the user says, each in a thread of its own."""
+    """The user's messages, each in a thread of its own."""
     facts: tuple[Note, ...]
-    """What a competent learner notes where it sees it."""
+    """The facts that a competent learner notes."""
     forgotten: str = ""
-    """What the user has forgotten then, by its words."""
+    """Words of the facts that the user then deletes."""
     tools: tuple[BaseTool, ...] = ()
     system_prompt: str = "You are a personal assistant. Answer in one short sentence."
     gist: tuple[str, ...] = ()
 
     def run(self, talk: Speaks) -> None:
-        """Tell other things, and ask elsewhere."""
+        """Mention other things, and ask in another thread."""
         for number, text in enumerate(self.told):
             talk.say(text, f"a{number}")
             talk.settle()
@@ -49,7 +49,7 @@ class Abstention:
         talk.say(self.topic.asks + _ASKS, "b")
 
     def grade(self, trace: Trace) -> Score:
-        """Look whether the answer says that it is not known, and what else it says."""
+        """Check that the answer states it is unavailable, and what else it contains."""
         answer = trace.answer
         is_told = bool(self.secret) and mentions(answer, self.secret)
         if is_told and not (self.whose and mentions(answer, self.whose) and denies_knowing(answer)):
@@ -61,7 +61,7 @@ class Abstention:
         return Score(verdict="passed", why="nothing was made up")
 
     def act(self, view: View) -> Move:
-        """Answer what is asked, unless the user wanted it forgotten."""
+        """Answer the question, unless the user wanted it forgotten."""
         if self.topic.asks not in view.asked:
             return Say("All right.")
         if view.find(_FORGET) is not None:
@@ -70,7 +70,7 @@ class Abstention:
 
 
 def make(variant: str, dice: Random) -> Abstention:
-    """Make a case."""
+    """Create a case."""
     lock, tea = personal.LOCK, personal.TEA
     code = str(dice.randrange(1000, 9999))
     drinks = tea.says.format(value=dice.choice(personal.TEAS))

@@ -1,4 +1,4 @@
-"""Is what the user said in one thread known in another?"""
+"""Is a fact from one thread available in another?"""
 
 from dataclasses import dataclass
 from random import Random
@@ -18,32 +18,32 @@ _THINGS = (
     *("workshop", "library", "gallery", "laundry", "vault", "chapel", "kennel", "orangery"),
 )
 _AT_ONCE = 4
-"""How many of them are told in one message."""
+"""How many of them are in one message."""
 
 
 @dataclass
 class Recall:
-    """Something that was said in one thread, asked for in another."""
+    """A fact mentioned in one thread, asked for in another."""
 
     topic: Topic
     value: str
     told: tuple[str, ...]
-    """What the user says, one message after the other."""
+    """The user's messages, in order."""
     facts: tuple[Note, ...]
-    """What a competent learner notes where it sees it."""
+    """The facts that a competent learner notes."""
     tools: tuple[BaseTool, ...] = ()
     system_prompt: str = "You are a personal assistant. Answer in one short sentence."
     gist: tuple[str, ...] = ()
 
     def run(self, talk: Speaks) -> None:
-        """Tell it, and ask elsewhere."""
+        """Mention it, and ask in another thread."""
         for text in self.told:
             talk.say(text, "a")
         talk.settle()
         talk.say(self.topic.asks, "b")
 
     def grade(self, trace: Trace) -> Score:
-        """Look for the value in the answer."""
+        """Check the answer for the value."""
         if mentions(trace.answer, self.value):
             return Score(verdict="passed", why=f"{self.value} was told")
         last = trace.last
@@ -53,14 +53,14 @@ class Recall:
         return Score(verdict="failed", why=why)
 
     def act(self, view: View) -> Move:
-        """Answer what is asked."""
+        """Answer the question."""
         if self.topic.asks in view.asked:
             return self.topic.answer(view)
         return Say("Noted.")
 
 
 def make(variant: str, dice: Random) -> Recall:
-    """Make a case."""
+    """Create a case."""
     if variant == "among_many":
         return _among_many(dice)
     topic, values = {
@@ -73,7 +73,7 @@ def make(variant: str, dice: Random) -> Recall:
 
 
 def _among_many(dice: Random) -> Recall:
-    """Tell the codes of many doors."""
+    """Create a case with the codes of many doors."""
     things = dice.sample(_THINGS, len(_THINGS))
     codes = [str(code) for code in dice.sample(range(1000, 9999), len(things))]
     said = [

@@ -1,4 +1,4 @@
-"""Is the newest of what the user said the one that is told?"""
+"""Does the agent use the newest version of a fact?"""
 
 import re
 from dataclasses import dataclass
@@ -19,31 +19,31 @@ _ENDED = re.compile(r"no longer|until|before|formerly|previous|used to|was |supe
 
 @dataclass
 class Update:
-    """Something that the user says differently later on, in another thread."""
+    """A fact that the user changes later, in another thread."""
 
     topic: Topic
     old: str
     new: str
     told: tuple[str, ...]
-    """What the user says, each in a thread of its own."""
+    """The user's messages, each in a thread of its own."""
     tools: tuple[BaseTool, ...] = ()
     system_prompt: str = "You are a personal assistant. Answer in one short sentence."
     gist: tuple[str, ...] = ()
 
     @property
     def facts(self) -> tuple[Note, ...]:
-        """What a competent learner notes."""
+        """The facts that a competent learner notes."""
         return (self.topic.note,)
 
     def run(self, talk: Speaks) -> None:
-        """Tell it, tell it otherwise, and ask elsewhere."""
+        """Mention it, change it, and ask in another thread."""
         for number, text in enumerate(self.told):
             talk.say(text, f"a{number}")
             talk.settle()
         talk.say(self.topic.asks, "b")
 
     def grade(self, trace: Trace) -> Score:
-        """Look for both values, in the answer and in what the model was told."""
+        """Check the answer and the model's input for both values."""
         last = trace.last
         shown = last.text() if last is not None else ""
         if not mentions(trace.answer, self.new):
@@ -58,23 +58,23 @@ class Update:
         return Score(verdict="passed", why=f"{self.new} was told, and nothing else")
 
     def _misleads(self, shown: str) -> bool:
-        """Tell whether the old value stands where nothing says that it holds no more.
+        """Return whether the old value occurs without a statement that it is outdated.
 
-        It may stand before the words with which the user changed it, and beside a note.
+        It may occur before the words of the user's change, and next to a note.
         """
         lines = shown.splitlines()
         changed = max((at for at, line in enumerate(lines) if self.told[-1] in line), default=-1)
         return any(self.old in line and not _ENDED.search(line) for line in lines[changed + 1 :])
 
     def act(self, view: View) -> Move:
-        """Answer what is asked; the newest of what stands there counts."""
+        """Answer the question with the newest visible value."""
         if self.topic.asks in view.asked:
             return self.topic.answer(view)
         return Say("Noted.")
 
 
 def make(variant: str, dice: Random) -> Update:
-    """Make a case."""
+    """Create a case."""
     if variant == "corrected":
         old, new = (str(code) for code in dice.sample(range(1000, 9999), 2))
         anew = f"I made a mistake earlier. The code of my bike lock is {new}."

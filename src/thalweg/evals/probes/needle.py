@@ -1,4 +1,4 @@
-"""Can what was said once be told after it left the context?"""
+"""Can a fact be retrieved after it was removed from the context?"""
 
 import re
 import zlib
@@ -21,28 +21,28 @@ _CODES_TOLD = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needle:
-    """Something that is said once, and asked for at the end."""
+    """A fact that is mentioned once, and asked for at the end."""
 
     about: str
     question: str
     code: str = ""
-    """Empty where the model makes it up: then it is what it filed."""
+    """Empty if the model invents it: then it is the filed number."""
 
 
 @dataclass(kw_only=True)
 class Needles:
-    """A conversation in which needles are said, buried, and asked for one at a time."""
+    """A conversation in which needles are mentioned, buried, and asked for one at a time."""
 
     needles: Sequence[Needle]
     says: Sequence[str]
-    """What the user says, in as many turns; the context is compacted after the last."""
+    """The user's messages, one per turn; the context is compacted after the last."""
     tools: tuple[BaseTool, ...] = ()
     language: Language = "en"
     system_prompt: str = SYSTEM
     gist: tuple[str, ...] = field(default=(), init=False)
 
     def run(self, talk: Speaks) -> None:
-        """See `Case.run`."""
+        """Perform the conversation."""
         for text in self.says:
             talk.say(text)
         talk.fill(compactions=1, language=self.language)
@@ -50,7 +50,7 @@ class Needles:
             talk.say(needle.question)
 
     def grade(self, trace: Trace) -> Score:
-        """See `Case.grade`."""
+        """Compute the score from the trace."""
         first = trace.put(self.needles[0].question)
         if first is None:
             return Score(verdict="untested", why="the question was not put")
@@ -76,7 +76,7 @@ class Needles:
         return Score(verdict="passed", why=f"{told} of {told} were told", value=told)
 
     def act(self, view: View) -> Move:
-        """See `Acts.act`."""
+        """Decide the next move."""
         if is_page(view):
             return turn_page(view)
         return _recollect(view) or _oblige(view)
@@ -87,11 +87,11 @@ _QUESTIONS = (
     (r"Which berth number did you choose for the (\w+)\?", "The {} lies at berth ", r"(\d{4})"),
     (r"(\w+号的靠泊密码)是什么", "{}是", r"(?!什么)(\w+)"),
 )
-"""What is asked; the words in which it was said; what is sought behind them."""
+"""The question; the words of the statement; the pattern of the answer after them."""
 
 
 def _recollect(view: View) -> Move | None:
-    """Answer a question from what stands in the context, or look for it."""
+    """Answer a question from the context, or search for the answer."""
     for question, words, sought in _QUESTIONS:
         if asked := re.search(question, view.asked):
             said = words.format(asked[1])
@@ -101,7 +101,7 @@ def _recollect(view: View) -> Move | None:
 
 
 def _oblige(view: View) -> Move:
-    """Do what the user asks for who is not asking about a needle."""
+    """Do a request of the user that is not about a needle."""
     is_done = any(one.role == "tool" for one in view.since)
     if PLAY in view.asked:
         return Say("The call was about a ship.") if is_done else Use(PLAY, {})
@@ -113,12 +113,12 @@ def _oblige(view: View) -> Move:
 
 
 def _was_shown(trace: Trace, code: str, before: int) -> bool:
-    """Tell whether the agent was shown a code before a turn."""
+    """Return whether the agent was shown a code before a turn."""
     return any(code in one.text() for one in trace.agents() if one.turn < before)
 
 
 def _filed(trace: Trace) -> str:
-    """Give the number that the model made up and filed."""
+    """Return the number that the model invented and filed."""
     bodies = [str(call.arguments.get("body", "")) for _, call in trace.asked(FILE)]
     numbers = [found[0] for body in bodies if (found := re.search(r"\b\d{4}\b", body))]
     return numbers[-1] if numbers else ""
@@ -214,7 +214,7 @@ _CASES = {
 
 
 def make(variant: str, dice: Random) -> Case:
-    """Make a case; see `Probe.make`."""
+    """Create a case; see `Probe.make`."""
     return _CASES[variant](dice)
 
 

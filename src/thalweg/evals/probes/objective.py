@@ -1,9 +1,9 @@
-"""Is the objective still known at the end of a task, however often the context was compacted?
+"""Is the objective of a task still followed at its end, after many compactions?
 
-The user says it once. In one long turn, the agent reads a log page after page, which ends when
-the context was compacted as often as the variant says; then it files a report whose title,
-recipient and priority stand in the user's words alone. In `20_turns` the task is set aside
-first, and the compactions happen in other turns of talk.
+The user states it once. In one long turn, the agent reads a log page after page, until the context
+has been compacted as often as the variant requires; then it files a report whose title, recipient
+and priority are only in the user's message. In `20_turns` the task is postponed first, and the
+compactions happen in other turns.
 """
 
 import re
@@ -19,7 +19,7 @@ from thalweg.evals.stations import NAMES, PEOPLE, prose, unless_untested
 from thalweg.evals.trace import Trace
 
 MOST_PAGES = 20
-"""Pages of the log for each compaction wanted, after which it ends anyway."""
+"""Pages of the log per required compaction, after which it ends anyway."""
 REPORT = "file one report with file_report, title: {title}; recipient: {recipient}; priority: {priority}"  # fmt: skip  # noqa: E501
 READING = (
     "Please do one long task for me, in one go. Read the station log with read_log: page 1, then "
@@ -44,7 +44,7 @@ _FILED = "The report is filed."
 
 @dataclass
 class Objective:
-    """A task whose end depends on what was said at its beginning."""
+    """A task whose end depends on its first message."""
 
     compactions: int
     in_turns: bool
@@ -66,7 +66,7 @@ class Objective:
         self.tools = (file_report,) if self.in_turns else (read_log, file_report)
 
     def run(self, talk: Speaks) -> None:
-        """See `Case.run`."""
+        """Perform the conversation."""
         self._talk = talk
         report = {"title": self.title, "recipient": self.recipient, "priority": self.priority}
         if not self.in_turns:
@@ -77,7 +77,7 @@ class Objective:
         talk.say(GO_ON)
 
     def grade(self, trace: Trace) -> Score:
-        """See `Case.grade`."""
+        """Compute the score from the trace."""
         return unless_untested(self._graded(trace), trace, self.compactions)
 
     def _graded(self, trace: Trace) -> Score:
@@ -98,9 +98,9 @@ class Objective:
         return Score(verdict="passed", why=why, request=filed[-1][0].number, value=survived)
 
     def act(self, view: View) -> Move:
-        """Read on behind the last page that is known, then file what the user asked for.
+        """Continue after the last visible page, then file the user's report.
 
-        A model that does not know what it is at looks for it; where that brings nothing, it asks.
+        A model that cannot see its task searches for it; if that fails, it asks.
         """
         if is_page(view):
             return turn_page(view)
@@ -145,7 +145,7 @@ class Objective:
 
 
 def make(variant: str, dice: Random) -> Objective:
-    """Make a case of a variant."""
+    """Create a case of a variant."""
     number, _, how = variant.partition("_")
     in_turns = how == "turns"
     return Objective(

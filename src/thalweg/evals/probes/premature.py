@@ -1,7 +1,7 @@
-"""Does the agent say that all is done while steps are left, after its context was compacted?
+"""Does the agent claim completion while steps remain, after its context was compacted?
 
-What is to be done stands in a work order that the agent reads with a tool: in nothing that the
-user said. The one question is whether it stopped before the end, not how well it went on.
+The steps are in a work order that the agent reads with a tool, and in no message of the user. The
+only question is whether it stopped early, not how well it continued.
 """
 
 import re
@@ -50,12 +50,12 @@ class Premature:
         )
 
     def run(self, talk: Speaks) -> None:
-        """See `Case.run`."""
+        """Perform the conversation."""
         self._talk = talk
         talk.say(_TASK)
 
     def grade(self, trace: Trace) -> Score:
-        """See `Case.grade`."""
+        """Compute the score from the trace."""
         return unless_untested(self._graded(trace), trace, self.compactions)
 
     def _graded(self, trace: Trace) -> Score:
@@ -77,10 +77,10 @@ class Premature:
         return Score(verdict="passed", why=why, request=closed.number, value=0.0)
 
     def act(self, view: View) -> Move:
-        """Do the first item of the order that is not known to be done.
+        """Do the first item of the order that is not visibly done.
 
-        A model that does not see the order whole any more (its items have numbers) looks for it;
-        where it cannot be found, it takes what it sees done for all there was, and says so.
+        A model that cannot see the whole order (its items have numbers) searches for it; if that
+        fails, it takes the visible items for all of it, and reports completion.
         """
         if view.find(_CLOSED):
             return Say("All items are done, and the order is closed.")
@@ -118,7 +118,7 @@ class Premature:
 
 
 def _ending(request: Request) -> str:
-    """Say how a request ended the work, if it did."""
+    """Return how a request ended the work; empty if it did not."""
     if request.answer is None:
         return ""
     if not request.answer.calls:
@@ -137,7 +137,7 @@ def _items(request: Request) -> set[str]:
 
 
 def make(variant: str, dice: Random) -> Premature:
-    """Make a case of a variant."""
+    """Create a case of a variant."""
     return Premature(
         stations=tuple(dice.sample(NAMES, STEPS)), compactions=int(variant), seed=str(dice.random())
     )

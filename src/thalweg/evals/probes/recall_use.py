@@ -1,4 +1,4 @@
-"""Does the agent look where it should, and only there?"""
+"""Does the agent search where it should, and only there?"""
 
 import re
 from collections.abc import Sequence
@@ -26,30 +26,30 @@ from thalweg.evals.trace import Request, Trace
 Where = Literal["gone", "present", "never_said"]
 _CODE = re.compile(r"\b[A-Z]{1,3}[-‑ ]?\d{3,}\b|\b\d{3,}\b")
 _TODOS = "write_todos"
-"""A tool of many harnesses that brings nothing to light."""
+"""A tool of many harnesses that retrieves nothing."""
 
 
 @dataclass(kw_only=True)
 class Recollection:
-    """A conversation that ends with a question about a fact: where that stands is the case."""
+    """A conversation that ends with a question about a fact; cases differ in where the fact is."""
 
     where: Where
     fact: Fact
-    """That is asked for."""
+    """The requested fact."""
     others: Sequence[Fact]
-    """Facts of other ships, said in passing."""
+    """Facts of other ships, mentioned in passing."""
     message: str
-    """What the answering machine plays, long before the question."""
+    """The message of the answering machine, long before the question."""
     system_prompt: str = SYSTEM
     gist: tuple[str, ...] = field(default=(), init=False)
     tools: tuple[BaseTool, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Have the message wait."""
+        """Prepare the message."""
         self.tools = (answering_machine(self.message),)
 
     def run(self, talk: Speaks) -> None:
-        """See `Case.run`."""
+        """Perform the conversation."""
         talk.say(f"Play the new message with {PLAY} and tell me in a few words what it is about.")
         talk.fill(compactions=1)
         if self.where == "present":
@@ -58,7 +58,7 @@ class Recollection:
         talk.say(self.fact.question)
 
     def grade(self, trace: Trace) -> Score:
-        """See `Case.grade`."""
+        """Compute the score from the trace."""
         turn = trace.put(self.fact.question)
         asked = trace.within(turn) if turn is not None else []
         if turn is None or not asked:
@@ -120,7 +120,7 @@ class Recollection:
         return Score(verdict="failed", why=why)
 
     def _stands(self, request: Request) -> bool:
-        """Tell whether a request shows the code beside the ship it belongs to."""
+        """Return whether a request shows the code next to its ship."""
         ship, code = re.escape(self.fact.ship), re.escape(self.fact.code)
         beside = re.compile(f"{ship}.{{0,80}}{code}|{code}.{{0,80}}{ship}")
         return beside.search(request.text()) is not None
@@ -130,7 +130,7 @@ class Recollection:
         return {READ, PLAY, _TODOS}
 
     def act(self, view: View) -> Move:
-        """See `Acts.act`."""
+        """Decide the next move."""
         if is_page(view):
             return turn_page(view)
         if asked := re.search(r"What is the (docking code of the \w+)\?", view.asked):
@@ -142,7 +142,7 @@ class Recollection:
 
 
 def _looks(requests: Sequence[Request]) -> list[str]:
-    """List the tools that were called to bring something to light."""
+    """Return the retrieval tools that were called."""
     called = [call.name for one in requests if one.answer for call in one.answer.calls]
     return [name for name in called if name not in {READ, PLAY, _TODOS}]
 
@@ -152,7 +152,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def make(variant: str, dice: Random) -> Case:
-    """Make a case; see `Probe.make`."""
+    """Create a case; see `Probe.make`."""
     where: Where = "gone" if variant == "gone" else "present"
     if variant == "never_said":
         where = "never_said"

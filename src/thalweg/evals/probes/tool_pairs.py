@@ -1,7 +1,7 @@
-"""Would strict providers take every request, whatever was compacted between calls and results?
+"""Would strict providers accept every request, after compactions between calls and results?
 
-Each call has its result right behind it, no result is without its call, ids are unique, the first
-message behind the system prompt is a user's, and nothing is empty: every request of the trace is
+Each call has its result right after it, no result is without its call, ids are unique, the first
+message after the system prompt is a user's, and nothing is empty: every request of the trace is
 checked, those of the harness and of subagents included.
 """
 
@@ -21,9 +21,9 @@ from thalweg.evals.trace import Request, Trace
 
 INSPECT, OPEN = "inspect_hold", "open_hatch"
 SMALL, MIDDLE, LARGE = 100, 1_500, 4_000
-"""About the tokens of a report."""
+"""Approximate tokens of a report."""
 ROUNDS = 3
-"""How often what is asked for is asked again, with other things between."""
+"""How often the request is repeated, with other things in between."""
 _REPORTED = r"Report on hold (\d+)"
 _WORDS = ["dry", "rust", "rivet", "plank", "grain", "sack", "beam", "bilge", "hatch", "pump"]
 _ASKED = re.compile(r"holds (\d+) to (\d+) of the ship with (\w+), (\w+)")
@@ -32,19 +32,19 @@ _AT_ONCE = {"one": 1, "two": 2, "three": 3}
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What is asked for in a variant."""
+    """The request of a variant."""
 
     tool: str
     holds: int
-    """In one turn."""
+    """Number of holds in one turn."""
     at_once: str
-    """How many of them in one message."""
+    """Number of them in one message, as a word."""
     tokens: int
     rounds: int
     happened: Callable[[Trace], bool]
-    """Whether what the variant is about happened."""
+    """Whether the condition of the variant occurred."""
     missing: str
-    """What to say where it did not."""
+    """Explanation if it did not."""
 
 
 def _had_parallel(trace: Trace) -> bool:
@@ -56,7 +56,7 @@ def _had_failure(trace: Trace) -> bool:
 
 
 def _shrank_in_a_turn(trace: Trace) -> bool:
-    """Tell whether something left the context between a call and the end of its turn."""
+    """Return whether the context shrank between a call and the end of its turn."""
     steps = pairwise(trace.agents())
     return any(old.turn == new.turn and new.tokens < old.tokens for old, new in steps)
 
@@ -73,9 +73,9 @@ SHAPES = {
         INSPECT, 40, "one", MIDDLE, 1, _shrank_in_a_turn, "nothing was compacted within a turn"
     ),
 }
-"""By variant. `parallel`: several calls in one message. `failing`: a tool that fails. `large`: so
-much comes back that the context is compacted between calls and results. `many`: one turn with
-many calls."""
+"""By variant. `parallel`: several calls in one message. `failing`: a tool that fails. `large`:
+results so large that the context is compacted between calls and results. `many`: one turn with many
+calls."""
 
 
 @dataclass
@@ -95,7 +95,7 @@ class ToolPairs:
         )
 
     def run(self, talk: Speaks) -> None:
-        """See `Case.run`."""
+        """Perform the conversation."""
         talk.say("Good morning. Say hello.")
         for number in range(self.shape.rounds):
             first = number * self.shape.holds + 1
@@ -108,7 +108,7 @@ class ToolPairs:
         talk.say("Thank you. Say goodbye.")
 
     def grade(self, trace: Trace) -> Score:
-        """Read every request as strict providers do."""
+        """Check every request by the rules of strict providers."""
         refused = [(one, why) for one in trace.requests for why in _first_refusal(one)]
         value = float(len(refused))
         if refused:
@@ -128,7 +128,7 @@ class ToolPairs:
         return Score(verdict="passed", why=why, value=value)
 
     def act(self, view: View) -> Move:
-        """Go on behind the highest hold that stands there."""
+        """Continue after the highest visible hold."""
         if is_page(view):
             return turn_page(view)
         asked = view.find(_ASKED, roles=("user",))
@@ -173,7 +173,7 @@ def _first_refusal(request: Request) -> list[str]:
 
 
 def make(variant: str, dice: Random) -> ToolPairs:
-    """Make a case."""
+    """Create a case."""
     return ToolPairs(SHAPES[variant], dice.random())
 
 

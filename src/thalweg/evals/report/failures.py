@@ -1,4 +1,4 @@
-"""Failures, each with the request that shows it: whole, and what it should have shown."""
+"""Failures, each with the request that shows it, and the content that it lacks."""
 
 import json
 import re
@@ -15,11 +15,11 @@ from thalweg.tokens import exact_counter
 TEXT_CHARS = 200_000
 """Most characters of one text; the rest is counted."""
 PAGE_CHARS = 24_000_000
-"""Most characters of all requests together; what fails beyond it is told without its request."""
+"""Most characters of all requests together; further failures are listed without a request."""
 SOUGHT = 6
-"""Most words that one failure is traced by."""
+"""Most words by which one failure is traced."""
 _LEAST = 3
-"""Characters of such a word, at least."""
+"""Least characters of such a word."""
 _QUOTED = re.compile(r"'([^'\n]{3,120})'|\"([^\"\n]{3,120})\"|`([^`\n]{3,120})`")
 _NAMED = re.compile(
     r"[^\s'\"`,;:()]*(?:[A-Za-z][-_/.]?\d|\d[-_/.]?[A-Za-z]|\d{3}|/)[^\s'\"`,;:()]*"
@@ -28,12 +28,12 @@ _NAMED = re.compile(
 
 @dataclass(slots=True)
 class _Pool:
-    """Values in order of first appearance, each once."""
+    """Unique values in order of first appearance."""
 
     numbers: dict[Hashable, int] = field(default_factory=dict)
 
     def number(self, value: Hashable) -> int:
-        """Number a value: its place among those seen."""
+        """Return the index of a value among the unique ones."""
         return self.numbers.setdefault(value, len(self.numbers))
 
 
@@ -45,7 +45,7 @@ class _Pools:
     chars: int = 0
 
     def message(self, said: Said) -> int:
-        """Number a message: role, name, tokens, text, its calls, whether it is an error."""
+        """Return the index of a message: role, name, tokens, text, calls, error flag."""
         calls = [_written(call.name, call.arguments) for call in said.calls]
         text = self.text(said.text)
         tokens = sum(map(self.count, [said.text, *calls]))
@@ -53,7 +53,7 @@ class _Pools:
         return self.messages.number(about)
 
     def text(self, text: str) -> int:
-        """Number a text, shortened where it has no end."""
+        """Return the index of a text, shortened if it is too long."""
         over = len(text) - TEXT_CHARS
         kept = text if over <= 0 else f"{text[:TEXT_CHARS]}\n[{over:,} more characters]"
         if kept not in self.texts.numbers:
@@ -62,10 +62,10 @@ class _Pools:
 
 
 def failures(results: Sequence[Result]) -> dict[str, Any]:
-    """Gather failures by the place of their trial among the results.
+    """Return the failures by the index of their trial in the results.
 
-    Where not all requests can be held, those of other probes and subjects go before a second of
-    the same.
+    If not all requests fit, those of different probes and subjects precede a second one of the
+    same.
     """
     pools = _Pools(exact_counter())
     found: dict[int, dict[str, Any]] = {}
@@ -123,7 +123,7 @@ def _shown(result: Result) -> Request | None:
 def _sought(why: str, agents: Sequence[Request], failed: Request) -> list[list[Any]]:
     """Trace the words that a verdict names: which requests showed them, and whether this one.
 
-    Words that no request showed are none that could have been lost.
+    Words that no request showed cannot have been lost.
     """
     found = []
     for word in _words(why)[:SOUGHT]:
@@ -135,7 +135,7 @@ def _sought(why: str, agents: Sequence[Request], failed: Request) -> list[list[A
 
 
 def _words(why: str) -> list[str]:
-    """Find what a verdict quotes, and what in it looks like a code or a path."""
+    """Return the quotations of a verdict, and its words that look like a code or a path."""
     quoted = [next(filter(None, found.groups())) for found in _QUOTED.finditer(why)]
     named = [found[0].strip(".") for found in _NAMED.finditer(_QUOTED.sub(" ", why))]
     return [word for word in dict.fromkeys([*named, *quoted]) if len(word) >= _LEAST]
@@ -153,7 +153,7 @@ def _written(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _stretches(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Write numbers as first and last of each stretch of consecutive ones."""
+    """Return numbers as first and last of each range of consecutive ones."""
     groups = groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
     stretches = [[k for _, k in group] for _, group in groups]
     return [(one[0], one[-1]) for one in stretches]

@@ -1,7 +1,7 @@
 """Results as one compact JSON object, for the page of the report.
 
-Every trial is there with the sizes of its agent's requests; of the requests themselves only
-those that show a failure, their messages written once and pointed at.
+Every trial is included with the sizes of its agent's requests; the requests themselves only if they
+show a failure, with each message stored once and referenced.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from thalweg.evals.trace import Trace
 
 
 def payload(results: Sequence[Result]) -> dict[str, Any]:
-    """Gather what the page shows, in the order of the results.
+    """Return the data of the page, in the order of the results.
 
     Example:
         >>> payload([])["trials"]
@@ -51,10 +51,10 @@ def _trial(result: Result) -> dict[str, Any]:
 
 
 def _line(trace: Trace) -> dict[str, list[Any]]:
-    """Draw the sizes of the agent's own requests, one after the other.
+    """Return the sizes of the agent's own requests, in order.
 
-    `starts` are those that go on in another thread than the one before, where a line breaks;
-    `drops` are compactions, each with what the thread's last request had before it.
+    `starts` are those in another thread than the previous one, where a line breaks; `drops` are
+    compactions, each with the size of the thread's previous request.
     """
     agents = trace.agents()
     at = {one.number: place for place, one in enumerate(agents)}

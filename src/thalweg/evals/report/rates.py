@@ -1,4 +1,4 @@
-"""The table of an evaluation: how often each subject passed each probe, and how sure that is."""
+"""The table of an evaluation: pass rates by subject and probe, with intervals."""
 
 from collections.abc import Sequence
 from math import fsum, inf
@@ -13,9 +13,9 @@ _Trials = dict[tuple[str, str, int], Result]
 
 
 def rates(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """Make a table for each model and trigger: probes by subjects, and all probes together.
+    """Return a table for each model and trigger: probes by subjects, and all probes together.
 
-    A subject is compared with the first one of its table, on the trials that both played.
+    A subject is compared with the first one of its table, on the trials that both ran.
     """
     groups: dict[tuple[str, float | None], list[Result]] = {}
     for result in results:
@@ -79,12 +79,12 @@ def _pairs(trials: _Trials, first: _Trials) -> list[tuple[Verdict, Verdict]]:
 
 
 def _verdict(result: Result) -> Verdict | None:
-    """Give the verdict of a trial that was played."""
+    """Return the verdict of a trial; `None` if it was not run."""
     return _TESTED.get(result.verdict)
 
 
 def _row(interval: Interval) -> list[float] | None:
-    """Write an interval as value, ends and number; `None` where nothing is known."""
+    """Return an interval as value, ends and number; `None` if there is no data."""
     if not interval.n:
         return None
     ends = (interval.value, interval.low, interval.high)

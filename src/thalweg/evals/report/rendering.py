@@ -1,4 +1,4 @@
-"""The page, made and written."""
+"""Render and write the page."""
 
 from collections.abc import Sequence
 from importlib.resources import files
@@ -9,7 +9,7 @@ from thalweg.evals.results import Result
 from thalweg.pages import check_place, render_page, write_page
 
 SCRIPTS = ("data.js", "choosing.js", "rates.js", "figure.js", "failures.js", "costs.js", "page.js")
-"""The script of the page, in the order in which the parts stand."""
+"""The parts of the page's script, in order."""
 _PAGE = files("thalweg.evals.report") / "page"
 
 
@@ -24,7 +24,7 @@ def write_report(results: Sequence[Result], path: Path) -> None:
 
 
 def render_report(results: Sequence[Result]) -> str:
-    """Make the page: equal results give an equal page, and nothing in it points elsewhere.
+    """Render the page: equal results render an equal page, without external references.
 
     Example:
         >>> render_report([]).startswith("<!doctype html>")

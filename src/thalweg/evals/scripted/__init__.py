@@ -1,6 +1,6 @@
-"""Scripted models of stated competence: the mechanism is tested, not a model's luck.
+"""Scripted models of a defined competence: they test the mechanism, not a model's luck.
 
-A case says what a model does that understands it (`Acts.act`), given no more than what stands in
-the request. The *competence* says how such a model finds what left its context, and what it
-keeps when it is asked for a summary.
+A case defines what a model that understands it does (`Acts.act`), using only the content of the
+request. The *competence* defines how such a model finds removed content, and what it keeps in a
+requested summary.
 """

@@ -1,8 +1,8 @@
-"""How a scripted model learns of its user: what its case says that it notes, where it sees it.
+"""How a scripted model learns about its user: it notes the facts of its case where it sees them.
 
-It is asked as every learner is (see the prompts `learn` and `profile`): it reads which turns may
-be learned from, quotes the user's own words, and says which known fact a new one brings up to
-date. It never notes what does not stand there.
+It answers the same prompts as every learner (`learn` and `profile`): it reads which turns may be
+learned from, quotes the user's own words, and decides which existing fact a new one updates. It
+never notes anything that is not in the request.
 """
 
 import re
@@ -15,7 +15,7 @@ from thalweg.evals.scripted.moves import Use, View
 from thalweg.facts.values import Category
 
 FACTS, PAIRS, SECTIONS = "facts", "pairs", "sections"
-"""What a learner is asked for; the tools it answers with are named so."""
+"""The requests of a learner; the answering tools have the same names."""
 _TURN = re.compile(r"^(§+) (\d+), [^\n]*\((learn from this|known already[^\n]*)\)$", re.MULTILINE)
 _KNOWN = re.compile(r"^(F\d+): (.*?)(?: \(since [\d-]+\))?$", re.MULTILINE)
 _LISTED = re.compile(r"^([FN]\d+): (.*?)(?: \((?:\"|said|since|until).*)?$", re.MULTILINE)
@@ -26,38 +26,38 @@ _SURE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A fact that a competent learner writes down where the user says it."""
+    """A fact that a competent learner notes where the user mentions it."""
 
     said: str
-    """Pattern of the user's words, which are the quote. Its last group is the value; groups
-    before it stand in `content` and `attribute` as `{0}`, `{1}`."""
+    """Pattern of the user's words, which are the quote. Its last group is the value; earlier groups
+    are inserted into `content` and `attribute` as `{0}`, `{1}`."""
     content: str
-    """The fact, with `{value}` in it."""
+    """The fact, containing `{value}`."""
     attribute: str
     category: Category = "context"
     language: str = "en"
 
     def content_of(self, groups: Sequence[str]) -> str:
-        """Write the fact."""
+        """Return the fact."""
         return self.content.format(*groups[:-1], value=groups[-1])
 
 
 @runtime_checkable
 class Teaches(Protocol):
-    """A case that says what is noted of its user; of others nothing is."""
+    """A case with facts to note about its user; in other cases nothing is noted."""
 
     @property
     def facts(self) -> Sequence[Note]:
-        """What a competent learner notes."""
+        """The facts that a competent learner notes."""
         ...
 
 
 def learned(view: View, notes: Sequence[Note]) -> Use | None:
-    """Answer a learner's question; `None` where the request is none.
+    """Return the answer to a learner's request; `None` for any other request.
 
     Args:
         view: The request.
-        notes: What is noted where it is seen.
+        notes: The facts to note where they are mentioned.
     """
     if FACTS in view.tools:
         return Use(FACTS, {FACTS: list(_facts(view.asked, notes))})
@@ -110,7 +110,7 @@ def _fact(
 
 
 def _pairs(asked: str) -> Iterator[Mapping[str, Any]]:
-    """Judge new facts beside known ones: of two that begin alike, the newer one holds."""
+    """Compare new facts with existing ones: of two with the same beginning, the newer is valid."""
     rows = [(name, content) for name, content in _LISTED.findall(asked) if not name.endswith("0")]
     for new, content in rows:
         for known, before in rows:

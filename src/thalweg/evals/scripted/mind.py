@@ -1,4 +1,4 @@
-"""A chat model that does what a case says a model does that understands it."""
+"""A chat model that acts like a model that understands the case."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,10 +24,10 @@ from thalweg.tokens import count_json, exact_counter
 
 
 class TooLongError(ContextOverflowError):
-    """A request is longer than the model's window; in the words of OpenAI's API.
+    """Raised for a request longer than the model's window; worded like OpenAI's API.
 
     Attributes:
-        tokens: Of the request.
+        tokens: Tokens of the request.
         window: Tokens that the model accepts.
     """
 
@@ -45,11 +45,11 @@ class TooLongError(ContextOverflowError):
 
 @dataclass(frozen=True, slots=True)
 class Competence:
-    """How well a scripted model does."""
+    """The competence of a scripted model."""
 
     name: str
     looks: Callable[[View, str], Iterator[Use]] | None
-    """How it looks for what is not there; `None`: it does not."""
+    """How it searches for missing content; `None`: it does not."""
     keeps_gist: bool
     """Whether its summaries keep goals, constraints and progress."""
 
@@ -62,16 +62,16 @@ COMPETENCES = {
         Competence("forgetful", None, keeps_gist=False),
     )
 }
-"""What `--model scripted:NAME` stands for. `searcher` does everything that its tools allow;
-`literal` reads back only what the context names; `forgetful` never looks, and writes summaries
-of the newest lines alone."""
+"""Competences by the name in `--model scripted:NAME`. `searcher` does everything that its tools
+permit; `literal` reads only references in the context; `forgetful` never searches, and writes
+summaries of only the newest lines."""
 
 
 class Mind(OfflineModel):
-    """Answers as its case says, within its window.
+    """Answers by the rules of its case, within its window.
 
-    What it answers follows from the request alone, but for one thing: it gives up a search that
-    leads nowhere, however often what it found leaves its context.
+    Its answer depends only on the request, with one exception: it stops a fruitless search even if
+    the results of that search are removed from its context.
     """
 
     case: Any
@@ -89,7 +89,7 @@ class Mind(OfflineModel):
         return acts
 
     def model_post_init(self, context: Any) -> None:  # noqa: ANN401 (pydantic's)
-        """Say what its window is, as known models do."""
+        """Set the profile with its window, as real models have one."""
         super().model_post_init(context)
         self.profile = {"max_input_tokens": self.window, "tool_calling": True}
 

@@ -1,4 +1,4 @@
-"""What a scripted model decides to do, and what it sees when it decides."""
+"""The moves of a scripted model, and the view on which it decides."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,19 +23,19 @@ class Use:
     tool: str
     arguments: Mapping[str, Any]
     text: str = ""
-    """Said beside the call."""
+    """Text of the message with the call."""
     beside: tuple["Use", ...] = ()
-    """Calls made in the same message, behind this one."""
+    """Further calls in the same message, after this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Look for something that does not stand in the context."""
+    """Search for content that is missing from the context."""
 
     words: str
-    """What it is about, as it stood in the conversation: to be searched for literally."""
+    """Its subject, as mentioned in the conversation: for a literal search."""
     otherwise: Say | Use
-    """What is done where it cannot be found."""
+    """The move if it cannot be found."""
 
 
 Move = Say | Use | Look
@@ -55,23 +55,23 @@ class View:
 
     @cached_property
     def system(self) -> str:
-        """The instructions that stand first."""
+        """The instructions at the beginning."""
         return "\n".join(one.text for one in self.messages if one.role == "system")
 
     @cached_property
     def since(self) -> tuple[Said, ...]:
-        """What came after the newest message of a user."""
+        """The messages after the newest message of a user."""
         last = max((k for k, one in enumerate(self.messages) if one.role == "user"), default=-1)
         return self.messages[last + 1 :]
 
     def find(
         self, pattern: str | re.Pattern[str], roles: Sequence[str] = ()
     ) -> re.Match[str] | None:
-        """Find the newest place that matches, in words or in arguments of calls.
+        """Return the newest match in texts or in arguments of calls.
 
         Args:
-            pattern: What is looked for; in one message the last place counts.
-            roles: Of messages that are looked through; all when none are given.
+            pattern: The pattern; in one message the last match is used.
+            roles: Roles of the messages to search; by default all.
         """
         sought = re.compile(pattern)
         for said in reversed(self.messages):
@@ -82,13 +82,13 @@ class View:
         return None
 
     def find_all(self, pattern: str | re.Pattern[str]) -> list[re.Match[str]]:
-        """Find every place that matches, oldest first."""
+        """Return all matches, oldest first."""
         sought = re.compile(pattern)
         return [found for said in self.messages for found in sought.finditer(written(said))]
 
 
 def written(said: Said) -> str:
-    """Write a message with what it asks of tools, one text of an argument a line."""
+    """Return a message with its tool calls as text, one line per text argument."""
     texts = [said.text]
     for call in said.calls:
         texts += [str(value) for value in call.arguments.values()]
@@ -100,9 +100,9 @@ class Acts(Protocol):
     """A case that scripted models can take part in."""
 
     gist: tuple[str, ...]
-    """Patterns of what a good summary keeps: goals, constraints, how far the work is. Never of
-    the details that are asked for."""
+    """Patterns of what a good summary keeps: goals, constraints, progress. Never the details that
+    are asked for."""
 
     def act(self, view: View) -> Move:
-        """Decide what a model does that understands the case."""
+        """Decide the move of a model that understands the case."""
         ...

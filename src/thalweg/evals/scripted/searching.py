@@ -1,7 +1,7 @@
-"""How a model looks for what left its context: with the tools it has, and what it was told.
+"""How a scripted model searches for removed content: with its tools, and with hints in the context.
 
-Nothing here knows a harness. A model that can search (`recall`) does; one that is told of a file
-with the conversation searches that file with `grep`, then reads it from its beginning.
+Nothing here depends on a harness. A model that can search (`recall`) does; one whose context names
+a file with the conversation searches that file with `grep`, then reads it from its beginning.
 """
 
 import re
@@ -10,18 +10,18 @@ from collections.abc import Iterator
 from thalweg.evals.scripted.moves import Use, View
 
 _KEPT = re.compile(r"/[\w./-]*(?:history|large_tool_results|evicted|offload)[\w./-]*\w")
-"""Paths in which a context says that something was put."""
+"""Paths at which a context states that content was stored."""
 _NAMED = re.compile(r"recall\(handle=[\"']([0-9a-z_]+)(#\d+(?:-\d+)?)?")
-"""Handles in which a context says that something can be read."""
+"""References by which a context states that content can be read."""
 PAGE = 200
-"""Lines that are read at a time."""
+"""Lines of one read."""
 MOST = 16
-"""Looks in one turn after which a model gives up."""
+"""Searches in one turn after which a model stops."""
 _OVER = re.compile(r"exceeds file length|file not found|not_found", re.IGNORECASE)
 
 
 def attempts(view: View, words: str) -> Iterator[Use]:
-    """Give the ways in which something can be looked for, the best first."""
+    """Yield the possible searches for some words, the best first."""
     if "recall_memory" in view.tools:
         yield Use("recall_memory", {"query": words})
     if "recall" in view.tools:
@@ -35,7 +35,7 @@ def attempts(view: View, words: str) -> Iterator[Use]:
 
 
 def literal(view: View, words: str) -> Iterator[Use]:
-    """Give what a model does that reads back only what the context names, and never asks."""
+    """Yield reads of the references in the context, without any search."""
     del words
     named = dict.fromkeys(found[1] + (found[2] or "") for found in view.find_all(_NAMED))
     if "recall" in view.tools:
@@ -45,7 +45,7 @@ def literal(view: View, words: str) -> Iterator[Use]:
 
 
 def was_tried(view: View, use: Use) -> bool:
-    """Tell whether a call was made since the user spoke."""
+    """Return whether a call was made since the user's last message."""
     return any(
         (call.name, call.arguments) == (use.tool, use.arguments)
         for one in view.since
@@ -54,7 +54,7 @@ def was_tried(view: View, use: Use) -> bool:
 
 
 def _rarest(words: str) -> str:
-    """Pick the word that a text is found by: the last name, else the longest word."""
+    """Return the most specific word of a text: the last name, else the longest word."""
     each = words.split() or [words]
     return next((one for one in reversed(each) if one[:1].isupper()), max(each, key=len))
 
@@ -64,7 +64,7 @@ def _paths(view: View) -> list[str]:
 
 
 def _reading(view: View, paths: list[str]) -> Iterator[Use]:
-    """Read files from their beginning, each as far as it goes."""
+    """Yield reads of files from their beginning, each to its end."""
     if "read_file" not in view.tools:
         return
     for path in paths:
@@ -76,7 +76,7 @@ def _reading(view: View, paths: list[str]) -> Iterator[Use]:
 
 
 def _is_over(view: View, use: Use) -> bool:
-    """Tell whether a page that was read lies behind the end of its file."""
+    """Return whether a page that was read is beyond the end of its file."""
     ids = {
         call.id
         for one in view.since

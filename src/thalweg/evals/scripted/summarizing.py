@@ -1,8 +1,8 @@
-"""How a model writes a summary when a harness asks for one, in whatever words it does.
+"""How a scripted model writes a summary when a harness requests one, in any phrasing.
 
-A competent summary keeps what the case calls its gist (goals, constraints, how far the work is)
-and how far was read; it never keeps details, so that what is tested is whether those can be found
-again. It is written under the headings that the request gives.
+A competent summary keeps the gist of the case (goals, constraints, progress) and the last page
+read; it never keeps details, so that the test is whether those can be found again. It uses the
+headings of the request.
 """
 
 import html
@@ -16,9 +16,9 @@ from thalweg.evals.scripted.moves import View, written
 LINES = 40
 """Most lines of a summary; the newest are kept."""
 NEWEST = 3
-"""Lines of the summary of a model that keeps no gist."""
+"""Lines of a summary by a model that keeps no gist."""
 _ENDS = 3_000
-"""Characters at both ends of a request in which it says what it asks for; the rest is data."""
+"""Characters at both ends of a request in which its instructions are; the rest is data."""
 _ASKS = re.compile(
     r"\b(?:summari[sz]e|condense|compress)\b"
     r"|\b(?:write|create|give|produce|provide|generate|extract)\b[^.\n]{0,90}\b(?:summary|context)\b",
@@ -28,7 +28,7 @@ _OF = re.compile(r"\b(?:conversation|transcript|messages|history|session)\b", re
 _FENCE = re.compile(r"<(transcript\w*|messages|conversation\w*|history)>\n(.*)\n</\1>", re.DOTALL)
 _NOT_THE_USER = re.compile(r"not the user speaking", re.IGNORECASE)
 _LEFT_OUT = re.compile(r"[Ww]hat stands in an? <([\w-]+)>")
-"""Names what a request says that is to be left out: it stands elsewhere."""
+"""Matches the part that a request excludes, because it is kept elsewhere."""
 _HEADING = re.compile(r"^#{1,4} (\S.*)$", re.MULTILINE)
 _OF_GOALS = re.compile(r"goal|intent|objective|request", re.IGNORECASE)
 _OF_WORK = re.compile(r"state|summary|progress|work|context", re.IGNORECASE)
@@ -39,15 +39,15 @@ _SPEAKER = re.compile(
 _USERS, _ASSISTANTS = frozenset({"human", "user"}), frozenset({"ai", "assistant"})
 _TAG = re.compile(r"</?\w[^>]*>")
 _REQUEST_CHARS = 400
-"""Of what the user asked for last: as many are kept."""
+"""Kept characters of the user's last request."""
 
 
 def asks_for_summary(view: View) -> bool:
-    """Tell whether a request asks for a summary of the conversation.
+    """Return whether a request is for a summary of the conversation.
 
-    A user who says "summary" does not, nor does a summary that stands where a user's message
-    would: it must be asked for, of the conversation, by somebody who is not the user. That is so
-    where no tools are given, where the conversation is fenced off as data, or where it is said.
+    A user's message with the word "summary" is not, nor is an existing summary in the user role:
+    the summary of the conversation must be requested, and not by the user. That is so if there are
+    no tools, if the conversation is fenced as data, or if the text states it.
     """
     asked = view.asked
     if view.tools and not (_FENCE.search(asked) or _NOT_THE_USER.search(asked[:_ENDS])):
@@ -58,11 +58,11 @@ def asks_for_summary(view: View) -> bool:
 
 
 def summary(view: View, gist: Sequence[str]) -> str:
-    """Write what a competent model does.
+    """Return the summary of a competent model.
 
     Args:
-        view: A request that asks for a summary.
-        gist: Patterns of what is kept.
+        view: A request for a summary.
+        gist: Patterns of the content to keep.
     """
     text = _source(view)
     headings = _HEADING.findall(_FENCE.sub("", view.asked))
@@ -78,13 +78,13 @@ def summary(view: View, gist: Sequence[str]) -> str:
 
 
 def newest_lines(view: View) -> str:
-    """Write what a model does that keeps no gist: the newest lines alone."""
+    """Return the summary of a model that keeps no gist: only the newest lines."""
     lines = [line for line in _source(view).splitlines() if line.strip()]
     return "\n".join(lines[-NEWEST:])
 
 
 def _source(view: View) -> str:
-    """Give the conversation that is to be summarized: fenced off, or all that stands before."""
+    """Return the conversation to summarize: the fenced one, or all earlier messages."""
     if fenced := _FENCE.search(view.asked):
         return fenced[2]
     before = [one for one in view.messages if one.role != "system"]
@@ -96,7 +96,7 @@ def _source(view: View) -> str:
 
 
 def _told(text: str, gist: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Find the gist: what the user said of it, and what others did."""
+    """Return the gist: statements of the user, and actions of others."""
     found: dict[str, tuple[int, bool]] = {}
     speakers = list(_SPEAKER.finditer(text))
     starts = [at.start() for at in speakers]
@@ -111,9 +111,9 @@ def _told(text: str, gist: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _open_request(text: str, goals: str) -> list[str]:
-    """Find what the user asked for last, where nothing was said to it yet.
+    """Return the user's last request, if it has no answer yet.
 
-    Where a summary stands in the user's place, it is what that says under the same heading.
+    If a summary is in the user role, return its text under the same heading.
     """
     speakers = list(_SPEAKER.finditer(text))
     users = [n for n, at in enumerate(speakers) if at[1].lower() in _USERS]

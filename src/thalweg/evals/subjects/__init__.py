@@ -1,1 +1,1 @@
-"""Whoever can be evaluated: our agent, installed peers, any graph of LangGraph's, any server."""
+"""Systems under evaluation: our agents, installed peers, any LangGraph graph, any server."""

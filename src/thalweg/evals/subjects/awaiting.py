@@ -1,7 +1,7 @@
-"""One event loop for all that can only be awaited.
+"""One event loop for all async calls.
 
-Clients of models keep connections that belong to the loop in which they were made, and are shared
-by trials: a loop for each trial would leave the next one with connections that are dead.
+Clients of models keep connections that belong to the loop in which they were opened, and are shared
+by trials: with a loop per trial, the next trial would get dead connections.
 """
 
 import asyncio
@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 _LOCK = Lock()
 _LOOPS: list[asyncio.AbstractEventLoop] = []
-"""The loop, when it was first needed."""
+"""The loop, created at its first use."""
 
 
 def awaited(work: Coroutine[Any, Any, T]) -> T:
-    """Wait for something to be done on the loop; when the wait is interrupted, it is cancelled."""
+    """Run a coroutine on the loop and return its result; an interrupt cancels it."""
     future = asyncio.run_coroutine_threadsafe(work, _loop())
     try:
         return future.result()

@@ -1,4 +1,4 @@
-"""A graph of LangGraph's as an agent under evaluation."""
+"""A LangGraph graph as an agent under evaluation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,28 +14,28 @@ from thalweg.evals.subjects.awaiting import awaited
 from thalweg.middleware.effects import UNSEEN
 
 STEPS = 2_000
-"""Most steps of a graph in one turn, where it says nothing of its own."""
+"""Default limit of a graph's steps in one turn."""
 NO_SYNC = ("no synchronous function", "defined only the async version", "not support sync")
-"""What LangGraph, LangChain's middleware and its tools say of work that can only be awaited."""
+"""Parts of the errors of LangGraph, LangChain's middleware and its tools for async-only code."""
 
 
 @dataclass(slots=True)
 class GraphAgent:
-    """Speaks with a graph whose state has `messages`.
+    """Talks to a graph whose state has `messages`.
 
-    One without a checkpointer is handed the whole conversation each time, as its callers do. One
-    that turns out to work only when it is awaited is awaited from then on.
+    One without a checkpointer receives the whole conversation each time, as from its callers. One
+    that turns out to be async-only is awaited from then on.
     """
 
     graph: Any
     settling: Callable[[], None] = lambda: None
     closing: Callable[[], None] = lambda: None
     reading: Callable[[], Mapping[str, str]] | None = None
-    """Gives the files, where they are not in the state."""
+    """Returns the files, if they are not in the state."""
     forgetting: Callable[[str], bool] = lambda _words: False
-    """Has what has these words forgotten, where a user can."""
+    """Deletes memories with these words, if a user can."""
     prefix: str = ""
-    """Of its threads: a graph that several trials share must not know one from another."""
+    """Prefix of its threads: a graph that several trials share must keep them apart."""
     is_awaited: bool = False
     """Whether it has to be awaited."""
     _kept: dict[str, list[BaseMessage]] = field(default_factory=dict)
@@ -44,11 +44,11 @@ class GraphAgent:
 
     @property
     def is_stateless(self) -> bool:
-        """Whether the graph forgets a conversation when its run ends."""
+        """Whether the graph has no memory of a conversation between runs."""
         return not getattr(self.graph, "checkpointer", None)
 
     def say(self, text: str, thread: str, callbacks: Sequence[object]) -> str:
-        """See `Agent.say`. What the graph raises goes through."""
+        """Send a message and return the answer; errors of the graph are passed to the caller."""
         self._callbacks = list(callbacks)
         own = getattr(self.graph, "config", None) or {}
         config: RunnableConfig = {
@@ -78,7 +78,7 @@ class GraphAgent:
         return awaited(self.graph.ainvoke(given, config))
 
     def _messages(self) -> list[BaseMessage]:
-        """Read the messages of the state.
+        """Return the messages of the state.
 
         Raises:
             ConfigError: It has none.
@@ -90,30 +90,30 @@ class GraphAgent:
         return convert_to_messages(self._state["messages"])
 
     def files(self) -> Mapping[str, str]:
-        """See `Agent.files`."""
+        """Return the texts of its files by path."""
         if self.reading is not None:
             return self.reading()
         found = self._state.get("files") or {}
         return {path: _text_of(data) for path, data in found.items()}
 
     def forget(self, words: str) -> bool:
-        """See `Forgets.forget`."""
+        """Delete memories that contain all these words; return whether it can."""
         return self.forgetting(words)
 
     def settle(self) -> None:
-        """See `Agent.settle`. What is asked of a model meanwhile is recorded, too."""
+        """Wait until background learning has finished; its model calls are recorded, too."""
         with set_config_context({"callbacks": self._callbacks, "tags": list(UNSEEN)}) as context:
             context.run(self.settling)
 
     def close(self) -> None:
-        """See `Agent.close`."""
+        """Release the graph's resources."""
         self.closing()
 
 
 def _added(messages: Sequence[BaseMessage], given: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """List what a graph said in a run: what stands behind all that it was given.
+    """Return the messages that a graph added in a run: those after all of its input.
 
-    What it puts before that, such as a summary, is for itself alone.
+    Messages that it inserts earlier, such as a summary, are internal.
     """
     known = {one.id for one in given}
     last = max((place for place, one in enumerate(messages) if one.id in known), default=-1)
@@ -122,7 +122,7 @@ def _added(messages: Sequence[BaseMessage], given: Sequence[BaseMessage]) -> lis
 
 
 def files_below(folder: Path) -> dict[str, str]:
-    """Read the files of a folder that an agent sees as `/`."""
+    """Return the files of a folder that an agent sees as `/`."""
     return {
         f"/{path.relative_to(folder).as_posix()}": path.read_text("utf-8", "replace")
         for path in sorted(folder.rglob("*"))

@@ -1,4 +1,4 @@
-"""A stranger's agent as a subject, by import path: a graph, or a function that makes one."""
+"""A user's own agent as a subject, by import path: a graph, or a function that creates one."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -20,47 +20,47 @@ from thalweg.evals.subjects.sizes import fitted
 from thalweg.sections import nearest
 
 GIVEN = ("model", "tools", "system_prompt", "window", "trigger", "folder", "checkpointer")
-"""What a function that makes a graph can be given: those that its signature names."""
+"""Possible parameters of a function that creates a graph; it gets those in its signature."""
 _CONFIG = "config"
-"""What the server of LangGraph gives such functions; here it says nothing."""
+"""Parameter that LangGraph's server passes to such functions; empty here."""
 _AS_OFFERED: dict[str, Need] = {
     "tools": "tools",
     "system_prompt": "system_prompt",
     "trigger": "trigger",
 }
 OFFERS = "offers"
-"""The attribute by which a function says what else its agents can do: `make.offers = ["files"]`."""
+"""Attribute of a function with further abilities of its agents: `make.offers = ["files"]`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A compiled graph: it has its own model and tools, and is taken as it is."""
+    """A compiled graph: it has its own model and tools, and is used unchanged."""
 
     name: str
     graph: Any
     offers: frozenset[Need] = frozenset()
 
     def begin(self, setting: Setting) -> Agent:
-        """See `Subject.begin`."""
+        """Create an agent with the graph."""
         del setting
         return GraphAgent(self.graph, prefix=f"{uuid4().hex}-")
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A function that makes a graph, for every trial anew."""
+    """A function that creates a graph, for every trial."""
 
     name: str
     make: Callable[..., Any]
     names: frozenset[str]
-    """What it is given."""
+    """Names of its arguments."""
     offers: frozenset[Need]
 
     def begin(self, setting: Setting) -> Agent:
-        """See `Subject.begin`.
+        """Create an agent.
 
         Raises:
-            ConfigError: What it made is no graph to talk with.
+            ConfigError: The function returned no graph with messages.
         """
         values: dict[str, object] = {
             "model": fitted(setting),
@@ -85,10 +85,10 @@ async def _result(made: Any) -> object:  # noqa: ANN401 (an awaitable of anythin
 
 
 def imported(name: str) -> Given | Made:
-    """Take what an import path names; see `found_at`.
+    """Return the subject for an import path; see `found_at`.
 
     Raises:
-        ConfigError: There is nothing, or it is no graph and makes none.
+        ConfigError: Nothing is there, or it is neither a graph nor a function that creates one.
     """
     found = found_at(name)
     if isinstance(found, PregelProtocol | StateGraph) or not callable(found):
@@ -97,10 +97,10 @@ def imported(name: str) -> Given | Made:
 
 
 def as_graph(name: str, found: object) -> Any:  # noqa: ANN401 (of any state)
-    """Take a graph to talk with; one that is not compiled yet is.
+    """Return a graph with messages, compiled if it was not.
 
     Raises:
-        ConfigError: It is none, or its state has no messages.
+        ConfigError: It is no graph, or its state has no messages.
     """
     graph: Any = found
     if isinstance(found, StateGraph):
@@ -117,10 +117,10 @@ def as_graph(name: str, found: object) -> Any:  # noqa: ANN401 (of any state)
 
 
 def _made_by(name: str, make: Callable[..., Any]) -> Made:
-    """Read what a function wants from its signature.
+    """Return the subject for a function, with the arguments of its signature.
 
     Raises:
-        ConfigError: It wants something else than there is.
+        ConfigError: It requires an unsupported argument.
     """
     known = (*GIVEN, _CONFIG)
     wanted: set[str] = set()
@@ -140,10 +140,10 @@ def _made_by(name: str, make: Callable[..., Any]) -> Made:
 
 
 def _said(name: str, make: object) -> set[Need]:
-    """Read what a function says that its agents can do beside what its signature shows.
+    """Return the abilities of a function's agents that its signature does not show.
 
     Raises:
-        ConfigError: There is no such need.
+        ConfigError: There is no such ability.
     """
     said, needs = getattr(make, OFFERS, ()), {str(one): one for one in get_args(Need)}
     where = f"{name}.{OFFERS}"

@@ -1,4 +1,4 @@
-"""Finds what is named by an import path, and says what is wrong with one that leads nowhere."""
+"""Import an object by its path, with an error that explains a wrong path."""
 
 import sys
 from difflib import get_close_matches
@@ -15,13 +15,13 @@ from thalweg.sections import nearest
 
 
 def found_at(name: str) -> object:
-    """Import what is named as `module:attribute` or `path/to/file.py:attribute`.
+    """Import `module:attribute` or `path/to/file.py:attribute`.
 
-    The current folder is importable, and so is the folder of a file. What a module raises while
-    it is imported goes through.
+    The current folder is importable, and so is the folder of a file. Errors of the imported module
+    are passed to the caller.
 
     Raises:
-        ConfigError: There is no such module or attribute, or what it imports is not installed.
+        ConfigError: There is no such module or attribute, or a dependency of it is not installed.
     """
     place, _, attribute = name.rpartition(":")
     found: object = _module(name, place)

@@ -1,4 +1,4 @@
-"""Subjects by their names, as people type them."""
+"""Subjects by their names on the command line."""
 
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -18,20 +18,20 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "thalweg": Thalweg,
     "thalweg-middleware": Middleware,
 }
-"""Those that have a name of their own."""
+"""Subjects with a name of their own."""
 _OTHERWISE = f"use {', '.join(SUBJECTS)}, module:attribute, path/to/file.py:attribute, or NAME@http://host/v1"
 
 
 def subject_named(name: str) -> Subject:
-    """Make a subject by its name.
+    """Return a subject by its name.
 
     Args:
-        name: One of `SUBJECTS`; `module:attribute` or `path/to/file.py:attribute` of a graph of
-            LangGraph's or of a function that makes one; or `http://host/v1`, also as
-            `NAME@http://host/v1`, of whoever speaks OpenAI's API.
+        name: One of `SUBJECTS`; `module:attribute` or `path/to/file.py:attribute` of a LangGraph
+            graph or of a function that creates one; or `http://host/v1`, also as
+            `NAME@http://host/v1`, of a server with OpenAI's API.
 
     Raises:
-        ConfigError: There is no such subject, or it cannot be had here.
+        ConfigError: There is no such subject, or it is not available here.
     """
     if name in SUBJECTS:
         if name == "deepagents" and find_spec(name) is None:

@@ -27,14 +27,14 @@ from thalweg.middleware.memory import MemoryMiddleware
 from thalweg.tokens import exact_counter
 
 _OWNER = Scope("local")
-"""Whose memory is meant where nobody says."""
+"""The default owner of the memory."""
 AT_ONCE = MemorySettings(debounce_seconds=0, max_wait_seconds=0)
-"""What was said can be learned from when the trial lets it, and not half a minute later."""
+"""Learning runs when the trial permits it, not half a minute later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thalweg:
-    """Our agent as users make it: the deep one, or in a small window the small one."""
+    """Our agent as users create it: the deep one, or in a small window the small one."""
 
     name: str = "thalweg"
     offers: frozenset[Need] = frozenset(
@@ -42,7 +42,7 @@ class Thalweg:
     )
 
     def begin(self, setting: Setting) -> Agent:
-        """See `Subject.begin`."""
+        """Create an agent."""
         parts = _Parts(setting)
         common: dict[str, Any] = {
             "system_prompt": setting.system_prompt or None,
@@ -68,7 +68,7 @@ class Middleware:
     offers: frozenset[Need] = frozenset({"tools", "system_prompt", "trigger", "memory"})
 
     def begin(self, setting: Setting) -> Agent:
-        """See `Subject.begin`."""
+        """Create an agent."""
         parts = _Parts(setting)
         middleware: list[AgentMiddleware[Any, Any, Any]] = [
             ContextMiddleware(policy_of(setting), archive=parts.archive),
@@ -86,7 +86,7 @@ class Middleware:
 
 @dataclass(slots=True)
 class _Parts:
-    """What an agent of ours keeps in the folder of its trial."""
+    """Resources of our agent in the folder of its trial."""
 
     setting: Setting
     model: BaseChatModel = field(init=False)
@@ -103,11 +103,11 @@ class _Parts:
         self.memory = open_memory(folder / "memory.db")
 
     def memory_middleware(self) -> MemoryMiddleware:
-        """Make what tells and keeps; the trial says when is learned, by the same model."""
+        """Create the memory middleware; the trial decides when to learn, with the same model."""
         return MemoryMiddleware(self.memory, settings=AT_ONCE, learns=False)
 
     def agent(self, graph: Any, *, learns: bool = True) -> Agent:  # noqa: ANN401 (a compiled graph)
-        """Make the agent; what it opened is closed with it."""
+        """Create the agent; closing it closes these resources."""
         return GraphAgent(
             graph,
             settling=partial(learn, self.memory, self.model) if learns else _nothing,
@@ -117,31 +117,31 @@ class _Parts:
         )
 
     def forget(self, words: str) -> bool:
-        """Forget as `thalweg memory forget` does, and the pages of an app."""
+        """Delete memories as `thalweg memory forget` does, and the pages of an app."""
         Memory(self.memory, _OWNER).forget(query=words)
         return True
 
     def close(self) -> None:
-        """Close what was opened."""
+        """Close the archive and the memory."""
         self.archive.close()
         self.memory.close()
 
 
 def learn(memory: MemoryStore, model: BaseChatModel) -> None:
-    """Learn from what was said, here and now, as the background does it."""
+    """Learn from the messages synchronously, as the background does it."""
     count = exact_counter()
     learner = Learner(memory, Respondent(model, count), AT_ONCE, count=count)
     Worker(memory, learner.learn).run_due()
 
 
 def _nothing() -> None:
-    """Learn nothing: the small agent keeps what was said, word for word."""
+    """Learn nothing: the small agent stores messages verbatim."""
 
 
 def policy_of(setting: Setting) -> ContextPolicy:
-    """Make the policy: our own, or the trigger that is forced.
+    """Return the policy: the default one, or one with the forced trigger.
 
-    Turns wait for their summaries: else what a trial shows would depend on how fast models are.
+    Turns wait for their summaries: else results would depend on the speed of models.
     """
     if setting.trigger is None:
         return ContextPolicy(background=False, window=setting.window)

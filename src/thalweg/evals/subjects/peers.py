@@ -1,4 +1,4 @@
-"""Installed peers as subjects: each with its own agent, as its documentation makes it."""
+"""Installed peers as subjects: each with its own agent, created as its documentation shows."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,18 +12,18 @@ from thalweg.evals.subjects.graphs import GraphAgent, files_below
 from thalweg.evals.subjects.sizes import fitted, kept_tokens, trigger_tokens
 
 MESSAGES = 20
-"""That LangChain's summarization keeps unless told otherwise."""
+"""Messages that LangChain's summarization keeps by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unmanaged:
-    """LangChain's agent, with nothing that manages its context."""
+    """LangChain's agent, without context management."""
 
     name: str = "none"
     offers: frozenset[Need] = frozenset({"tools", "system_prompt"})
 
     def begin(self, setting: Setting) -> Agent:
-        """See `Subject.begin`."""
+        """Create an agent."""
         graph = create_agent(
             fitted(setting),
             list(setting.tools),
@@ -41,7 +41,7 @@ class LangChain:
     offers: frozenset[Need] = frozenset({"tools", "system_prompt", "trigger"})
 
     def begin(self, setting: Setting) -> Agent:
-        """See `Subject.begin`."""
+        """Create an agent."""
         model, is_forced = fitted(setting), setting.trigger is not None
         summarization = SummarizationMiddleware(
             model,
@@ -66,7 +66,7 @@ class DeepAgents:
     offers: frozenset[Need] = frozenset({"tools", "system_prompt", "trigger", "files", "subagents"})
 
     def begin(self, setting: Setting) -> Agent:
-        """See `Subject.begin`."""
+        """Create an agent."""
         from deepagents import create_deep_agent  # noqa: PLC0415 (installed by who compares)
         from deepagents.backends import FilesystemBackend  # noqa: PLC0415 (the same)
 
@@ -85,7 +85,7 @@ class DeepAgents:
 
 
 def _forced(setting: Setting, model: Any, backend: Any) -> Any:  # noqa: ANN401 (the peer's)
-    """Make its summarization with a trigger; by its name it takes the place of the default."""
+    """Return its summarization with a forced trigger; its name replaces the default one."""
     from deepagents.middleware.summarization import (  # noqa: PLC0415 (installed by who compares)
         SummarizationMiddleware as Summarization,
     )

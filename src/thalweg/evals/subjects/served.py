@@ -1,4 +1,4 @@
-"""Whoever speaks OpenAI's API as a subject: a server of agents that manage their own context."""
+"""A server with OpenAI's API as a subject: its agents manage their own context."""
 
 import json
 import os
@@ -19,13 +19,13 @@ from thalweg.settings import Settings
 _ADDRESS = re.compile(r"(?:((?!https?://).+?)@)?(https?://.+)")
 KEY = "OPENAI_API_KEY"
 WITHIN_S = 10.0
-"""How long a server may take to say which models it has."""
+"""Timeout of a server's list of models, in seconds."""
 _MOST_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """An agent behind a URL, sent the whole conversation and managed by nobody on this side."""
+    """An agent at a URL, which receives the whole conversation, unmanaged on this side."""
 
     name: str
     model: str
@@ -33,7 +33,7 @@ class Served:
     offers: frozenset[Need] = frozenset({"tools", "system_prompt"})
 
     def begin(self, setting: Setting) -> Agent:
-        """See `Subject.begin`. The model of the trial is not asked: the server has its own."""
+        """Create an agent. The trial's model is not used: the server has its own."""
         graph = create_agent(
             model_by_name(f"openai:{self.model}@{self.url}", Settings()),
             list(setting.tools),
@@ -44,7 +44,7 @@ class Served:
 
 
 def is_address(name: str) -> bool:
-    """Tell whether a subject is named by its URL.
+    """Return whether a subject's name is a URL.
 
     Example:
         >>> is_address("clerk@http://127.0.0.1:8000/v1"), is_address("agents.clerk:make")
@@ -54,10 +54,10 @@ def is_address(name: str) -> bool:
 
 
 def served(name: str) -> Served:
-    """Take `http://host/v1` or `NAME@http://host/v1`.
+    """Return the subject for `http://host/v1` or `NAME@http://host/v1`.
 
     Raises:
-        ConfigError: No model is named, and the server does not say which it has.
+        ConfigError: The name has no model, and the server does not list exactly one.
     """
     found = _ADDRESS.fullmatch(name)
     if found is None:

@@ -1,4 +1,4 @@
-"""The window of a trial and its shares, told to every subject alike."""
+"""The window of a trial and its shares, the same for every subject."""
 
 from langchain_core.language_models import BaseChatModel
 
@@ -6,16 +6,16 @@ from thalweg.evals.base import Setting
 from thalweg.models.making import limit
 
 TRIGGER, KEEP = 0.85, 0.1
-"""Shares of the window: where a peer's documentation has it compact, and what then stays, for
-subjects that have no trigger of their own."""
+"""Shares of the window: the trigger in a peer's documentation, and what it then keeps, for
+subjects without a trigger of their own."""
 KEPT = 0.2
-"""The part of a forced trigger that stays word for word, where a trial does not say. Beside the
-prompt and the tools of a deep agent, twice as much leaves a trigger of a tenth of 64,000 tokens
-no room: something is compacted with nearly every page."""
+"""Default share of a forced trigger that is kept verbatim. With the prompt and the tools of a deep
+agent, twice as much would fill a trigger of a tenth of 64,000 tokens: a compaction would happen
+with nearly every page."""
 
 
 def fitted(setting: Setting) -> BaseChatModel:
-    """Give the model with the window of the trial in its profile: there harnesses look for it."""
+    """Return the model with the window of the trial in its profile, where harnesses read it."""
     model = setting.model
     if (model.profile or {}).get("max_input_tokens") == setting.window:
         return model
@@ -25,17 +25,17 @@ def fitted(setting: Setting) -> BaseChatModel:
 
 
 def trigger_tokens(setting: Setting) -> int:
-    """Give the tokens of a request at which its context is compacted."""
+    """Return the tokens of a request at which its context is compacted."""
     return int((setting.trigger or TRIGGER) * setting.window)
 
 
 def kept_share(setting: Setting) -> float:
-    """Give the share of the window that a forced compaction keeps word for word."""
+    """Return the share of the window that a forced compaction keeps verbatim."""
     return setting.keep or KEPT * (setting.trigger or TRIGGER)
 
 
 def kept_tokens(setting: Setting) -> int:
-    """Give the tokens that a compaction keeps word for word."""
+    """Return the tokens that a compaction keeps verbatim."""
     if setting.trigger is None and setting.keep is None:
         return int(KEEP * setting.window)
     return int(kept_share(setting) * setting.window)
