@@ -1,7 +1,7 @@
-"""The archive: every message of every thread, durable, searchable, by handle.
+"""The archive: every message of every thread, durable, searchable, readable by reference.
 
-Two rules: nothing a compaction does deletes or rewrites a message; a handle is given out
-only after what it names is durable.
+Two rules: a compaction never deletes or rewrites a message; a reference is returned only after its
+messages are durable.
 """
 
 from thalweg.archive.base import (

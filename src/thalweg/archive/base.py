@@ -1,7 +1,7 @@
-"""What an archive is: an append-only log per thread, and every way to read it back.
+"""The protocol of an archive: an append-only log per thread, and all ways to read it.
 
-Two rules: nothing a compaction does deletes or rewrites a message; a handle is given out
-only after what it names is durable.
+Two rules: a compaction never deletes or rewrites a message; a reference is returned only after its
+messages are durable.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -12,14 +12,14 @@ from typing import NewType, Protocol, Self
 from thalweg.entries import Message
 
 Handle = NewType("Handle", str)
-"""Sixteen letters and digits that name a span of one thread. Unguessable; alone it opens
-nothing: it resolves only for the owner and thread it was made for. `HANDLE#12` names the
-message at position 12 inside the span, `HANDLE#12-15` those from 12 to 15."""
+"""Sixteen letters and digits that refer to a span of one thread. Unguessable, and no credential:
+it resolves only for the owner and thread it was made for. `HANDLE#12` refers to the message at
+position 12 inside the span, `HANDLE#12-15` to those from 12 to 15."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadKey:
-    """Whose thread, and which. Every call to an archive is bound to one."""
+    """The owner and the name of a thread. Every call to an archive is bound to one."""
 
     owner: str
     thread: str
@@ -35,37 +35,38 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """A message on its way into the log, with what search should know beside its text."""
+    """A message to append to the log, with additional text for search."""
 
     message: Message
     about: str = ""
-    """Of a tool result: the call it answers, on one line. Found by search, never read back."""
+    """In a tool result: the call it answers, on one line. Searched, never returned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What was decided before one model call: the journal that the archive keeps beside a log."""
+    """A row of the journal, which the archive stores next to a log."""
 
     body: str
-    """JSON of whoever drives the thread; the archive does not look into it."""
+    """JSON of the archive's caller; the archive does not parse it."""
     state: bytes = b""
-    """What it takes to go on from this turn without reading the log from its beginning; empty
-    on most turns."""
+    """The state to continue from this turn without reading the log from its beginning; empty on
+    most
+    turns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a handle gave: a bounded piece of text and where it stands in the whole."""
+    """The result of reading a reference: a bounded piece of text and its position in the whole."""
 
     text: str
     start: int
-    """Character at which `text` begins in the whole."""
+    """Index of the first character of `text` in the whole."""
     total_chars: int
-    """Of the whole; -1 for an outline, whose messages were not all read."""
+    """Characters of the whole; -1 for an outline, since not all of its messages were read."""
     total_lines: int
-    """Of the whole; an outline has one for each message of its span."""
+    """Lines of the whole; an outline has one for each message of its span."""
     next: str = ""
-    """How to read on, in words for the model; empty at the end."""
+    """Instructions for the model to read on; empty at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,9 @@ class Passage:
     position: int
     speaker: str
     text: str
-    """The words around the hit, verbatim."""
+    """The text around the hit, verbatim."""
     start: int
-    """Character at which `text` begins in the message's text (`transcript.as_text`)."""
+    """Index of the first character of `text` in the message's text (`transcript.as_text`)."""
     about: str = ""
 
 
@@ -98,12 +99,12 @@ class Archive(Protocol):
 
     @property
     def identity(self) -> str:
-        """Letters and digits that no other archive has; the same whenever it is opened."""
+        """Letters and digits unique to this archive; the same whenever it is opened."""
         ...
 
     @property
     def outlives_process(self) -> bool:
-        """Whether what was appended can be read after the process has ended."""
+        """Whether appended messages can be read after the process has ended."""
         ...
 
     def append(
@@ -125,31 +126,31 @@ class Archive(Protocol):
         ...
 
     def length(self, key: ThreadKey) -> int:
-        """Count the messages in the log."""
+        """Return the number of messages in the log."""
         ...
 
     def messages(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[Message]:
-        """Read messages back, equal to what was appended (origins apart), `last` included."""
+        """Return messages, equal to the appended ones (except for origins), `last` included."""
         ...
 
     def positions(self, key: ThreadKey, uids: Iterable[str]) -> dict[str, tuple[int, ...]]:
-        """Find messages by their ids (`Message.uid`).
+        """Return the positions of messages by their ids (`Message.uid`).
 
         Returns:
-            The positions of each id that is in the log, ascending. An empty id is no id.
+            The positions of each id that is in the log, ascending. An empty id is ignored.
         """
         ...
 
     def add_turn(
         self, key: ThreadKey, turn: Turn, *, length: int, log: Sequence[Logged] = ()
     ) -> int:
-        """Append a turn to the thread's journal, and what was said to its log, all or nothing.
+        """Append a turn to the thread's journal, and messages to its log, all or nothing.
 
         Args:
             key: The thread.
-            turn: What was decided.
+            turn: The turn.
             length: Length of the log that the writer has seen.
-            log: What is appended to it, oldest first; the turn was decided on this, too.
+            log: Messages to append, oldest first; the turn was decided on these, too.
 
         Returns:
             The turn's number, from 0.
@@ -160,19 +161,19 @@ class Archive(Protocol):
         ...
 
     def turns(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[str]:
-        """Read the bodies of turns back, `last` included."""
+        """Return the bodies of turns, `last` included."""
         ...
 
     def turn_count(self, key: ThreadKey) -> int:
-        """Count the turns in the journal."""
+        """Return the number of turns in the journal."""
         ...
 
     def turn_state(self, key: ThreadKey, turn: int) -> bytes:
-        """Read the state of one turn; empty where there is none."""
+        """Return the state of one turn; empty if it has none."""
         ...
 
     def attach(self, key: ThreadKey, *texts: str) -> list[str]:
-        """Keep texts that belong to a thread and are in no message (a system prompt), at once.
+        """Store texts that belong to a thread and are in no message (a system prompt), together.
 
         Returns:
             The SHA-256 of each as 64 hex digits; the same text is stored once.
@@ -180,34 +181,34 @@ class Archive(Protocol):
         ...
 
     def attachment(self, key: ThreadKey, digest: str) -> str:
-        """Read a text back that was attached to this thread.
+        """Return a text that was attached to this thread.
 
         Raises:
-            HandleError: No such text was.
+            HandleError: There is no such text.
         """
         ...
 
     def add_summary(self, key: ThreadKey, source: str, text: str) -> bool:
-        """Keep what a model wrote of some messages of a thread, until the thread is deleted.
+        """Store a model's summary of some messages of a thread, until the thread is deleted.
 
         Args:
             key: The thread.
-            source: A digest of those messages, as hex digits. The first text of a source stays.
-            text: What was written.
+            source: A digest of those messages, as hex digits. The first text of a source is kept.
+            text: The summary.
 
         Returns:
-            Whether the thread is there: one that was deleted meanwhile is not begun again.
+            Whether the thread exists: one that was deleted in the meantime is not created again.
         """
         ...
 
     def summary(self, key: ThreadKey, source: str) -> str:
-        """Read what `add_summary` kept; empty where there is nothing."""
+        """Return the text stored by `add_summary`; empty if there is none."""
         ...
 
     def handle(self, key: ThreadKey, span: Span) -> Handle:
-        """Name a span durably, and hold it against pruning.
+        """Return a durable reference to a span, which protects it from pruning.
 
-        The same span of the same thread always has the same handle in one archive.
+        The same span of the same thread always has the same reference in one archive.
 
         Raises:
             RangeError: The span is not in the log.
@@ -215,18 +216,18 @@ class Archive(Protocol):
         ...
 
     def handles(self, key: ThreadKey) -> dict[Handle, Span]:
-        """List the handles that are held."""
+        """Return the references that are held."""
         ...
 
     def release(self, key: ThreadKey, handles: Sequence[Handle]) -> None:
-        """Let go of handles that no live view shows any more. Unknown ones are ignored."""
+        """Release references that no live view shows any more. Others are ignored."""
         ...
 
     def span(self, key: ThreadKey, handle: str) -> Span:
-        """Resolve a handle (`HANDLE`, `HANDLE#position` or `HANDLE#first-last`).
+        """Resolve a reference (`HANDLE`, `HANDLE#position` or `HANDLE#first-last`).
 
         Raises:
-            HandleError: It names nothing in this thread of this owner.
+            HandleError: It refers to nothing in this thread of this owner.
         """
         ...
 
@@ -240,25 +241,25 @@ class Archive(Protocol):
         path: str = "",
         max_chars: int = 8_000,
     ) -> Reading:
-        """Read what a handle names, bounded.
+        """Return the text of a reference, bounded.
 
         A span of one message reads as that message's text, to the byte; a longer one as a
-        transcript (`transcript.as_transcript`). A transcript that is longer than `max_chars`
-        and of which no range was asked gives an outline instead (`transcript.as_outline`), as
-        many lines as fit; only the messages shown are fetched.
+        transcript (`transcript.as_transcript`). A transcript longer than `max_chars` without a
+        requested range is replaced by an outline (`transcript.as_outline`), as many lines as fit;
+        only the messages shown are fetched.
 
         Args:
             key: The thread.
             handle: `HANDLE`, `HANDLE#position` or `HANDLE#first-last`.
             lines: First and last line, from 1, both included.
             chars: Start and end character, from 0, end excluded.
-            path: A JSONPath (RFC 9535) into a text that is JSON; what it finds is read.
-            max_chars: At most so many characters come back; `Reading.next` says how to go on.
+            path: A JSONPath (RFC 9535) into a text that is JSON; selects the text to return.
+            max_chars: Most characters to return; `Reading.next` states how to continue.
 
         Raises:
-            HandleError: The handle names nothing here.
+            HandleError: The reference does not exist here.
             RangeError: Two kinds of range at once, a range outside the text, a path that is
-                wrong or finds nothing, or a text that is not JSON.
+                invalid or matches nothing, or a text that is not JSON.
         """
         ...
 
@@ -270,12 +271,12 @@ class Archive(Protocol):
         within: Sequence[Span] | None = None,
         max_tokens: int = 2_000,
     ) -> list[Passage]:
-        """Find passages by words (any language), best first, packed into a token budget.
+        """Return passages that match words (any language), best first, within a token budget.
 
         Args:
             key: The thread.
-            query: A question or some words; nothing in it is syntax.
-            within: Look only in these spans; `None` means the whole log.
+            query: A question or some words; it has no syntax.
+            within: Search only in these spans; `None` means the whole log.
             max_tokens: Bound on `render_passages` of the result.
         """
         ...
@@ -299,15 +300,15 @@ class Archive(Protocol):
         ...
 
     def threads(self, owner: str) -> list[str]:
-        """List an owner's threads, oldest first."""
+        """Return an owner's threads, oldest first."""
         ...
 
     def delete(self, key: ThreadKey) -> None:
-        """Delete a thread at its owner's wish: log, handles, index. Blobs go with `prune`."""
+        """Delete a thread: log, references, index. Its blobs are deleted by `prune`."""
         ...
 
     def prune(self) -> int:
-        """Delete blobs that no log refers to and give the space back.
+        """Delete blobs that no log refers to and release the space.
 
         Returns:
             Bytes freed.
@@ -315,7 +316,7 @@ class Archive(Protocol):
         ...
 
     def close(self) -> None:
-        """Release what the archive holds open. Closing twice is fine."""
+        """Release connections and files. Closing twice is safe."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -331,7 +332,7 @@ class Archive(Protocol):
 
 
 def render_passages(passages: Sequence[Passage]) -> str:
-    """Write passages as the model reads them: position, speaker and call, then the words.
+    """Render passages for the model: position, speaker and call, then the text.
 
     Example:
         >>> print(render_passages([Passage(3, "tool ls", "README.md", 0, "ls {}")]))

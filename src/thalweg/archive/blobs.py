@@ -1,7 +1,7 @@
-"""Large texts of a message, taken out to be stored once, and put back.
+"""Large texts of a message, stored separately and once.
 
-A message is logged as one line of JSON in which every large text is empty, and a list of
-where the large texts belong and the hashes they are stored under.
+A message is logged as one line of JSON in which every large text is empty, and a list of their
+positions and hashes.
 """
 
 import hashlib
@@ -15,10 +15,10 @@ from thalweg.entries import Message, Part, message_from_json, message_to_json
 from thalweg.errors import StorageError
 
 LARGE_CHARS = 2_000
-"""Texts longer than this are stored once, by hash. That changes some six more pages of the
-database: for a shorter text, more than it saves."""
+"""Longer texts are stored once, by hash. That changes about six more pages of the database: for a
+shorter text, more than it saves."""
 _WORTH = 0.9
-"""A blob is kept compressed when that leaves less than this share of it."""
+"""A blob is stored compressed if that is smaller than this share of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class Stored:
     """A message as it is stored."""
 
     body: str
-    """ASCII JSON, large texts left empty."""
+    """ASCII JSON, large texts empty."""
     holes: str
     """JSON list of `[part, field, hash]`, or empty."""
     blobs: tuple[Blob, ...] = ()
 
 
 def pack(text: str) -> Blob:
-    """Make a blob of a text.
+    """Return the blob of a text.
 
     Example:
         >>> unpack(pack("a" * 5_000).data, packed=True) == "a" * 5_000
@@ -56,10 +56,10 @@ def pack(text: str) -> Blob:
 
 
 def unpack(data: bytes, *, packed: bool) -> str:
-    """Read the text of a blob.
+    """Return the text of a blob.
 
     Raises:
-        StorageError: Its bytes are not those that were written.
+        StorageError: Its bytes are corrupt.
     """
     try:
         return decode(zlib.decompress(data) if packed else data)
@@ -73,7 +73,7 @@ def _damaged(error: ValueError | zlib.error) -> StorageError:
 
 
 def take_apart(message: Message) -> Stored:
-    """Turn a message into what is stored of it; `put_together` is the inverse.
+    """Return the stored form of a message; `put_together` is the inverse.
 
     Example:
         >>> from thalweg.entries import Text
@@ -105,15 +105,15 @@ def _is_large(value: object) -> bool:
 
 
 def put_together(body: str, holes: str, fetch: Callable[[bytes], str]) -> Message:
-    """Read a stored message back.
+    """Return a message from its stored form.
 
     Args:
         body: `Stored.body`.
         holes: `Stored.holes`.
-        fetch: Gives the text stored under a hash.
+        fetch: Returns the text stored under a hash.
 
     Raises:
-        StorageError: It is not what was written.
+        StorageError: The stored form is corrupt.
     """
     try:
         message = message_from_json(body)
@@ -128,7 +128,7 @@ def put_together(body: str, holes: str, fetch: Callable[[bytes], str]) -> Messag
 
 
 def held_by(holes: str) -> list[bytes]:
-    r"""List the hashes of the large texts of a stored message.
+    r"""Return the hashes of the large texts of a stored message.
 
     Example:
         >>> held_by('[[0,"text","00ff"]]'), held_by("")

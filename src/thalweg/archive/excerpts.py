@@ -1,6 +1,6 @@
-"""Which lines of a passage to show: those that hold the words, then those beside them.
+"""Choose the lines of a passage to show: those with the words, then adjacent ones.
 
-Words are sets of bits here: bit i stands for word i of the question.
+Words are bit sets here: bit i represents word i of the query.
 """
 
 import re
@@ -9,17 +9,17 @@ from collections.abc import Callable, Sequence
 WINDOW_LINES = 4
 WINDOW_CHARS = 400
 SEGMENT_CHARS = 200
-"""Longer lines are shown in pieces of about this length."""
+"""Longer lines are split into pieces of about this length."""
 
 _LINE_END = re.compile(r"\n|\\n")
-"""JSON in one line has its line ends written out."""
+"""Includes escaped line ends, for JSON in one line."""
 
 Stretch = tuple[int, int]
-"""Characters of a text: the first, and the one after the last."""
+"""Range of characters of a text: the first, and one past the last."""
 
 
 def segments(text: str) -> list[Stretch]:
-    r"""Cut a text into its lines, very long ones into pieces.
+    r"""Split a text into its lines, very long ones into pieces.
 
     Example:
         >>> segments("one\ntwo"), segments("x" * 450)
@@ -42,15 +42,16 @@ def segments(text: str) -> list[Stretch]:
 def best_window(
     lines: Sequence[Stretch], found: Sequence[int], weigh: Callable[[int], float]
 ) -> tuple[int, int]:
-    """Find the few lines in which most of the words stand together.
+    """Return the few lines with the greatest weight of words.
 
     Args:
-        lines: Of a text, in order.
-        found: Of each line, the words in it.
-        weigh: Tells what a set of words weighs.
+        lines: Lines of a text, in order.
+        found: The words in each line.
+        weigh: Returns the weight of a set of words.
 
     Returns:
         First and last line, both included; of equals the shortest, then the first.
+
 
     Example:
         >>> best_window([(0, 9), (9, 18), (18, 27)], [1, 6, 1], lambda words: words.bit_count())
@@ -69,7 +70,7 @@ def best_window(
 
 
 def widen(lines: Sequence[Stretch], first: int, last: int, chars: int) -> Stretch:
-    """Take lines after and before, in turn, while they fit: an answer may stand beside.
+    """Add lines after and before, in turn, while they fit: an answer may be adjacent.
 
     Example:
         >>> widen([(0, 10), (10, 20), (20, 30), (30, 40), (40, 90)], 2, 2, 35)

@@ -1,4 +1,4 @@
-"""Handles: names of spans that nobody can guess and that open nothing elsewhere."""
+"""References to spans (`handles`): unguessable names, valid only in one thread."""
 
 import hmac
 import re
@@ -12,7 +12,7 @@ _SHAPE = re.compile(r"([a-z2-7]{16})(?:#(0|[1-9][0-9]{0,8})(?:-(0|[1-9][0-9]{0,8
 
 
 def make_handle(secret: bytes, key: ThreadKey, span: Span) -> Handle:
-    """Name a span of a thread: the same name for the same secret, always.
+    """Return the reference to a span of a thread: always the same for the same secret.
 
     Example:
         >>> make_handle(b"secret", ThreadKey("ada", "t1"), Span(0, 3))
@@ -24,10 +24,10 @@ def make_handle(secret: bytes, key: ThreadKey, span: Span) -> Handle:
 
 
 def parse_handle(text: str) -> tuple[Handle, Span | None]:
-    """Take `HANDLE`, `HANDLE#position` or `HANDLE#first-last` apart.
+    """Parse `HANDLE`, `HANDLE#position` or `HANDLE#first-last`.
 
     Raises:
-        HandleError: The text has not the shape of a handle.
+        HandleError: The text does not have the form of a reference.
 
     Example:
         >>> parse_handle("abcdefghijklmnop#12")
@@ -43,7 +43,7 @@ def parse_handle(text: str) -> tuple[Handle, Span | None]:
 
 
 def is_handle(text: str) -> bool:
-    """Tell whether a text has the shape of a handle.
+    """Return whether a text has the form of a reference.
 
     Example:
         >>> is_handle("abcdefghijklmnop#12"), is_handle("the budget")

@@ -1,4 +1,4 @@
-"""Where Thalweg keeps its files when nobody says where, and an archive that must be there."""
+"""Default paths of Thalweg's files, and opening an existing archive."""
 
 import os
 import sqlite3
@@ -12,24 +12,24 @@ from thalweg.errors import ConfigError
 
 
 def home() -> Path:
-    """Name the folder of Thalweg's files: THALWEG_HOME, or else `.thalweg` where one stands."""
+    """Return the folder of Thalweg's files: `THALWEG_HOME`, by default `.thalweg`."""
     return Path(os.environ.get("THALWEG_HOME") or ".thalweg")
 
 
 def default_place() -> Path:
-    """Name the file of the archive that is used when none is named."""
+    """Return the default path of the archive."""
     return home() / "thalweg.db"
 
 
 def open_existing(url_or_path: str | PathLike[str] | None = None) -> Archive:
-    """Open an archive that is there; nothing is made.
+    """Open an existing archive; nothing is created.
 
     Args:
-        url_or_path: As for `open_archive`; the usual place when it is not given.
+        url_or_path: As for `open_archive`; by default `default_place`.
 
     Raises:
         ConfigError: There is none, or it cannot be opened.
-        StorageError: Another process holds it.
+        StorageError: Another process has locked it.
     """
     address = fspath(url_or_path or default_place())
     if "://" not in address:
@@ -42,7 +42,7 @@ def open_existing(url_or_path: str | PathLike[str] | None = None) -> Archive:
 
 
 def _holds_archive(path: str) -> bool:
-    """Look for our tables in a file, before they would be made there."""
+    """Return whether a file has our tables, before opening it would create them."""
     tables = "SELECT 1 FROM sqlite_master WHERE name = 'archive_meta'"
     try:
         with closing(sqlite3.connect(path)) as connection:

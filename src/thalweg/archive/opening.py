@@ -1,4 +1,4 @@
-"""Opening an archive by its address."""
+"""Open an archive by its address."""
 
 from os import PathLike, fspath
 
@@ -11,23 +11,23 @@ from thalweg.errors import ConfigError
 def open_archive(
     url_or_path: str | PathLike[str], *, secret: bytes | None = None, is_shared: bool = False
 ) -> Archive:
-    """Open the archive at an address; a new one is made where there is none.
+    """Open the archive at an address; create it if there is none.
 
     Args:
         url_or_path: A file, `:memory:` for an archive that ends with the process, or
             `postgresql://user:password@host:port/database` (extra `postgres`).
-        secret: What handles are derived from. `None` takes the archive's own, made at random
-            when the archive is; the same secret gives the same handles in every archive.
-        is_shared: The SQLite file may hold tables of other programs, and the archive's tables
-            are put beside them. Otherwise a file with tables of another program is refused.
+        secret: Key from which references are derived. `None` uses the archive's own, generated
+            at random on creation; the same secret derives the same references in every archive.
+        is_shared: Whether the SQLite file may hold tables of other programs; the archive's tables
+            are added to them. Otherwise a file with tables of another program is refused.
 
     Returns:
-        An archive; one whose file cannot be written can be read, and a change of it raises
+        An archive; one whose file cannot be written can be read, and changing it raises
         `StorageError`.
 
     Raises:
-        ConfigError: Nothing can be opened there.
-        StorageError: Another process holds it, or the server cannot be reached.
+        ConfigError: The address cannot be opened.
+        StorageError: Another process has locked it, or the server cannot be reached.
 
     Example:
         >>> from thalweg.archive.base import Logged, Span, ThreadKey

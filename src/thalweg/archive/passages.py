@@ -1,4 +1,4 @@
-"""Cutting the text of a message into passages: the pieces that search ranks."""
+"""Split the text of a message into passages: the pieces that search ranks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,22 +6,22 @@ from dataclasses import dataclass
 MAX_CHARS = 600
 MAX_LINES = 10
 MAX_LINE_CHARS = 1_200
-"""A longer line is cut, at a space if there is one."""
+"""A longer line is split, at a space if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of a text: some whole lines, or a part of a very long one."""
+    """A piece of a text: some whole lines, or a part of a very long one."""
 
     start: int
-    """Character at which it begins in the whole."""
+    """Index of its first character in the whole."""
     text: str
 
 
 def cut(text: str) -> list[Piece]:
-    """Cut a text into passages that add up to it.
+    """Split a text into passages that add up to it.
 
-    A passage ends at an empty line if it is long enough to stand alone, else when it is full.
+    A passage ends at an empty line if it is long enough by itself, else when it is full.
 
     Example:
         >>> [piece.start for piece in cut("word " * 500)]
@@ -40,7 +40,7 @@ def cut(text: str) -> list[Piece]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Give the lines of a text with their ends, those that are too long in pieces."""
+    """Yield the lines of a text with their ends, split if they are too long."""
     at = 0
     while at < len(text):
         newline = text.find("\n", at, at + MAX_LINE_CHARS)

@@ -10,14 +10,14 @@ from thalweg.database.postgres import PostgresDatabase, PostgresRows
 from thalweg.errors import ArchiveError
 
 _FORMAT = 3
-"""Format 2 of SQLite's with its rows secured."""
+"""Format 2 of the SQLite archive, with row-level security."""
 
 
 class PostgresArchive(TableArchive):
     """The log of every thread, in the tables `archive_…` of a PostgreSQL database.
 
-    Writers of one thread wait for each other up to `busy_timeout_s`, others not at all. See
-    `PostgresDatabase`, and `Archive` for what the methods promise.
+    Writers of one thread wait for each other up to `busy_timeout_s`, others not at all. The methods
+    are documented in `Archive`, the connections in `PostgresDatabase`.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class PostgresArchive(TableArchive):
         super().__init__(database, secret, version=_FORMAT)
 
     def prune(self) -> int:
-        """See `Archive.prune`. It looks across owners, as a function of the database does."""
+        """Delete unreferenced blobs, of all owners; return bytes freed."""
         with self._database.writing(None) as rows:
             (freed,) = rows.row("SELECT archive_prune()")
         return int(freed)
@@ -47,7 +47,7 @@ class _Transaction(PostgresRows):
         self._words = WordIndex(connection)
 
     def drop_thread(self, thread: int, *tables: str) -> None:
-        """See `ArchiveRows.drop_thread`. In one statement: without its row, no other is seen."""
+        """Delete a thread's rows in one statement: access to the others needs the first."""
         rest = ", ".join(
             f"{table}_ AS (DELETE FROM {table} WHERE thread = {thread})"  # noqa: S608 (ours)
             for table in tables
@@ -55,13 +55,13 @@ class _Transaction(PostgresRows):
         self.run(f"WITH {rest} DELETE FROM archive_thread WHERE id = {thread}")  # noqa: S608 (ours)
 
     def list_words(self, listed: Iterable[tuple[int, str]]) -> None:
-        """See `ArchiveRows.list_words`."""
+        """Add passages to the word index."""
         self._words.add(listed)
 
     def unlist_words(self, first: int, end: int) -> None:
-        """See `ArchiveRows.unlist_words`."""
+        """Remove passages from the word index; `end` excluded."""
         self._words.remove(first, end)
 
     def listed_under(self, words: Sequence[str], first: int, end: int, limit: int) -> list[int]:
-        """See `ArchiveRows.listed_under`."""
+        """Return the passages with all of some words, the highest id first."""
         return self._words.find(words, first, end, limit)

@@ -1,7 +1,7 @@
-"""The word index of the PostgreSQL archive: for each word, the passages it stands in.
+"""The word index of the PostgreSQL archive: for each word, the passages with it.
 
-A row lists them for one word and one block of consecutive passages. A search then reads a few
-rows by key, whatever else is in the database, and an append rewrites short ones.
+A row lists them for one word and one block of consecutive passages. A search then reads a few rows
+by key, for any size of the database, and an append rewrites short ones.
 """
 
 import struct
@@ -14,7 +14,7 @@ from thalweg.archive.index import BITS
 from thalweg.words import stem
 
 _BLOCK_BITS = 11
-"""Passages of one block: 2**11. Each is two bytes of a row, so that a row stays below 4 kB."""
+"""Passages of one block: 2**11. Each takes two bytes of a row, so that a row has less than 4 kB."""
 _BLOCK = 1 << _BLOCK_BITS
 
 
@@ -26,7 +26,7 @@ class WordIndex:
         self._read: dict[tuple[int, str, int, int], dict[int, bytes]] = {}
 
     def add(self, listed: Iterable[tuple[int, str]]) -> None:
-        """List passages of one thread, each with its words, after those already listed."""
+        """Add passages of one thread, each with its words, after the existing ones."""
         blocks: dict[tuple[int, int], defaultdict[str, bytearray]] = {}
         begun: list[tuple[int, int]] = []
         for passage, words in listed:
@@ -62,7 +62,7 @@ class WordIndex:
             )
 
     def remove(self, first: int, end: int) -> None:
-        """Take out the passages from `first` on, which are the last before `end`."""
+        """Remove the passages from `first` on, which are the last before `end`."""
         thread, offset = _taken_apart(first)
         _, last = _taken_apart(end - 1)
         block, place = divmod(offset, _BLOCK)
@@ -82,7 +82,7 @@ class WordIndex:
         self._insert(kept)
 
     def find(self, words: Sequence[str], first: int, end: int, limit: int) -> list[int]:
-        """Find the passages with all of some words; see `ArchiveRows.listed_under`."""
+        """Return the passages with all of some words, as `ArchiveRows.listed_under` does."""
         lists = [self._lists(stem(word), first, end) for word in words]
         found: list[int] = []
         for block in sorted(set.intersection(*map(set, lists)), reverse=True):
@@ -95,7 +95,7 @@ class WordIndex:
         return found[:limit]
 
     def _lists(self, word: str, first: int, end: int) -> dict[int, bytes]:
-        """Read the rows of a word, by block."""
+        """Return the rows of a word, by block."""
         thread, offset = _taken_apart(first)
         _, last = _taken_apart(end - 1)
         key = (thread, word, offset >> _BLOCK_BITS, last >> _BLOCK_BITS)
@@ -112,7 +112,7 @@ class WordIndex:
 
 
 def _taken_apart(passage: int) -> tuple[int, int]:
-    """Tell the thread of a passage and its number in it."""
+    """Return the thread of a passage and its number in it."""
     return passage >> BITS, passage & ((1 << BITS) - 1)
 
 

@@ -1,4 +1,4 @@
-"""Reading a bounded piece of a text: by lines, by characters, by JSONPath, by outline."""
+"""Read a bounded piece of a text: by lines, by characters, by JSONPath, by outline."""
 
 import json
 from collections.abc import Iterable
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 MAX_PATH_CHARS = 1_000
 MAX_DESCENTS = 2
-"""`..` in one path: each may visit the whole text once for every node found so far."""
+"""Most `..` in one path: each may visit the whole text once for every node found so far."""
 MAX_NODES = 10_000
-"""Nodes of one path that are read."""
+"""Most nodes of one path that are read."""
 
 
 def read_piece(
@@ -30,18 +30,18 @@ def read_piece(
     path: str = "",
     max_chars: int = 8_000,
 ) -> Reading:
-    r"""Read a piece of a text, at most `max_chars` long.
+    r"""Return a piece of a text, at most `max_chars` long.
 
     Args:
-        handle: What the text is called, for errors.
+        handle: Name of the text, for errors.
         text: The whole.
-        lines: See `Archive.read`.
-        chars: See `Archive.read`.
-        path: See `Archive.read`.
-        max_chars: At most so many characters come back.
+        lines: As for `Archive.read`.
+        chars: As for `Archive.read`.
+        path: As for `Archive.read`.
+        max_chars: Most characters to return.
 
     Raises:
-        RangeError: See `Archive.read`.
+        RangeError: As for `Archive.read`.
 
     Example:
         >>> read_piece("h", "one\ntwo\nthree", lines=(2, 2)).text
@@ -68,13 +68,13 @@ def read_piece(
 
 
 def read_span(handle: str, span: Span, messages: Iterable[Message], *, max_chars: int) -> Reading:
-    """Read several messages: as a transcript if that fits, otherwise as a page of an outline.
+    """Return several messages: as a transcript if that fits, otherwise as a page of an outline.
 
     Args:
-        handle: What the span is called.
+        handle: Name of the span.
         span: Positions of the messages.
-        messages: Oldest first; no more are taken than the page shows, and one.
-        max_chars: At most so many characters come back.
+        messages: Oldest first; consumed up to one more than the page shows.
+        max_chars: Most characters to return.
 
     Raises:
         RangeError: `max_chars` is less than 1.
@@ -92,7 +92,7 @@ def read_span(handle: str, span: Span, messages: Iterable[Message], *, max_chars
 def read_numbered(
     handle: str, span: Span, messages: Iterable[tuple[int, Message]], *, max_chars: int
 ) -> Reading:
-    """Read as `read_span` does, with the positions: where some of the span are left out."""
+    """Return messages as `read_span` does, with positions: some of the span may be missing."""
     held: list[str] = []
     rows: list[str] = []
     told = listed = last = -1
@@ -159,7 +159,7 @@ def _stretch(
 
 
 def _line_start(text: str, line: int, at: int) -> int:
-    """Find where the `line`-th line begins, counted from 1 at `at`."""
+    """Return the index at which the `line`-th line begins, counted from 1 at `at`."""
     for _ in range(line - 1):
         at = text.index("\n", at) + 1
     return at
@@ -189,7 +189,7 @@ def _found(handle: str, text: str, path: str) -> str:
 
 
 def _jsonpath() -> "JSONPathEnvironment":
-    """Build an evaluator without regular expressions: nothing can stop a bad one."""
+    """Return an evaluator without regular expressions, since a bad one cannot be interrupted."""
     from jsonpath import JSONPathEnvironment  # noqa: PLC0415 (as above)
 
     environment = JSONPathEnvironment(strict=True)

@@ -1,6 +1,6 @@
-"""What a model is promised that it can do: read a handle, or search by words, as one tool.
+"""The tool with which a model reads references and searches by words.
 
-Two rules: an answer is bounded whatever was asked; an error is a sentence for the model.
+Two rules: every result is bounded; an error is a sentence for the model.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,17 +16,17 @@ from thalweg.tokens import Counter, exact_counter
 from thalweg.transcript import as_transcript
 
 CHARS_PER_TOKEN = 4
-"""How much is read at first for a token; less, when it turns out to be more tokens."""
+"""First estimate of characters per token; less is read if the tokens are more."""
 PAGE = 32
 """Messages that are read at once."""
 MANY = 100
-"""Spans above which what was found is sifted: each costs a search of its own."""
+"""Number of spans above which results are filtered: each span costs a search of its own."""
 LOOKS = 8
-"""Most searches for one answer."""
+"""Most searches for one call."""
 _ECHO = "tool recall"
-"""Who speaks in an answer of this tool."""
+"""Speaker of a result of this tool."""
 MOST = 10**15
-"""No line or character of a text has a number beyond it."""
+"""No line or character number of a text is greater."""
 
 
 def _range(name: str) -> dict[str, Any]:
@@ -54,7 +54,7 @@ RECALL_TOOL: dict[str, Any] = {
         "additionalProperties": False,
     },
 }
-"""The tool as a JSON schema; what `recall` takes beside it is the caller's."""
+"""JSON schema of the tool; the other arguments of `recall` are the caller's."""
 
 
 def recall(
@@ -70,23 +70,23 @@ def recall(
     max_tokens: int = 2_000,
     count: Counter | None = None,
 ) -> str:
-    """Answer a model that calls `recall`, whatever the values are that it made up.
+    """Return the result of a model's call of `recall`, for any argument values.
 
     Args:
-        archive: Where the thread is.
-        key: The thread that asks; no other is read.
-        handle: What to read, or with a query where to search.
-        query: What to search for.
-        lines: See `Archive.read`.
-        chars: See `Archive.read`.
-        path: See `Archive.read`.
-        within: What the thread is now, in ascending order: nothing else of the log is told,
-            and a handle that names nothing of it is unknown. `None` means the whole log.
-        max_tokens: Bound on the answer.
-        count: Counts them; exactly, as OpenAI does, when it is not given.
+        archive: The archive of the thread.
+        key: The calling thread; no other is read.
+        handle: The reference to read, or with a query the span to search.
+        query: The search words.
+        lines: As for `Archive.read`.
+        chars: As for `Archive.read`.
+        path: As for `Archive.read`.
+        within: The visible positions of the thread, ascending: nothing else of the log is
+            returned, and other references do not exist. `None` means the whole log.
+        max_tokens: Bound on the result.
+        count: Counts tokens; by default exactly, as OpenAI does.
 
     Returns:
-        What was read or found; a sentence about what is wrong where nothing could be.
+        The text or the passages; a sentence with the error if there are none.
 
     Example:
         >>> from thalweg.archive import Logged, Span, open_archive
@@ -140,7 +140,7 @@ def _pair(given: object) -> tuple[int, int] | None:
 
 
 def _without(spans: Sequence[Span], positions: Sequence[int]) -> list[Span]:
-    """Leave positions out of spans.
+    """Return spans without some positions.
 
     Example:
         >>> _without([Span(0, 9)], [4, 9])
@@ -181,7 +181,7 @@ class _Asked:
         self._count = count
 
     def meant(self, words: str) -> str:
-        """Search for words that were given for a handle, as small models do again and again.
+        """Search for words that were passed as a reference, as small models often do.
 
         Raises:
             HandleError: Nothing is found.
@@ -207,9 +207,9 @@ class _Asked:
         return render_passages(found)
 
     def _originals(self, query: str, within: Sequence[Span] | None) -> list[Passage]:
-        """Search, and look past what earlier answers of this tool say, which is said elsewhere.
+        """Search, skipping earlier results of this tool, whose text is in other messages.
 
-        Who asks the same again would else be told the last answer, which quotes the one before.
+        Otherwise a repeated query would return its last result, which quotes the one before.
         """
         found: list[Passage] = []
         there = within
@@ -224,7 +224,7 @@ class _Asked:
         return [one for one in found if one.speaker != _ECHO] or found
 
     def _parts(self, handle: str) -> list[Span]:
-        """Resolve a handle to what the thread still has of it."""
+        """Resolve a reference to its visible positions."""
         span = self._archive.span(self._key, handle)
         if self._within is None:
             return [span]
@@ -262,7 +262,7 @@ class _Asked:
         path: str,
         most: int,
     ) -> Reading:
-        """Read what a handle names, without what is no longer in the thread."""
+        """Read a reference without positions that are no longer visible."""
         parts = self._parts(handle)
         if parts == [self._archive.span(self._key, handle)]:
             return self._archive.read(
@@ -275,14 +275,14 @@ class _Asked:
         return read_piece(handle, told, lines=lines, chars=chars, path=path, max_chars=most)
 
     def _messages(self, parts: Sequence[Span]) -> Iterator[tuple[int, Message]]:
-        """Read messages with their positions, a page at a time."""
+        """Yield messages with their positions, read in pages."""
         for part in parts:
             for first in range(part.first, part.last + 1, PAGE):
                 last = min(part.last, first + PAGE - 1)
                 yield from enumerate(self._archive.messages(self._key, first, last), first)
 
     def bounded(self, told: str) -> str:
-        """Cut what is still too long: a name that was given, or an answer for which is no room."""
+        """Cut a text that is still too long: an echoed name, or a result that does not fit."""
         if self._fits(told):
             return told
         low, high = 0, min(len(told), self._max_tokens * CHARS_PER_TOKEN * 4)

@@ -12,16 +12,16 @@ from thalweg.database.sqlite_files import MEMORY
 from thalweg.errors import ArchiveError
 
 _FORMAT = 2
-"""Since 2, the index lists the shapes of answers. What `words_of` returns is part of the format:
-an index is only taken apart by the words that it was made of."""
+"""Since 2, the index has words for the shapes of answers. The output of `words_of` is part of the
+format: a passage can only be removed from an index by the words it was added with."""
 
 
 class SqliteArchive(TableArchive):
-    """The log of every thread, in a SQLite file or in memory.
+    """The log of every thread, in an SQLite file or in memory.
 
-    See `SqliteDatabase` for who may use it at the same time, and `Archive` for what the methods
-    promise. A file that cannot be written, such as a backup, is opened for reading: methods that
-    change something raise `StorageError`.
+    The methods are documented in `Archive`, concurrent use in `SqliteDatabase`. A file that cannot
+    be written, such as a backup, is opened for reading: methods that change it raise
+    `StorageError`.
     """
 
     _database: "SqliteDatabase[Transaction]"
@@ -52,7 +52,7 @@ class SqliteArchive(TableArchive):
         within: Sequence[Span] | None = None,
         max_tokens: int = 2_000,
     ) -> list[Passage]:
-        """See `Archive.search`. Of a read-only file, a copy of the thread is indexed in memory."""
+        """Return matching passages; a thread of a read-only file is indexed in memory."""
         if not self._database.is_read_only:
             return super().search(key, query, within=within, max_tokens=max_tokens)
         with SqliteArchive(MEMORY) as copy:
@@ -78,11 +78,11 @@ class SqliteArchive(TableArchive):
 
     @property
     def outlives_process(self) -> bool:
-        """See `Archive.outlives_process`."""
+        """Whether the archive is a file."""
         return self._database.place != MEMORY
 
     def prune(self) -> int:
-        """See `Archive.prune`."""
+        """Delete unreferenced blobs; return bytes freed."""
         with self._database.writing(None) as rows:
             (freed,) = rows.row(
                 f"SELECT COALESCE(SUM(LENGTH(data)), 0) FROM archive_blob WHERE {_UNHELD}"  # noqa: S608 (fixed text)
@@ -98,11 +98,12 @@ class SqliteArchive(TableArchive):
     def record_deletions(self, table: str) -> None:
         """Have the file record each thread that loses its last row in another program's table.
 
-        SQLite does it in the transaction that deletes the rows, whoever runs that. A table that
+        SQLite does it in the transaction that deletes the rows, started by any program. A table
+        that
         is dropped or empty records nothing.
 
         Args:
-            table: Has a column `thread_id`. One that is not in the file is ignored.
+            table: Has a column `thread_id`. A table that is not in the file is ignored.
         """
         if self._database.is_read_only or self.deletions(table) is not None:
             return
@@ -113,11 +114,11 @@ class SqliteArchive(TableArchive):
                 rows.run(_RECORD_DELETIONS.format(table=table))
 
     def deletions(self, table: str) -> dict[str, bool] | None:
-        """Read what was recorded and not forgotten; see `record_deletions`.
+        """Return the recorded deletions; see `record_deletions`.
 
         Returns:
-            The `thread_id` of each thread that lost its last row, and whether it has none still;
-            `None` where nothing is recorded.
+            The `thread_id` of each thread that lost its last row, and whether it still has none;
+            `None` if nothing is recorded.
         """
         with self._database.reading(None) as rows:
             if rows.row(_IS_RECORDED, (table,)) is None:
@@ -131,7 +132,7 @@ class SqliteArchive(TableArchive):
             rows.run("DELETE FROM archive_deleted WHERE thread = ?", (thread,))
 
     def keys(self) -> list[ThreadKey]:
-        """List the threads of all owners."""
+        """Return the threads of all owners."""
         with self._database.reading(None) as rows:
             found = rows.rows("SELECT owner, thread FROM archive_thread ORDER BY id")
             return [ThreadKey(decode(owner), decode(thread)) for owner, thread in found]
@@ -161,25 +162,25 @@ _UNHELD = (
 class Transaction(SqliteRows):
     """A transaction on the archive's tables.
 
-    The word index is FTS5's, by the stems of words and of English ones at that.
+    The word index is FTS5's, by stems, including those of English words.
     """
 
     bound = "0"
 
     def drop_thread(self, thread: int, *tables: str) -> None:
-        """See `ArchiveRows.drop_thread`. While the thread's row stands, its log cannot go."""
+        """Delete a thread's row first, which permits deleting its log, then its other rows."""
         self.run("DELETE FROM archive_thread WHERE id = ?", (thread,))
         for table in tables:
             self.run(f"DELETE FROM {table} WHERE thread = ?", (thread,))  # noqa: S608 (ours)
 
     def list_words(self, listed: Iterable[tuple[int, str]]) -> None:
-        """See `ArchiveRows.list_words`."""
+        """Add passages to the word index."""
         self._connection.executemany(
             "INSERT INTO archive_words (rowid, words) VALUES (?, ?)", listed
         )
 
     def unlist_words(self, first: int, end: int) -> None:
-        """See `ArchiveRows.unlist_words`. The index holds no words: it must be told them again."""
+        """Remove passages from the word index, which needs their words again to do so."""
         for row in rows_between(self, first, end):
             self._connection.execute(
                 "INSERT INTO archive_words (archive_words, rowid, words) VALUES ('delete', ?, ?)",
@@ -187,7 +188,7 @@ class Transaction(SqliteRows):
             )
 
     def listed_under(self, words: Sequence[str], first: int, end: int, limit: int) -> list[int]:
-        """See `ArchiveRows.listed_under`."""
+        """Return the passages with all of some words, the highest id first."""
         match = " AND ".join(f'"{word}"' for word in words)
         rows = self._connection.execute(
             "SELECT rowid FROM archive_words WHERE archive_words MATCH ?"

@@ -1,4 +1,4 @@
-"""What an archive on SQL tables does, whichever database holds them."""
+"""An archive on SQL tables, independent of the database."""
 
 import hashlib
 import zlib
@@ -41,10 +41,10 @@ from thalweg.transcript import as_text, as_transcript
 
 
 class TableArchive(ABC):
-    """The log of every thread, in SQL tables. See `Archive` for what the methods promise.
+    """The log of every thread, in SQL tables. The methods are documented in `Archive`.
 
-    Of all that an archive is, little differs between databases: how words are indexed, and how
-    space is freed. Whoever changes a thread holds its row until the end of the transaction.
+    Databases differ only in the word index and in how space is freed. A transaction that changes a
+    thread locks its row until the end.
     """
 
     def __init__(
@@ -59,16 +59,16 @@ class TableArchive(ABC):
 
     @property
     def identity(self) -> str:
-        """See `Archive.identity`."""
+        """Letters and digits unique to this archive; the same whenever it is opened."""
         return hashlib.sha256(b"identity" + self._secret).hexdigest()[:16]
 
     @property
     def outlives_process(self) -> bool:
-        """See `Archive.outlives_process`."""
+        """Whether appended messages can be read after the process has ended."""
         return True
 
     def close(self) -> None:
-        """See `Archive.close`."""
+        """Release connections and files."""
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -85,7 +85,7 @@ class TableArchive(ABC):
     def append(
         self, key: ThreadKey, messages: Sequence[Logged], *, expected: int | None = None
     ) -> int:
-        """See `Archive.append`."""
+        """Append to the log, all or nothing; return its new length."""
         stored = _stored(messages)
         with self._database.writing(key.owner) as db:
             thread, length = _begin(db, key) if stored else _grasp(db, key)
@@ -97,12 +97,12 @@ class TableArchive(ABC):
         return length + len(stored)
 
     def length(self, key: ThreadKey) -> int:
-        """See `Archive.length`."""
+        """Return the number of messages in the log."""
         with self._database.reading(key.owner) as db:
             return _thread(db, key)[1]
 
     def messages(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[Message]:
-        """See `Archive.messages`."""
+        """Return messages, `last` included."""
         with self._database.reading(key.owner) as db:
             thread, length = _thread(db, key)
             if thread is None:
@@ -111,7 +111,7 @@ class TableArchive(ABC):
             return [message for message, _ in _logged(db, thread, Span(first, upto))]
 
     def positions(self, key: ThreadKey, uids: Iterable[str]) -> dict[str, tuple[int, ...]]:
-        """See `Archive.positions`."""
+        """Return the positions of messages by their ids."""
         named = {_known_by(uid): uid for uid in uids if uid}
         found: dict[str, list[int]] = {}
         with self._database.reading(key.owner) as db:
@@ -129,7 +129,7 @@ class TableArchive(ABC):
     def add_turn(
         self, key: ThreadKey, turn: Turn, *, length: int, log: Sequence[Logged] = ()
     ) -> int:
-        """See `Archive.add_turn`."""
+        """Append a turn to the journal, and messages to the log; return the turn's number."""
         body, stored = zlib.compress(turn.body.encode(), 3), _stored(log)
         with self._database.writing(key.owner) as db:
             thread, found = _begin(db, key)
@@ -143,7 +143,7 @@ class TableArchive(ABC):
         return int(number)
 
     def turns(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[str]:
-        """See `Archive.turns`."""
+        """Return the bodies of turns, `last` included."""
         upto = _ENDLESS if last is None else last
         with self._database.reading(key.owner) as db:
             rows = db.rows(
@@ -154,7 +154,7 @@ class TableArchive(ABC):
             return [unpack(body, packed=True) for (body,) in rows]
 
     def turn_count(self, key: ThreadKey) -> int:
-        """See `Archive.turn_count`."""
+        """Return the number of turns in the journal."""
         with self._database.reading(key.owner) as db:
             (number,) = db.row(
                 "SELECT COALESCE(MAX(turn) + 1, 0) FROM archive_turn WHERE thread = ?",
@@ -163,7 +163,7 @@ class TableArchive(ABC):
         return int(number)
 
     def turn_state(self, key: ThreadKey, turn: int) -> bytes:
-        """See `Archive.turn_state`."""
+        """Return the state of one turn; empty if it has none."""
         with self._database.reading(key.owner) as db:
             row = db.row(
                 "SELECT state FROM archive_turn WHERE thread = ? AND turn = ?",
@@ -172,7 +172,7 @@ class TableArchive(ABC):
         return b"" if row is None else bytes(row[0])
 
     def attach(self, key: ThreadKey, *texts: str) -> list[str]:
-        """See `Archive.attach`."""
+        """Store texts of a thread; return their digests."""
         blobs = [_attachment(text) for text in texts]
         with self._database.writing(key.owner) as db:
             thread, _ = _begin(db, key)
@@ -180,7 +180,7 @@ class TableArchive(ABC):
         return [blob.hash.hex() for blob in blobs]
 
     def attachment(self, key: ThreadKey, digest: str) -> str:
-        """See `Archive.attachment`."""
+        """Return a text that was attached to this thread."""
         with self._database.reading(key.owner) as db:
             row = db.row(
                 "SELECT data, packed FROM archive_blob JOIN archive_holding USING (hash)"
@@ -192,7 +192,7 @@ class TableArchive(ABC):
         return unpack(row[0], packed=bool(row[1]))
 
     def add_summary(self, key: ThreadKey, source: str, text: str) -> bool:
-        """See `Archive.add_summary`."""
+        """Store a summary of some messages; return whether the thread exists."""
         body = zlib.compress(encode(text), 3)
         with self._database.writing(key.owner) as db:
             thread, _ = _grasp(db, key)
@@ -206,7 +206,7 @@ class TableArchive(ABC):
         return True
 
     def summary(self, key: ThreadKey, source: str) -> str:
-        """See `Archive.summary`."""
+        """Return the stored summary of a source; empty if there is none."""
         with self._database.reading(key.owner) as db:
             row = db.row(
                 "SELECT body FROM archive_summary WHERE thread = ? AND source = ?",
@@ -215,7 +215,7 @@ class TableArchive(ABC):
         return "" if row is None else unpack(row[0], packed=True)
 
     def handle(self, key: ThreadKey, span: Span) -> Handle:
-        """See `Archive.handle`."""
+        """Return a durable reference to a span."""
         handle = make_handle(self._secret, key, span)
         with self._database.writing(key.owner) as db:
             thread, length = _grasp(db, key)
@@ -230,7 +230,7 @@ class TableArchive(ABC):
         return handle
 
     def handles(self, key: ThreadKey) -> dict[Handle, Span]:
-        """See `Archive.handles`."""
+        """Return the references that are held."""
         with self._database.reading(key.owner) as db:
             rows = db.rows(
                 "SELECT handle, first, last FROM archive_handle WHERE thread = ? AND held = 1"
@@ -240,7 +240,7 @@ class TableArchive(ABC):
             return {Handle(handle): Span(first, last) for handle, first, last in rows}
 
     def release(self, key: ThreadKey, handles: Sequence[Handle]) -> None:
-        """See `Archive.release`. A released handle still resolves until the next `prune`."""
+        """Release references; they still resolve until the next `prune`."""
         with self._database.writing(key.owner) as db:
             thread, _ = _grasp(db, key)
             if thread is None:
@@ -251,7 +251,7 @@ class TableArchive(ABC):
             )
 
     def span(self, key: ThreadKey, handle: str) -> Span:
-        """See `Archive.span`."""
+        """Resolve a reference."""
         with self._database.reading(key.owner) as db:
             return _resolve(db, key, handle)[1]
 
@@ -265,7 +265,7 @@ class TableArchive(ABC):
         path: str = "",
         max_chars: int = 8_000,
     ) -> Reading:
-        """See `Archive.read`."""
+        """Return the text of a reference, bounded."""
         with self._database.reading(key.owner) as db:
             thread, span = _resolve(db, key, handle)
             logged = (message for message, _ in _logged(db, thread, span))
@@ -283,7 +283,7 @@ class TableArchive(ABC):
         within: Sequence[Span] | None = None,
         max_tokens: int = 2_000,
     ) -> list[Passage]:
-        """See `Archive.search`."""
+        """Return matching passages, best first, within a token budget."""
         question = ask(query)
         self._catch_up(key)
         with self._database.reading(key.owner) as db:
@@ -328,7 +328,7 @@ class TableArchive(ABC):
         return found if threads is None else [each for each in found if each in threads]
 
     def threads(self, owner: str) -> list[str]:
-        """See `Archive.threads`."""
+        """Return an owner's threads, oldest first."""
         with self._database.reading(owner) as db:
             rows = db.rows(
                 "SELECT thread FROM archive_thread WHERE owner = ? ORDER BY id",
@@ -337,7 +337,7 @@ class TableArchive(ABC):
             return [decode(thread) for (thread,) in rows]
 
     def delete(self, key: ThreadKey) -> None:
-        """See `Archive.delete`."""
+        """Delete a thread: index, log and references."""
         # The index is deleted first, in batches: deleting it takes as long as building it.
         while self._unindex_batch(key):
             pass
@@ -350,10 +350,10 @@ class TableArchive(ABC):
 
     @abstractmethod
     def prune(self) -> int:
-        """See `Archive.prune`. Handles that were released go, too."""
+        """Delete unreferenced blobs and released references; return bytes freed."""
 
     def _logged(self, key: ThreadKey) -> list[Logged]:
-        """Read a thread as it was appended."""
+        """Return a thread's messages as they were appended."""
         with self._database.reading(key.owner) as db:
             thread, length = _thread(db, key)
             if thread is None:
@@ -362,7 +362,7 @@ class TableArchive(ABC):
             return [Logged(message, about) for message, about in found]
 
     def _catch_up(self, key: ThreadKey) -> None:
-        """Index what was appended since the last search, in batches."""
+        """Index the messages appended since the last search, in batches."""
         while self._index_batch(key):
             pass
 
@@ -406,7 +406,7 @@ class TableArchive(ABC):
 
 _ENDLESS = 1 << 60
 _PAGE = 32
-"""Messages that are read by one statement."""
+"""Messages that one statement reads."""
 _OF_A_THREAD = (
     "archive_log",
     "archive_turn",
@@ -417,7 +417,7 @@ _OF_A_THREAD = (
 
 
 def _thread(db: ArchiveRows, key: ThreadKey, then: str = "") -> tuple[int | None, int]:
-    """Find a thread's number, `None` where there is none yet, and the length of its log."""
+    """Return a thread's number, `None` if it does not exist yet, and the length of its log."""
     row = db.row(
         f"SELECT id, length, {db.bound} FROM archive_thread WHERE owner = ? AND thread = ?{then}",  # noqa: S608 (fixed text)
         (encode(key.owner), encode(key.thread)),
@@ -426,12 +426,12 @@ def _thread(db: ArchiveRows, key: ThreadKey, then: str = "") -> tuple[int | None
 
 
 def _grasp(db: ArchiveRows, key: ThreadKey) -> tuple[int | None, int]:
-    """Find a thread, and let no other writer have it until the end of the transaction."""
+    """Return a thread's number and length, and lock its row until the end of the transaction."""
     return _thread(db, key, db.for_update)
 
 
 def _begin(db: ArchiveRows, key: ThreadKey) -> tuple[int, int]:
-    """Find a thread as `_grasp` does, and make it where there is none."""
+    """Return a thread's number and length with its row locked, creating it if necessary."""
     while True:
         thread, length = _grasp(db, key)
         if thread is not None:
@@ -445,12 +445,12 @@ def _begin(db: ArchiveRows, key: ThreadKey) -> tuple[int, int]:
 
 @lru_cache(maxsize=16)
 def _attachment(text: str) -> Blob:
-    """Pack a text that comes with every thread: system prompt, tools, prices."""
+    """Return the blob of a text that is attached on every turn: system prompt, tools, prices."""
     return pack(text)
 
 
 _Row = tuple[bytes, Stored, bytes]
-"""A message as its row has it: what it is known by, itself, and what search should know of it."""
+"""A message as its row has it: the key of its id, the stored form, additional text for search."""
 
 
 def _stored(messages: Sequence[Logged]) -> list[_Row]:
@@ -460,7 +460,7 @@ def _stored(messages: Sequence[Logged]) -> list[_Row]:
 
 
 def _insert(db: ArchiveRows, thread: int, length: int, stored: Sequence[_Row]) -> None:
-    """Append messages to the log of a thread whose row is held."""
+    """Append messages to the log of a thread whose row is locked."""
     if not stored:
         return
     _hold(db, thread, [blob for _, message, _ in stored for blob in message.blobs])
@@ -490,10 +490,10 @@ def _resolve(db: ArchiveRows, key: ThreadKey, text: str) -> tuple[int, Span]:
 
 
 def _hold(db: ArchiveRows, thread: int, blobs: Sequence[Blob]) -> None:
-    """Store large texts and let a thread hold them.
+    """Store large texts and add a thread's references to them.
 
-    They are held first: `prune`, which keeps holders out, then deletes none of them between
-    the two. And in one order, so that no two writers wait for each other.
+    The references are added first: `prune`, which locks out writers, then deletes none of them in
+    between. The order is fixed, so that no two writers deadlock.
     """
     ordered = sorted({blob.hash: blob for blob in blobs}.items())
     db.run_each(
@@ -507,7 +507,7 @@ def _hold(db: ArchiveRows, thread: int, blobs: Sequence[Blob]) -> None:
 
 
 def _unindexed(db: ArchiveRows, key: ThreadKey) -> tuple[int, int, int] | None:
-    """Find where the index of a thread ends, or `None` when it is complete."""
+    """Return where the index of a thread ends, or `None` if it is complete."""
     row = db.row(
         "SELECT id, indexed, passages FROM archive_thread"
         " WHERE owner = ? AND thread = ? AND indexed < length",
@@ -517,7 +517,7 @@ def _unindexed(db: ArchiveRows, key: ThreadKey) -> tuple[int, int, int] | None:
 
 
 def _logged(db: ArchiveRows, thread: int, span: Span) -> Iterator[tuple[Message, str]]:
-    """Read messages with what they are about, in order, a page at a time."""
+    """Yield messages with their additional text, in order, read in pages."""
     first = span.first
     while page := list(
         db.rows(
@@ -533,13 +533,13 @@ def _logged(db: ArchiveRows, thread: int, span: Span) -> Iterator[tuple[Message,
 
 
 def _texts(db: ArchiveRows, digests: set[bytes]) -> dict[bytes, str]:
-    """Read large texts by hash."""
+    """Return large texts by hash."""
     rows = db.rows_by("SELECT hash, data, packed FROM archive_blob WHERE hash", sorted(digests))
     return {digest: unpack(data, packed=bool(packed)) for digest, data, packed in rows}
 
 
 def _known_by(uid: str) -> bytes:
-    """Make a short key of an id, which may be of any length; empty where there is none."""
+    """Return a short key of an id of any length; empty if there is no id."""
     return hashlib.sha256(encode(uid)).digest()[:16] if uid else b""
 
 

@@ -57,7 +57,7 @@ def served(name: str) -> Served:
     """Return the subject for `http://host/v1` or `NAME@http://host/v1`.
 
     Raises:
-        ConfigError: The name has no model, and the server does not list exactly one.
+        ConfigError: The name has no model, and the server lists none.
     """
     found = _ADDRESS.fullmatch(name)
     if found is None:
