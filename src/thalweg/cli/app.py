@@ -29,6 +29,7 @@ COMMANDS: Final = {
     ),
     "search": LazyCommand("recorder.searching", "search", "Search all imported sessions."),
     "sessions": LazyCommand("recorder.listing", "sessions", "List imported sessions."),
+    "mcp": LazyCommand("recorder.serving", "mcp", "Serve recorded sessions to agents over MCP."),
     "replay": LazyCommand("replay", "replay", "See what a policy does to recorded threads."),
     "eval": LazyCommand(
         "eval", "evaluate", "See whether an agent keeps its objective, and finds again."
