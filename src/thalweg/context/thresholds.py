@@ -36,6 +36,9 @@ class Threshold(Section):
     @model_validator(mode="before")
     @classmethod
     def _pairs_are_read(cls, given: object) -> object:
+        if isinstance(given, int | float | str):
+            mend = "it should be keys and values, such as {type: messages, value: 20}"
+            refuse(f"{str(given)!r} cannot be used", mend)
         match given:
             case [str() as kind, value]:
                 return {"type": kind, "value": value}

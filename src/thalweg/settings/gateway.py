@@ -1,5 +1,6 @@
 """`gateway:`: where the HTTP side listens, and whom it lets in."""
 
+import re
 from ipaddress import ip_address
 from typing import Annotated, Literal, Self
 
@@ -15,8 +16,15 @@ from pydantic import (
 from thalweg.sections import Section, refuse
 from thalweg.settings.parts import Name, Owner, Secret, is_owner, refuse_repeated
 
+
+def _validate_suffix(suffix: str) -> str:
+    if not re.fullmatch(r"(\.[a-z0-9]+){1,2}", suffix):
+        refuse(f"{suffix[:40]!r} is not the end of a file's name", "write one such as .pdf")
+    return suffix
+
+
 Suffix = Annotated[
-    str, StringConstraints(pattern=r"^\.[a-z0-9]+(\.[a-z0-9]+)?$", to_lower=True, strict=True)
+    str, StringConstraints(to_lower=True, strict=True), AfterValidator(_validate_suffix)
 ]
 MIB = 1_024 * 1_024
 HEADER_TIMEOUT_S = 20.0

@@ -1,17 +1,16 @@
 """How long threads of subagents are kept, and which of them have expired."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Self
+from typing import ClassVar
 
-from thalweg.errors import SpecError
-from thalweg.sections import nearest
+from thalweg.subagents.bounds import Bounds
 from thalweg.subagents.ledger import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retention:
+class Retention(Bounds):
     """How long the threads of a thread's subagents are kept; `None` is unlimited.
 
     A thread that exceeds either limit is deleted. The subagent's report is in its parent's thread
@@ -22,41 +21,14 @@ class Retention:
         30
     """
 
+    ARGUMENT: ClassVar = "subagent_retention"
+    UNBOUNDED: ClassVar = "to keep all"
+    FLOATS: ClassVar = frozenset({"days"})
+
     days: float | None = None
     """Days since the subagent ended."""
     threads: int | None = None
     """How many threads of ended subagents a thread keeps, the newest."""
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            given = getattr(self, field.name)
-            kinds = (int, float) if field.name == "days" else (int,)
-            is_number = isinstance(given, kinds) and not isinstance(given, bool)
-            if given is not None and not (is_number and given > 0):
-                problem = f"{field.name} is {given!r}"
-                mend = "give a number above 0, or None to keep all"
-                raise SpecError("subagent_retention", problem, mend)
-
-    @classmethod
-    def of(cls, given: object) -> Self:
-        """Parse a retention: `None`, a mapping, or a `Retention`.
-
-        Raises:
-            SpecError: It is something else, or has an unsupported key.
-        """
-        if given is None:
-            return cls()
-        if isinstance(given, cls):
-            return given
-        names = [field.name for field in fields(cls)]
-        if not isinstance(given, Mapping):
-            problem, mend = f"it is of type {type(given).__name__}", "give a mapping or a Retention"
-            raise SpecError("subagent_retention", problem, mend)
-        for name in given:
-            if name not in names:
-                mend = nearest(str(name), names)
-                raise SpecError("subagent_retention", f"there is no {name!r}", mend)
-        return cls(**given)
 
     @property
     def is_endless(self) -> bool:

@@ -284,6 +284,8 @@ def test_what_is_wrong_is_one_sentence_with_its_line(text: str, told: str) -> No
 
 
 REMEDIES = [
+    ("gateway: {allowed_uploads: [pdf]}", "1: gateway.allowed_uploads[0]: 'pdf' .* such as .pdf$"),
+    ("summarization: {keep: 20}", "1: summarization.keep: '20' .* {type: messages, value: 20}$"),
     (
         "models:\n  gpt: {provider: openai}",
         "1: models: a mapping cannot be used; it should be a list",
