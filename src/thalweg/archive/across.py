@@ -1,4 +1,4 @@
-"""Search over many threads at once, on the index that each of them has."""
+"""Search over many threads at once, with the index of each."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
@@ -12,14 +12,14 @@ from thalweg.archive.shapes import is_shape_word
 from thalweg.tokens import Counter
 
 MAX_HITS = 3_000
-"""Passages that are looked at for one word, newest first. Of the needles of 74 recorded sessions in
-one archive, 0.70 are found with 800, as in one thread; 0.84 with 3,000; no more with 20,000."""
+"""Passages that are read for one word, newest first. Of the needles of 74 recorded sessions in one
+archive, 0.70 are found with 800, as in one thread; 0.84 with 3,000; no more with 20,000."""
 MAX_GROUPS = 6
-"""Groups of very common words that are looked up together."""
+"""Groups of very common words that are searched for together."""
 HEAVIEST = 4 * SHORTLIST
-"""Passages whose neighbours are looked at: those whose own words weigh most."""
+"""Passages whose neighbours are read: those whose own words weigh most."""
 UNBOUND = "0"
-"""What `ArchiveRows.bound` is where a statement may read all threads of an owner."""
+"""Value of `ArchiveRows.bound` if a statement may read all threads of an owner."""
 
 
 def search(
@@ -30,12 +30,12 @@ def search(
     max_tokens: int,
     count: Counter,
 ) -> list[ThreadPassage]:
-    """Find passages of several threads, best first.
+    """Return passages of several threads, best first.
 
     Args:
         db: In a transaction.
-        threads: By number: the name and how many passages the index has of it, which is complete.
-        question: What is asked.
+        threads: By number: the name and the number of indexed passages; the index is complete.
+        question: The query.
         max_tokens: Bound on the excerpts.
         count: Counts them.
     """
@@ -50,7 +50,7 @@ def search(
 
 
 def _find(db: ArchiveRows, threads: Sequence[int], query: Sequence[str]) -> Hits:
-    """Find the passages in which the words of a question occur; see `index.find`."""
+    """Return the passages that contain words of a query, as `index.find` does."""
     rows: dict[int, int] = {}
     counts = [0.0] * len(query)
     for part in _parts(db, threads):
@@ -75,7 +75,7 @@ def _find(db: ArchiveRows, threads: Sequence[int], query: Sequence[str]) -> Hits
 
 
 def _parts(db: ArchiveRows, threads: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Split threads into those that one statement may read, and let the transaction read them."""
+    """Split threads into groups that one statement may read, and enable the transaction to."""
     if db.bound == UNBOUND:
         yield threads
         return
@@ -90,7 +90,7 @@ def _add(rows: dict[int, int], ids: Iterable[int], words: int) -> None:
 
 
 def _heaviest(question: Question, hits: Hits) -> Hits:
-    """Leave out passages whose own words weigh too little for the shortlist."""
+    """Drop passages whose own words weigh too little for the shortlist."""
     if len(hits.rows) <= HEAVIEST:
         return hits
     scale = Scale(question, hits)
@@ -100,7 +100,7 @@ def _heaviest(question: Question, hits: Hits) -> Hits:
 
 
 def _rows(db: ArchiveRows, ids: Iterable[int]) -> dict[int, Row]:
-    """Read passages of any thread."""
+    """Return passages of any thread."""
     wanted = sorted(ids)
     threads = sorted({row >> BITS for row in wanted})
     if db.bound == UNBOUND:

@@ -1,7 +1,7 @@
 """The index of an archive: filled when a search needs it, read word by word.
 
-Passages of one thread have consecutive ids in a range of their own, so that a search reads
-its own thread's part of the index and nothing else, however many threads there are.
+Passages of one thread have consecutive ids in a range of their own, so that a search reads only its
+own thread's part of the index, for any number of threads.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,22 +17,23 @@ from thalweg.transcript import as_text, speaker
 from thalweg.words import words
 
 BITS = 32
-"""Passages of one thread: at most 2**32."""
+"""Bits of a passage's number in its thread: at most 2**32 passages."""
 BATCH_CHARS = 4_000_000
-"""So much text is indexed in one transaction, so that other writers get their turn."""
+"""Characters that are indexed in one transaction, so that other writers are not blocked for long.
+"""
 BATCH_PASSAGES = 5_000
-"""So many passages are taken out in one transaction."""
+"""Passages that are deleted in one transaction."""
 MAX_HITS = 800
-"""Passages that are looked at for one word, newest first."""
+"""Passages that are read for one word, newest first."""
 _PROBES = 64
-"""Passages that are looked at together to find where a message begins."""
+"""Passages that one statement probes to find where a message begins."""
 MAX_GROUPS = 6
-"""Groups of very common words that are looked up together."""
+"""Groups of very common words that are searched for together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """A message on its way into the index."""
+    """A message to index."""
 
     position: int
     message: Message
@@ -41,26 +42,26 @@ class Posting:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A passage as the index keeps it."""
+    """A passage as the index stores it."""
 
     id: int
     position: int
     start: int
-    """Character at which it begins in its message; -1: what the message is about."""
+    """Index of its first character in its message; -1: the text about the message."""
     about: int
-    """Id of the passage that tells what its message is about; 0 if there is none."""
+    """Id of the passage with the text about its message; 0 if there is none."""
     speaker: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Where the words of a question occur."""
+    """The passages in which the words of a query occur."""
 
     rows: dict[int, int]
-    """Of each passage id, the words that occur in it: bit i stands for word i of the question."""
+    """By passage id, the words that occur in it: bit i represents word i of the query."""
     counts: tuple[float, ...]
-    """Of each word: in how many passages of the thread it occurs, estimated if very many."""
+    """For each word, the number of the thread's passages with it, estimated if very many."""
     total: int
     """Passages of the thread."""
 
@@ -71,11 +72,11 @@ def add(db: ArchiveRows, thread: int, first: int, postings: Iterable[Posting]) -
     Args:
         db: In a transaction.
         thread: The thread's number.
-        first: Passages of the thread so far.
+        first: Number of indexed passages of the thread.
         postings: Oldest first.
 
     Returns:
-        Passages of the thread now.
+        The new number of indexed passages.
     """
     rows: list[tuple[int, int, int, int, bytes, bytes]] = []
     listed: list[tuple[int, str]] = []
@@ -100,16 +101,16 @@ def _speaker(message: Message) -> str:
 
 
 def words_of(who: str, text: str) -> str:
-    """List the words of a passage for the index, with its speaker's name and its shapes."""
+    """Return the words of a passage for the index, with its speaker's name and its shapes."""
     _, _, name = who.partition(" ")
     return " ".join(dict.fromkeys((*words(f"{name}\n{text}"), *shape_words(text))))
 
 
 def last_batch(db: ArchiveRows, thread: int) -> tuple[int, int]:
-    """Find where the newest messages begin that are taken out of the index in one go.
+    """Return where the newest messages begin that are removed from the index in one batch.
 
     Returns:
-        The first of their positions, and how many passages stand before it.
+        The first of their positions, and the number of passages before it.
     """
     start, _ = _range(thread)
     (last,) = db.row(
@@ -125,7 +126,7 @@ def last_batch(db: ArchiveRows, thread: int) -> tuple[int, int]:
 
 
 def remove(db: ArchiveRows, thread: int, first: int) -> None:
-    """Take a thread's passages out of the index, from the `first` one on."""
+    """Remove a thread's passages from the index, from the `first` one on."""
     start, end = _range(thread)
     db.unlist_words(start + first, end)
     db.run("DELETE FROM archive_passage WHERE id >= ? AND id < ?", (start + first, end))
@@ -142,11 +143,11 @@ def find(
     query: Sequence[str],
     within: Sequence[Span] | None,
 ) -> Hits:
-    """Find the passages in which the words of a question occur.
+    """Return the passages that contain words of a query.
 
-    A word that occurs in more than `MAX_HITS` passages is followed through the newest of
-    them only; so that an old passage with several such words is found all the same, they
-    are looked up together, too.
+    A word that occurs in more than `MAX_HITS` passages is searched for only in the newest of
+    them; so that an old passage with several such words is found all the same, they are searched
+    for together, too.
     """
     rows: dict[int, int] = {}
     counts: list[float] = []
@@ -171,7 +172,7 @@ def find(
 
 
 def _matches(db: ArchiveRows, words: Sequence[str], ranges: Sequence[tuple[int, int]]) -> list[int]:
-    """Find the passages with all of some words, newest first."""
+    """Return the passages with all of some words, newest first."""
     found: list[int] = []
     for first, end in reversed(ranges):
         found += db.listed_under(words, first, end, MAX_HITS - len(found))
@@ -204,7 +205,7 @@ def _ranges(
 
 
 def _id_of(db: ArchiveRows, low: int, high: int, position: int) -> int:
-    """Find the first passage of a message: ids ascend with positions, so close in on it."""
+    """Return the id of a message's first passage: ids ascend with positions, so narrow down."""
     while low < high:
         step = max(1, (high - low) // _PROBES)
         before = [
@@ -221,12 +222,12 @@ def _id_of(db: ArchiveRows, low: int, high: int, position: int) -> int:
 
 
 def rows_of(db: ArchiveRows, ids: Iterable[int]) -> dict[int, Row]:
-    """Read passages by id; ids that do not exist are left out."""
+    """Return passages by id; ids that do not exist are skipped."""
     return {row[0]: _row(*row) for row in db.rows_by(f"{_SELECT} id", sorted(ids))}
 
 
 def rows_between(db: ArchiveRows, first: int, end: int) -> list[Row]:
-    """Read passages by a range of ids, `end` excluded."""
+    """Return passages by a range of ids, `end` excluded."""
     return [_row(*row) for row in db.rows(f"{_SELECT} id >= ? AND id < ?", (first, end))]
 
 

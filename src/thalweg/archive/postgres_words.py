@@ -100,7 +100,7 @@ class WordIndex:
         _, last = _taken_apart(end - 1)
         key = (thread, word, offset >> _BLOCK_BITS, last >> _BLOCK_BITS)
         if key not in self._read:
-            # Each block by its key: a range of them would be read with all of their words.
+            # Each block by its key: a range scan would read the rows of all words.
             rows = self._connection.execute(
                 "SELECT block, passages FROM archive_words"
                 " WHERE thread = %s AND block = ANY(%s) AND word = %s",

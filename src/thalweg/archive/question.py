@@ -1,4 +1,4 @@
-"""What a question asks: its telling words, what it quotes, and the shape of an answer to it."""
+"""Parse a query: its significant words, its quotations, and the shape of an answer to it."""
 
 import re
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from thalweg.archive.shapes import SHAPE_WORDS, is_shape_word, shapes_asked
 from thalweg.words import STOP_WORDS, WEAK_WORDS, words
 
 MAX_CHARS = 4_000
-"""So much of a query is read."""
+"""Characters of a query that are read."""
 MAX_WORDS = 48
-"""Words of a question that are looked up; a longer text is no question."""
+"""Most words of a query that are searched for; a longer text is no question."""
 
 _SPEAKERS = {
     "user": re.compile(r"\buser(?:'s)?\b|用户", re.IGNORECASE),
@@ -28,40 +28,40 @@ _NEWEST = re.compile(
 )
 _QUOTED = re.compile(r"(?<!\w)['\"`\u2018“「『](.{3,120}?)['\"`\u2019”」』](?!\w)")
 WEAK = 0.3
-"""How much a word says that only shapes a question."""
+"""Importance of a word that only shapes a question."""
 SHAPE = 0.75
-"""How much the shape of an answer says."""
+"""Importance of the shape of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query, read."""
+    """A query, parsed."""
 
     words: tuple[str, ...]
-    """Words that tell something, folded, each once."""
+    """Significant words, folded, each once."""
     phrases: tuple[str, ...] = ()
-    """What stands in quotation marks, in small letters."""
+    """Texts in quotation marks, in lower case."""
     shapes: tuple[str, ...] = ()
-    """What an answer would look like, as `looks_like` knows it."""
+    """Shapes of a possible answer, as in `looks_like`."""
     speakers: tuple[str, ...] = ()
     """Roles that the question names."""
     end: int = 0
-    """Which end of the thread it asks about: -1 the beginning, 1 the newest, 0 it does not say."""
+    """The end of the thread it asks about: -1 the beginning, 1 the newest, 0 unspecified."""
 
     @property
     def sought(self) -> tuple[str, ...]:
-        """What is looked up: its words, then the index's word of each shape that has one."""
+        """The words to search for: its own, then the index's word of each shape that has one."""
         return self.words + tuple(SHAPE_WORDS[name] for name in self.shapes if name in SHAPE_WORDS)
 
     def importance(self, word: str) -> float:
-        """Tell how much a word says beside its rarity, from 0 to 1."""
+        """Return the importance of a word besides its rarity, from 0 to 1."""
         if is_shape_word(word):
             return SHAPE
         return WEAK if word in WEAK_WORDS or word in self.speakers else 1.0
 
 
 def ask(query: str) -> Question:
-    """Read a query. One that is all filler is taken at its word.
+    """Parse a query. If all of its words are filler, they are used.
 
     Example:
         >>> question = ask("How many deletions did the user's 'fix typo' commit report?")

@@ -1,8 +1,8 @@
-"""Choosing the passages that answer a question, and packing them into a budget.
+"""Choose the passages that answer a query, and pack them into a budget.
 
-A pure function over candidates. The score of a passage is a sum of named features
-(`Features`), most of them a share of what the words of the question weigh together, so that
-every choice can be explained.
+A pure function over candidates. The score of a passage is a sum of named features (`Features`),
+most of them a share of the total weight of the query's words, so that every choice can be
+explained.
 """
 
 import math
@@ -22,19 +22,19 @@ from thalweg.words import Weights, find_tokens, rarity, token_words
 SHORTLIST = 240
 """Passages that are read."""
 CLOSE_LOOKS = 100
-"""Passages whose lines are looked at."""
+"""Passages whose lines are evaluated."""
 FOLLOWERS = 3
-"""Passages read after one that tells what its message is about, whatever is in them."""
+"""Passages that are always read after one with the text about its message."""
 FOLLOWED = 30
-"""Passages after it that are read if a word of the question is in them."""
+"""Passages after it that are read if they contain a word of the query."""
 NEIGHBOUR_SHARE = 0.25
-"""What a word counts in the shortlist that stands in the passage before or after."""
+"""Weight in the shortlist of a word in the passage before or after."""
 ABOUT_CHARS = 80
-"""So much of what a message is about is shown in a hit."""
+"""Most characters of the text about a message in a hit."""
 WIDTHS = ((3, 900), (7, 420), (1_000, 220))
-"""How many hits are shown how wide, in characters: the better, the wider."""
+"""Number of hits by their width in characters: the better, the wider."""
 LEAST_TOKENS = 24
-"""Less room than this is left empty."""
+"""Fewer remaining tokens than this are not filled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +42,27 @@ class Features:
     """Why a passage was chosen; the defaults are the weights in the score."""
 
     window: float = 1.0
-    """Share of the words that stand together in a few lines."""
+    """Share of the words that occur together in a few lines."""
     passage: float = 0.5
-    """Share that stands elsewhere in the passage, or in its speaker's name."""
+    """Share that occurs elsewhere in the passage, or in its speaker's name."""
     about: float = 0.5
-    """Share that stands only in the call which a tool result answers."""
+    """Share that occurs only in the call which a tool result answers."""
     around: float = 0.25
-    """Share that stands only in the passage before or after, or before the call answered."""
+    """Share that occurs only in the passage before or after, or before the answered call."""
     phrase: float = 0.4
-    """Share of the question's quotations that stand in it, word for word."""
+    """Share of the query's quotations that it contains verbatim."""
     shape: float = 1.0
-    """What the telling shapes of an answer weigh that stand in those lines."""
+    """Weight of the specific shapes of an answer in those lines."""
     common_shape: float = 0.25
-    """What the other ones weigh that it has: each like a word, by its rarity."""
+    """Weight of its other shapes: each like a word, by its rarity."""
     speaker: float = 1.0
-    """What the speaker weighs, if the question names who said it: like a word, by rarity."""
+    """Weight of the speaker, if the query names one: like a word, by rarity."""
     end: float = 0.1
-    """How near it stands to the end of the thread that the question asks about, 0 to 1."""
+    """Proximity to the end of the thread that the query asks about, 0 to 1."""
 
     @property
     def score(self) -> float:
-        """The features, weighted."""
+        """The weighted sum of the features."""
         return (
             self.window * WEIGHTS.window
             + self.passage * WEIGHTS.passage
@@ -81,11 +81,11 @@ WEIGHTS = Features()
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A passage that may be shown, and why."""
+    """A passage that may be shown, and its features."""
 
     row: Row
     first: int
-    """First segment of the lines that hold the words."""
+    """First segment of the lines with the words."""
     last: int
     features: Features
 
@@ -93,7 +93,7 @@ class Candidate:
 class Scale(Weights):
     """Weighs sets of words: rare words weigh more, words that only shape a question less.
 
-    The telling shapes of an answer are words here, after those of the question.
+    Specific shapes of an answer count as words here, after those of the query.
     """
 
     def __init__(self, question: Question, hits: Hits) -> None:
@@ -108,11 +108,11 @@ class Scale(Weights):
         telling = [shape for shape in question.shapes if shape in SHAPE_WORDS]
         self._shapes = {shape: 1 << bit for bit, shape in enumerate(telling, len(question.words))}
         self.words = (1 << len(question.words)) - 1
-        """All words but the shapes."""
+        """All words except the shapes."""
         self.all = self(self.words) or 1.0
 
     def words_in(self, text: str) -> int:
-        """Find the words of the question in a text, and the shapes of an answer."""
+        """Return the words of the query, and the shapes of an answer, in a text."""
         found, masks = 0, self._masks
         for token in find_tokens(text):
             if (mask := masks.get(token)) is None:
@@ -127,7 +127,7 @@ class Scale(Weights):
 
 
 def shortlist(question: Question, hits: Hits) -> list[int]:
-    """Pick the passages worth reading, by the words in them and in their neighbours."""
+    """Return the passages worth reading, by the words in them and in their neighbours."""
     scale, rows = Scale(question, hits), hits.rows
 
     def score(row: int) -> tuple[float, int]:
@@ -141,7 +141,7 @@ def shortlist(question: Question, hits: Hits) -> list[int]:
 
 
 def surroundings(rows: Iterable[Row], hits: Hits) -> set[int]:
-    """List the passages to read beside some: neighbours, calls answered, results of calls."""
+    """Return the passages to read with some: neighbours, calls answered, results of calls."""
     found: set[int] = set()
     for row in rows:
         if row.start < 0:
@@ -165,12 +165,12 @@ def choose(
     *,
     within: Sequence[Span] | None = None,
 ) -> list[Passage]:
-    """Choose excerpts, best first, as many different ones as fit.
+    """Return excerpts, best first, as many different ones as fit.
 
     Args:
-        question: What was asked.
-        hits: Where its words occur.
-        rows: The passages worth a look, by id, with their surroundings.
+        question: The query.
+        hits: The passages with its words.
+        rows: The candidates, by id, with their surroundings.
         max_tokens: Bound on `render_passages` of the result.
         count: Counts tokens.
         within: Show messages of these spans only; `None` means any.
@@ -185,9 +185,9 @@ def rank(
     rows: Mapping[int, Row],
     within: Sequence[Span] | None = None,
 ) -> list[Candidate]:
-    """Rank the passages in which words of the question stand, or in the calls they answer.
+    """Rank the passages that contain words of the query, or whose answered calls do.
 
-    Beside one that has the shape of an answer, words count as well.
+    Words next to a passage that has the shape of an answer count as well.
     """
     scale = Scale(question, hits)
     possible = [
@@ -219,7 +219,7 @@ def _is_spoken_for(row: Row, scale: "Scale", hits: Hits) -> bool:
 
 
 def _promising(question: Question, scale: "Scale", hits: Hits, rows: Sequence[Row]) -> list[Row]:
-    """Pick the passages to look at closely, by what is known without reading their lines."""
+    """Return the passages to evaluate, chosen without reading their lines."""
     speakers = Counted(_role(row) for row in rows)
 
     def score(row: Row) -> tuple[float, int]:
@@ -238,14 +238,14 @@ def _role(row: Row) -> str:
 
 
 def _words(hits: Hits, row: Row) -> tuple[int, int, int]:
-    """Tell the words in a passage, those only in what it is about, those only beside it."""
+    """Return the words in a passage, those only in its call, those only in its neighbours."""
     own = hits.rows.get(row.id, 0)
     about = hits.rows.get(row.about, 0) & ~own
     return own, about, _near(hits, row) & ~own & ~about
 
 
 def _near(hits: Hits, row: Row) -> int:
-    """Tell the words beside a passage; beside a result too what was said before its call."""
+    """Return the words next to a passage; for a result also those before its call."""
     near = hits.rows.get(row.id - 1, 0) | hits.rows.get(row.id + 1, 0)
     return near | hits.rows.get(row.about - 1, 0) if row.about else near
 
@@ -256,21 +256,21 @@ def _is_within(position: int, within: Sequence[Span] | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A passage with the lines of it that would be shown."""
+    """A passage with its lines to show."""
 
     row: Row
     first: int
     last: int
     window: int
-    """Words in those lines, and telling shapes."""
+    """Words in those lines, and specific shapes."""
     whole: int
     """Words in the passage and its speaker's name."""
     traits: frozenset[str]
-    """Common shapes of an answer in it, and its speaker if the question names that one."""
+    """Common shapes of an answer in it, and its speaker if the query names that one."""
 
     @classmethod
     def of(cls, row: Row, scale: "Scale", question: Question, hits: Hits) -> "_Shown":
-        """Find the lines of a passage to show."""
+        """Choose the lines of a passage to show."""
         lines = segments(row.text)
         found = [scale.words_in(row.text[start:end]) for start, end in lines]
         first, last = best_window(lines, found, scale)
@@ -322,7 +322,7 @@ def _weight(traits: Iterable[str], rare: Mapping[str, float]) -> float:
 def pack(
     candidates: Sequence[Candidate], rows: Mapping[int, Row], max_tokens: int, count: Counter
 ) -> list[tuple[int, Passage]]:
-    """Choose excerpts of ranked passages, as many different ones as fit, each with its row's id."""
+    """Return excerpts of ranked passages, as many different ones as fit, with row ids."""
     chosen: list[tuple[int, Passage]] = []
     seen: set[str] = set()
     told: set[tuple[int, int]] = set()
@@ -357,7 +357,7 @@ _NUMBERED = re.compile(r"\s*\d+\s*[→|:\t]\s*")
 
 
 def _lines(text: str) -> set[str]:
-    """List lines without their numbers: one file read twice is seen to be the same."""
+    """Return lines without their numbers, to recognize a file that was read twice."""
     lines = (text[start:end] for start, end in segments(text))
     return {_NUMBERED.sub("", line, count=1).strip() for line in lines} - {""}
 
@@ -365,7 +365,7 @@ def _lines(text: str) -> set[str]:
 def _excerpt(
     candidate: Candidate, rows: Mapping[int, Row], width: int, *, with_about: bool = True
 ) -> Passage:
-    """Show the lines that hold the words, with those beside them, across passages."""
+    """Return the lines with the words, and adjacent ones, across passages."""
     row = candidate.row
     before, after = rows.get(row.id - 1), rows.get(row.id + 1)
     text, start, first, last = row.text, row.start, candidate.first, candidate.last

@@ -1,7 +1,7 @@
-"""The shapes of an answer: a question asks for a duration, a passage holds one.
+"""The shapes of an answer: a query asks for a duration, a passage contains one.
 
-A shape that few passages have is a word of theirs in the index. It finds an answer that
-hardly shares a word with its question: how long did it take, `ok  pkg  12.061s`.
+The index has a word for each shape that few passages have. It finds an answer that hardly shares a
+word with its query: how long did it take, `ok  pkg  12.061s`.
 """
 
 import re
@@ -18,11 +18,12 @@ class _Shape:
     """A kind of answer."""
 
     asks: str
-    """What a question with such an answer says; case does not matter."""
+    """Pattern of a query with such an answer; case is ignored."""
     looks: str
-    """What such an answer looks like; case does not matter."""
+    """Pattern of such an answer; case is ignored."""
     telling: bool = True
-    """Few passages have it: the index has a word for it, of which these patterns are part."""
+    """Whether few passages have it: then the index has a word for it, which depends on the
+    patterns."""
 
 
 _SHAPES = {
@@ -80,17 +81,17 @@ _SHAPES = {
 _ASKS = {name: re.compile(shape.asks, re.IGNORECASE) for name, shape in _SHAPES.items()}
 _LOOKS = {name: re.compile(shape.looks, re.IGNORECASE) for name, shape in _SHAPES.items()}
 SHAPE_WORDS = {name: f"{name}shape0" for name, shape in _SHAPES.items() if shape.telling}
-"""What stands for a shape in the index; the closing digit keeps English word endings out."""
+"""Words of the index for shapes; the final digit prevents their stemming as English words."""
 _STANDING = frozenset(SHAPE_WORDS.values())
 
 
 def is_shape_word(word: str) -> bool:
-    """Tell whether a word of the index stands for a shape."""
+    """Return whether a word of the index represents a shape."""
     return word in _STANDING
 
 
 def shapes_asked(query: str) -> tuple[str, ...]:
-    """Name the shapes that an answer to a question may have.
+    """Return the shapes that an answer to a query may have.
 
     Example:
         >>> shapes_asked("Which commit came last, and how long did it take?")
@@ -100,7 +101,7 @@ def shapes_asked(query: str) -> tuple[str, ...]:
 
 
 def looks_like(text: str, shape: str) -> bool:
-    """Say whether something in a text has the shape of an answer.
+    """Return whether something in a text has the shape of an answer.
 
     Example:
         >>> looks_like("ok  4.081s", "duration"), looks_like("all passed", "duration")
@@ -110,7 +111,7 @@ def looks_like(text: str, shape: str) -> bool:
 
 
 def shape_words(text: str) -> list[str]:
-    """List what stands in the index for the shapes that a text has.
+    """Return the words of the index for the shapes of a text.
 
     Example:
         >>> shape_words("ok  pkg  12.061s"), shape_words("all passed")

@@ -436,7 +436,7 @@ def _begin(db: ArchiveRows, key: ThreadKey) -> tuple[int, int]:
         thread, length = _grasp(db, key)
         if thread is not None:
             return thread, length
-        # Where another writer makes it at the same time, this waits for that one to end.
+        # If another writer inserts it at the same time, this waits for its transaction.
         db.run(
             "INSERT INTO archive_thread (owner, thread) VALUES (?, ?) ON CONFLICT DO NOTHING",
             (encode(key.owner), encode(key.thread)),

@@ -99,7 +99,7 @@ class Prefixes:
         """Return the digest of everything sent before `items[index]`, followed by `behind`."""
         if window.epoch != self._epoch:
             self._digests, self._epoch = [], window.epoch
-        del self._digests[window.sent + 1 :]  # what was not sent yet may be laid out again
+        del self._digests[window.sent + 1 :]  # items not sent yet may still change
         if not self._digests:
             self._digests.append(_digest(self.base.encode("utf-8", "surrogatepass")))
         for item in window.items[len(self._digests) - 1 : index]:

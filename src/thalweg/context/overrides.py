@@ -122,7 +122,7 @@ class Pricing(ModelPricing):
         tariff = found.tariff
         for said in says:
             tariff = said.over(tariff)
-        # Read and write are what an assumption would be wrong about.
+        # The note about assumed prices is dropped only if both of these are set.
         given = {name for said in says for name in said.figures}
         is_told = {"read", "write"} <= given or any(said.tariff for said in says)
         return Priced(tariff, "settings", "" if is_told else found.note)

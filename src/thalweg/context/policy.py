@@ -87,7 +87,7 @@ class RentOrBuy:
         }
         due = [name for name, offer in rungs.items() if self._is_due(name, offer, scene)]
         if scene.binds and due == ["clear"] and self._is_near("fold", rungs["fold"], scene):
-            due = ["fold"]  # either discards the same reasoning: once is enough
+            due = ["fold"]  # both discard the same reasoning: do it once
         if due and scene.window.tokens <= scene.budget.limit:
             yield from self._taken(due[0], self._foretold(rungs[due[0]], scene))
         for batch in squeeze(scene):
@@ -131,7 +131,7 @@ class RentOrBuy:
             yield batch
             freed = sum(max(0, edit.freed) for edit in batch)
             self.memory["freed"] = self.memory.get("freed", 0.0) + freed
-        if name == "clear":  # the rent of what is cleared has bought that, and buys no fold
+        if name == "clear":  # this share of the rent has paid for the clear
             self.memory["fold"] = max(0.0, self.memory["fold"] - self.memory["clear"])
         self.memory["clear"] = self.memory[name] = 0.0
 

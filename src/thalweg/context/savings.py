@@ -231,7 +231,7 @@ class Savings:
         new = None if change is None else self._open(sent, change)
         base, held = sent.same, sent.held(sent.same)
         is_found = sent.is_found
-        if new is not None:  # where it was changed, less than could be may be marked for the cache
+        if new is not None:  # breakpoints may store less of a changed prefix
             base, held, is_found = self._tokens, min(held, sent.cached), not sent.is_cold
         again = 0 if new is None else sent.held(base) - held - new.freed
         read, full = sent.rates(sent.tokens)
@@ -240,7 +240,7 @@ class Savings:
         is_plain = sent.held(base) == base and sent.rates(sent.tokens + self._freed) == (read, full)
         if is_found and is_plain:
             self._carried += read
-            if new is not None:  # of what it freed, this was not cached but would be written now
+            if new is not None:  # freed tokens that were uncached, and would be written now
                 new.extra += (full - read) * max(0, -again)
         else:
             self._compare(sent, new, held if is_found else None)

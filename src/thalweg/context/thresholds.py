@@ -154,7 +154,7 @@ class Thresholds:
         )
         if fold is None or fold.freed < self.LEAST:
             return None
-        # where this alone would not make the request fit, the ceiling folds once, and further
+        # if this alone would not make the request fit, the hard limit compacts instead
         return fold if scene.window.tokens - fold.freed <= scene.budget.limit else None
 
     def _rooms(self, scene: Scene, tail: int) -> tuple[int, int]:

@@ -146,7 +146,7 @@ def set_up_checkpoints(url: str) -> bool:
 
 
 def _lock(connection: Connection[DictRow]) -> None:
-    # Not waited for in a statement: an index that is made concurrently waits for all statements.
+    # Polled, not waited for: `CREATE INDEX CONCURRENTLY` waits for all running statements.
     while not _one(connection, "SELECT pg_try_advisory_lock(%s) AS one", (_LOCK,)):
         time.sleep(0.05)
 

@@ -47,7 +47,7 @@ class FilePresence:
 
     def _dead(self, names: Collection[str]) -> Collection[str]:
         dead = [name for name in names if name != self._name and not self._lives(name)]
-        for name in dead:  # without its file it is as dead
+        for name in dead:  # a missing file means the same
             with suppress(OSError):
                 self._path(name).unlink()
         return dead
@@ -58,7 +58,7 @@ class FilePresence:
         except OSError:
             return False
         try:
-            # A shared lock: two processes that look at once do not take each other for the owner.
+            # A shared lock: two probes at the same time do not mistake each other for the owner.
             return not _lock(probe, is_shared=True)
         finally:
             os.close(probe)

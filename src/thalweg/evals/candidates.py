@@ -83,7 +83,7 @@ def candidate(name: str, window: int | None, settings: Settings) -> Candidate:
         return _scripted(name, window or WINDOW)
     model = model_by_name(name, settings)
     limits = limits_of(model, window=window)
-    # Harnesses ask the model's profile: all of them are to act at the same size.
+    # Harnesses read the profile: the same window makes all of them act at the same size.
     if window is not None or not (model.profile or {}).get("max_input_tokens"):
         limit(model, limits.window, None)
     return Candidate(

@@ -33,7 +33,7 @@ class Recorder(BaseCallbackHandler):
     """
 
     raise_error = True
-    run_inline = True  # in an event loop, too, requests are noted in the order of their sending
+    run_inline = True  # so that requests are recorded in order in an event loop, too
 
     def __init__(self, trace: Trace, *, has_tools: bool) -> None:
         self.trace = trace

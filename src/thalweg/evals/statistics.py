@@ -83,7 +83,7 @@ def difference(pairs: Iterable[tuple[float, float]], seed: int = 0) -> Interval:
     if n == 0:
         return Interval(0.0, 0.0, 0.0, 0)
     turned = sorted(-gap for gap in seen)
-    if turned > seen:  # of a swap's two sides always the same one is drawn from
+    if turned > seen:  # so that swapping the subjects only changes the sign
         found = _percentiles(turned, seed)
         return Interval(-found.value, -found.high, -found.low, n)
     return _percentiles(seen, seed)

@@ -82,8 +82,8 @@ class Trial:
             finally:
                 agent.close()
         except ConfigError:
-            raise  # what the user asked for cannot be: no other trial would fare better
-        except Exception as error:  # noqa: BLE001 (an edge: any agent of anybody's is run here)
+            raise  # a configuration error would fail every other trial, too
+        except Exception as error:  # noqa: BLE001 (an edge: any user's agent runs here)
             return f"{type(error).__name__}: {error}"[:_ERROR_CHARS]
         return ""
 

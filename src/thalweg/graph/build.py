@@ -142,7 +142,7 @@ def stack(recipe: Recipe) -> list[Middleware]:
             tools=[
                 name for name in FILE_TOOLS if name not in profile.excluded_tools - {"read_file"}
             ],
-            tool_token_limit_before_evict=None,  # the engine's ingestion loses nothing
+            tool_token_limit_before_evict=None,  # the engine offloads without loss
             human_message_token_limit_before_evict=None,
         ),
         RunContextMiddleware(),
@@ -194,14 +194,14 @@ def _without_excluded(profile: HarnessProfile, middleware: list[Middleware]) -> 
 
 
 def _background(specs: Sequence[AsyncSubAgent]) -> Middleware:
-    # The client of agent servers takes long to import, and most agents need none.
+    # The client of agent servers is slow to import, and most agents do not need it.
     from thalweg.middleware.async_subagents import AsyncSubAgentMiddleware  # noqa: PLC0415
 
     return AsyncSubAgentMiddleware(async_subagents=specs)
 
 
 def _memory(recipe: Recipe) -> "MemoryMiddleware":
-    # A third of what an agent imports of ours, and most agents have no memory.
+    # This is a third of an agent's imports, and most agents have no memory.
     from thalweg.middleware.memory import MemoryMiddleware  # noqa: PLC0415
 
     return MemoryMiddleware(

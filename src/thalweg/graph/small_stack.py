@@ -118,7 +118,7 @@ def _files(parts: Parts, backend: BackendProtocol) -> FilesystemMiddleware:
         tools=SMALL_TOOLS,
         system_prompt="",
         custom_tool_descriptions={one: prompt(f"small_{one}").text for one in SMALL_TOOLS},
-        tool_token_limit_before_evict=None,  # the engine's ingestion loses nothing
+        tool_token_limit_before_evict=None,  # the engine offloads without loss
         human_message_token_limit_before_evict=None,
     )
 

@@ -52,7 +52,7 @@ def _matches(folder: Path, pattern: str) -> Iterator[Path]:
         except StopIteration:
             return
         except OSError:
-            # What a generator raised ends it: the rest of this folder cannot be listed.
+            # An error ends the generator: the rest of this folder cannot be listed.
             return
         if path.is_file():
             yield path

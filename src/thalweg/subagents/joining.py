@@ -106,5 +106,5 @@ def merge_artifacts(before: list[str] | None, after: list[str] | None) -> list[s
 
 
 def _is_same(value: object, before: object) -> bool:
-    # An array compares to an array: what is not plainly the same counts as changed.
+    # Comparing arrays returns an array: only a literal `True` means equal.
     return value is before or (value == before) is True

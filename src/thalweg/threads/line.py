@@ -73,7 +73,7 @@ class Line:
         if not isinstance(position, int) or not self.spans:
             return False
         newest = self.spans[-1]
-        if position >= newest.first:  # most are: a line is rarely more than one span
+        if position >= newest.first:  # the usual case: most have one span
             return position <= newest.last
         at = bisect_right(self.spans, position, key=lambda span: span.first)
         return at > 0 and position <= self.spans[at - 1].last

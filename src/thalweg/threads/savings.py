@@ -95,7 +95,7 @@ class _Telling:
             self._waiting.append(turn)
         if turn.answer is None:
             return
-        for one in self._waiting:  # a request that was refused before this one
+        for one in self._waiting:  # requests refused before this one
             if one.page.kind == "call":
                 is_cold = page.is_cold or one.page.is_cold
                 page = replace(page, same=min(page.same, one.page.same), is_cold=is_cold)

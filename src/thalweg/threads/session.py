@@ -82,7 +82,7 @@ class Session:
         again = self._again(said[known:])
         new = [message for k, message in enumerate(said[known:]) if k not in again]
         found = self.archive.length(self.key)
-        if found < self.length:  # deleted under our hands
+        if found < self.length:  # another process deleted the thread
             raise ConflictError(self.key.thread, self.length, found)
         if found > self.length:
             self._catch_up(new, found, joins)
@@ -261,7 +261,7 @@ class Session:
             self.archive, self.key, page, self.page, self.engine, self.unwritten
         )
         self.unwritten = []
-        self.engine.history.clear()  # the journal has it, and it would grow with the thread
+        self.engine.history.clear()  # stored in the journal; would grow without bound
         return self.number
 
 

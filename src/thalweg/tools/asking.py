@@ -106,7 +106,7 @@ async def _awaited(wanted: Ask, backend: BackendProtocol) -> object:
     except TimeoutError:
         if limit.expired():
             raise OutOfTimeError(wanted.within_s) from None
-        raise  # the backend's own, of another clock
+        raise  # the backend's own timeout
 
 
 def _call(wanted: Ask, backend: BackendProtocol, method: str) -> Callable[[], Any]:

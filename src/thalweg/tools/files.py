@@ -64,7 +64,7 @@ def ls(desk: Desk, path: str) -> Steps[Answer]:
     found = yield from ask(LsResult, "ls", path)
     shown = desk.access.shown(entry["path"] for entry in found.entries or [])
     if found.error:
-        # What could be listed in spite of it is worth more than the error alone.
+        # A partial listing helps more than the error alone.
         rest = f"\n\nThe rest of the folder:\n{_listed(shown)}" if shown else ""
         return refuse(f"Error: {truncate_if_too_long(found.error)}{rest}")
     return Answer(_listed(shown))

@@ -66,7 +66,7 @@ def file_tool(desk: Desk, name: FsToolName, description: str) -> BaseTool:
         steps = answered(name, _steps(desk, name, call_id)(**asked))
         return (await arun(steps, desk.backend)).message(name, call_id)
 
-    # Tools are documented where LangChain documents its own: on the functions.
+    # LangChain, too, documents its tools on the functions.
     blocking.__doc__ = awaited.__doc__ = description
     return ReadyTool(
         name=name,

@@ -130,7 +130,7 @@ def _is_whole(read: ReadResult) -> bool:
 
 
 def _blank(read: ReadResult, content: str, limit: int) -> str:
-    # Some backends answer with the reminder itself, which has no place under a status line.
+    # Some backends return the warning itself, which must not follow a status line.
     if read.no_lines_requested and not content:
         return prompt("no_lines").render(limit=limit)
     return EMPTY_CONTENT_WARNING

@@ -237,7 +237,7 @@ def _write_ai(message: Message, given: dict[str, Any]) -> "BaseMessage | None":
     kwargs = given.get("additional_kwargs")
     kwargs = dict(kwargs) if isinstance(kwargs, Mapping) else {}
     if calls:
-        kwargs.pop("tool_calls", None)  # the same calls again, as OpenAI sent them
+        kwargs.pop("tool_calls", None)  # OpenAI's form of the same calls
     if thoughts:
         kwargs[_REASONING] = "\n".join(thoughts)
     nothing = not given["content"] and not calls and not thoughts

@@ -1,15 +1,15 @@
-"""How much words say of what a text is about, by how few texts have them."""
+"""Weights of words: the fewer texts contain a word, the more it discriminates."""
 
 import math
 from collections.abc import Sequence
 
 
 def rarity(count: float, total: int) -> float:
-    """Weigh a word by how few texts have it, as BM25 does: one that is everywhere says nothing.
+    """Return the weight of a word by its rarity, as BM25 does: near 0 for a word in every text.
 
     Args:
-        count: Texts that have it; estimated, where they are very many.
-        total: Texts there are.
+        count: Texts with the word; an estimate if they are very many.
+        total: All texts.
 
     Example:
         >>> rarity(1, 1_000) > 10 * rarity(900, 1_000)
@@ -20,7 +20,7 @@ def rarity(count: float, total: int) -> float:
 
 
 class Weights:
-    """Weighs sets of words. A set is the bits of a number: bit i stands for word i.
+    """Weighs sets of words. A set is the bits of a number: bit i represents word i.
 
     Args:
         single: The weight of each word.
@@ -38,7 +38,7 @@ class Weights:
         """The weight of all words together."""
 
     def __call__(self, words: int) -> float:
-        """Weigh a set. Each set is added up once, exactly, so that the order says nothing."""
+        """Return the weight of a set, cached and summed exactly, so that order has no effect."""
         if (known := self._sums.get(words)) is None:
             known = math.fsum([w for bit, w in enumerate(self._single) if words >> bit & 1])
             self._sums[words] = known

@@ -66,7 +66,7 @@ def _spaced_words(token: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*map(fold, parts), fold("".join(parts)))))
 
 
-# Bounded in number and, by the length of what is remembered, in bytes.
+# Bounded in number and, by the length of cached words, in bytes.
 _remembered_words = lru_cache(maxsize=1 << 16)(_spaced_words)
 
 

@@ -57,7 +57,7 @@ def _of_file(name: str, path: Path) -> ModuleType:
     loader = SourceFileLoader(called, str(path))
     module = module_from_spec(ModuleSpec(called, loader, origin=str(path)))
     module.__file__ = str(path)
-    sys.modules[called] = module  # where dataclasses and annotations look for their names
+    sys.modules[called] = module  # dataclasses and annotations resolve their names here
     try:
         loader.exec_module(module)
     except ModuleNotFoundError as missing:
