@@ -115,13 +115,21 @@ def test_what_holds_for_a_time_supersedes_nothing_and_ends_by_itself() -> None:
 @pytest.mark.parametrize(
     ("new", "is_allowed"),
     [
-        (replace(MUNICH, subject="brother"), False),
+        (replace(MUNICH, subject="brother", content="User's brother moved to Munich"), False),
+        (replace(MUNICH, subject="household"), True),
         (replace(MUNICH, attribute="pet"), False),
         (replace(MUNICH, attribute="pet", content="User left Berlin for Munich"), True),
         (replace(MUNICH, attribute="city"), True),
         (replace(MUNICH, subject=""), True),
     ],
-    ids=["other subject", "nothing in common", "names the old value", "one word", "no subject"],
+    ids=[
+        "other subject",
+        "a label",
+        "nothing in common",
+        "names the old value",
+        "one word",
+        "no subject",
+    ],
 )
 def test_the_guard_looks_at_subject_attribute_and_the_old_value(
     new: Fact, *, is_allowed: bool
@@ -141,7 +149,7 @@ def test_what_the_guard_refuses_is_linked_and_both_hold() -> None:
 def test_two_readings_that_agree_need_no_attribute_in_common() -> None:
     pet = replace(MUNICH, attribute="pet")
     assert after([BERLIN], pet, named=True)[0].status == "superseded"
-    brother = replace(MUNICH, subject="brother")
+    brother = replace(MUNICH, subject="brother", content="User's brother moved to Munich")
     assert after([BERLIN], brother, named=True)[0].status == "active"
 
 

@@ -64,6 +64,7 @@ _ABBREVIATION = re.compile(
 )
 _STOP = re.compile(
     r"(?<![.!?…])[.!?…]++[\"'”’)\]]*(?=\s|$)|(?<![!?])[!?]++(?=[\u3040-\u9fff])|[。！？]+[」』”]?|\n+"
+    rf"|[:：]\s*(?:{MARKER.pattern})|[\U0001f300-\U0001faff\u2600-\u27bf]\ufe0f?(?=\s)"
 )
 MAX_SENTENCE_CHARS = 1_000
 """A longer sentence is read in pieces: what is looked for in a clause takes its time by length."""
@@ -148,7 +149,8 @@ def _is_supposed(said: str, found: list[Clause]) -> bool:
     """
     if moods.SUPPOSED.search(said):
         return True
-    conditional = [clause for clause in found if moods.CONDITIONAL.search(clause.text)]
+    stated = [clause for clause in found if not clause.soundness] or found
+    conditional = [clause for clause in stated if moods.CONDITIONAL.search(clause.text)]
     if not conditional:
         return False
     if moods.IRREAL.search(said):
@@ -190,8 +192,21 @@ def _questions(said: str, found: list[Clause]) -> list[Clause]:
     if moods.TRUTH_TAG.search(found[-1].text):  # It asks about the clause before it.
         return [*found[:-2], *_all(found[-2:], "unsound", "is a question")]
     # What comes before the clause that asks is stated; where none shows that it does, the last.
-    first = asking.index(True) if True in asking else len(found) - 1
+    asks = [at for at, is_asked in enumerate(asking) if is_asked]
+    first = next((at for at in asks if not _continues(found[at])), (asks or [len(found) - 1])[0])
     return [*found[:first], *_all(found[first:], "unsound", "is a question")]
+
+
+_VERB = re.compile(
+    r"\W*(?:is|are|am|was|were|do|does|did|has|have|had|can|could|would|should|will)\b",
+    re.IGNORECASE,
+)
+
+
+def _continues(clause: Clause) -> bool:
+    """Return whether a clause may have its subject before it: `…, Kit, is a nurse, what …?`."""
+    is_verb = _VERB.match(clause.text) is not None
+    return is_verb and moods.INVERTED.search(clause.text) is None
 
 
 _INTERPOSED = re.compile(r"\s[-–]\s+([^-–—]+?)\s+[-–]\s|—\s*([^—]+?)\s*—|[(（]([^()（）]+)[)）]")

@@ -245,7 +245,8 @@ def _doubts(content: str, heard: Heard, turns: Sequence[Turn], around: str) -> I
     about_answers = any(is_about_answers(clause.text) for clause in heard.sound_quoted)
     if not about_answers and not shares(content, f"{heard.own} {around}"):
         yield "has nothing in common with what was said"
-    if any(moods.CLAIMED.search(clause.text) for clause in heard.quoted):
+    upto = max((clause.start for clause in heard.inside), default=0)
+    if any(moods.CLAIMED.search(one.text) for one in heard.quoted if one.start <= upto):
         yield "is what somebody claims, and the user does not vouch for it"
     if _is_borrowed(content, heard, turns, around):
         yield "takes its words from what the user did not say"

@@ -80,8 +80,8 @@ SUPPOSED = _any(
     r"|whether)|whether (?:i|we|my)|say i(?:['’]m| am| had| were| was| want))\b",
     r"假如|假设|假定|假使|倘若|万一|若是|倘使|设想|想象一下|就当我|比方说我|比如我|换作我",
     r"\bangenommen\b|\bstell dir vor\b|\bich (?:wäre|hätte)\b(?! gern)",
-    r"\bsupposons\b|\bimagin(?:ons|ez)\b|\bimagine que\b|\badmettons\b|\bsupon(?:gamos|ga|iendo)\b"
-    r"|\bimagina(?:mos)?\b",
+    r"\bsupposons\b|\bà supposer\b|\bimagin(?:ons|ez)\b|\bimagine que\b|\badmettons\b"
+    r"|\bsupon(?:gamos|ga|iendo)\b|\bimagina(?:mos)?\b",
     r"\bse (?:fossi|avessi|fosse|tivesse)\b|\bsuponha\b|\bdigamos\b|\bsupponiamo\b"
     r"|\bimmagina\b",
     r"\bесли бы\b|допустим|предположим|представь",
@@ -90,7 +90,8 @@ SUPPOSED = _any(
 CONDITIONAL = _any(
     r"\bunless (?:i|we)\b|(?<!\beven )\bif(?:\W*$|\s+(?!(?:you|possible|needed|necessary|that|it"
     r"|anything|so|not)\b))",
-    r"如果(?!你|可以|需要|有需要|方便|能)|要是|\b(?:wenn|falls) ich\b|\bесли (?:я|мы)\b",
+    r"如果(?!你|可以|需要|有需要|方便|能)|(?<![主只重需])要是|\b(?:wenn|falls) ich\b"
+    r"|\bесли (?:я|мы)\b",
     r"\bsi (?:jamais )?(?:j['’e]|je|mon|ma|nous|yo|mi|fuera|tuviera|viviera|trabajara)"
     r"|\bse (?:eu|io)\b",
 )
@@ -114,6 +115,8 @@ PLAYED = _any(
     r"假装|假扮|扮演|角色扮演|人设|剧本|台词|独白|例句|造句|测试数据|示例文本|故事里|小说里"
     r"|游戏里|设定[是为]|(?:写|编|讲)(?:一)?[个篇首段].{0,12}(?:故事|小说|诗|剧本|段子|笑话|台词"
     r"|独白)",
+    r"(?:写|续)小说|第一人称|\b(?:do|continue|redo|resume|start) (?:the|that|our|this|a) scene\b"
+    r"|\bmon perso(?:nnage)?\b|\bmi personaje\b|\bmeine? (?:figur|charakter)\b",
     r"\btu so,? als\b|\brollenspiel\b|\bspiele? (?:die|eine) rolle\b|\bfais comme si\b"
     r"|\bjeu de rôle\b|\bjoue le rôle\b|\bfinge\b|\bjuego de rol\b|\bhaz de cuenta\b|\bfinja\b"
     r"|\bfaz de conta\b|\bfai finta\b|\bgioco di ruolo\b|притворись|ролев|сыграй роль",

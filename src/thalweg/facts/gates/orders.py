@@ -30,8 +30,9 @@ _ACTS_ZH = (
     "|声称|提醒|确认|保存|记录|念出|替换|的数据|回答说|只用|只坐|只买|同意"
 )
 _STANDING = re.compile(
-    r"\b(?:whenever|every ?time|each time|any ?time|from now on|in (?:the )?future|henceforth"
-    r"|going forward|at all times|when(?:ever)? (?:i|the user|you|asked|someone|anyone|this)"
+    r"\b(?:whenever(?!\W*$)|every ?time|each time|any ?time|from now on|in (?:the )?future"
+    r"|henceforth|going forward|at all times"
+    r"|when(?:ever)? (?:i|the user|you|asked|someone|anyone|this)"
     r"|if (?:i|the user|you|asked|someone|anyone)|next time|ab (?:jetzt|sofort)|künftig|dorénavant"
     r"|jedes mal|désormais|chaque fois|a partir de ahora|cada vez|d['’]ora in poi"
     r"|каждый раз|впредь)\b|以后|今后"
@@ -129,7 +130,7 @@ _FORM = re.compile(
     r"|cort[oa]s?|breves?|отвечай\w*|ответы?|коротк\w*|по-русски|step by step|spelling|grammar)\b"
     r"|回答|回复|答复|语气|口吻|客气|客套|敬语|语言|中文|英文|英语|日语|日文|简短|简洁|简单|详细"
     r"|啰嗦|废话|表情|颜文字|列表|表格|标题|代码|注释|示例|例子|单位|公制|摄氏|称呼|叫我|称我"
-    r"|格式|解释|短一点|长一点|分点|步骤|正式|口语|段落|字以内|日本語|敬語|絵文字|短く|答え"
+    r"|格式|[简繁][体體]|解释|短一点|长一点|分点|步骤|正式|口语|段落|字以内|日本語|敬語|絵文字|短く|答え"
     r"|한국어|반말|존댓말",
     re.IGNORECASE,
 )
@@ -254,11 +255,11 @@ _MODAL = re.compile(
 
 
 def _is_told(clause: str, act: str) -> bool:
-    """Return whether what looks like an order tells what was done: `Sent the parcel`."""
+    """Return whether what looks like an order states what is done: `Sent it`, `Runs daily`."""
     if _PERILOUS.search(clause) or ADDRESS.search(clause) or _STANDING.search(clause):
         return False
-    is_done = re.fullmatch(r"\w+(?<!emb)ed|sent|paid|bought", act, re.IGNORECASE) is not None
-    return is_done and not _PRAISED.search(act)
+    is_done = re.fullmatch(r"\w+(?<!emb)ed|\w+[^s]s|sent|paid|bought", act, re.IGNORECASE)
+    return is_done is not None and not _PRAISED.search(act)
 
 
 _PRAISED = re.compile(r"trust|recommend|approv|endors|authori|permit|allow|grant", re.IGNORECASE)

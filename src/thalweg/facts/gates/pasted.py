@@ -193,6 +193,9 @@ _FIRST = re.compile(
 )
 
 
+_ROLE = re.compile("system|assistant|developer|prompt|系统|助手")
+
+
 _CHAT_HEAD = re.compile(
     r"^[^\W\d_][^\n:：]{0,30}?[,\s]+[\[(]?(?:\d[\d./-]{3,9}[, ]+)?\d\d?:\d\d(?::\d\d)?(?: "
     r"?[AP]M)?[\])]?[ \t]*$",
@@ -234,13 +237,23 @@ def _transcripts(text: str) -> Iterator[Span]:
         if label is None or _REMARK.fullmatch(label[1].strip()):
             continue
         name = label[1].strip().casefold()
-        is_speech = _FIRST.search(text, label.end(), end) and _is_name(label[1].strip())
-        if is_speech or name in seen:
+        if name in seen or _is_speech(text, label):
             yield Span(min(start, seen.get(name, start)), len(text), "quoted text")
             return
         seen[name] = start
 
 
+def _is_speech(text: str, label: re.Match[str]) -> bool:
+    """Return whether somebody else speaks behind a label; a quotation there is found by itself."""
+    name = label[1].strip()
+    if _ROLE.fullmatch(name.casefold()):
+        return True
+    if TAKEN in name or _SET_OFF.match(text, label.end()):
+        return False
+    return _FIRST.search(text, label.end(), label.endpos) is not None and _is_name(name)
+
+
+_SET_OFF = re.compile(rf"[{TAKEN}\"“„«»「]")
 _MAX_NAME_WORDS = 3
 
 
@@ -277,6 +290,16 @@ _SAID_INTRO = re.compile(
     rf"(?:^|(?<=[\n.!?。！？,，;；])){_COLON_NEAR}([^\n:：.!?。！？]{{0,100}}?(?:{_SAID})[^\n:：.!?。！？]{{0,40}})[:：](?!//|\d)",
     re.IGNORECASE,
 )
+_THIS_INTRO = re.compile(
+    r"\b(?:texted|wrote|sent|told|e-?mailed|messaged) (?:me|us) (?:this|the following)"
+    r"(?: (?:word for word|verbatim)|(?=[.,!]\s))"
+    r"|\b(?:(?:here['’]?s|here is|this is) what (?:i|we) (?:got|received)"
+    r"|ce que (?:j['’]ai|on a) reçu|das (?:hab|habe|haben) (?:ich|wir) (?:bekommen|gekriegt)"
+    r"|es lo que (?:me llegó|he recibido))"
+    r"(?=[.,!]\s)",
+    re.IGNORECASE,
+)
+"""What introduces somebody's text without a colon."""
 _OWN_SOURCE = re.compile(
     r"(?:^|\b)(?:my|our|mein\w*|mon|ma|mi)\s+(?:\w+\s+){0,2}?(?:profile|bio|issue|story)\b"
     r"|我的(?:资料|情况)|\bj['’]ai dit\b|\bje dis\b|\bich (?:sag|hab)\w*|\bdije\b|\bhe dicho\b"
@@ -292,6 +315,8 @@ def _reported(text: str) -> Iterator[Span]:
     for found in _SOURCE_INTRO.finditer(text):
         if not _OWN_SOURCE.search(found[1]) and not _is_address(text, found.end()):
             yield Span(found.end(), _end_of_report(text, found.end()), "pasted text")
+    for found in _THIS_INTRO.finditer(text):
+        yield Span(found.end(), _end_of_report(text, found.end()), "pasted text")
     for found in _SAID_INTRO.finditer(text):
         if not _OWN_SOURCE.search(found[1]):
             start = found.end()

@@ -159,7 +159,7 @@ def _is_name(inner: str) -> bool:
         len(inner) <= MAX_NAME_CHARS
         and len(inner.split()) <= MAX_NAME_WORDS
         and not _PERSON.search(inner)
-        and not re.search(r"[?？!！。\n]|\.\s", inner)
+        and not re.search(r"[?？!！。\n]|(?<!\b\w)\.\s", inner)
     )
 
 

@@ -48,7 +48,7 @@ def _new_names(content: str, said: str) -> Iterator[str]:
     has_date = RELATIVE.search(said) is not None or DATE.search(said) is not None
     for word in _WORD.findall(ADDRESS.sub(" ", _spaced(content))):
         name = re.sub(r"['’]s$", "", word)
-        if not _is_name(name, content) or name.casefold() in _USER:
+        if not _is_name(name, content, said) or name.casefold() in _USER:
             continue
         if has_date and fold(name) in TIME_NAMES:
             continue
@@ -89,14 +89,14 @@ _GERMAN = re.compile(
 )
 
 
-def _is_name(word: str, content: str) -> bool:
+def _is_name(word: str, content: str, said: str) -> bool:
     """Return whether a word names something: a capital inside a sentence, digits, an identifier."""
     if re.search(r"\d|[a-z][A-Z]|\w[.#+-]\w|^[A-Z]{2,}$", word):
         return "-" not in word or not word.islower()
     if not word.isupper() and 4 * len(WIDE.findall(content)) > len(content):
         return len(word) > 2  # noqa: PLR2004 (among Chinese, a Latin word is a name)
     starts = re.search(rf"(?:^|[.:;!?]\s+)[\"\'«]?{re.escape(word)}", content) is not None
-    return word[0].isupper() and not starts and not _GERMAN.search(content)
+    return word[0].isupper() and not starts and not _GERMAN.search(f"{content} {said}")
 
 
 def _new_address(content: str, said: str) -> str:

@@ -36,10 +36,14 @@ def are_of_two_subjects(known: Fact, new: Fact) -> bool:
     """Return whether two facts are about different subjects.
 
     One that names no subject is about any, and so is one whose subject the other one mentions: a
-    fact about the user's dog Rex may be about `user` or about `rex`.
+    fact about the user's dog Rex may be about `user` or about `rex`. A subject that neither the
+    fact nor its quotes mention is a label of the learner's (`user`, `household`, `assistant`): two
+    such labels are one subject.
     """
     one, other = folded(known.subject), folded(new.subject)
     if not (one and other) or one == other:
+        return False
+    if not (_names_its_subject(known) or _names_its_subject(new)):
         return False
     return not (_mentions(known, new.subject) or _mentions(new, known.subject))
 
@@ -52,9 +56,13 @@ def may_merge(known: Fact, new: Fact) -> bool:
     return not (one and other and one.isdisjoint(other))
 
 
-def _mentions(fact: Fact, subject: str) -> bool:
+def _mentions(fact: Fact, subject: str, *quotes: str) -> bool:
     words = set(words_of(subject))
-    return bool(words) and words <= set(words_of(f"{fact.content} {fact.value}"))
+    return bool(words) and words <= set(words_of(" ".join((fact.content, fact.value, *quotes))))
+
+
+def _names_its_subject(fact: Fact) -> bool:
+    return _mentions(fact, fact.subject, *(each.quote for each in fact.evidence))
 
 
 def may_supersede(known: Fact, new: Fact, *, is_named: bool = False) -> bool:
@@ -72,7 +80,8 @@ def may_supersede(known: Fact, new: Fact, *, is_named: bool = False) -> bool:
         >>> old = Fact(FactId("a"), "User lives in Bonn", "context", 1, "", "t",
         ...            subject="user", attribute="home city", value="bonn")
         >>> new = replace(old, id=FactId("b"), content="User moved to Kiel", value="kiel")
-        >>> may_supersede(old, new), may_supersede(old, replace(new, subject="ben"))
+        >>> may_supersede(old, new), may_supersede(
+        ...     old, replace(new, subject="ben", content="Ben moved to Kiel"))
         (True, False)
     """  # fmt: skip
     if are_of_two_subjects(known, new):
