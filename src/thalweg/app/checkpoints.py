@@ -45,6 +45,7 @@ class OwnSaver(BaseCheckpointSaver[Any]):
 
     LangGraph knows threads by their id alone. What goes down gets the owner's mark before the
     id, what comes up loses it; so whoever holds this saver can name no thread of another owner.
+    The application is asynchronous, and so is all that can be asked here.
 
     Args:
         inner: Keeps the checkpoints.
@@ -68,28 +69,10 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         """See `BaseCheckpointSaver.get_next_version`."""
         return self._inner.get_next_version(current, channel)
 
-    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """See `BaseCheckpointSaver.get_tuple`."""
-        return self._up(self._inner.get_tuple(self._down(config)))
-
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """See `BaseCheckpointSaver.aget_tuple`."""
         with self._telling():
             return self._up(await self._inner.aget_tuple(self._down(config)))
-
-    def list(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,  # noqa: A002 (LangGraph's name)
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> Iterator[CheckpointTuple]:
-        """See `BaseCheckpointSaver.list`; a thread has to be named."""
-        asked = self._named(config)
-        earlier = before and self._down(before)
-        for found in self._inner.list(asked, filter=filter, before=earlier, limit=limit):
-            yield self._raised(found)
 
     async def alist(
         self,
@@ -99,22 +82,12 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """See `list`."""
+        """See `BaseCheckpointSaver.alist`; a thread has to be named."""
         asked = self._named(config)
         earlier = before and self._down(before)
         with self._telling():
             async for found in self._inner.alist(asked, filter=filter, before=earlier, limit=limit):
                 yield self._raised(found)
-
-    def put(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """See `BaseCheckpointSaver.put`."""
-        return self._raise(self._inner.put(self._down(config), checkpoint, metadata, new_versions))
 
     async def aput(
         self,
@@ -131,13 +104,6 @@ class OwnSaver(BaseCheckpointSaver[Any]):
                     await self._inner.aput(below, checkpoint, metadata, new_versions)
                 )
 
-    def get_delta_channel_history(
-        self, *, config: RunnableConfig, channels: Sequence[str]
-    ) -> Mapping[str, DeltaChannelHistory]:
-        """See `BaseCheckpointSaver.get_delta_channel_history`."""
-        below = self._down(config)
-        return self._inner.get_delta_channel_history(config=below, channels=channels)
-
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
@@ -145,16 +111,6 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         below = self._down(config)
         with self._telling():
             return await self._inner.aget_delta_channel_history(config=below, channels=channels)
-
-    def put_writes(
-        self,
-        config: RunnableConfig,
-        writes: Sequence[tuple[str, Any]],
-        task_id: str,
-        task_path: str = "",
-    ) -> None:
-        """See `BaseCheckpointSaver.put_writes`."""
-        self._inner.put_writes(self._down(config), writes, task_id, task_path)
 
     async def aput_writes(
         self,
@@ -167,10 +123,6 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         async with fence():
             with self._telling():
                 await self._inner.aput_writes(self._down(config), writes, task_id, task_path)
-
-    def delete_thread(self, thread_id: str) -> None:
-        """See `BaseCheckpointSaver.delete_thread`."""
-        self._inner.delete_thread(self._mark + thread_id)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """See `BaseCheckpointSaver.adelete_thread`."""
@@ -299,7 +251,7 @@ class RunSaver(OwnSaver):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """See `OwnSaver.list`."""
+        """See `OwnSaver.alist`."""
         await self.flush()
         async for found in super().alist(config, filter=filter, before=before, limit=limit):
             yield found

@@ -1,13 +1,12 @@
 """Default paths of Thalweg's files, and opening an existing archive."""
 
 import os
-import sqlite3
-from contextlib import closing
 from os import PathLike, fspath
 from pathlib import Path
 
 from thalweg.archive.base import Archive
 from thalweg.archive.opening import open_archive
+from thalweg.database.sqlite_files import holds
 from thalweg.errors import ConfigError
 
 
@@ -36,16 +35,6 @@ def open_existing(url_or_path: str | PathLike[str] | None = None) -> Archive:
         if not Path(address).is_file():
             mend = "name one with --archive, or the folder of one with THALWEG_HOME"
             raise ConfigError(address, "there is no archive", mend)
-        if not _holds_archive(address):
+        if not holds(address, "archive"):
             raise ConfigError(address, "the file holds no archive", "name another file")
     return open_archive(address)
-
-
-def _holds_archive(path: str) -> bool:
-    """Return whether a file has our tables, before opening it would create them."""
-    tables = "SELECT 1 FROM sqlite_master WHERE name = 'archive_meta'"
-    try:
-        with closing(sqlite3.connect(path)) as connection:
-            return connection.execute(tables).fetchone() is not None
-    except sqlite3.DatabaseError:
-        return True  # opening it raises the error

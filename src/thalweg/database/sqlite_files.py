@@ -5,6 +5,7 @@ import time
 from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from thalweg.database.base import OTHER_TABLES, RESTART
 from thalweg.errors import ConfigError, StorageError
@@ -136,6 +137,18 @@ def _opened_to_read(path: str, busy_timeout_s: float) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def holds(path: str, room: Literal["archive", "memory"]) -> bool:
+    """Return whether a file that is there has the tables of a room, without making any.
+
+    What is no database has them, too: `connect` raises what is wrong with it.
+    """
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            return has_table(connection, f"{room}_meta")
+    except sqlite3.DatabaseError:
+        return True
 
 
 def is_read_only(connection: sqlite3.Connection) -> bool:

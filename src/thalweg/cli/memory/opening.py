@@ -1,15 +1,15 @@
 """Opening the memory of a command: its database, its scope, and the document beside it."""
 
-import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import typer
 
 from thalweg.archive.home import default_place
 from thalweg.cli.memory.options import MemoryOptions
+from thalweg.database.sqlite_files import holds
 from thalweg.errors import ConfigError, DocumentError
 from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Scope
@@ -46,7 +46,7 @@ def opened(ctx: typer.Context, *, makes: bool = False) -> Iterator[Memory]:
 def open_store(options: MemoryOptions, *, makes: bool = False) -> MemoryStore:
     """Open a store, with the document beside it where there is one."""
     place = options.db or str(default_place())
-    if "://" not in place and not makes and not _holds_memory(place):
+    if "://" not in place and not makes and not (Path(place).is_file() and holds(place, "memory")):
         mend = "name one with --db, or the folder of one with THALWEG_HOME"
         raise ConfigError(place, "there is no memory", mend)
     if "://" not in place:
@@ -56,18 +56,6 @@ def open_store(options: MemoryOptions, *, makes: bool = False) -> MemoryStore:
     if path is not None:
         attach_document(store, MemorySettings(storage="json", storage_path=str(path)))
     return store
-
-
-def _holds_memory(path: str) -> bool:
-    """Look for our tables in a file, before they would be made there."""
-    if not Path(path).is_file():
-        return False
-    tables = "SELECT 1 FROM sqlite_master WHERE name = 'memory_meta'"
-    try:
-        with closing(sqlite3.connect(path)) as connection:
-            return connection.execute(tables).fetchone() is not None
-    except sqlite3.DatabaseError:
-        return True  # opening it says what is wrong
 
 
 def _document_beside(place: str) -> Path | None:
