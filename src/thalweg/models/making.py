@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,20 +11,18 @@ from pydantic import ValidationError
 
 from thalweg.archive import home
 from thalweg.errors import ConfigError
+from thalweg.models.local.folder import ModelFolder
 from thalweg.models.providers import PROVIDERS, Provider, ask_for_key, provider
-from thalweg.models.wanted import (
-    COMPATIBLE,
-    LOCAL,
-    Wanted,
-    from_name,
-    from_settings,
-)
 from thalweg.sections import nearest
 from thalweg.settings import ModelSettings, Settings
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
+LOCAL = "local"
+"""The provider of models in files."""
+COMPATIBLE = "openai"
+"""The provider whose API others speak, and who is meant where only an address is given."""
 SERVED_WINDOW = 8_192
 """Tokens of a window that we choose ourselves, because a model is loaded when it is asked for
 (Ollama, a file). A larger one takes memory that may not be there, and on a CPU a full one takes
@@ -41,7 +40,7 @@ def chat_model(settings: ModelSettings, *, folder: Path | None = None) -> "BaseC
         ConfigError: Its package is not installed, its key is missing, or something it was given
             cannot be used.
     """
-    return make(from_settings(settings), folder or home())
+    return make(settings, f"models.{settings.name}", folder or home())
 
 
 def model_by_name(name: str, settings: Settings) -> "BaseChatModel":
@@ -55,7 +54,10 @@ def model_by_name(name: str, settings: Settings) -> "BaseChatModel":
     Raises:
         ConfigError: There is no such model, or it cannot be made here.
     """
-    return make(from_name(name, settings), folder_of(settings))
+    for one in settings.models:
+        if one.name == name:
+            return chat_model(one, folder=folder_of(settings))
+    return make(_named(name, settings), name, folder_of(settings))
 
 
 def folder_of(settings: Settings) -> Path:
@@ -64,28 +66,73 @@ def folder_of(settings: Settings) -> Path:
     return Path(storage.home) if "home" in storage.model_fields_set else home()
 
 
-def make(wanted: Wanted, folder: Path) -> "BaseChatModel":
+def make(wanted: ModelSettings, where: str, folder: Path) -> "BaseChatModel":
     """Make a model that was asked for.
 
     Args:
         wanted: What was asked for.
+        where: Where it was asked for, for errors: `models.fast`, or the name as it was typed.
         folder: Thalweg's own.
 
     Raises:
-        ConfigError: It cannot be made here; says what is missing.
+        ConfigError: It cannot be made here; names what is missing.
     """
+    wanted = _with_provider(wanted)
     if wanted.provider == LOCAL:
-        from thalweg.models.local import local_model  # noqa: PLC0415 (needs an extra)
-
-        return local_model(wanted, folder)
+        return _local(wanted, where, folder)
     if wanted.use:
-        model = _of_class(wanted)
+        model = _of_class(wanted, wanted.use, where)
     elif wanted.provider == COMPATIBLE and _is_elsewhere(wanted):
-        model = _compatible(wanted)
+        model = _compatible(wanted, where)
     else:
-        model = _of_provider(wanted)
+        model = _of_provider(wanted, where)
     limit(model, wanted.window, wanted.max_output)
     return model
+
+
+def _named(name: str, settings: Settings) -> ModelSettings:
+    """Read a name as people type it: `local:PATH.gguf`, `provider:model`, or with `@http://host`.
+
+    Raises:
+        ConfigError: The name is empty.
+    """
+    provider, model = _split(name)
+    address = ""
+    if provider not in {"", LOCAL} and "@http" in model:
+        model, _, address = model.rpartition("@")
+    if not model:
+        called = ", ".join(one.name for one in settings.models)
+        mend = f"write provider:model{f', or one of {called}' if called else ''}"
+        raise ConfigError("model", f"{name!r} names no model", mend)
+    return ModelSettings(
+        name=name, model=model, provider=provider or None, base_url=address or None
+    )
+
+
+def _with_provider(wanted: ModelSettings) -> ModelSettings:
+    """Return the settings with the provider that the name of the model begins with, if any."""
+    if wanted.provider or wanted.use:
+        return wanted
+    named, model = (COMPATIBLE, wanted.model) if wanted.base_url else _split(wanted.model)
+    return wanted.model_copy(update={"provider": named or None, "model": model})
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Separate a provider from its model; a colon may belong to the model (`qwen3:4b`)."""
+    provider, colon, model = name.partition(":")
+    if not colon or not provider.isidentifier():
+        return "", name
+    return provider.lower(), model
+
+
+def _local(wanted: ModelSettings, where: str, folder: Path) -> "BaseChatModel":
+    path = ModelFolder(folder).find(wanted.model, where=where)
+    if find_spec("langchain_openai") is None:
+        problem = "the package langchain_openai is not installed"
+        raise ConfigError(where, problem, "pip install 'thalweg[local]'")
+    from thalweg.models.local.chat import LocalChat  # noqa: PLC0415 (needs an extra)
+
+    return LocalChat.of(wanted, where, path)
 
 
 def limit(model: "BaseChatModel", window: int | None, output: int | None) -> None:
@@ -109,48 +156,47 @@ _LONGEST = 8_192
 """Tokens kept free for an answer of unsaid length, as the context engine has it."""
 
 
-def _is_elsewhere(wanted: Wanted) -> bool:
+def _is_elsewhere(wanted: ModelSettings) -> bool:
     """Tell whether OpenAI's API is spoken at another address than its own."""
     address = wanted.base_url or os.environ.get("OPENAI_BASE_URL") or ""
     address = address or os.environ.get("OPENAI_API_BASE") or ""
     return bool(address) and ".openai.com" not in address
 
 
-def _compatible(wanted: Wanted) -> "BaseChatModel":
+def _compatible(wanted: ModelSettings, where: str) -> "BaseChatModel":
     known = provider(COMPATIBLE)
-    compatible = _import(wanted, "thalweg.models.compatible", known)
+    compatible = _import(where, "thalweg.models.compatible", known)
     made: BaseChatModel = _made(
-        wanted,
+        where,
         compatible.CompatibleChat,
         {
             "model": wanted.model,
             "api_key": wanted.api_key or os.environ.get("OPENAI_API_KEY") or "none",
             **({"base_url": wanted.base_url} if wanted.base_url else {}),
             **({"max_tokens": wanted.max_output} if wanted.max_output else {}),
-            **wanted.options,
+            **wanted.arguments(),
         },
     )
     return made
 
 
-def _of_provider(wanted: Wanted) -> "BaseChatModel":
+def _of_provider(wanted: ModelSettings, where: str) -> "BaseChatModel":
     from langchain.chat_models import init_chat_model  # noqa: PLC0415 (takes seconds)
 
-    known = provider(wanted.provider)
+    known = provider(wanted.provider or "")
     if known is not None:
-        _import(wanted, known.module, known)
+        _import(where, known.module, known)
         if wanted.api_key is None and not wanted.base_url:
-            ask_for_key(wanted.where, known)
-    arguments = _arguments(wanted, known or Provider(wanted.provider, ""))
-    named: str | None = wanted.provider or None
+            ask_for_key(where, known)
+    arguments = _arguments(wanted, known or Provider(wanted.provider or "", ""))
     return _made(
-        wanted,
-        lambda **given: init_chat_model(wanted.model, model_provider=named, **given),
+        where,
+        lambda **given: init_chat_model(wanted.model, model_provider=wanted.provider, **given),
         arguments,
     )
 
 
-def _arguments(wanted: Wanted, known: Provider) -> dict[str, Any]:
+def _arguments(wanted: ModelSettings, known: Provider) -> dict[str, Any]:
     """Call what was said as this provider's integration does."""
     said: dict[str, Any] = {
         known.key_argument: wanted.api_key,
@@ -160,28 +206,26 @@ def _arguments(wanted: Wanted, known: Provider) -> dict[str, Any]:
     if known.window_argument:
         said[known.window_argument] = wanted.window or SERVED_WINDOW
     said = {name: value for name, value in said.items() if name and value is not None}
-    return said | dict(wanted.options)
+    return said | wanted.arguments()
 
 
-def _of_class(wanted: Wanted) -> "BaseChatModel":
-    """Make a model of a class that is named, as `package:Class` or `package.module.Class`."""
+def _of_class(wanted: ModelSettings, use: str, where: str) -> "BaseChatModel":
+    """Make a model of a class that is named, as `package:Class`."""
     from langchain_core.language_models import BaseChatModel  # noqa: PLC0415 (takes seconds)
 
-    place, colon, called = wanted.use.partition(":")
-    if not colon:
-        place, _, called = wanted.use.rpartition(".")
+    place, _, called = use.partition(":")
     package = place.partition(".")[0]
     known = next((one for one in PROVIDERS if one.module == package), None)
-    module = _import(wanted, place, known)
+    module = _import(where, place, known)
     kind = getattr(module, called, None)
     if not (isinstance(kind, type) and issubclass(kind, BaseChatModel)):
         there = [name for name in dir(module) if name.startswith("Chat")]
         problem = f"{place} has no chat model {called!r}"
-        raise ConfigError(wanted.where, problem, nearest(called, there, "name a class of it"))
-    return _made(wanted, kind, _as_fields(wanted, kind))
+        raise ConfigError(where, problem, nearest(called, there, "name a class of it"))
+    return _made(where, kind, _as_fields(wanted, kind, where))
 
 
-def _as_fields(wanted: Wanted, kind: "type[BaseChatModel]") -> dict[str, Any]:
+def _as_fields(wanted: ModelSettings, kind: "type[BaseChatModel]", where: str) -> dict[str, Any]:
     """Call what was said as the fields of a class are called.
 
     Raises:
@@ -189,7 +233,7 @@ def _as_fields(wanted: Wanted, kind: "type[BaseChatModel]") -> dict[str, Any]:
     """
     fields = set(kind.model_fields)
     fields |= {field.alias for field in kind.model_fields.values() if field.alias}
-    arguments: dict[str, Any] = dict(wanted.options)
+    arguments: dict[str, Any] = wanted.arguments()
     for said, value in (
         ("model", wanted.model),
         ("api_key", wanted.api_key),
@@ -203,9 +247,9 @@ def _as_fields(wanted: Wanted, kind: "type[BaseChatModel]") -> dict[str, Any]:
         if called is not None:
             arguments.setdefault(called, value)
         elif said != "window":  # which the profile tells in any case
-            where, problem = f"{wanted.where}.{said}", f"{kind.__name__} takes no {said}"
+            place, problem = f"{where}.{said}", f"{kind.__name__} takes no {said}"
             mend = f"leave it out, or name the field it has for it: {', '.join(sorted(fields))}"
-            raise ConfigError(where, problem, mend)
+            raise ConfigError(place, problem, mend)
     return arguments
 
 
@@ -219,7 +263,7 @@ _FIELDS = {
 """Fields of integrations for one thing, the first that a class has counts."""
 
 
-def _import(wanted: Wanted, module: str, known: Provider | None) -> Any:  # noqa: ANN401 (a module)
+def _import(where: str, module: str, known: Provider | None) -> Any:  # noqa: ANN401 (a module)
     """Import what a model needs.
 
     Raises:
@@ -233,14 +277,12 @@ def _import(wanted: Wanted, module: str, known: Provider | None) -> Any:  # noqa
         name = missing.name or package
         problem = f"the package {name.partition('.')[0]} is not installed"
         if name.partition(".")[0] == package and name != package:
-            raise ConfigError(
-                wanted.where, f"there is no module {name}", "check its name"
-            ) from None
-        raise ConfigError(wanted.where, problem, install) from missing
+            raise ConfigError(where, f"there is no module {name}", "check its name") from None
+        raise ConfigError(where, problem, install) from missing
 
 
 def _made(
-    wanted: Wanted, make_one: "Callable[..., BaseChatModel]", arguments: Mapping[str, Any]
+    where: str, make_one: "Callable[..., BaseChatModel]", arguments: Mapping[str, Any]
 ) -> "BaseChatModel":
     """Call a constructor, and tell its troubles as ours.
 
@@ -253,14 +295,14 @@ def _made(
         return make_one(**arguments)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        path = ".".join(map(str, (wanted.where, *first["loc"])))
+        path = ".".join(map(str, (where, *first["loc"])))
         raise ConfigError(path, first["msg"], "mend what the constructor is given") from None
     except ImportError as missing:
         problem = str(missing).splitlines()[0]
         package = (missing.name or "").partition(".")[0].replace("_", "-")
         mend = f"pip install {package}" if package else "install its package"
-        raise ConfigError(wanted.where, problem, mend) from missing
+        raise ConfigError(where, problem, mend) from missing
     except (LangChainException, TypeError, ValueError) as problem:
         said = " ".join(str(problem).split())[:300]
         mend = "write provider:model, and check the options beside it"
-        raise ConfigError(wanted.where, said, mend) from problem
+        raise ConfigError(where, said, mend) from problem

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tests.unit.models.gguf_files import TINY, gguf
 from thalweg.errors import ConfigError
 from thalweg.models.local.gguf import read_gguf
-from thalweg.models.local.template import in_words, own_template
 
 
 def test_a_file_says_what_it_is(tmp_path: Path) -> None:
@@ -46,17 +45,17 @@ def test_any_bytes_behind_the_magic_are_read_or_refused(
 
 
 @pytest.mark.parametrize(
-    ("name", "template", "words", "is_ours"),
+    ("name", "template", "words"),
     [
-        ("Any", "", "none: a base model, it cannot chat", False),
-        ("Any", "<|im_start|>", "does not call tools well", True),
-        ("Qwen2.5 Coder 1.5B Instruct", "<|im_start|> tools", "does not call tools well", True),
-        ("Qwen3 4B", "<|im_start|> if tools", "calls tools", False),
-        ("Llama 2", "[INST]", "does not call tools well", False),
+        ("Any", "", "none: a base model, it cannot chat"),
+        ("Any", "<|im_start|>", "does not call tools well"),
+        ("Qwen2.5 Coder 1.5B Instruct", "<|im_start|> tools", "does not call tools well"),
+        ("Qwen3 4B", "<|im_start|> if tools", "calls tools"),
+        ("Llama 2", "[INST]", "does not call tools well"),
     ],
 )
-def test_our_template_is_for_models_that_tools_cannot_be_offered_otherwise(
-    tmp_path: Path, name: str, template: str, words: str, *, is_ours: bool
+def test_a_template_shows_whether_a_model_calls_tools(
+    tmp_path: Path, name: str, template: str, words: str
 ) -> None:
     path = tmp_path / "m.gguf"
     path.write_bytes(
@@ -68,7 +67,4 @@ def test_our_template_is_for_models_that_tools_cannot_be_offered_otherwise(
             }
         )
     )
-    model = read_gguf(path)
-
-    assert in_words(model) == words
-    assert bool(own_template(model)) == is_ours
+    assert read_gguf(path).abilities == words

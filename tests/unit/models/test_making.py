@@ -18,7 +18,6 @@ from thalweg.models.compatible import CompatibleChat
 from thalweg.models.local.chat import LocalChat
 from thalweg.models.making import make
 from thalweg.models.providers import PROVIDERS
-from thalweg.models.wanted import Wanted
 from thalweg.settings import ModelSettings, Settings
 from thalweg.testing.strict import Answer, StrictProvider
 
@@ -62,10 +61,11 @@ def test_a_model_of_ollama_keeps_the_colon_in_its_name() -> None:
     assert limits_of(model).window == model.num_ctx == 8_192
 
 
-@pytest.mark.parametrize("form", ["langchain_openai:ChatOpenAI", "langchain_openai.ChatOpenAI"])
-def test_a_class_is_named_in_either_form(form: str) -> None:
+def test_a_class_is_named() -> None:
     options = {"temperature": 0.5, "api_key": "k"}
-    model = make(Wanted(where="m", model="gpt-4o", use=form, options=options), Path())
+    model = make(
+        settings(model="gpt-4o", use="langchain_openai:ChatOpenAI", options=options), "m", Path()
+    )
 
     assert isinstance(model, ChatOpenAI)
     assert (model.model_name, model.temperature) == ("gpt-4o", 0.5)

@@ -23,10 +23,9 @@ from thalweg.cli.asking import Yes, agrees
 from thalweg.cli.printing import AsJson, print_lines, tell
 from thalweg.errors import ConfigError
 from thalweg.models import Offer, find_models
+from thalweg.models.local.folder import ModelFolder, Origin
 from thalweg.models.local.gguf import Gguf, read_gguf
 from thalweg.models.local.pulling import Pulled, pull
-from thalweg.models.local.shelf import Origin, Shelf
-from thalweg.models.local.template import in_words
 from thalweg.transcript import printable
 
 model = typer.Typer(
@@ -72,7 +71,7 @@ def pull_command(name: Name, where: From, sha256: Hash = "") -> None:
         def show(done: int, whole: int | None) -> None:
             bar.update(task, completed=done, total=whole)
 
-        pulled = pull(Shelf(home()), name, where, sha256=sha256, progress=show)
+        pulled = pull(ModelFolder(home()), name, where, sha256=sha256, progress=show)
     print_lines(_told(pulled))
 
 
@@ -93,8 +92,8 @@ def _told(pulled: Pulled) -> Iterator[str]:
 @model.command("list", short_help="List pulled models, and what else could answer here.")
 def list_command(*, as_json: AsJson = False) -> None:
     """List the models that were pulled, and whatever else could answer: servers, keys."""
-    shelf = Shelf(home())
-    files = [_one(shelf, name) for name in shelf.names()]
+    models = ModelFolder(home())
+    files = [_one(models, name) for name in models.names()]
     others = [offer for offer in find_models() if offer.kind != "file"]
     plain = {
         "models": [one for one, _ in files],
@@ -113,10 +112,10 @@ def _listed(files: list[str], others: list[Offer]) -> Iterator[str]:
         yield f"  {offer.name}  {offer.what}{first}"
 
 
-def _one(shelf: Shelf, name: str) -> tuple[dict[str, Any], str]:
+def _one(models: ModelFolder, name: str) -> tuple[dict[str, Any], str]:
     """Describe one model, for programs and for people."""
-    path = shelf.path(name)
-    size, origin = path.stat().st_size, shelf.origin(name)
+    path = models.path(name)
+    size, origin = path.stat().st_size, models.origin(name)
     plain: dict[str, Any] = {"name": name, "path": str(path), "size": size}
     plain["origin"] = asdict(origin) if origin else None
     try:
@@ -128,7 +127,7 @@ def _one(shelf: Shelf, name: str) -> tuple[dict[str, Any], str]:
         "architecture": gguf.architecture,
         "quantisation": gguf.quantisation,
         "context": gguf.context,
-        "template": in_words(gguf),
+        "template": gguf.abilities,
     }
     return {**plain, **told}, f"local:{name}  {_described(gguf, size)}{_unsure(origin)}"
 
@@ -139,7 +138,7 @@ def _described(gguf: Gguf, size: int) -> str:
         gguf.quantisation or "quantisation not known",
         f"{size / 1e9:.2f} GB",
         f"context {gguf.context:,}" if gguf.context else "context not said",
-        in_words(gguf),
+        gguf.abilities,
     )
     return ", ".join(said)
 
@@ -153,11 +152,11 @@ def _unsure(origin: Origin | None) -> str:
 @model.command("remove", short_help="Remove a pulled model.")
 def remove_command(name: Known, *, yes: Yes = False) -> None:
     """Remove a model that was pulled, or what is left of one that did not come to its end."""
-    shelf = Shelf(home())
-    path = shelf.path(name)
+    models = ModelFolder(home())
+    path = models.path(name)
     if path.is_file() and not yes:
         size = path.stat().st_size / 1e9
         if not agrees(f"Remove {path} ({size:.2f} GB)?", "to remove it"):
             raise typer.Exit(1)
-    freed = shelf.remove(name)
+    freed = models.remove(name)
     sys.stdout.write(f"removed {Path(name).name}: {freed / 1e9:.2f} GB\n")

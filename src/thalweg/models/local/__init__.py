@@ -1,5 +1,1 @@
-"""Models in files, run by llama.cpp in a process under this one."""
-
-from thalweg.models.local.opening import local_model
-
-__all__ = ["local_model"]
+"""Models in GGUF files: fetched by `pull`, run by llama.cpp in a process under this one."""

@@ -1,13 +1,13 @@
-"""A chat model in a file: LangChain's client of OpenAI's API, speaking to a process of ours."""
+"""A chat model in a GGUF file: LangChain's client of OpenAI's API and a process of llama.cpp."""
 
-import asyncio
-import logging
+import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, Self
 
 import openai
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.exceptions import ContextOverflowError
+from langchain_core.language_models import LanguageModelInput
 from langchain_core.language_models.base import LangSmithParams
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
@@ -15,98 +15,98 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr
 
+from thalweg.errors import ConfigError
 from thalweg.models.compatible import CompatibleChat
-from thalweg.models.local.calls import Listener, as_chunk, with_calls
+from thalweg.models.local.calls import HeldBack, with_calls
+from thalweg.models.local.gguf import Gguf, read_gguf
 from thalweg.models.local.process import Host, Load, host_of
+from thalweg.models.local.serving import ADDRESS, AsyncLocalTransport, LocalTransport
+from thalweg.settings import ModelSettings
 
-TEMPERATURE = 0.2
-"""Small models that draw more freely invent tools and facts."""
-_log = logging.getLogger("thalweg.models")
-_NOWHERE = "http://127.0.0.1:9/v1"
-"""Where the client points until the model is loaded."""
-_DIRECT: Mapping[str, Any] = {"trust_env": False, "headers": {"Connection": "close"}}
-"""Not through a proxy; and no connection is kept for an event loop that may be over, or for a
-process that may be another."""
-_UNREADABLE = "does not match the expected"
-"""How llama.cpp says that an answer is not of the form its template has: mostly a tool that is
-not there."""
+LOCAL_WINDOW: Final = 8_192
+"""Tokens of a window that nobody named, or what the model was trained for if that is less. On a
+CPU a full one of these is read in minutes, and its memory is a fraction of the model's; the tools
+of a whole agent fit."""
+TEMPERATURE: Final = 0.2
+"""Small models that sample more freely invent tools and facts."""
 
 
 class LocalChat(CompatibleChat):
-    """A GGUF file as a chat model. It is loaded when it is first asked, once in a process.
+    """A GGUF file as a chat model. It is loaded by the first request, once in a process.
 
-    Beyond `ChatOpenAI`: a request is counted by the model's own vocabulary before it is sent, and
-    refused where it and the longest answer do not fit its window, for the context engine to make
-    a smaller one; one tool that must be called is the only one that is offered, since llama.cpp
-    knows only that some tool must be; and a call of a tool that is not there reaches the agent,
-    where llama.cpp has but an error for it.
+    Beyond `ChatOpenAI`: tokens are counted in the model's own vocabulary; a request that leaves
+    no room for its answer is refused (`serving`); of tools of which one must be called, only that
+    one is offered, since llama.cpp knows only that some tool must be called; and a call that the
+    model writes as plain JSON is read as a call.
     """
 
     _host: Host = PrivateAttr()
 
     @classmethod
-    def of(
-        cls, load: Load, name: str, max_output: int, options: Mapping[str, Any], *, calls: bool
-    ) -> Self:
+    def of(cls, settings: ModelSettings, where: str, path: Path) -> Self:
         """Make one; nothing is loaded yet.
 
         Args:
-            load: The file and its window.
-            name: What to call the model.
-            max_output: Tokens of the longest answer.
-            options: Other arguments of `ChatOpenAI`.
-            calls: Whether agents should offer it tools.
+            settings: Its `window`, `max_output` and options: `threads` (all cores), `tool_calling`
+                (whether agents offer it tools; what its file says when not given),
+                `chat_template` (a Jinja file in place of the file's own template) and
+                arguments of `ChatOpenAI`.
+            where: The place of the settings, for errors.
+            path: The file.
+
+        Raises:
+            ConfigError: It is no GGUF file, a package is missing, or the window is larger than
+                what the model was trained for.
         """
+        if find_spec("xllamacpp") is None:
+            problem = "the package xllamacpp is not installed"
+            raise ConfigError(where, problem, "pip install 'thalweg[local]'")
+        gguf, options = read_gguf(path), settings.arguments()
+        window = settings.window or min(gguf.context or LOCAL_WINDOW, LOCAL_WINDOW)
+        _validate_window(where, gguf, window)
+        template = options.pop("chat_template", None)
+        load = Load(
+            path=path,
+            window=window,
+            threads=int(options.pop("threads", 0) or _cores()),
+            template=Path(template).read_text(encoding="utf-8") if template else "",
+        )
+        calls = bool(options.pop("tool_calling", gguf.calls_tools))
+        host, answer = host_of(load), settings.max_output or longest_answer(window)
+        transports = LocalTransport(host), AsyncLocalTransport(host)
         given: dict[str, Any] = {
             "temperature": TEMPERATURE,
-            "timeout": None,  # reading a full window takes minutes on a CPU
-            "stream_chunk_timeout": None,  # and nothing is said meanwhile
-            "max_retries": 0,  # nobody limits the rate, and a failure would only be repeated
-            "http_client": openai.DefaultHttpxClient(**_DIRECT),
-            "http_async_client": openai.DefaultAsyncHttpxClient(**_DIRECT),
+            "timeout": None,  # a CPU reads a full window in minutes
+            "stream_chunk_timeout": None,  # and sends nothing meanwhile
+            "max_retries": 0,  # there is no rate limit, and a failure would only be repeated
             **options,
-            "max_tokens": max_output,
-            "base_url": _NOWHERE,
+            "http_client": openai.DefaultHttpxClient(transport=transports[0]),
+            "http_async_client": openai.DefaultAsyncHttpxClient(transport=transports[1]),
+            "max_tokens": answer,
+            "base_url": f"{ADDRESS}/v1",
             "api_key": "none",
-            "model": name,
+            "model": path.stem,
         }
         model = cls(**given)
         model.profile = {
-            "max_input_tokens": load.window,
-            "max_output_tokens": max_output,
+            "max_input_tokens": window,
+            "max_output_tokens": answer,
             "tool_calling": calls,
         }
-        model._host = host_of(load)
+        model._host = host
         return model
 
     @property
     def host(self) -> Host:
-        """The process that runs it; shared by all who load the file alike."""
+        """The process that runs it; shared by all models of the same file and options."""
         return self._host
-
-    @property
-    def window(self) -> int:
-        """Tokens of a request and its answer together."""
-        return self._host.load.window
-
-    def load(self) -> None:
-        """Load the model now; a request would as well.
-
-        Raises:
-            ConfigError: llama.cpp cannot load it.
-        """
-        server = self._host.server()
-        for client in (self.root_client, self.root_async_client):
-            client.base_url = f"{server.address}/v1"
-            client.api_key = server.key
 
     def get_num_tokens(self, text: str) -> int:
         """Count the tokens of a text in the model's own vocabulary; loads it."""
-        self.load()
-        told: Any = self.root_client.post(
-            self._host.server().address + "/tokenize", body={"content": text}, cast_to=object
+        found: Any = self.root_client.post(
+            f"{ADDRESS}/tokenize", body={"content": text}, cast_to=object
         )
-        return len(told["tokens"])
+        return len(found["tokens"])
 
     def get_num_tokens_from_messages(
         self,
@@ -117,111 +117,45 @@ class LocalChat(CompatibleChat):
     ) -> int:
         """Count the tokens of a request as the model is going to read it; loads it."""
         del allow_fetching_images  # files are not fetched
-        self.load()
-        schemas = {"tools": [convert_to_openai_tool(tool) for tool in tools]} if tools else {}
-        body = self._question(messages, None, schemas)
-        return int(self.root_client.post(_COUNT, body=body, cast_to=object)["input_tokens"])
+        offered: dict[str, Any] = (
+            {"tools": [convert_to_openai_tool(tool) for tool in tools]} if tools else {}
+        )
+        payload = self._get_request_payload([*messages], **offered)
+        body = {key: payload[key] for key in ("messages", "tools") if key in payload}
+        found: Any = self.root_client.post(
+            "/chat/completions/input_tokens", body=body, cast_to=object
+        )
+        return int(found["input_tokens"])
 
-    def _question(
-        self, messages: Sequence[BaseMessage], stop: list[str] | None, kwargs: Mapping[str, Any]
+    def _get_request_payload(
+        self,
+        input_: LanguageModelInput,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,  # noqa: ANN401 (of LangChain's method)
     ) -> dict[str, Any]:
-        """Write what decides how long a request is."""
-        payload = self._get_request_payload([*messages], stop=stop, **kwargs)
-        return {key: payload[key] for key in ("messages", "tools") if key in payload}
+        return with_one_tool(super()._get_request_payload(input_, stop=stop, **kwargs))
 
-    def _check(self, counted: object, kwargs: Mapping[str, Any]) -> None:
-        """Refuse a request that leaves no room for its answer."""
-        tokens = int(counted["input_tokens"]) if isinstance(counted, Mapping) else 0
-        answer = int(kwargs.get("max_tokens") or self.max_tokens or 0)
-        if tokens + answer > self.window:
-            msg = (
-                f"input length and max_tokens exceed context limit: {tokens} + {answer} > "
-                f"{self.window}"
-            )
-            raise ContextOverflowError(msg)
-
-    def _generate(
+    def _create_chat_result(
         self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,  # noqa: ANN401 (of LangChain's method)
+        response: dict[str, Any] | openai.BaseModel,
+        generation_info: dict[str, Any] | None = None,
     ) -> ChatResult:
-        self.load()
-        kwargs = offering_one(kwargs)
-        body = self._question(messages, stop, kwargs)
-        self._check(self.root_client.post(_COUNT, body=body, cast_to=object), kwargs)
-        try:
-            result = super()._generate(messages, stop, run_manager, **kwargs)
-        except openai.APIError as error:
-            again = in_plain_words(error, kwargs)
-            result = super()._generate(messages, stop, run_manager, **again)
-        return with_calls(result) if kwargs.get("tools") else result
+        return with_calls(super()._create_chat_result(response, generation_info))
 
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,  # noqa: ANN401 (of LangChain's method)
-    ) -> ChatResult:
-        await asyncio.to_thread(self.load)
-        kwargs = offering_one(kwargs)
-        body = self._question(messages, stop, kwargs)
-        self._check(await self.root_async_client.post(_COUNT, body=body, cast_to=object), kwargs)
-        try:
-            result = await super()._agenerate(messages, stop, run_manager, **kwargs)
-        except openai.APIError as error:
-            again = in_plain_words(error, kwargs)
-            result = await super()._agenerate(messages, stop, run_manager, **again)
-        return with_calls(result) if kwargs.get("tools") else result
+    def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:  # noqa: ANN401 (of LangChain's method)
+        held = HeldBack(is_offered=bool(kwargs.get("tools")))
+        for chunk in super()._stream(*args, **kwargs):
+            yield from held.take(chunk)
+        yield from held.end()
 
-    def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,  # noqa: ANN401 (of LangChain's method)
-    ) -> Iterator[ChatGenerationChunk]:
-        self.load()
-        kwargs = offering_one(kwargs)
-        body = self._question(messages, stop, kwargs)
-        self._check(self.root_client.post(_COUNT, body=body, cast_to=object), kwargs)
-        listener = Listener(is_offered=bool(kwargs.get("tools")))
-        try:
-            for chunk in super()._stream(messages, stop, run_manager, **kwargs):
-                yield from listener.take(chunk)
-            yield from listener.end()
-        except openai.APIError as error:
-            again = in_plain_words(error, kwargs)
-            if not listener.has_told:
-                again.pop("stream_usage", None)
-                yield as_chunk(with_calls(super()._generate(messages, stop, run_manager, **again)))
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,  # noqa: ANN401 (of LangChain's method)
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        await asyncio.to_thread(self.load)
-        kwargs = offering_one(kwargs)
-        body = self._question(messages, stop, kwargs)
-        self._check(await self.root_async_client.post(_COUNT, body=body, cast_to=object), kwargs)
-        listener = Listener(is_offered=bool(kwargs.get("tools")))
-        try:
-            async for chunk in super()._astream(messages, stop, run_manager, **kwargs):
-                for told in listener.take(chunk):
-                    yield told
-            for told in listener.end():
-                yield told
-        except openai.APIError as error:
-            again = in_plain_words(error, kwargs)
-            if not listener.has_told:
-                again.pop("stream_usage", None)
-                result = await super()._agenerate(messages, stop, run_manager, **again)
-                yield as_chunk(with_calls(result))
+    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:  # noqa: ANN401 (of LangChain's method)
+        held = HeldBack(is_offered=bool(kwargs.get("tools")))
+        async for chunk in super()._astream(*args, **kwargs):
+            for ready in held.take(chunk):
+                yield ready
+        for ready in held.end():
+            yield ready
 
     def _get_ls_params(
         self,
@@ -231,27 +165,35 @@ class LocalChat(CompatibleChat):
         return {**super()._get_ls_params(stop, **kwargs), "ls_provider": "local"}
 
 
-_COUNT = "/chat/completions/input_tokens"
-"""Where llama.cpp counts a request without answering it."""
-
-
-def offering_one(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def with_one_tool(payload: dict[str, Any]) -> dict[str, Any]:
     """Offer one tool alone where it must be the one that is called."""
-    choice = kwargs.get("tool_choice")
+    choice = payload.get("tool_choice")
     if not isinstance(choice, Mapping):
-        return dict(kwargs)
+        return payload
     named = choice.get("function", {}).get("name")
-    tools = [one for one in kwargs.get("tools", ()) if one.get("function", {}).get("name") == named]
-    return {**kwargs, "tools": tools or kwargs.get("tools"), "tool_choice": "required"}
+    tools = payload.get("tools", [])
+    only = [one for one in tools if one.get("function", {}).get("name") == named]
+    return {**payload, "tools": only or tools, "tool_choice": "required"}
 
 
-def in_plain_words(error: openai.APIError, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Ask for the same answer unread, where llama.cpp could not read it; the prompt is the same.
+def longest_answer(window: int) -> int:
+    """Bound an answer whose length nobody named: a small model may never come to an end.
 
-    Raises:
-        APIError: That was not what went wrong.
+    Example:
+        >>> longest_answer(4_096), longest_answer(32_768)
+        (512, 4096)
     """
-    if _UNREADABLE not in str(error):
-        raise error
-    _log.info("the answer was not of the form the template has: asked again, to be read here")
-    return {**kwargs, "tool_choice": "none"}
+    return max(256, window // 8)
+
+
+def _validate_window(where: str, gguf: Gguf, window: int) -> None:
+    if gguf.context and window > gguf.context:
+        problem = f"a window of {window} tokens is more than the {gguf.context} it was trained for"
+        raise ConfigError(where, problem, f"set window to {gguf.context} or less")
+
+
+def _cores() -> int:
+    """Count the cores that may be used."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

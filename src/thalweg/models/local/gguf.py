@@ -1,5 +1,6 @@
 """What a GGUF file says of itself."""
 
+import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +26,31 @@ class Gguf:
     """Tokens of the window it was trained for; 0 where it does not say."""
     template: str
     """How it wants a conversation written, in Jinja; empty where it has none."""
+
+    @property
+    def calls_tools(self) -> bool:
+        """Whether the model was taught to call tools, as far as its template shows.
+
+        A model that was not calls tools where nobody asked for it, too.
+        """
+        return "tools" in self.template and not _UNTAUGHT.search(self.name)
+
+    @property
+    def abilities(self) -> str:
+        """Whether it chats and calls tools, in a few words.
+
+        Example:
+            >>> Gguf("Base", "llama", "Q8_0", 8_192, "").abilities
+            'none: a base model, it cannot chat'
+        """
+        if not self.template:
+            return "none: a base model, it cannot chat"
+        return "calls tools" if self.calls_tools else "does not call tools well"
+
+
+_UNTAUGHT: Final = re.compile(r"qwen\W?2(\.5)?\W?coder", re.IGNORECASE)
+"""Models that write calls into a block of code, whatever their template asks for (measured with
+Qwen2.5-Coder 1.5B; docs/models.md)."""
 
 
 def read_gguf(path: Path) -> Gguf:

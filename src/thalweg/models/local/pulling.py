@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import IO, Final
 
 from thalweg.errors import ConfigError
+from thalweg.models.local.folder import ModelFolder, Origin
 from thalweg.models.local.gguf import MAGIC, Gguf, read_gguf
-from thalweg.models.local.shelf import Origin, Shelf
 from thalweg.models.local.sources import Address, as_address, pieces_of
 from thalweg.private_files import make_private_folder
 
@@ -36,7 +36,7 @@ class Pulled:
 
 
 def pull(
-    shelf: Shelf,
+    models: ModelFolder,
     name: str,
     where: Sequence[str],
     *,
@@ -48,7 +48,7 @@ def pull(
     What is fetched from a server and stops on the way is gone on with the next time.
 
     Args:
-        shelf: Where it is kept.
+        models: Where it is kept.
         name: What it is to be called.
         where: An address, or files; see `pieces_of`.
         sha256: Its hash, in hexadecimal digits. Without one, whatever comes is believed if nobody
@@ -60,9 +60,9 @@ def pull(
             model that anybody finds.
     """
     wanted = _hash(sha256)
-    path = shelf.path(name)
+    path = models.path(name)
     if path.exists():
-        known = shelf.origin(name)
+        known = models.origin(name)
         if known is not None and wanted and known.sha256 == wanted:
             return Pulled(path, known, read_gguf(path))
         mend = f"take another name, or first: thalweg model remove {path.stem}"
@@ -71,14 +71,14 @@ def pull(
     if address is not None and not wanted and not address.is_guarded:
         problem = "over http anybody on the way can change it, and no hash would tell"
         raise ConfigError(address.shown, problem, "give --sha256, or an https address")
-    make_private_folder(shelf.folder)
+    make_private_folder(models.folder)
     part = _Part(path.with_suffix(".gguf.part"), progress)
     with part.locked():
         if address is not None:
             _fetch(part, address)
         else:
             _copy(part, where)
-        return _keep(part, shelf, name, wanted, address.shown if address else "; ".join(where))
+        return _keep(part, models, name, wanted, address.shown if address else "; ".join(where))
 
 
 def _hash(given: str) -> str:
@@ -215,7 +215,7 @@ def _copy(part: _Part, where: Sequence[str]) -> None:
             part.write(stream, whole)
 
 
-def _keep(part: _Part, shelf: Shelf, name: str, wanted: str, source: str) -> Pulled:
+def _keep(part: _Part, models: ModelFolder, name: str, wanted: str, source: str) -> Pulled:
     """Check what was fetched, and give it its name."""
     found = part.digest.hexdigest()
     if wanted and found != wanted:
@@ -238,8 +238,8 @@ def _keep(part: _Part, shelf: Shelf, name: str, wanted: str, source: str) -> Pul
         pulled_at=datetime.now(UTC).isoformat(timespec="seconds"),
         is_pinned=bool(wanted),
     )
-    path = shelf.path(name)
+    path = models.path(name)
     part.path.replace(path)
-    shelf.note(name, origin)
+    models.note(name, origin)
     part.note.unlink(missing_ok=True)
     return Pulled(path, origin, gguf)

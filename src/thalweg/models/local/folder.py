@@ -27,7 +27,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class ModelFolder:
     """The folder, below Thalweg's own."""
 
     home: Path
