@@ -16,7 +16,6 @@ from typing import Any, cast
 from uuid import uuid4
 
 from langchain.agents.middleware.types import (
-    AgentMiddleware,
     AgentState,
     ModelRequest,
     ModelResponse,
@@ -27,7 +26,7 @@ from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
 from thalweg.errors import ConfigError
-from thalweg.middleware.effects import Flow, Send, arun, run
+from thalweg.middleware.effects import Flow, FlowMiddleware, Send
 from thalweg.middleware.notes import last_words, note
 from thalweg.middleware.takes import problems_of, takes
 from thalweg.prompts import prompt
@@ -40,7 +39,7 @@ _INVOCATION = "Error invoking tool "
 """How LangGraph begins to say that a tool was given wrong arguments."""
 
 
-class AnswerMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
+class AnswerMiddleware(FlowMiddleware[AgentState[Any]]):
     """Ask again where a model answered nothing, or nothing that can be read.
 
     The model gets its broken calls back, each with an error that names the problem and the
@@ -70,22 +69,6 @@ class AnswerMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             raise ConfigError("tries", f"it is {tries}", "allow one at least")
         self.tries = tries
 
-    def wrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
-    ) -> ModelResponse[Any]:
-        """Ask until there is an answer that can be used."""
-        return run(self._ask(request), handler)
-
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any]:
-        """See `wrap_model_call`."""
-        return await arun(self._ask(request), handler)
-
     def wrap_tool_call(
         self,
         request: ToolCallRequest,
@@ -102,7 +85,8 @@ class AnswerMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """See `wrap_tool_call`."""
         return explained(await handler(request), request)
 
-    def _ask(self, request: ModelRequest[Any]) -> Flow[ModelResponse[Any]]:
+    def call(self, request: ModelRequest[Any]) -> Flow[ModelResponse[Any]]:
+        """Ask until there is an answer that can be used."""
         asked = _Asked(request, self.tries)
         while True:
             response: ModelResponse[Any] = yield Send(asked.request)

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from os import PathLike
-from types import TracebackType
 from typing import Annotated, Any, NotRequired, Self
 
 from langchain.agents.middleware.types import (
@@ -21,7 +20,7 @@ from thalweg.archive import Archive
 from thalweg.context.settings import ContextPolicy
 from thalweg.middleware.arguments import NEWEST, KeptState, Owner
 from thalweg.middleware.desk import Desk
-from thalweg.middleware.effects import arun, run
+from thalweg.middleware.effects import arun_in_thread, in_thread, run
 from thalweg.middleware.ending import end_run
 from thalweg.middleware.tools import compact_tool, last_written, recall_tool
 from thalweg.middleware.turn import take_turn
@@ -139,12 +138,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def wrap_model_call(
@@ -167,16 +161,16 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ExtendedModelResponse[Any]:
         """See `wrap_model_call`."""
-        return await arun(take_turn(self._desk, request, get_config()), handler)
+        return await arun_in_thread(take_turn(self._desk, request, get_config()), handler)
 
     def after_agent(self, state: ContextState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Log what the run said last, and release what the state need not keep."""
         del runtime
-        return run(end_run(self._desk, state, get_config()))
+        return end_run(self._desk, state, get_config())
 
     async def aafter_agent(
         self, state: ContextState, runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
         """See `after_agent`."""
         del runtime
-        return await arun(end_run(self._desk, state, get_config()))
+        return await in_thread(end_run, self._desk, state, get_config())

@@ -1,17 +1,25 @@
-"""One flow for sync and async: steps that say what is to be done, and two ways to do it.
+"""A model call as a generator: one flow for sync and async callers.
 
-A flow is a generator of effects. It is sent what each effect gave, or has what went wrong
-raised where it stands.
+A flow yields what goes to a model (`Send`, `Ask`), and is sent the answer, or has the error
+raised where it waits. Everything else it calls directly. What blocks (archive, engine) leaves the
+event loop in one place, `in_thread`.
 """
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
-from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+)
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import BaseMessage
@@ -24,18 +32,13 @@ from langchain_core.runnables.config import (
 from thalweg.undocumented import child_config
 
 Done = TypeVar("Done")
+Params = ParamSpec("Params")
+State = TypeVar("State", bound=AgentState[Any])
 
 LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("thalweg_loop", default=None)
 """The event loop that a flow is driven on, for work that has to ask something of it."""
 UNSEEN = ("nostream", "langsmith:nostream", "thalweg:summary")
 """Tags of a call of our own: LangGraph does not stream its tokens to the user."""
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """Something that blocks: the archive, the engine."""
-
-    do: Callable[[], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +71,16 @@ class Ask:
         return {"tags": list(UNSEEN), "max_concurrency": max(1, len(self.prompts))}
 
 
-Effect = Work | Send | Ask
+Effect = Send | Ask
 Flow = Generator[Effect, Any, Done]
 Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
 AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
 
 
 def run(flow: Flow[Done], handler: Handler | None = None) -> Done:
-    """Do a flow's effects one after the other, here."""
-    result, failure = None, None
+    """Perform a flow in this thread."""
+    result: object = None
+    failure: BaseException | None = None
     while True:
         try:
             effect = flow.send(result) if failure is None else flow.throw(failure)
@@ -86,8 +90,6 @@ def run(flow: Flow[Done], handler: Handler | None = None) -> Done:
         result, failure = None, None
         try:
             match effect:
-                case Work(do):
-                    result = do()
                 case Send(request, callbacks, tags) if handler:
                     with listening(callbacks, tags):
                         result = handler(request)
@@ -98,21 +100,78 @@ def run(flow: Flow[Done], handler: Handler | None = None) -> Done:
 
 
 async def arun(flow: Flow[Done], handler: AsyncHandler | None = None) -> Done:
-    """Do a flow's effects one after the other, without blocking the event loop.
+    """Perform a flow that does not block, on the event loop."""
+    return await _perform(_Steps(flow), handler, _here)
 
-    Work that follows on work is done in one go: a flow goes to another thread, and comes back,
-    once for each thing that it needs from outside.
+
+async def arun_in_thread(flow: Flow[Done], handler: AsyncHandler | None = None) -> Done:
+    """Perform a flow that blocks: its code in worker threads, its effects on the event loop.
+
+    A flow that is cancelled while its code runs has the cancellation raised at its next effect,
+    which is not performed.
     """
-    at: _At[Done] = _At(flow)
-    at.go_on()
-    while at.effect is not None:
-        result: Any = None
-        failure: BaseException | None = None
+    return await _perform(_Steps(flow), handler, in_thread)
+
+
+class FlowMiddleware(AgentMiddleware[State, Any, Any]):
+    """A middleware whose model call is a flow that does not block."""
+
+    @abstractmethod
+    def call(
+        self, request: ModelRequest[Any]
+    ) -> Flow[ModelResponse[Any] | ExtendedModelResponse[Any]]:
+        """Return the flow of a model call."""
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Handler
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """Perform `call`."""
+        return run(self.call(request), handler)
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: AsyncHandler
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """Perform `call`."""
+        return await arun(self.call(request), handler)
+
+
+class _Steps(Generic[Done]):
+    """A flow up to its next effect, or its end."""
+
+    def __init__(self, flow: Flow[Done]) -> None:
+        self._flow = flow
+        self.effect: Effect | None = None
+        """The effect to perform next; `None` at the end."""
+        self.done: Done
+
+    def resume(self, result: object = None, failure: BaseException | None = None) -> None:
+        """Send the flow what came of its effect."""
+        self.effect = None
         try:
-            match at.effect:
-                case Work():
-                    await _in_thread(at.work)
-                    continue
+            self.effect = self._flow.send(result) if failure is None else self._flow.throw(failure)
+        except StopIteration as end:
+            self.done = end.value
+
+
+Resume = Callable[[Callable[..., None], object, BaseException | None], Awaitable[None]]
+
+
+async def _perform(steps: _Steps[Done], handler: AsyncHandler | None, resume: Resume) -> Done:
+    result: object = None
+    failure: BaseException | None = None
+    while True:
+        try:
+            await resume(steps.resume, result, failure)
+        except asyncio.CancelledError as cancelled:
+            if steps.effect is None:
+                raise
+            result, failure = None, cancelled
+            continue
+        if steps.effect is None:
+            return steps.done
+        result, failure = None, None
+        try:
+            match steps.effect:
                 case Send(request, callbacks, tags) if handler:
                     with listening(callbacks, tags):
                         result = await handler(request)
@@ -120,46 +179,22 @@ async def arun(flow: Flow[Done], handler: AsyncHandler | None = None) -> Done:
                     result = await model.abatch(ask.inputs, ask.config, return_exceptions=True)
         except BaseException as error:  # noqa: BLE001 (as above; a flow that ended raises it)
             failure = error
-        at.go_on(result, failure)
-    return at.done
 
 
-class _At(Generic[Done]):
-    """Where a flow stands: at an effect, or at its end."""
-
-    def __init__(self, flow: Flow[Done]) -> None:
-        self._flow = flow
-        self.effect: Effect | None = None
-        """What is to be done next; `None` at the end."""
-        self.done: Done
-
-    def go_on(self, result: Any = None, failure: BaseException | None = None) -> None:  # noqa: ANN401
-        """Give the flow what came of its effect."""
-        self.effect = None
-        try:
-            self.effect = self._flow.send(result) if failure is None else self._flow.throw(failure)
-        except StopIteration as end:
-            self.done = end.value
-
-    def work(self) -> None:
-        """Do work until the flow needs something else."""
-        while isinstance(self.effect, Work):
-            result, failure = None, None
-            try:
-                result = self.effect.do()
-            except BaseException as error:  # noqa: BLE001 (as above)
-                failure = error
-            self.go_on(result, failure)
+async def _here(resume: Callable[..., None], result: object, failure: BaseException | None) -> None:
+    resume(result, failure)
 
 
-async def _in_thread(do: Callable[[], Any]) -> Any:  # noqa: ANN401 (a flow knows what it gets)
-    """Do something that blocks in a thread; who is cancelled meanwhile waits for its end.
+async def in_thread(
+    do: Callable[Params, Done], /, *args: Params.args, **kwargs: Params.kwargs
+) -> Done:
+    """Call what blocks in a worker thread; a caller that is cancelled waits for its end.
 
-    A thread cannot be stopped: a flow that went on would be at work beside it.
+    A thread cannot be stopped: what is called next would run beside it.
     """
     token = LOOP.set(asyncio.get_running_loop())
     try:
-        worker = asyncio.create_task(asyncio.to_thread(do))
+        worker = asyncio.create_task(asyncio.to_thread(do, *args, **kwargs))
     finally:
         LOOP.reset(token)
     try:
@@ -169,7 +204,7 @@ async def _in_thread(do: Callable[[], Any]) -> Any:  # noqa: ANN401 (a flow know
             with suppress(asyncio.CancelledError):
                 await asyncio.wait((worker,))
         if not worker.cancelled():
-            worker.exception()  # seen: the cancellation stands for it
+            worker.exception()  # retrieved: the cancellation is raised in its place
         raise
 
 

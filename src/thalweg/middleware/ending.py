@@ -9,11 +9,10 @@ from langchain_core.runnables import RunnableConfig
 
 from thalweg.errors import ConflictError
 from thalweg.middleware.desk import Desk
-from thalweg.middleware.effects import Flow, Work
 from thalweg.threads.trying import Tries
 
 
-def end_run(desk: Desk, state: Any, config: RunnableConfig) -> Flow[dict[str, Any] | None]:  # noqa: ANN401 (any agent's)
+def end_run(desk: Desk, state: Any, config: RunnableConfig) -> dict[str, Any] | None:  # noqa: ANN401 (any agent's)
     """Log the newest messages of a state, end the run in the journal, and release old messages.
 
     Returns:
@@ -21,11 +20,6 @@ def end_run(desk: Desk, state: Any, config: RunnableConfig) -> Flow[dict[str, An
     """
     if state.get("thalweg_turn") is None:
         return None
-    update: dict[str, Any] = yield Work(lambda: _end(desk, state, config))
-    return update
-
-
-def _end(desk: Desk, state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401
     key = desk.key(config, state)
     said = desk.read(key, state["messages"])
     tries = Tries()

@@ -9,12 +9,11 @@ of calls, each of which gave before what it gives again.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, NotRequired, cast
 
 from langchain.agents.middleware.types import (
-    AgentMiddleware,
     AgentState,
     ExtendedModelResponse,
     ModelRequest,
@@ -25,7 +24,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCal
 from langgraph.types import Command
 
 from thalweg.errors import ConfigError
-from thalweg.middleware.effects import Flow, Send, arun, run
+from thalweg.middleware.effects import Flow, FlowMiddleware, Send
 from thalweg.middleware.notes import is_note, last_words, note
 from thalweg.prompts import prompt
 
@@ -43,7 +42,7 @@ class LoopState(AgentState[Any]):
     thalweg_trail: NotRequired[Annotated[Trail, PrivateStateAttr]]
 
 
-class LoopMiddleware(AgentMiddleware[LoopState, Any, Any]):
+class LoopMiddleware(FlowMiddleware[LoopState]):
     """Warn a model that repeats itself, and end its run if it goes on.
 
     The warning comes with the next request, behind the results, and stays in the thread: no call
@@ -79,25 +78,10 @@ class LoopMiddleware(AgentMiddleware[LoopState, Any, Any]):
             raise ConfigError(what, problem, mend)
         self.warn_at, self.stop_at, self.exempt = warn_at, stop_at, frozenset(exempt)
 
-    def wrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
-    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """Look at what the last turn brought, before the next."""
-        return run(self._look(request), handler)
-
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """See `wrap_model_call`."""
-        return await arun(self._look(request), handler)
-
-    def _look(
+    def call(
         self, request: ModelRequest[Any]
     ) -> Flow[ModelResponse[Any] | ExtendedModelResponse[Any]]:
+        """Check the calls of the last turn before the next."""
         known = cast("Trail", request.state.get("thalweg_trail") or [])
         turn = last_turn(request.state["messages"])
         if turn is None:  # somebody spoke: a run begins

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from os import PathLike
-from types import TracebackType
 from typing import Annotated, Any, NotRequired, Self, cast
 
 from langchain.agents.middleware.types import (
@@ -25,9 +24,9 @@ from thalweg.errors import ConfigError
 from thalweg.facts.settings import MemorySettings
 from thalweg.memory import Memory, MemoryStore
 from thalweg.middleware.arguments import AgentName, Owner
-from thalweg.middleware.effects import arun, run
+from thalweg.middleware.effects import in_thread
 from thalweg.middleware.memory_files import DEFAULT_BUDGET, MEMORY_SYSTEM_PROMPT, MemoryFiles
-from thalweg.middleware.memory_of_user import UserMemory
+from thalweg.middleware.memory_of_user import UserMemory, shown_in
 
 __all__ = ["MEMORY_SYSTEM_PROMPT", "MemoryMiddleware", "MemoryState"]
 
@@ -142,12 +141,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def before_agent(
@@ -164,7 +158,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         del config
         update = self._files.look(state) if self._files else None
         if self._user is not None:
-            begun = run(self._user.begin(state, runtime, get_config()))
+            begun = self._user.begin(state, runtime, get_config())
             update = {**(update or {}), **begun} or None
         return update
 
@@ -175,7 +169,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         del config
         update = await self._files.alook(state) if self._files else None
         if self._user is not None:
-            begun = await arun(self._user.begin(state, runtime, get_config()))
+            begun = await in_thread(self._user.begin, state, runtime, get_config())
             update = {**(update or {}), **begun} or None
         return update
 
@@ -196,7 +190,9 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         """Send the request with the files in its system prompt, and what memory tells."""
         if self._user is None:
             return handler(self.modify_request(request))
-        return run(self._user.call(request, get_config(), self.modify_request), handler)
+        told = self._user.write(request, get_config()) if shown_in(request) else {}
+        composed = self._user.compose(request, told, self.modify_request)
+        return self._user.settle(composed, handler(composed.request))
 
     async def awrap_model_call(
         self,
@@ -206,13 +202,16 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         """See `wrap_model_call`."""
         if self._user is None:
             return await handler(self.modify_request(request))
-        return await arun(self._user.call(request, get_config(), self.modify_request), handler)
+        user, config = self._user, get_config()
+        told = await in_thread(user.write, request, config) if shown_in(request) else {}
+        composed = user.compose(request, told, self.modify_request)
+        return user.settle(composed, await handler(composed.request))
 
     def after_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Keep what the run said, to be learned from."""
         if self._user is None:
             return None
-        return run(self._user.end(state, runtime, get_config())) or None
+        return self._user.end(state, runtime, get_config()) or None
 
     async def aafter_agent(
         self, state: MemoryState, runtime: Runtime[Any]
@@ -220,4 +219,4 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         """See `after_agent`."""
         if self._user is None:
             return None
-        return await arun(self._user.end(state, runtime, get_config())) or None
+        return await in_thread(self._user.end, state, runtime, get_config()) or None

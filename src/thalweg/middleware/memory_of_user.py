@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -17,9 +17,8 @@ from thalweg.context.additions import MEMORY, Addition
 from thalweg.errors import ConfigError, ThalwegError
 from thalweg.middleware.arguments import AgentName, Owner, as_learner, as_memory_settings
 from thalweg.middleware.desk import Desk
-from thalweg.middleware.effects import Flow, Send, Work
 from thalweg.middleware.events import Speaks
-from thalweg.middleware.inserts import with_inserts
+from thalweg.middleware.inserts import Inserts, with_inserts
 from thalweg.middleware.memory_binding import Binding, Bound, Given
 from thalweg.middleware.memory_capture import Kept, Stretch, keep, pass_over, stretch
 from thalweg.middleware.memory_events import announce_review, tell_failure, tell_told
@@ -83,14 +82,8 @@ class UserMemory:
 
     def begin(
         self, state: Mapping[str, Any], runtime: Speaks, config: RunnableConfig
-    ) -> Flow[dict[str, Any]]:
-        """Choose what the run is told, and keep what an earlier one could not."""
-        update: dict[str, Any] = yield Work(partial(self._begin, state, runtime, config))
-        return update
-
-    def _begin(
-        self, state: Mapping[str, Any], runtime: Speaks, config: RunnableConfig
     ) -> dict[str, Any]:
+        """Choose what the run is told, and keep what an earlier one could not."""
         before = Kept(**state.get(KEPT) or {})
         if self._binding.asked(config) in {"incognito", "off"}:
             update: dict[str, Any] = {SHOWN: []} if state.get(SHOWN) else {}
@@ -135,57 +128,51 @@ class UserMemory:
             update[SHOWN] = to_plain(begun.shown)
         return update
 
-    def call(
-        self, request: ModelRequest[Any], config: RunnableConfig, asked: Asked
-    ) -> Flow[ModelResponse[Any] | ExtendedModelResponse[Any]]:
-        """Send a request with what memory tells, and note what of it was sent.
+    def compose(
+        self, request: ModelRequest[Any], told: Mapping[str, str] | None, asked: Asked
+    ) -> "Composed":
+        """Add to a request what memory tells.
 
         Args:
             request: The request.
-            config: Of the run.
+            told: What `write` returned.
             asked: What else is done to the request.
         """
         self._learning.hear(request.model)
-        live = from_plain(request.state.get(SHOWN))
-        told: Mapping[str, str] | None = {}
-        if live:
-            told = yield Work(partial(self._written, request, config, live))
-        texts = told or {}
+        live, texts = shown_in(request), told or {}
         additions = [_addition(one, texts[one.uid]) for one in live if one.uid in texts]
         request = asked(request)
         for one in additions:
             request = request if one.before else with_part(request, one)
         request, inserts = with_inserts(request, [one for one in additions if one.before])
-        response: ModelResponse[Any] = yield Send(request)
+        return Composed(request, inserts, live, is_known=told is not None)
+
+    def settle(
+        self, composed: "Composed", response: ModelResponse[Any]
+    ) -> ExtendedModelResponse[Any]:
+        """Note what of the additions was sent, and the size of the request."""
+        request, inserts, live = composed.request, composed.inserts, composed.live
         self._desk = inserts.desk or self._desk
         before: dict[str, Any] = request.state.get(METER) or {}  # type: ignore[assignment]
         meter = Meter(**before).after(_size(response, request), time.time())
         update: dict[str, Any] = {METER: asdict(meter)}
         left = [one for one in live if one.uid in {*inserts.shown, IN_PROMPT}]
-        if told is not None and len(left) < len(live):
+        if composed.is_known and len(left) < len(live):
             update[SHOWN] = to_plain(left)
         return ExtendedModelResponse(response, Command(update=update))
 
-    def _written(
-        self, request: ModelRequest[Any], config: RunnableConfig, live: Sequence[Shown]
-    ) -> Mapping[str, str] | None:
-        """Write what is told; `None` where that fails, or nothing may be."""
+    def write(self, request: ModelRequest[Any], config: RunnableConfig) -> Mapping[str, str] | None:
+        """Write what is told, by its place; `None` where that fails, or nothing may be."""
         runtime = request.runtime
         bound = _without_failing(partial(self._binding.of, config, request.state), runtime)
         if bound is None or not bound.tells:
             return None
-        return _without_failing(partial(self._telling.write, bound, live), runtime)
+        return _without_failing(partial(self._telling.write, bound, shown_in(request)), runtime)
 
     def end(
         self, state: Mapping[str, Any], runtime: Speaks, config: RunnableConfig
-    ) -> Flow[dict[str, Any]]:
-        """Keep what the run said."""
-        update: dict[str, Any] = yield Work(partial(self._end, state, runtime, config))
-        return update
-
-    def _end(
-        self, state: Mapping[str, Any], runtime: Speaks, config: RunnableConfig
     ) -> dict[str, Any]:
+        """Keep what the run said."""
         if self._binding.asked(config) in {"incognito", "off"}:
             return {}
         bound = _without_failing(partial(self._binding.of, config, state), runtime)
@@ -207,6 +194,23 @@ class UserMemory:
         if is_new:
             self._learning.go_on(bound.memory.store, bound.settings)
         return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A request with what memory adds to it."""
+
+    request: ModelRequest[Any]
+    inserts: Inserts
+    live: Sequence[Shown]
+    """What the state lists as shown."""
+    is_known: bool
+    """Whether the texts of these could be written."""
+
+
+def shown_in(request: ModelRequest[Any]) -> Sequence[Shown]:
+    """Return what memory shows in a run, from its state."""
+    return from_plain(request.state.get(SHOWN))
 
 
 def _announced(bound: Bound, runtime: Speaks) -> None:

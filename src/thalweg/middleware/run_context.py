@@ -2,9 +2,9 @@
 
 import itertools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
-from functools import partial
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, NotRequired, Self
 
 from langchain.agents.middleware.types import (
     AgentMiddleware,
@@ -23,8 +23,8 @@ from typing_extensions import TypedDict  # pydantic asks for it before Python 3.
 from thalweg.backends.foreign import as_backend
 from thalweg.backends.protocol import BackendProtocol, FileInfo
 from thalweg.context.additions import DATE, PLACE, Addition, Surroundings, plan_additions
-from thalweg.middleware.effects import Flow, Send, Work, arun, run
-from thalweg.middleware.inserts import with_inserts
+from thalweg.middleware.effects import in_thread
+from thalweg.middleware.inserts import Inserts, with_inserts
 from thalweg.middleware.notes import is_note
 from thalweg.middleware.system_prompt import with_part
 from thalweg.subagents.ledger import plain
@@ -104,7 +104,8 @@ class RunContextMiddleware(AgentMiddleware[RunContextState, Any, Any]):
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Send the request with the date and the reminders."""
-        return run(self._call(request), handler)
+        call = _Call.of(request, _known(request) or self._surroundings(request))
+        return call.settle(handler(call.request))
 
     async def awrap_model_call(
         self,
@@ -112,30 +113,11 @@ class RunContextMiddleware(AgentMiddleware[RunContextState, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """See `wrap_model_call`."""
-        return await arun(self._call(request), handler)
-
-    def _call(
-        self, request: ModelRequest[Any]
-    ) -> Flow[ModelResponse[Any] | ExtendedModelResponse[Any]]:
-        before: Mapping[str, Any] = request.state.get(CHANNEL) or {}  # type: ignore[assignment]
-        live = [Addition(*one) for one in before.get("live", ())]
-        uid = _begins_with(request)
-        if before and before.get("uid") == uid:
-            now = Surroundings(before.get(DATE, ""), before.get(PLACE, ""))
-        else:
-            now = yield Work(partial(self._surroundings, request))
-        additions = plan_additions(now, live, uid)
-        for one in additions:
-            request = request if one.before else with_part(request, one)
-        reminders = [one for one in additions if one.before]
-        request, inserts = with_inserts(request, reminders)
-        response: ModelResponse[Any] = yield Send(request)
-        sent = [one for one in reminders if one.before in inserts.shown]
-        after = {DATE: now.date, PLACE: now.place, "uid": uid, "live": [*map(_plain, sent)]}
-        update: dict[str, Any] = {} if after == before else {CHANNEL: after}
-        if images := _new_images(request.state["messages"]):
-            update["viewed_images"] = images
-        return ExtendedModelResponse(response, Command(update=update)) if update else response
+        now = _known(request)
+        if now is None:
+            now = await in_thread(self._surroundings, request)
+        call = _Call.of(request, now)
+        return call.settle(await handler(call.request))
 
     def _surroundings(self, request: ModelRequest[Any]) -> Surroundings:
         """Look at the clock, the folder of uploads and the ledgers of tasks."""
@@ -149,6 +131,56 @@ class RunContextMiddleware(AgentMiddleware[RunContextState, Any, Any]):
         listed = self._backend.ls(self._uploads).entries or ()
         files = [one for one in listed if not one.get("is_dir")]
         return [_file(one) for one in sorted(files, key=lambda one: one.get("modified_at", ""))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A request with its reminders, and the state that they were planned from."""
+
+    request: ModelRequest[Any]
+    inserts: Inserts
+    reminders: Sequence[Addition]
+    now: Surroundings
+    uid: str
+    """Of the message that the run begins with."""
+
+    @classmethod
+    def of(cls, request: ModelRequest[Any], now: Surroundings) -> Self:
+        """Add the date and the reminders to a request."""
+        uid = _begins_with(request)
+        live = [Addition(*one) for one in _before(request).get("live", ())]
+        additions = plan_additions(now, live, uid)
+        for one in additions:
+            request = request if one.before else with_part(request, one)
+        reminders = [one for one in additions if one.before]
+        request, inserts = with_inserts(request, reminders)
+        return cls(request, inserts, reminders, now, uid)
+
+    def settle(
+        self, response: ModelResponse[Any]
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """Return the response with what the state is to keep of the call."""
+        sent = [one for one in self.reminders if one.before in self.inserts.shown]
+        live = [*map(_plain, sent)]
+        after = {DATE: self.now.date, PLACE: self.now.place, "uid": self.uid, "live": live}
+        update: dict[str, Any] = {} if after == _before(self.request) else {CHANNEL: after}
+        if images := _new_images(self.request.state["messages"]):
+            update["viewed_images"] = images
+        return ExtendedModelResponse(response, Command(update=update)) if update else response
+
+
+def _before(request: ModelRequest[Any]) -> Mapping[str, Any]:
+    """Return what the state keeps of the last call."""
+    before: Mapping[str, Any] = request.state.get(CHANNEL) or {}  # type: ignore[assignment]
+    return before
+
+
+def _known(request: ModelRequest[Any]) -> Surroundings | None:
+    """Return the surroundings of a run that has begun; `None` for the first call of a run."""
+    before = _before(request)
+    if not before or before.get("uid") != _begins_with(request):
+        return None
+    return Surroundings(before.get(DATE, ""), before.get(PLACE, ""))
 
 
 def _begins_with(request: ModelRequest[Any]) -> str:

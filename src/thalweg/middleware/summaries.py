@@ -5,7 +5,6 @@ Whatever goes wrong, the deterministic record stands: a run never fails over a s
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
@@ -29,7 +28,7 @@ from thalweg.context.summarizing import (
 from thalweg.entries import Message, Text
 from thalweg.errors import ConfigError, SummaryError
 from thalweg.jobs.spending import spent_on
-from thalweg.middleware.effects import UNSEEN, Ask, Flow, Send, Work
+from thalweg.middleware.effects import UNSEEN, Ask, Flow, Send
 from thalweg.middleware.limits import limits_of, model_name
 from thalweg.middleware.overflow import overflow_of
 from thalweg.summaries.ask import WORDS, ask_for, ask_in_place
@@ -128,7 +127,7 @@ class Summarizer:
         Returns:
             `None` when no model gave one that may be kept.
         """
-        task: SummaryTask | None = yield Work(partial(self.plan, engine, fold, live))
+        task = self.plan(engine, fold, live)
         if task is None:
             return None
         summary = yield from self.write(task)
@@ -170,7 +169,7 @@ class Summarizer:
         Returns:
             `None` when no model gave one that may be kept.
         """
-        source = yield Work(partial(Source.of, task.source))
+        source = Source.of(task.source)
         shown = [*task.older, *task.newer]
         answers = (yield from self._apart(self.named, shown)) if self.named else []
         model = self.request.model
@@ -236,7 +235,7 @@ class Summarizer:
         room = max(LEAST_BUDGET, int((limits_of(model).input - PROMPT_TOKENS) * MARGIN))
         budget = max(LEAST_BUDGET, min(room, self.policy.trim_tokens_to_summarize or room))
         for left in reversed(range(SHRINKINGS)):
-            transcripts = yield Work(partial(self._transcripts, shown, budget, room))
+            transcripts = self._transcripts(shown, budget, room)
             answers, smaller = yield from self._round(model, transcripts)
             if not smaller or not left:
                 return answers

@@ -28,7 +28,7 @@ from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 from thalweg.middleware.beside import Beside
 from thalweg.middleware.boundary import count_text
 from thalweg.middleware.desk import Desk, OpenThread
-from thalweg.middleware.effects import Flow, Work
+from thalweg.middleware.effects import Flow
 from thalweg.middleware.events import (
     Report,
     emit_repairs,
@@ -54,7 +54,7 @@ def take_turn(
     desk: Desk, request: ModelRequest[Any], config: RunnableConfig
 ) -> Flow[ExtendedModelResponse[Any]]:
     """Make a request fit, and send it."""
-    turn: _Turn = yield Work(partial(_Turn, desk, request, config))
+    turn = _Turn(desk, request, config)
     turn.say_what_is_assumed()
     yield from turn.prepare()
     response = yield from turn.send()
@@ -119,12 +119,11 @@ class _Turn:
         tries = Tries()
         while True:
             try:
-                yield Work(self._take)
+                self._take()
                 asked = bool(self.request.state.get("thalweg_compact"))
-                repairs = yield Work(self._left_out)
-                yield from self._plan(asked=asked, repairs=repairs)
+                yield from self._plan(asked=asked, repairs=self._left_out())
             except ConflictError as conflict:
-                yield Work(partial(tries.spend, conflict))
+                tries.spend(conflict)
             else:
                 return
 
@@ -151,26 +150,26 @@ class _Turn:
         engine = self.open.session.engine
         engine.window.settle()
         sent, before = list(engine.window.items), engine.window.tokens
-        is_cold: bool = yield Work(self._is_cold)
+        is_cold = self._is_cold()
         self.pending = PendingSummaries(self.desk, self.open, self.tariff, self._folded)
         if is_cold and self.desk.policy.summarize and self.desk.policy.background:
-            repairs = [*repairs, *(yield Work(self.pending.shown_early))]
+            repairs = [*repairs, *self.pending.shown_early()]
         steps = engine.steps(cold=is_cold, asked=asked, repairs=repairs)
         edits: list[Edit] = []
-        summarizer = yield Work(partial(self._summarizer, is_cold=is_cold))
+        summarizer = self._summarizer(is_cold=is_cold)
         try:
-            batch = yield Work(lambda: next(steps, None))
+            batch = next(steps, None)
             while batch is not None:
                 batch = yield from self._with_summaries(batch, summarizer)
                 edits += batch
-                batch = yield Work(partial(_go_on, steps, batch))
+                batch = _go_on(steps, batch)
         except WindowExceededError as error:
-            yield Work(self.open.session.write)
+            self.open.session.write()
             raise self.sending.exceeded(self.open) from error
         last = sum(self.open.session.page.tokens.values())
         same = min(last, self._same(sent))
-        yield Work(lambda: self._enter(edits, summarizer, same, is_cold=is_cold))
-        yield Work(partial(self.pending.start, summarizer))
+        self._enter(edits, summarizer, same, is_cold=is_cold)
+        self.pending.start(summarizer)
         report = Report(
             key=self.key,
             page=self.open.session.page,
@@ -235,18 +234,15 @@ class _Turn:
 
     def _with_summary(self, fold: Fold, summarizer: Summarizer) -> Flow[Fold]:
         engine, before = self.open.session.engine, summarizer.spent
-        live = yield Work(partial(self.open.wording.write, engine.window.items))
+        live = self.open.wording.write(engine.window.items)
         if self.desk.policy.background:
-            planned: Fold = yield Work(partial(self.pending.plan, fold, summarizer, live))
-            return planned
+            return self.pending.plan(fold, summarizer, live)
         written = yield from summarizer.summarize(engine, fold, live)
         if written is None:
             return fold
         spent = summarizer.spent
         cost = spent.input - before.input, spent.output - before.output
-        joined = partial(engine.joined, fold, written.summary, cost, first=written.first)
-        better: Fold = yield Work(joined)
-        return better
+        return engine.joined(fold, written.summary, cost, first=written.first)
 
     def _is_cold(self) -> bool:
         """Tell whether the provider's cache cannot have the prefix."""
@@ -304,15 +300,11 @@ class _Turn:
         """
         try:
             while True:
-                request = yield Work(self._request)
-                response = yield from self.sending.attempt(self.open, request)
+                response = yield from self.sending.attempt(self.open, self._request())
                 if response is not None:
                     return response
                 yield from self._plan_again()
-        except Exception:
-            yield Work(self._end)
-            raise
-        except BaseException:  # cancelled: nobody waits for another step
+        except BaseException:  # a cancelled run, too
             self._end()
             raise
 
