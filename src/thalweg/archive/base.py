@@ -50,8 +50,7 @@ class Turn:
     """JSON of the archive's caller; the archive does not parse it."""
     state: bytes = b""
     """The state to continue from this turn without reading the log from its beginning; empty on
-    most
-    turns."""
+    most turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,12 +288,12 @@ class Archive(Protocol):
         threads: Collection[str] | None = None,
         max_tokens: int = 2_000,
     ) -> list[ThreadPassage]:
-        """Find passages in the threads of an owner, best first, packed into a token budget.
+        """Return passages in the threads of an owner, best first, within a token budget.
 
         Args:
-            owner: Whose threads.
-            query: A question or some words; nothing in it is syntax.
-            threads: Look only in these; `None` means all.
+            owner: Owner of the threads.
+            query: A question or some words; it has no syntax.
+            threads: Search only in these; `None` means all.
             max_tokens: Bound on `render_passages` of the result.
         """
         ...

@@ -11,8 +11,7 @@ class ArchiveRows(Rows, Protocol):
 
     bound: str
     """A column for the `SELECT` of a thread's row: it restricts later statements of the transaction
-    to
-    that thread, if the database supports it."""
+    to that thread, if the database supports it."""
 
     def drop_thread(self, thread: int, /, *tables: str) -> None:
         """Delete a thread's row, and its rows in some tables."""

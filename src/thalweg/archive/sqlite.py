@@ -67,7 +67,7 @@ class SqliteArchive(TableArchive):
         threads: Collection[str] | None = None,
         max_tokens: int = 2_000,
     ) -> list[ThreadPassage]:
-        """See `Archive.search_threads`. Threads of a read-only file are indexed in memory."""
+        """Return matching passages; threads of a read-only file are indexed in memory."""
         if not self._database.is_read_only:
             return super().search_threads(owner, query, threads=threads, max_tokens=max_tokens)
         with SqliteArchive(MEMORY) as copy:
@@ -99,8 +99,7 @@ class SqliteArchive(TableArchive):
         """Have the file record each thread that loses its last row in another program's table.
 
         SQLite does it in the transaction that deletes the rows, started by any program. A table
-        that
-        is dropped or empty records nothing.
+        that is dropped or empty records nothing.
 
         Args:
             table: Has a column `thread_id`. A table that is not in the file is ignored.

@@ -304,7 +304,7 @@ class TableArchive(ABC):
         threads: Collection[str] | None = None,
         max_tokens: int = 2_000,
     ) -> list[ThreadPassage]:
-        """See `Archive.search_threads`."""
+        """Return matching passages of several threads, best first, within a token budget."""
         for thread in self._unindexed_threads(owner, threads):
             self._catch_up(ThreadKey(owner, thread))
         with self._database.reading(owner) as db:

@@ -48,7 +48,7 @@ class _Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evict(_Edit):
-    """Replace one large message (most often a tool result) by a preview and a reference."""
+    """Replaces one large message (most often a tool result) by a preview and a reference."""
 
     position: int
     parts: tuple[Part, ...]
@@ -57,7 +57,7 @@ class Evict(_Edit):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supersede(_Edit):
-    """Replace an older read, made stale by a newer read or write of its target, by one line."""
+    """Replaces an older read, made stale by a newer read or write of its target, by one line."""
 
     position: int
     parts: tuple[Part, ...]
@@ -67,7 +67,7 @@ class Supersede(_Edit):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elide(_Edit):
-    """Replace large arguments of an old tool call by a reference, or drop finished reasoning."""
+    """Replaces large arguments of an old tool call by a reference, or drops finished reasoning."""
 
     position: int
     parts: tuple[Part, ...]
@@ -75,7 +75,7 @@ class Elide(_Edit):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strip(_Edit):
-    """Remove signed reasoning from the view, because its prefix has changed.
+    """Removes signed reasoning from the view, because its prefix has changed.
 
     The rest of each message is unchanged.
     """
@@ -100,7 +100,7 @@ class PendingSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fold(_Edit):
-    """Replace all messages up to `last` by a structured summary. A later one replaces it."""
+    """Replaces all messages up to `last` by a structured summary. A later one replaces it."""
 
     last: int
     """Last compacted position."""
@@ -128,7 +128,7 @@ class Fold(_Edit):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pin(_Edit):
-    """Keep a user's words verbatim in every context, until they are unpinned."""
+    """Keeps a user's words verbatim in every context, until they are unpinned."""
 
     position: int
     quote: str
@@ -136,7 +136,7 @@ class Pin(_Edit):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpin(_Edit):
-    """Revoke a pin."""
+    """Revokes a pin."""
 
     position: int
     quote: str

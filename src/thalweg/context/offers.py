@@ -76,8 +76,7 @@ class Costs:
 
         Only a model that binds its reasoning loses what follows a change, and has to produce it
         again. Reasoning in finished exchanges has led to an answer and counts nothing, so the cost
-        is
-        lowest right after a person's message.
+        is lowest right after a person's message.
         """
         if not scene.binds:
             return 0.0

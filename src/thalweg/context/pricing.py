@@ -103,10 +103,8 @@ class Tariff(Section):
         """Return prices in time, for a self-hosted model.
 
         The unit is the time to read one token of a prompt, so a cached token costs next to nothing
-        and
-        an output token as many as are read while it is written. The cache lives until another
-        client
-        uses the server, and has neither a minimum nor blocks.
+        and an output token as many as are read while it is written. The cache lives until another
+        client uses the server, and has neither a minimum nor blocks.
 
         Args:
             prefill_per_s: Tokens of a prompt read in a second.

@@ -33,8 +33,7 @@ class Forecast:
     """Saving per later call: re-reading what was freed."""
     calls: int
     """Expected number of further calls: as many as the thread has had. If only the length of a
-    thread
-    is available, that is the best estimate (Lindy's law)."""
+    thread is available, that is the best estimate (Lindy's law)."""
 
     @property
     def break_even(self) -> float:

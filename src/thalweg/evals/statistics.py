@@ -65,10 +65,10 @@ def difference(pairs: Iterable[tuple[float, float]], seed: int = 0) -> Interval:
     """Return the difference of the first of two subjects to the second, on the same trials.
 
     The mean of the differences with its percentile interval of a bootstrap: pairs are drawn with
-    replacement, so that the difficulty of a case for both does not count as noise. See
-    B. Efron and R. J. Tibshirani, "An Introduction to the Bootstrap" (Chapman & Hall, 1993),
-    chapter 13 for the percentiles; for pairs of one test set, P. Koehn, "Statistical Significance
-    Tests for Machine Translation Evaluation", EMNLP 2004.
+    replacement, so that the difficulty of a case for both does not count as noise. See B. Efron and
+    R. J. Tibshirani, "An Introduction to the Bootstrap" (Chapman & Hall, 1993), chapter 13 for the
+    percentiles; for pairs of one test set, P. Koehn, "Statistical Significance Tests for Machine
+    Translation Evaluation", EMNLP 2004.
 
     The result depends neither on the order of the pairs nor, except for its sign, on the order of
     the subjects. It uses only the observed differences: if all are the same it has no width, even

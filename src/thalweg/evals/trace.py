@@ -140,8 +140,7 @@ class Trace:
         """Return it as JSON values; see `from_plain`.
 
         Each message is stored once: a request refers to its messages by ranges `[first, end)` of
-        that
-        list.
+        that list.
         """
         stock = _Stock()
         requests = [_plain_request(one, stock) for one in self.requests]

@@ -145,7 +145,7 @@ class _Session:
         )
 
     def _take_summary(self, line: int, row: JsonObject, message: JsonObject) -> None:
-        """Note the agent's own summary; it follows the row of its compaction, where one is."""
+        """Note the agent's own summary; the row of its compaction, if any, precedes it."""
         content = message.get("content")
         blocks = [b for b in _blocks(message) if isinstance(b, dict)]
         summary = "\n".join(filter(None, (as_str(block.get("text")) for block in blocks)))

@@ -114,8 +114,7 @@ class Page:
     would have refused them."""
     rejected: str = ""
     """Error message of a provider that refused this turn's request, and its repair: the next
-    request
-    omits what was refused."""
+    request omits what was refused."""
     additions: tuple[Listed, ...] = ()
     """Parts of the request besides the thread's messages and the tools."""
     session: Mapping[str, Any] = field(default_factory=dict)

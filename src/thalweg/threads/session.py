@@ -64,8 +64,7 @@ class Session:
 
         A message that was removed from the state and added again, with the same text and id, keeps
         its position. Messages that others appended in the meantime are added to the branch, or
-        skipped
-        if a rewind abandoned them.
+        skipped if a rewind abandoned them.
 
         Args:
             said: The messages of the state, oldest first.

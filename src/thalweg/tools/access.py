@@ -125,8 +125,8 @@ def _denied(operation: FilesystemOperation, path: str, why: str) -> RefusedError
 def _may_be_folder(path: str) -> Steps[bool]:
     """Return whether something may exist below a path; true in doubt.
 
-    Backends that store files by path alone return an empty listing both for a file and
-    for an empty folder; the listing of the parent folder distinguishes the two.
+    Backends that store files by path alone return an empty listing both for a file and for an empty
+    folder; the listing of the parent folder distinguishes the two.
     """
     try:
         inside = yield from ask(LsResult, "ls", path)
