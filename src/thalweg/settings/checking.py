@@ -154,7 +154,7 @@ def _with_unset(settings: Settings, root: Node) -> Settings:
 
 
 def unset_at_once(root: Node) -> Iterator[SettingsError]:
-    """Yield an error for each variable that is not set and needed whatever is used."""
+    """Yield an error for each variable that is not set and needed by every command."""
     for path, node in root.walk():
         is_deferred = path[:1] and path[0] in DEFERRED and path[-1] not in _NEEDED_AT_ONCE
         if node.unset and not is_deferred:

@@ -21,9 +21,9 @@ class Field:
 
     name: str
     default: object
-    """What holds when it is not given."""
+    """Its value when it is not set."""
     told: str
-    """What it is for: a sentence or two, in Markdown."""
+    """Its docstring, in Markdown."""
     is_needed: bool
     """Whether there is no default."""
     choices: tuple[str, ...]

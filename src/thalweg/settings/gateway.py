@@ -1,4 +1,4 @@
-"""`gateway:`: where the HTTP side listens, and whom it lets in."""
+"""`gateway:`: the address of the HTTP server and its authentication."""
 
 import re
 from ipaddress import ip_address
@@ -35,7 +35,7 @@ DOCUMENTS = (
 
 
 class OwnerLimits(Section):
-    """What one owner may do at most; more is answered with 429 and `Retry-After`."""
+    """Limits of one owner; a request beyond them is answered with 429 and `Retry-After`."""
 
     requests_per_minute: PositiveInt | None = 6_000
     """Requests of any kind; without end for `null`."""
@@ -49,14 +49,14 @@ class OwnerLimits(Section):
 
 
 class GatewayKey(Section):
-    """A key that lets somebody in."""
+    """A key of an owner."""
 
     key: Secret
     """What a client sends as `Authorization: Bearer KEY`; best as a variable."""
     owner: Owner
-    """Whose threads, memory and files it opens."""
+    """The owner whose threads, memory and files it opens."""
     limits: OwnerLimits | None = None
-    """What this owner may do, in place of `gateway.limits`."""
+    """Limits of this owner, in place of `gateway.limits`."""
 
 
 def _validate_prefix(prefix: str) -> str:
@@ -71,7 +71,7 @@ def _have_distinct_keys(keys: tuple[GatewayKey, ...]) -> tuple[GatewayKey, ...]:
 
 
 class OidcSettings(Section):
-    """An OpenID provider whose bearer tokens are taken."""
+    """An OpenID provider whose bearer tokens are accepted."""
 
     issuer: Name
     """Its address, as its tokens name it in `iss`."""
@@ -80,14 +80,14 @@ class OidcSettings(Section):
     owner_claim: Name = "sub"
     """The claim of a token that names the owner."""
     owner_prefix: Annotated[str, AfterValidator(_validate_prefix)] = "oidc:"
-    """What owners of tokens begin with, so that no token opens what is a key's, whatever its claim
-    says. Empty: owners of keys and of tokens are the same by name, as before this setting."""
+    """Prefix of the owners of tokens, so that no claim of a token is the owner of a key. Empty:
+    owners of keys and of tokens with the same name are the same."""
     jwks_url: Name | None = None
-    """Where its public keys are; as its discovery document has it when not given."""
+    """Where its public keys are; those of its discovery document by default."""
 
 
 class GatewaySettings(Section):
-    """The HTTP side."""
+    """The HTTP server."""
 
     host: Name = "127.0.0.1"
     """The address it listens on; one that other machines reach needs `keys` or `oidc`. A running
@@ -95,28 +95,28 @@ class GatewaySettings(Section):
     port: Annotated[int, Field(ge=0, le=65_535)] = 8_001
     """The port it listens on; 0 takes a free one. A running gateway keeps the old one."""
     keys: Annotated[tuple[GatewayKey, ...], AfterValidator(_have_distinct_keys)] = ()
-    """Who is let in by a key: `{key: $THALWEG_KEY, owner: ada}`. With none, and no `oidc`,
-    whoever reaches the port is the owner `local`."""
+    """Keys and their owners: `{key: $THALWEG_KEY, owner: ada}`. With none, and no `oidc`, every
+    caller is the owner `local`."""
     oidc: OidcSettings | None = None
-    """An OpenID provider whose tokens are let in: `issuer`, `audience`."""
+    """An OpenID provider whose tokens are accepted: `issuer`, `audience`."""
     cors_origins: tuple[Name, ...] = ()
     """Origins of web pages that may call it from a browser."""
     max_upload_bytes: PositiveInt = 50 * MIB
     """Most bytes of one uploaded file."""
     allowed_uploads: tuple[Suffix, ...] = tuple(DOCUMENTS.split())
-    """Ends of the names of files that may come in; what is inside is looked at as well."""
+    """Name suffixes of files that may be uploaded; their content is checked as well."""
     max_streams: PositiveInt = 1_000
-    """Streams that one owner may have open at once; another one is told to come back."""
+    """Streams that one owner may have open at once; another one is answered with 429."""
     limits: OwnerLimits = Field(default_factory=OwnerLimits)
-    """What one owner may do at most, so that no owner can slow down the others."""
+    """Limits of one owner, so that no owner can slow down the others."""
     header_timeout_s: PositiveFloat = HEADER_TIMEOUT_S
     """Seconds in which the headers of a request must arrive; then the connection is closed."""
     metrics: Literal["key", "local", "anyone"] = "key"
-    """Who may read `/metrics`: who may come in at all, this machine alone, or everybody."""
+    """Who may read `/metrics`: every authenticated caller, this machine alone, or anyone."""
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody has to say who they are."""
+        """Whether callers are not authenticated."""
         return not self.keys and self.oidc is None
 
     @property

@@ -25,7 +25,7 @@ HOME = "THALWEG_HOME"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a file says, and what is wrong with it."""
+    """The settings of a file, with its errors and notices."""
 
     file: str
     """The file, as it was named; empty where there is none."""
@@ -55,9 +55,9 @@ def load_settings(
     """Read the settings.
 
     Args:
-        path: The file. When not given: the one that THALWEG_CONFIG names, or `config.yaml` in
-            the working folder; where there is none, everything is as it is by default.
-        environ: Variables; those of this process when not given.
+        path: The file. By default the one that THALWEG_CONFIG names, or `config.yaml` in
+            the working folder; where there is none, every setting has its default.
+        environ: Variables; those of this process by default.
 
     Raises:
         SettingsError: The file is not there or cannot be used; everything that is wrong with it.

@@ -11,7 +11,7 @@ from thalweg.settings.parts import Import, Name, Open, Secret
 
 
 class ModelSettings(Open):
-    """A chat model. Keys that are not listed here are given to its constructor as they are.
+    """A chat model. Other keys are passed to its constructor as they are.
 
     Example:
         >>> mini = ModelSettings(name="mini", provider="openai", options={"temperature": 0})
@@ -33,23 +33,23 @@ class ModelSettings(Open):
     use: Import | None = None
     """The class itself, as `langchain_openai:ChatOpenAI`, in place of a provider."""
     model: Name = ""
-    """What the provider calls it, or the path of a GGUF file; the name when not given."""
+    """What the provider calls it, or the path of a GGUF file; the name by default."""
     api_key: Secret | None = None
-    """The key; best as a variable: `$OPENAI_API_KEY`. The provider's own variable when not
-    given."""
+    """The key; best as a variable: `$OPENAI_API_KEY`. The provider's own variable by
+    default."""
     base_url: str | None = Field(default=None, repr=False)
     """Where it is served, when not by its provider: any OpenAI-compatible address."""
     window: PositiveInt | None = None
-    """Tokens it accepts, its answer included; what is known of the model when not given."""
+    """Tokens it accepts, its answer included; the model's own by default."""
     max_output: PositiveInt | None = None
-    """Tokens it may answer with; what is known of the model when not given."""
+    """Tokens of its longest answer; the model's own by default."""
     supports_thinking: bool = False
     """Whether it can think before it answers."""
     supports_vision: bool = False
     """Whether it can be shown images."""
     options: Options = Field(default=Fixed[object]())
     """Other arguments of its constructor: `temperature`, `timeout`, `max_retries`, … They may
-    stand beside the keys above as well."""
+    be keys of the model itself, too."""
 
     @model_validator(mode="before")
     @classmethod

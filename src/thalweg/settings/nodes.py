@@ -54,7 +54,7 @@ class Node:
     variables: tuple[str, ...] = ()
     """The variables that were substituted."""
     unset: tuple[str, ...] = ()
-    """Those that are not set; the text is then left as written."""
+    """Those that are not set; the text is then as written."""
 
     @property
     def keys(self) -> "Mapping[str, Node]":

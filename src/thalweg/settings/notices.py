@@ -70,7 +70,7 @@ def _literal_keys(root: Node) -> Iterator[Notice]:
 
 
 def _without_effect(root: Node, settings: Settings) -> Iterator[Notice]:
-    """Yield the settings that were changed and do nothing beside the others."""
+    """Yield the settings that were changed and have no effect with the others."""
     memory, summarization, defaults = settings.memory, settings.summarization, Settings()
     is_seeds = memory.retrieval == "seeds"
     rows = (

@@ -25,15 +25,14 @@ class _Seen:
     stat: tuple[int, int, int] | None
     """Time of change, size, inode; `None` where it was not there."""
     is_settled: bool
-    """Whether it had not changed for a while: then the time of change tells of the next."""
+    """Whether it had not changed for a while: then the next change has another time."""
     digest: bytes = b""
 
 
 class SettingsFile:
     """The settings of a file, as it is now. Any thread may ask.
 
-    A file that cannot be used changes nothing: the settings of before stay, and `problem` says
-    why.
+    With an invalid file the earlier settings are kept, and `problem` is its error.
 
     Args:
         path: As for `load_settings`.
@@ -75,7 +74,7 @@ class SettingsFile:
 
     @property
     def waiting(self) -> tuple[str, ...]:
-        """What the file says otherwise and only a restart will bring: `storage`, `gateway.port`."""
+        """Settings that the file changes and only a restart applies: `storage`, `gateway.port`."""
         return self._waiting
 
     def reload_if_changed(self) -> Settings | None:
@@ -129,7 +128,7 @@ def _stat(file: str) -> tuple[int, int, int] | None:
 
 
 def _keeping(old: Settings, new: Settings, file: str) -> tuple[Settings, tuple[str, ...]]:
-    """Keep what a running process cannot change, and say what of it was to change.
+    """Keep what a running process cannot change, and return what of it was changed.
 
     Raises:
         SettingsError: With what is kept, the new settings would let anybody in.

@@ -33,8 +33,8 @@ class SandboxSettings(Section):
     processes: PositiveInt = 256
     """Processes that a command may have at once; not on the `host`."""
     env: Secrets = Field(default=Fixed[SecretStr]())
-    """Variables that commands see beside PATH, HOME and LANG. Of this process's own environment
-    they see nothing else."""
+    """Variables of commands besides PATH, HOME and LANG. Nothing else of this process's own
+    environment is passed on."""
     read_only: tuple[Name, ...] = ()
     """Folders of this machine that commands may read, at the same paths; of `bubblewrap`."""
     image: Name = "docker.io/library/python:3.13-slim"

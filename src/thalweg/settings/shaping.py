@@ -18,7 +18,7 @@ from thalweg.settings.whole import Settings
 
 @dataclass(frozen=True, slots=True)
 class DeerFlow:
-    """What DeerFlow's keys stand for here: `deerflow.toml`, which explains each table."""
+    """What DeerFlow's keys mean here: `deerflow.toml`, which explains each table."""
 
     source: str
     packages: tuple[str, ...]
@@ -143,7 +143,7 @@ def _offload(shaping: Shaping) -> None:
 
 
 def _checkpointer(shaping: Shaping) -> None:
-    """One address of PostgreSQL is enough: that of `database` goes first."""
+    """Use one address of PostgreSQL: that of `database` before this one."""
     node = shaping.take("checkpointer")
     if node is None:
         return
@@ -190,7 +190,7 @@ def _memory(shaping: Shaping) -> None:
 
 
 def _commands(shaping: Shaping) -> None:
-    """Commands are off until a sandbox of ours is named, whatever else allowed them."""
+    """Remove what allows commands elsewhere: here `sandbox.use` alone does."""
     for path in (("agent", "shell"), ("sandbox", "allow_host_bash")):
         node = shaping.take(*path)
         if node is not None and node.value is not False:

@@ -105,11 +105,11 @@ def _thresholds(value: object) -> object:
 
 
 def _told(value: object, node: Node | None) -> object:
-    """Write a value as it may be shown; a variable in place of what is a secret.
+    """Return a value as it may be shown, with a variable in place of a secret.
 
     Args:
         value: The value.
-        node: Where it stands, if it stands anywhere.
+        node: Its node in the file, if it has one.
     """
     if isinstance(value, Mapping):
         return {k: _told(each, node and node.child(k)) for k, each in value.items()}
@@ -141,7 +141,7 @@ def _bare(value: object) -> object:
 
 
 def _arguments(items: list[object]) -> list[object]:
-    """Mask what stands behind `--api-key` in the arguments of a command."""
+    """Mask the value of `--api-key` in the arguments of a command."""
     masked: list[object] = []
     is_next = False
     for item in items:
@@ -158,7 +158,7 @@ def _arguments(items: list[object]) -> list[object]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of YAML, and what is said behind it."""
+    """A line of YAML and its comment."""
 
     text: str
     origin: str = ""

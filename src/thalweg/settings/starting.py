@@ -39,11 +39,11 @@ _EXAMPLES: dict[type[Section], dict[str, str]] = {
     OidcSettings: {"issuer": "https://id.example.com", "audience": "thalweg"},
 }
 _INLINE = (Threshold,)
-"""Sections that stand in one line."""
+"""Sections that are written on one line."""
 _NAME = "everything"
 """What the example of a mapping is called."""
 _REPEATED = ("pricing.models", "pricing.tiers")
-"""Sections whose keys stand just above: no example is made of them."""
+"""Sections whose keys are just above: they have no example."""
 
 
 def starting_file() -> str:

@@ -13,11 +13,11 @@ class StorageSettings(Section):
 
     url: Secret | None = None
     """A PostgreSQL server, `postgresql://user:password@host/name`, for one machine or many; a
-    SQLite file in `home` when not given. It may hold a password and is never shown whole."""
+    SQLite file in `home` by default. It may hold a password and is never shown whole."""
     home: Name = ".thalweg"
-    """The folder of Thalweg's own files; the variable THALWEG_HOME when not given."""
+    """The folder of Thalweg's own files; the variable THALWEG_HOME by default."""
     files: Name = "database"
-    """Where files of threads are: in the `database`, or below the folder that is named."""
+    """Where files of threads are: in the `database`, or in a folder of this name."""
 
     @field_validator("url")
     @classmethod
@@ -29,5 +29,5 @@ class StorageSettings(Section):
 
     @property
     def address(self) -> str | None:
-        """The PostgreSQL server, told: to open it, not to show it."""
+        """The PostgreSQL server with its password: to connect, not to show."""
         return None if self.url is None else self.url.get_secret_value()

@@ -1,4 +1,4 @@
-"""`tools:`, `tool_groups:` and `mcp_servers:`: what the agent can use beside its own tools."""
+"""`tools:`, `tool_groups:` and `mcp_servers:`."""
 
 from typing import Any, Literal, Self
 
@@ -26,8 +26,8 @@ class ToolSettings(Open):
     use: Import
     """Where it is: `module:attribute`, a LangChain tool or a function with a docstring."""
     options: Options = Field(default=Fixed[object]())
-    """Arguments for it, where the attribute is a class or takes any. They may stand beside the
-    keys above as well."""
+    """Arguments for it, where the attribute is a class or takes any. They may be keys of
+    the tool itself, too."""
 
     def arguments(self) -> dict[str, Any]:
         """Return the options as a constructor takes them, with the values of secrets."""
@@ -46,12 +46,11 @@ class McpServer(Deferred):
     args: tuple[str, ...] = Field(default=(), repr=False)
     """Arguments of the command."""
     env: Secrets = Field(default=Fixed[SecretStr]())
-    """Variables that the command is given beside the usual few, such as PATH."""
+    """Variables of the command besides the usual few, such as PATH."""
     url: Name | None = Field(default=None, repr=False)
     """Where it listens, when it is running already."""
     transport: Literal["stdio", "streamable_http", "sse", "websocket"] | None = None
-    """How it is spoken to: `stdio` to a command, `streamable_http` to an address when not
-    given."""
+    """The protocol: `stdio` to a command and `streamable_http` to an address by default."""
     headers: Secrets = Field(default=Fixed[SecretStr]())
     """Headers of every request to its address."""
 

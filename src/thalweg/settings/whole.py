@@ -34,22 +34,22 @@ class Settings(Section):
     """
 
     models: Distinct[ModelSettings] = ()
-    """The chat models that may be used; the first answers where nothing else is said."""
+    """The chat models that may be used; the first is the default."""
     agent: AgentSettings = Field(default_factory=AgentSettings)
     """The agent that answers."""
     summarization: ContextPolicy = Field(default_factory=ContextPolicy)
-    """How a thread is kept inside its window. Its `offload` and `pricing` may stand at the top
+    """How a thread is kept inside its window. Its `offload` and `pricing` may be at the top
     of the file as well."""
     memory: MemorySettings = Field(default_factory=MemorySettings)
     """What is remembered across threads."""
     sandbox: SandboxSettings = Field(default_factory=SandboxSettings)
     """Where commands of the agent run."""
     subagents: SubagentsSettings = Field(default_factory=SubagentsSettings)
-    """Whom the agent can give a task."""
+    """Agents that the agent can delegate tasks to."""
     skills: SkillsSettings = Field(default_factory=SkillsSettings)
-    """What the agent can read up."""
+    """Instructions that the agent can read."""
     tools: Distinct[ToolSettings] = ()
-    """Tools beside the agent's own."""
+    """Tools besides the agent's own."""
     tool_groups: Distinct[ToolGroup] = ()
     """Groups that tools belong to."""
     mcp_servers: Annotated[Mapping[str, McpServer], AfterValidator(_fixed)] = Field(

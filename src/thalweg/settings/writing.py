@@ -13,7 +13,7 @@ _WIDE = 10_000
 
 
 def plain(value: object) -> object:
-    """Return a value as JSON has it: the given keys of a section, a mask for a secret."""
+    """Return a value as JSON has it: the keys of a section that were set, a mask for a secret."""
     if isinstance(value, SecretStr):
         return MASK
     if isinstance(value, Section):
@@ -26,7 +26,7 @@ def plain(value: object) -> object:
 
 
 class Reference(str):
-    """A text that is a variable: its dollar stays one when it is written."""
+    """A text that is a variable: its dollar is not escaped when it is written."""
 
     __slots__ = ()
 
