@@ -25,7 +25,7 @@ from thalweg.memory.opening import open_memory
 from thalweg.testing.model import ScriptedModel
 
 SETTINGS = MemorySettings(debounce_seconds=0, max_wait_seconds=0, learn_turns=2, profile=False)
-LEASE_S = 0.5
+LEASE_S = 1.0
 """Of a worker that is killed: what it had is taken by the next one soon."""
 
 

@@ -104,7 +104,7 @@ class Talk:
 
 def drained(process: int, store: MemoryStore) -> None:
     """Wait until the last worker has nothing left to do."""
-    patience = time.monotonic() + 300
+    patience = time.monotonic() + 800
     while store.next_due() is not None:
         assert time.monotonic() < patience
         time.sleep(0.02)
