@@ -24,7 +24,7 @@ from thalweg.threads.journal import page_from_json, read_page
 
 pytestmark = pytest.mark.slow
 
-KILLS = 200
+KILLS = int(os.environ.get("THALWEG_KILLS", "100"))
 SHARED_KILLS = 10
 MEAN_S = 0.15
 """From the moment a worker is ready to the kill."""

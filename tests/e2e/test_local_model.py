@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -25,7 +24,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tests.e2e.local_models import local
 from thalweg.errors import ConfigError
 from thalweg.graph import create_small_agent
-from thalweg.memory import open_memory
 from thalweg.models.local.chat import LocalChat
 
 pytestmark = [pytest.mark.slow, pytest.mark.local_model]
@@ -198,14 +196,14 @@ def test_a_fork_has_a_process_of_its_own_and_leaves_the_parents(smol: Path) -> N
 
 
 @pytest.mark.timeout(900)
-def test_thirty_turns_fit_a_small_window(smol: Path) -> None:
+def test_twelve_turns_fit_a_small_window(smol: Path) -> None:
     """Every request and its longest answer fit, by the model's own count."""
     window, answer = 1_536, 12
     model = local(smol, window=window, max_output=answer)
     agent = create_small_agent(model, archive=":memory:", checkpointer=InMemorySaver())
     sizes: list[int] = []
-    for turn in range(30):
-        asked = f"Part {turn}: " + "the river runs deep and the boats are slow; " * 5
+    for turn in range(12):
+        asked = f"Part {turn}: " + "the river runs deep and the boats are slow; " * 12
         state = agent.invoke({"messages": [("user", asked)]}, _thread("a"))
         said = [m for m in state["messages"] if isinstance(m, AIMessage) and m.usage_metadata]
         sizes.append(usage(said[-1])[0])
@@ -213,21 +211,6 @@ def test_thirty_turns_fit_a_small_window(smol: Path) -> None:
 
     assert max(sizes) + answer <= window
     assert any(after < before for before, after in pairwise(sizes))
-
-
-@pytest.mark.timeout(900)
-def test_it_remembers_in_a_new_thread_and_says_what_it_cannot(qwen: Path) -> None:
-    """This one was not taught to call tools, so it is offered none."""
-    model = local(qwen, window=4_096, max_output=96)
-    with open_memory(":memory:") as memory:
-        saver = InMemorySaver()
-        agent = create_small_agent(model, archive=":memory:", memory=memory, checkpointer=saver)
-        agent.invoke({"messages": [("user", "My dog is called Biscuit.")]}, _thread("a"))
-        asked = agent.invoke({"messages": [("user", "What is my dog called?")]}, _thread("b"))
-        file = agent.invoke({"messages": [("user", "Delete the file /a.txt")]}, _thread("c"))
-
-    assert "Biscuit" in asked["messages"][-1].text
-    assert re.search(r"not|n't|no ", file["messages"][-1].text)
 
 
 @pytest.mark.timeout(900)

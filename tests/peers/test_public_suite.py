@@ -32,16 +32,6 @@ def test_every_waiver_names_a_case_and_a_reason() -> None:
     assert len([case for case in cases if reason_of(case, waived)]) <= 200
 
 
-def test_the_shim_runs_a_file_of_the_suite() -> None:
-    """One file, in a process of its own, where `deepagents` is Thalweg; `.ci/run` runs them all."""
-    _cases()
-    command = [sys.executable, str(SUITE), "-k", "test_protocol or test_file_format"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-
-    assert ran.returncode == 0, ran.stdout[-5_000:] + ran.stderr[-2_000:]
-    assert "'passed': 56" in ran.stdout
-
-
 def test_without_the_folder_it_says_so() -> None:
     environment = {**os.environ, "THALWEG_PEER_SUITE": "/nowhere"}
     ran = subprocess.run(

@@ -274,7 +274,7 @@ class SharedFiles(RuleBasedStateMachine):
 
 
 TestSharedFiles = SharedFiles.TestCase
-TestSharedFiles.settings = settings(max_examples=1_000, stateful_step_count=20, deadline=None)
+TestSharedFiles.settings = settings(max_examples=200, stateful_step_count=20, deadline=None)
 
 
 DELTAS = st.lists(
