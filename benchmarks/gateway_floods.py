@@ -228,6 +228,7 @@ FLOODS: dict[str, tuple[Send, int]] = {
     "unknown keys, 8 MiB": (post("/api/threads", unknown_keys(8 * MIB)), 2),
     "unknown keys, 1 MiB": (post("/api/threads", unknown_keys(MIB - 100)), 4),
     "unknown keys, 200 kB": (post("/api/threads", unknown_keys(200_000)), 4),
+    "unknown keys, 500 kB, to a run": (post("/api/threads/a/runs", unknown_keys(500_000)), 4),
     "41 MiB of keys to a run": (post("/api/threads/a/runs", unknown_keys(41 * MIB)), 2),
     "44 MiB of [] in resume": (
         post("/api/threads/a/runs", b'{"resume":[' + b"[]," * (15 * MIB) + b"[]]}"),

@@ -10,15 +10,19 @@ from xml.etree import ElementTree as ET
 from benchmarks.attacks.outcome import Effort, Outcome
 
 
-def tests(*nodes: str) -> Callable[[Effort], Outcome]:
-    """Make an attack of tests: each case is a try, and each that fails a breach."""
+def tests(*arguments: str) -> Callable[[Effort], Outcome]:
+    """Make an attack of tests: each case is a try, and each that fails a breach.
+
+    Args:
+        arguments: Of pytest: files, cases and options.
+    """
 
     def run(effort: Effort) -> Outcome:
         del effort
         with TemporaryDirectory() as folder:
             report = Path(folder, "report.xml")
             options = ("-q", "-p", "no:cacheprovider", "-m", "", f"--junitxml={report}")
-            command = (sys.executable, "-m", "pytest", *options, *nodes)
+            command = (sys.executable, "-m", "pytest", *options, *arguments)
             ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (ours)
             if not report.exists():
                 return Outcome(0, (ran.stdout[-500:] + ran.stderr[-500:],))

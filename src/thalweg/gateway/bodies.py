@@ -20,10 +20,10 @@ from thalweg.gateway.problems import Refusal, refuse
 from thalweg.gateway.structure import JsonBounds, JsonBoundsError, parsed
 
 MIB = 1 << 20
-USUAL = JsonBounds(bytes=MIB, nodes=20_000)
+USUAL = JsonBounds(bytes=MIB, nodes=5_000)
 """Of most requests."""
 LARGE: tuple[tuple[re.Pattern[str], JsonBounds], ...] = (
-    (re.compile(r"/api/threads/[^/]+/runs(/stream)?"), JsonBounds(bytes=48 * MIB, nodes=50_000)),
+    (re.compile(r"/api/threads/[^/]+/runs(/stream)?"), JsonBounds(bytes=48 * MIB, nodes=10_000)),
     (re.compile(r"/api/memory/import"), JsonBounds(bytes=4 * MIB, nodes=50_000)),
 )
 """Of requests that carry messages, of ten million characters for example, or a whole memory."""

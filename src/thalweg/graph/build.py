@@ -27,6 +27,7 @@ from langgraph.graph.state import CompiledStateGraph
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import ConfigError
 from thalweg.graph.layers import LAYERS, USERS, Middleware, arrange, replacing
+from thalweg.graph.merged_hooks import merge_hooks
 from thalweg.graph.state import DeepAgentState
 from thalweg.middleware.answers import AnswerMiddleware
 from thalweg.middleware.approval import (
@@ -123,7 +124,7 @@ def build(recipe: Recipe, **others: Any) -> CompiledStateGraph[Any, Any, Any, An
         recipe.model,
         recipe.tools,
         system_prompt=_instructions(recipe),
-        middleware=stack(recipe),
+        middleware=merge_hooks(stack(recipe)),
         state_schema=recipe.state_schema or DeepAgentState,
         **others,
     )

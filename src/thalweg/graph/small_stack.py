@@ -20,6 +20,7 @@ from thalweg.context.plan import RECALL
 from thalweg.context.settings import ContextPolicy
 from thalweg.facts.settings import MemorySettings
 from thalweg.graph.layers import Middleware, arrange
+from thalweg.graph.merged_hooks import merge_hooks
 from thalweg.graph.state import DeepAgentState
 from thalweg.memory import Memory, MemoryStore
 from thalweg.middleware.answers import AnswerMiddleware
@@ -76,7 +77,7 @@ def build_small(
         model,
         tools,
         system_prompt=system_prompt or _words(parts),
-        middleware=_stack(parts),
+        middleware=merge_hooks(_stack(parts)),
         state_schema=DeepAgentState,
         **others,
     )

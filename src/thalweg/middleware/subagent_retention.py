@@ -61,11 +61,11 @@ class SubagentRetentionMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
     ) -> dict[str, Any] | None:
         """Delete what is over, and note it in the ledger."""
         del runtime
-        now = datetime.now(UTC)
-        over = plan_pruning(plain(state.get("tasks")), self.retention, now)
+        over = self._over(state)
         name = thread_name(config or {}, state)
         if not over or name is None:
             return None
+        now = datetime.now(UTC)
         pruned = self._delete(ThreadKey(owner_of(self._owner, config or {}), name), over)
         if not pruned:
             return None
@@ -80,8 +80,13 @@ class SubagentRetentionMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         runtime: Runtime[Any],
         config: RunnableConfig | None = None,
     ) -> dict[str, Any] | None:
-        """See `after_agent`."""
+        """See `after_agent`; where nothing is over, it takes no thread."""
+        if not self._over(state):
+            return None
         return await asyncio.to_thread(self.after_agent, state, runtime, config)
+
+    def _over(self, state: SubAgentState) -> Mapping[str, Task]:
+        return plan_pruning(plain(state.get("tasks")), self.retention, datetime.now(UTC))
 
     def _delete(self, parent: ThreadKey, over: Mapping[str, Task]) -> dict[str, Task]:
         archive = self._context.archive
