@@ -30,20 +30,20 @@ COMMANDS: Final = {
     "search": LazyCommand("recorder.searching", "search", "Search all imported sessions."),
     "sessions": LazyCommand("recorder.listing", "sessions", "List imported sessions."),
     "mcp": LazyCommand("recorder.serving", "mcp", "Serve recorded sessions to agents over MCP."),
-    "replay": LazyCommand("replay", "replay", "See what a policy does to recorded threads."),
+    "replay": LazyCommand(
+        "replay", "replay", "Compare policies on recorded sessions: cost and losses."
+    ),
     "eval": LazyCommand(
-        "eval", "evaluate", "See whether an agent keeps its objective, and finds again."
+        "eval", "evaluate", "Test whether an agent keeps its goal and its details."
     ),
     "serve": LazyCommand("serve", "serve", "Serve the HTTP API."),
     "prices": LazyCommand("prices", "prices", "Show what tokens cost."),
     "doctor": LazyCommand("doctor", "doctor", "Check this installation."),
-    "config": LazyCommand("config", "config", "Check a configuration, show what holds, write one."),
-    "model": LazyCommand("model", "model", "Fetch models in files; see which models could answer."),
-    "memory": LazyCommand(
-        "memory", "memory", "See what is remembered across threads; change, forget."
-    ),
-    "db": LazyCommand("db", "db", "Make the tables in PostgreSQL; let a role use them."),
-    "thread": LazyCommand("thread", "thread", "See what a thread was sent; undo, rewind, export."),
+    "config": LazyCommand("config", "config", "Check, show or write a configuration."),
+    "model": LazyCommand("model", "model", "Download local models; list the models found."),
+    "memory": LazyCommand("memory", "memory", "List, change or forget what is remembered."),
+    "db": LazyCommand("db", "db", "Create and upgrade the tables in PostgreSQL."),
+    "thread": LazyCommand("thread", "thread", "Inspect, undo, rewind or export a thread."),
 }
 """The commands by name, in the order of the help."""
 

@@ -22,7 +22,7 @@ from thalweg.context.tariffs import TARIFFS
 from thalweg.errors import ConfigError
 from thalweg.pages import check_place
 from thalweg.recordings.sessions import coding_sessions
-from thalweg.replay.fleet import Order, Outcome, replay_all
+from thalweg.replay.fleet import USUAL_WINDOW, Order, Outcome, replay_all
 from thalweg.replay.policies import FIXED, POLICIES, check_policies
 from thalweg.replay.report import write_report
 from thalweg.replay.results import Run
@@ -32,6 +32,7 @@ from thalweg.replay.verdict import verdict
 from thalweg.replay.workloads import SCHEME, WORKLOADS
 from thalweg.sections import choices
 
+USUAL_POLICIES = "thalweg,deepagents"
 REPORT_NAME = "thalweg-report.html"
 """File of a report that is opened and has no name."""
 
@@ -48,13 +49,14 @@ def replay(
     ] = None,
     *,
     window: Annotated[
-        int,
+        int | None,
         typer.Option(
             metavar="TOKENS",
-            help="What the model accepts, its answer included.",
+            help="What the model accepts, its answer included. Default: the window of the recorded "
+            f"model, or {USUAL_WINDOW:,} if it is unknown.",
             callback=bounded,
         ),
-    ] = 128_000,
+    ] = None,
     policy: Annotated[
         str,
         typer.Option(
@@ -63,16 +65,18 @@ def replay(
             f"real system, installed beside Thalweg; deepagents, deerflow and langchain are models "
             f"of such. With @0.5 {', '.join(FIXED)} act at half the window. `oracle` is our "
             "engine, told when and where to fold by who knows the future; with it, every policy "
-            "has a regret.",
+            "has a regret. `recorded` is what the agent that wrote a log really did. "
+            f"Default: {USUAL_POLICIES}, and recorded where a log of an agent states its usage.",
         ),
-    ] = "thalweg,deepagents",
+    ] = "",
     prices: Annotated[
         str,
         typer.Option(
             metavar="NAMES",
-            help=f"Whose prices: one or more of {', '.join(TARIFFS)}, separated by commas.",
+            help=f"Whose prices: one or more of {', '.join(TARIFFS)}, separated by commas. "
+            "Default: those of the recorded model, or Anthropic's if it is unknown.",
         ),
-    ] = "anthropic",
+    ] = "",
     newest: Annotated[
         int,
         typer.Option(
@@ -125,20 +129,20 @@ def replay(
 
 
 def _order(
-    paths: list[str] | None, window: int, policy: str, tariffs: Sequence[Tariff], newest: int
+    paths: list[str] | None, window: int | None, policy: str, tariffs: Sequence[Tariff], newest: int
 ) -> Order:
-    names = _listed(policy)
+    names = _listed(policy or USUAL_POLICIES)
     check_policies(names)
     if not names:
         raise ConfigError("--policy", "no policy is named", f"use {', '.join(POLICIES)}")
     try:
-        budget = Budget(window=window)
+        budget = Budget(window=window) if window is not None else None
     except ValidationError as error:
         problem = error.errors()[0]["msg"].removeprefix("Value error, ")
         problem = problem.replace("Input", f"{window}")
         raise ConfigError("--window", problem, "use a larger window") from None
     found = find_threads(paths) if paths else _without_path(newest)
-    return Order(tuple(found), names, budget, tuple(tariffs))
+    return Order(tuple(found), names, budget, tuple(tariffs), adds_recorded=not policy)
 
 
 def _listed(names: str) -> tuple[str, ...]:
@@ -151,7 +155,7 @@ def _tariffs(prices: str) -> list[Tariff]:
         if name not in TARIFFS:
             mend = choices(name, tuple(TARIFFS))
             raise ConfigError("--prices", f"there are no prices of {name!r}", mend)
-    if not names:
+    if prices and not names:
         raise ConfigError("--prices", "no prices are named", f"use {', '.join(TARIFFS)}")
     return [TARIFFS[name] for name in names]
 
@@ -181,7 +185,7 @@ def _run(order: Order) -> Outcome:
 
 def _told_apart(runs: Sequence[Run]) -> list[Run]:
     """Name the prices beside the policy where there are several: the report knows runs by it."""
-    several = len({run.tariff for run in runs}) > 1
+    several = len({(run.trajectory, run.policy) for run in runs}) < len(runs)
     return [replace(r, policy=f"{r.policy}, {r.tariff}") if several else r for r in runs]
 
 

@@ -68,9 +68,13 @@ def as_table(runs: Sequence[Run], width: int | None = None) -> tuple[Table, str]
     Returns:
         The table, of known width, and what its columns mean, one line each.
     """
-    rows = [_Row(_printable(run.trajectory), run.policy, run.tariff, _cells([run])) for run in runs]
+    rows = [
+        _Row(_printable(_name(run, width)), run.policy, run.tariff, _cells([run])) for run in runs
+    ]
     if len({run.trajectory for run in runs}) > 1:
-        for (policy, tariff), group in totals(runs).items():
+        once = len({(run.trajectory, run.policy) for run in runs}) == len(runs)
+        summed = [replace(run, tariff="") for run in runs] if once else runs
+        for (policy, tariff), group in totals(summed).items():
             name = f"all {len(group)} threads"
             rows.append(_Row(name, policy, tariff, _cells(group), is_total=True))
     if not (priced := len({run.tariff for run in runs}) > 1):
@@ -93,6 +97,11 @@ def as_table(runs: Sequence[Run], width: int | None = None) -> tuple[Table, str]
         above = row.name
     table.width = _width(rows, room, titles)
     return table, _legend(titles, _known(rows))
+
+
+def _name(run: Run, width: int | None) -> str:
+    """Return the title of an agent's session on a terminal; in a pipe, its unique name."""
+    return run.title if width and run.project and run.title else run.trajectory
 
 
 def _known(rows: Sequence[_Row]) -> list[str]:
@@ -167,11 +176,11 @@ def _cells(runs: Sequence[Run]) -> dict[str, Text]:
     return {
         "calls": Text(f"{total('calls'):,.0f}"),
         "largest": Text(f"{max(row['peak_tokens'] for row in rows):,}"),
-        "cost": Text(amount(total("cost"), runs)),
+        "cost": Text(amount(runs)),
         "vs. all": Text(f"{total('cost') / whole:.2f}" if whole else "-"),
         "cached": Text(f"{total('cached_tokens') / read:.0%}" if read else "-"),
         "re-reads": Text(_each(of("faults", "recoverable", "lost"))),
-        "with re-reads": Text(amount(total("cost_with_faults"), runs)),
+        "with re-reads": Text(amount(runs, "cost_with_faults")),
         "regret": Text(_regret(runs)),
         "edits": Text(_each(of("edits", "fold", "evict", "elide", "supersede"))),
         "details": Text(_each(needles) if any(needles) else "-"),

@@ -75,6 +75,19 @@ def tariff_for(provider: str, model: str) -> Priced:
     return Priced(careful.model_copy(update=changes), "provider", note)
 
 
+def tariff_of_model(model: str) -> Tariff | None:
+    """Return the row of a model whose provider is not named, as in a log; `None` if none fits.
+
+    Example:
+        >>> found = tariff_of_model("claude-opus-4-5-20251101")
+        >>> found.name if found else ""
+        'claude-opus-4-5'
+    """
+    name = row_of(_BY_MODEL, model) if model else ""
+    return _BY_MODEL[name] if name else None
+
+
+_BY_MODEL = {row.name: row for rows in MODELS.values() for row in rows if row.name not in TARIFFS}
 _NOTE = "the prices of {model} are not known, those of {tariff} are assumed; name them in pricing"
 
 

@@ -146,6 +146,11 @@ class Tariff(Section):
         """
         return (self.write - self.read) / self.read if self.read else float("inf")
 
+    @property
+    def usd_per_million(self) -> float | None:
+        """Dollars per million uncached input tokens; `None` if the unit is not dollars."""
+        return self.base if self.unit == "USD" else None
+
     def cost_of(self, units: float) -> float | None:
         """Convert a cost in units to one in `unit`; `None` if there is no base price."""
         return None if self.base is None else units * self.base / PER_MILLION

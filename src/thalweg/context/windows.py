@@ -34,6 +34,17 @@ WINDOWS: Final[Mapping[str, Mapping[str, KnownWindow]]] = {
 """By provider, as `provider_of` names it, and by model."""
 
 
+def window_of_model(model: str) -> int | None:
+    """Return the window of a model whose provider is not named, as in a log.
+
+    Example:
+        >>> window_of_model("claude-opus-4-5-20251101")
+        200000
+    """
+    found = (window_for(provider, model) for provider in WINDOWS)
+    return next((window.tokens for window in found if window), None)
+
+
 def window_for(provider: str, model: str) -> KnownWindow | None:
     """Return the window of a model, or `None` if the table does not have it.
 

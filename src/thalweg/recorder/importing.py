@@ -34,8 +34,6 @@ from thalweg.threads.journal import Page, page_to_json, read_page
 from thalweg.threads.line import Line
 from thalweg.threads.trying import Tries
 
-TITLE_CHARS = 80
-"""Longest title that is made of a request."""
 DIGEST_BYTES = 12
 """Of a row's content in its id: 96 bits, far beyond chance among the rows of one thread."""
 
@@ -300,7 +298,7 @@ def _session_after(
         id=info.id or was.id,
         project=info.project or was.project,
         branch=info.branch or was.branch,
-        title=redact(info.title) or was.title or _title(recording.messages),
+        title=redact(info.title) or was.title or redact(recording.title),
         model=info.model or was.model,
         source=source.path,
         size_bytes=source.size_bytes,
@@ -315,13 +313,6 @@ def _session_after(
         compactions=was.compactions + len(placed),
         compacted_at=max((one.at for _, one in placed), default=was.compacted_at),
     )
-
-
-def _title(messages: Sequence[Message]) -> str:
-    """Name a session by its first request."""
-    first = next((message.text for message in messages if message.is_request), "")
-    line = redact(" ".join(first[: 4 * TITLE_CHARS].split()))
-    return line if len(line) <= TITLE_CHARS else f"{line[: TITLE_CHARS - 1]}…"
 
 
 def _enter(archive: Archive, key: ThreadKey, plan: ImportPlan, length: int) -> None:

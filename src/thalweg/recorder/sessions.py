@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import PurePath
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.context.matching import row_of
-from thalweg.context.tariffs import MODELS, TARIFFS
+from thalweg.context.matching import tariff_of_model
 from thalweg.threads.journal import Page, Spent, read_page, read_pages
 
 OWNER = "local"
@@ -50,7 +49,7 @@ class RecordedSession:
 
         `None` where no usage was reported or the price of the model is unknown.
         """
-        tariff = _BY_MODEL.get(row_of(_BY_MODEL, self.model))
+        tariff = tariff_of_model(self.model)
         if not self.calls or tariff is None:
             return None
         spent = Spent(self.calls, self.input, self.cached, self.written, self.output)
@@ -66,13 +65,6 @@ class RecordedSession:
         return not folder or PurePath(self.project).is_relative_to(folder)
 
 
-_BY_MODEL = {
-    tariff.name: tariff
-    for tariffs in MODELS.values()
-    for tariff in tariffs
-    if tariff.name not in TARIFFS
-}
-"""The tariffs of single models, whoever sells them; those of a provider's usual model left out."""
 _FIELDS = frozenset(field.name for field in fields(RecordedSession))
 
 

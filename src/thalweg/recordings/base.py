@@ -37,6 +37,10 @@ class RecordedCompaction:
     """The agent's own summary; empty where it is not logged."""
 
 
+TITLE_CHARS = 80
+"""Longest title that is made of a request."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recording:
     """A recorded thread, parsed."""
@@ -49,3 +53,12 @@ class Recording:
     session: SessionInfo = SessionInfo()
     compactions: tuple[RecordedCompaction, ...] = ()
     """Oldest first."""
+
+    @property
+    def title(self) -> str:
+        """The session's own title, or else the beginning of its first request."""
+        if self.session.title:
+            return self.session.title
+        first = next((message.text for message in self.messages if message.is_request), "")
+        line = " ".join(first[: 4 * TITLE_CHARS].split())
+        return line if len(line) <= TITLE_CHARS else f"{line[: TITLE_CHARS - 1]}…"

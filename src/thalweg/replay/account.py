@@ -11,7 +11,7 @@ from thalweg.context.window import Item
 from thalweg.entries import Entry
 from thalweg.replay.cache import Charge, PrefixCache
 from thalweg.replay.contestants.base import Contestant, Request, Summarizing
-from thalweg.replay.questions import RECALL_TOKENS, goals_in, hidden
+from thalweg.replay.questions import RECALL_TOKENS, goals_missing, hidden
 from thalweg.replay.recalling import ask
 from thalweg.replay.results import Call, Line, Run
 from thalweg.replay.subject import Subject, Terms
@@ -190,7 +190,7 @@ class Account:
         """
         recording, questions = self.subject.recording, self.subject.questions
         entries = self.subject.entries
-        verbatim, lost = goals_in(questions.goals, final.items)
+        missing = goals_missing(questions.goals, final.items)
         spent = sum(map(self._summarizing, self.summaries), 0.0)
         cost = sum(call.cost for call in self.calls) + spent
         gone = hidden(final.items, entries)
@@ -202,7 +202,7 @@ class Account:
             window=self.budget.window,
             tariff=self.terms.tariff.name,
             limit=self.budget.limit,
-            usd_per_million=self.terms.tariff.base if self.terms.tariff.unit == "USD" else None,
+            usd_per_million=self.terms.tariff.usd_per_million,
             messages=len(recording.messages),
             calls=tuple(self.calls),
             outlines=tuple(map(tuple, self.outlines)),
@@ -218,8 +218,9 @@ class Account:
             savings=tuple(self.savings.lines()),
             cost_beyond=self.savings.beyond,
             recall=ask(questions.needles, contestant, entries, final.items, self.count),
-            goals_verbatim=verbatim,
-            goals_lost=lost,
+            goals_verbatim=len(questions.goals) - len(missing),
+            goals_lost=len(missing),
+            goals_missing=tuple(goal.quote for goal in missing),
             evicted_tokens=_tokens(evicted),
             unread_evicted_tokens=_tokens(e for e in evicted if e.position not in self.read),
             unrecoverable_bytes=sum(e.size_bytes for e in gone if not contestant.holds(e.position)),

@@ -13,15 +13,19 @@ from pathlib import Path
 
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.context.budget import Budget
+from thalweg.context.matching import UNKNOWN, tariff_of_model
 from thalweg.context.pricing import Tariff
+from thalweg.context.windows import window_of_model
 from thalweg.errors import RecordingError, ThalwegError
+from thalweg.recordings.base import Recording
 from thalweg.replay.account import Account
 from thalweg.replay.contestants.ours import Ours
 from thalweg.replay.oracle.base import Oracle
 from thalweg.replay.oracle.bounds import Hindsight
 from thalweg.replay.oracle.scheduled import Scheduled
 from thalweg.replay.policies import ORACLE, contestant_named, is_peer
-from thalweg.replay.questions import Questions
+from thalweg.replay.questions import Questions, requests_of
+from thalweg.replay.recorded import RECORDED, recorded_run
 from thalweg.replay.results import Run
 from thalweg.replay.run import drive
 from thalweg.replay.sources import questions_about, read_thread, size_of
@@ -31,14 +35,36 @@ SECRET = b"thalweg replay"
 """Handles of a replay are the same each time, so that its output is."""
 
 
+USUAL_WINDOW = 128_000
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """What to replay, and how."""
 
     paths: tuple[Path, ...]
     policies: tuple[str, ...]
-    budget: Budget
+    budget: Budget | None
+    """`None` for the window of the recorded model, or `USUAL_WINDOW` where it is not known."""
     tariffs: tuple[Tariff, ...]
+    """None for the prices of the recorded model, or `UNKNOWN` where it is not known."""
+    adds_recorded: bool = False
+    """Whether to add the policy `recorded` for a session of an agent that states its usage."""
+
+    def policies_for(self, recording: Recording) -> tuple[str, ...]:
+        """Return the policies for a recording."""
+        states_usage = bool(recording.session.id) and any(m.usage for m in recording.messages)
+        if not self.adds_recorded or RECORDED in self.policies or not states_usage:
+            return self.policies
+        return (*self.policies, RECORDED)
+
+    def budget_for(self, model: str) -> Budget:
+        """Return the budget of a recording's requests, by the model it names."""
+        return self.budget or Budget(window=window_of_model(model) or USUAL_WINDOW)
+
+    def tariffs_for(self, model: str) -> tuple[Tariff, ...]:
+        """Return the tariffs of a recording, by the model it names."""
+        return self.tariffs or (tariff_of_model(model) or UNKNOWN,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +92,37 @@ def replay_one(path: Path, order: Order) -> tuple[list[Run], list[str]]:
     except RecordingError as error:
         failures.append(f"{error}; replayed without questions")
         questions = Questions()
+    if not questions.goals and recording.session.id:
+        questions = replace(questions, goals=requests_of(recording))
     subject = subject_of(recording, questions)
-    terms = [terms_of(subject, tariff) for tariff in order.tariffs]
+    model = recording.session.model
+    budget = order.budget_for(model)
+    terms = [terms_of(subject, tariff) for tariff in order.tariffs_for(model)]
     oracles: dict[str, Oracle] = {}
     if ORACLE in order.policies:
-        hindsight = Hindsight.of(subject.entries, subject.uses, order.budget)
+        hindsight = Hindsight.of(subject.entries, subject.uses, budget)
         oracles = {one.tariff.name: hindsight.oracle(one.tariff, one.cold) for one in terms}
-    for policy in order.policies:
+    for policy in order.policies_for(recording):
         for together in [terms] if is_peer(policy) else [[one] for one in terms]:
             try:
                 oracle = oracles[together[0].tariff.name] if policy == ORACLE else None
-                runs += replay_under(subject, policy, order.budget, together, oracle)
+                if policy == RECORDED:
+                    runs += [recorded_run(subject, one, budget.window) for one in together]
+                    continue
+                runs += replay_under(subject, policy, budget, together, oracle)
             except ThalwegError as error:
                 failures.append(f"{path} under {policy}: {error}")
-    return [replace(run, oracle=oracles.get(run.tariff)) for run in runs], failures
+    began = next((message.at for message in recording.messages if message.at), "")
+    return [
+        replace(
+            run,
+            oracle=oracles.get(run.tariff),
+            title=recording.title,
+            project=recording.session.project,
+            started_at=began,
+        )
+        for run in runs
+    ], failures
 
 
 def replay_under(

@@ -65,6 +65,9 @@ def payload(runs: Sequence[Run]) -> dict[str, Any]:
     trajectories = [
         {
             "name": name,
+            "title": group[0].title or name,
+            "project": group[0].project,
+            "started_at": group[0].started_at,
             "notes": list(dict.fromkeys(note for run in group for note in run.notes)),
             "runs": [_run(run, pools) for run in group],
         }
@@ -84,6 +87,7 @@ def _run(run: Run, pools: _Pools) -> dict[str, Any]:
         "totals": run.to_json(timing=False),
         "limit": run.limit,
         "tariff": _tariff(run.tariff),
+        "missing": list(run.goals_missing),
         "summaries": _summaries(run),
         "calls": {
             "position": [call.position for call in calls],

@@ -13,6 +13,7 @@ from thalweg.replay.contestants.installed import INSTALLED, PREFIX, Place, check
 from thalweg.replay.contestants.ours import Ours
 from thalweg.replay.contestants.summaries import StandIn
 from thalweg.replay.peers import DEEPAGENTS, DEERFLOW, LANGCHAIN, NoPolicy
+from thalweg.replay.recorded import RECORDED
 from thalweg.sections import choices
 from thalweg.tokens import exact_counter
 
@@ -29,7 +30,7 @@ FIXED = ("thalweg", *(name for name, peer in INSTALLED.items() if peer.has_trigg
 """Those that take a fixed trigger instead of their own: `thalweg@0.5`."""
 ORACLE = "oracle"
 """Our engine, folding as is best in hindsight."""
-POLICIES: tuple[str, ...] = (*OURS, *INSTALLED, ORACLE)
+POLICIES: tuple[str, ...] = (*OURS, *INSTALLED, ORACLE, RECORDED)
 """Names of all policies."""
 
 

@@ -14,6 +14,7 @@ from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.context.window import Item
 from thalweg.entries import Entry, Message, Part, Text, Thinking, ToolCall
 from thalweg.errors import HandleError, RecordingError
+from thalweg.recordings.base import Recording
 from thalweg.transcript import as_text
 
 RECALL_TOKENS = 2_000
@@ -45,6 +46,26 @@ class Questions:
 
     needles: tuple[Needle, ...] = ()
     goals: tuple[Goal, ...] = ()
+
+
+REQUEST_CHARS = 160
+"""Most characters of a request that are looked for: long pastes are not kept verbatim."""
+LEAST_CHARS = 12
+"""A shorter line, such as "yes, go on", requests nothing by itself."""
+
+
+def requests_of(recording: Recording) -> tuple[Goal, ...]:
+    """Return the first line of each request of the user, as what must not be lost.
+
+    For a session without labels of its own.
+    """
+    found = {
+        line[:REQUEST_CHARS]: Goal(line[:REQUEST_CHARS], "request", position)
+        for position, message in enumerate(recording.messages)
+        if message.is_request
+        and len(line := message.text.strip().split("\n", 1)[0].strip()) >= LEAST_CHARS
+    }
+    return tuple(found.values())
 
 
 class _NeedleRow(BaseModel):
@@ -117,11 +138,10 @@ def _row(file: Path, number: int, line: str, row: type[_AnyRow]) -> _AnyRow:
     raise RecordingError(str(file), told, "mend it or move it away")
 
 
-def goals_in(goals: Iterable[Goal], items: Sequence[Item]) -> tuple[int, int]:
-    """Count goal quotes that a context has word for word, and those it has not."""
+def goals_missing(goals: Iterable[Goal], items: Sequence[Item]) -> list[Goal]:
+    """Return the goals whose quotes a context does not contain verbatim."""
     text = "\n".join(item.message.text for item in items)
-    verbatim = [goal.quote in text for goal in goals]
-    return sum(verbatim), len(verbatim) - sum(verbatim)
+    return [goal for goal in goals if goal.quote not in text]
 
 
 _HANDLE = re.compile(r"\b[a-z2-7]{16}\b")

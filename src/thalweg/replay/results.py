@@ -78,6 +78,13 @@ class Run:
     """One recording under one policy."""
 
     trajectory: str
+    """Name of the recording, unique among the runs of a replay."""
+    title: str = ""
+    """What the recorded session is about."""
+    project: str = ""
+    """The folder that the recorded agent worked in."""
+    started_at: str = ""
+    """ISO 8601, or empty."""
     policy: str
     window: int
     tariff: str
@@ -108,6 +115,8 @@ class Run:
     recall: Recall
     goals_verbatim: int
     goals_lost: int
+    goals_missing: tuple[str, ...] = ()
+    """Quotes of the goals that are lost, in the order of the recording."""
     evicted_tokens: int
     """Of the messages that the final context does not show whole, reasoning aside."""
     unread_evicted_tokens: int
@@ -139,6 +148,9 @@ class Run:
         searched = found.search + found.lost
         return {
             "trajectory": self.trajectory,
+            "title": self.title,
+            "project": self.project,
+            "started_at": self.started_at,
             "policy": self.policy,
             "tariff": self.tariff,
             "window": self.window,

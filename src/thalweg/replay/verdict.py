@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from thalweg.context.pricing import PER_MILLION
-from thalweg.replay.fleet import totals
+from thalweg.replay.recorded import RECORDED
 from thalweg.replay.results import Run
 
 OURS = "thalweg"
@@ -18,24 +18,26 @@ CENT = 0.01
 def verdict(runs: Sequence[Run]) -> list[str]:
     """Return what runs of the same recordings show, a sentence or two for each policy.
 
-    The first sentence is about Thalweg, or the first policy where Thalweg is none of them. Only
-    runs under the first tariff count.
+    The first sentence is about Thalweg, or the first policy where Thalweg is none of them. Of a
+    recording under several tariffs the first counts.
 
     Example:
         >>> verdict([])
         []
     """
-    groups = {
-        policy: group
-        for (policy, tariff), group in totals(runs).items()
-        if tariff == runs[0].tariff
-    }
+    groups: dict[str, list[Run]] = {}
+    seen: set[tuple[str, str]] = set()
+    for run in runs:
+        if (name := (run.policy, run.trajectory)) not in seen:
+            seen.add(name)
+            groups.setdefault(run.policy, []).append(run)
     if not groups:
         return []
     first = next((name for name in groups if name.startswith(OURS)), next(iter(groups)))
-    rest = [name for name in groups if name not in {first, UNLIMITED}]
+    rest = [name for name in groups if name not in {first, UNLIMITED, RECORDED}]
     return [
         _headline(first, groups[first]),
+        *_recorded(groups.get(RECORDED, [])),
         *(f"{name}: {_price(groups[name])}; {_faults(groups[name])}." for name in rest),
         *_unlimited(groups.get(UNLIMITED, [])),
     ]
@@ -43,7 +45,7 @@ def verdict(runs: Sequence[Run]) -> list[str]:
 
 def _headline(name: str, runs: Sequence[Run]) -> str:
     what = "this session costs" if len(runs) == 1 else f"these {len(runs):,} sessions cost"
-    cost, whole = (sum(getattr(run, field) for run in runs) for field in ("cost", "cost_unmanaged"))
+    cost, whole = (_total(runs, field) for field in ("cost", "cost_unmanaged"))
     if not whole:
         return f"The {'session has' if len(runs) == 1 else 'sessions have'} no model call."
     change = 1 - cost / whole
@@ -52,26 +54,34 @@ def _headline(name: str, runs: Sequence[Run]) -> str:
     else:
         direction = "less" if change > 0 else "more"
         compared = (
-            f" instead of {_cost(whole, runs)}, {abs(change):.0%} {direction} than sending "
-            "everything"
+            f" instead of {_price(runs, 'cost_unmanaged')}, "
+            f"{abs(change):.0%} {direction} than sending everything"
         )
-    return f"With {name} {what} {_cost(cost, runs)}{compared}; {_faults(runs)}."
+    return f"With {name} {what} {_price(runs)}{compared}; {_faults(runs)}."
 
 
-def _price(runs: Sequence[Run]) -> str:
-    return _cost(sum(run.cost for run in runs), runs)
+def _price(runs: Sequence[Run], field: str = "cost") -> str:
+    in_dollars = all(run.usd_per_million for run in runs)
+    return amount(runs, field) + ("" if in_dollars else " uncached input tokens")
 
 
-def _cost(cost: float, runs: Sequence[Run]) -> str:
-    return amount(cost, runs) + ("" if runs[0].usd_per_million else " uncached input tokens")
+def amount(runs: Sequence[Run], field: str = "cost") -> str:
+    """Format a cost of runs in dollars, or in uncached input tokens where one has no dollars.
+
+    Args:
+        runs: At least one.
+        field: The cost: a field of `Run`.
+    """
+    total = _total(runs, field)
+    return dollars(total) if all(run.usd_per_million for run in runs) else f"{total:,.0f}"
 
 
-def amount(cost: float, runs: Sequence[Run]) -> str:
-    """Format a cost in dollars, or in uncached input tokens where the tariff has no dollars."""
-    price = runs[0].usd_per_million
-    if price is None:
-        return f"{cost:,.0f}"
-    return dollars(cost * price / PER_MILLION)
+def _total(runs: Sequence[Run], field: str) -> float:
+    if all(run.usd_per_million for run in runs):
+        return sum(float(getattr(run, field)) * (run.usd_per_million or 0) for run in runs) / (
+            PER_MILLION
+        )
+    return float(sum(getattr(run, field) for run in runs))
 
 
 def dollars(usd: float) -> str:
@@ -103,6 +113,15 @@ def _faults(runs: Sequence[Run]) -> str:
     ]
     found = [part for part in parts if part]
     return ", ".join(found) if found else "nothing is lost"
+
+
+def _recorded(runs: Sequence[Run]) -> list[str]:
+    """Describe what the agent that wrote the logs paid for, and what its compactions took."""
+    if not runs:
+        return []
+    made = sum(run.summaries for run in runs)
+    compactions = f"{made:,} compaction{'s' if made != 1 else ''}"
+    return [f"What really happened: {_price(runs)}, {compactions}; {_faults(runs)}."]
 
 
 def _unlimited(runs: Sequence[Run]) -> list[str]:

@@ -32,6 +32,7 @@ def test_these_names_are_known() -> None:
         "peer:headroom",
         "peer:headroom-frozen",
         "oracle",
+        "recorded",
     )
 
 

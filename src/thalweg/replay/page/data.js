@@ -15,8 +15,14 @@ const KINDS = {
 const RECORDINGS = PAYLOAD.trajectories.map((recording) => {
   const windows = new Set(recording.runs.map((run) => run.totals.window));
   const runs = recording.runs.map((run, index) => readRun(run, index, windows.size > 1));
-  return { name: recording.name, notes: recording.notes, runs };
+  return { name: recording.name, title: recording.title, about: aboutOf(recording), notes: recording.notes, runs };
 });
+
+// The project, the day and the file name of a session, where its title does not have them.
+function aboutOf({ name, title, project, started_at: at }) {
+  const folder = project.split(/[\\/]/).filter(Boolean).pop();
+  return [folder, at.slice(0, 10), title === name ? "" : name].filter(Boolean).join(", ");
+}
 
 function readRun(run, index, namesWindow) {
   const { policy, window } = run.totals;

@@ -50,12 +50,13 @@ function chooseRecording(recording) {
   state.recording = recording;
   state.count = Math.max(0, ...recording.runs.map((run) => run.count));
   const first = kept || recording.runs[0];
-  byId("recording-title").textContent = recording.name;
+  byId("recording-title").textContent = recording.title;
   const { messages } = first.totals;
   byId("recording-facts").textContent =
-    `${plural(messages, "message")}, ${plural(state.count, "model call")}.`;
+    `${recording.about ? `${recording.about}. ` : ""}${plural(messages, "message")}, ${plural(state.count, "model call")}.`;
   fill("recording-totals", totalsTable(`Totals of ${recording.name}`,
     recording.runs.map((run) => ({ run, label: run.label, totals: run.totals }))));
+  fill("recording-missing", recording.runs.filter((run) => run.missing.length).map(missingRequests));
   document.querySelector(".controls").hidden = !state.count;
   fill("policy-select", recording.runs.map((run) => html("option", { value: run.index }, run.label)));
   for (const id of ["call-number", "call-range"]) byId(id).max = String(Math.max(1, state.count));
@@ -66,6 +67,13 @@ function chooseRecording(recording) {
   state.call = telling(first);
   drawCharts();
   chooseRun(first);
+}
+
+// The user's requests that are no longer in the final context of a run.
+function missingRequests(run) {
+  return html("details", {},
+    html("summary", {}, `${plural(run.missing.length, "request")} of the user lost under ${run.label}`),
+    html("ul", { class: "notes" }, run.missing.map((quote) => html("li", { dir: "auto" }, quote))));
 }
 
 // The call to begin with: the one after the largest edit, as there is most to see.
@@ -143,7 +151,7 @@ function drawOverview() {
     html("details", { class: "each" },
       html("summary", {}, "All figures of each recording"),
       RECORDINGS.map((recording) => [
-        html("h3", { class: "each-name" }, recording.name),
+        html("h3", { class: "each-name" }, recording.title),
         totalsTable(`Totals of ${recording.name}`, recording.runs.map((run) =>
           ({ run, label: run.label, totals: run.totals }))),
       ])));
@@ -178,7 +186,7 @@ function begin() {
   const policies = new Set(runs.map((run) => run.policy));
   const windows = [...new Set(runs.map((run) => number(run.window)))].join(" and ");
   const prices = [...new Set(runs.map((run) => run.tariff.name))].join(" and ");
-  byId("title").textContent = RECORDINGS.length === 1 ? RECORDINGS[0].name
+  byId("title").textContent = RECORDINGS.length === 1 ? RECORDINGS[0].title
     : plural(RECORDINGS.length, "recording");
   byId("subtitle").textContent =
     `${policies.size === 1 ? "One policy" : `${policies.size} policies`}, a window of ${windows} tokens, ${prices} prices.`;
@@ -188,7 +196,7 @@ function begin() {
   document.title = `${byId("title").textContent} – Thalweg replay`;
   byId("recording-chooser").hidden = RECORDINGS.length < 2;
   byId("recording-title").hidden = RECORDINGS.length < 2;
-  fill("recording-select", RECORDINGS.map((recording, k) => html("option", { value: k }, recording.name)));
+  fill("recording-select", RECORDINGS.map((recording, k) => html("option", { value: k }, [recording.title, recording.about].filter(Boolean).join(" – "))));
   fill("terms", COLUMNS.flatMap((column) => [html("dt", {}, column.head), html("dd", {}, column.about)]));
   const tokensAt = (run, call) => `${number(run.calls.tokens[call] || 0)} tokens`;
   makeChart("tokens-chart", "Tokens per call", drawTokens, tokensAt);

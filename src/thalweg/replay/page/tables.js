@@ -105,7 +105,7 @@ function matrixTable(labels, open) {
         samples.map((run) => html("th", { scope: "col" }, run.label)))),
       html("tbody", {}, RECORDINGS.map((recording) => html("tr", {},
         html("th", { scope: "row" }, html("button", { type: "button", class: "link",
-          on: { click: () => open(recording) } }, recording.name)),
+          on: { click: () => open(recording) } }, recording.title)),
         labels.map((label) => matrixCell(recording.runs.find((run) => run.label === label))))))))];
 }
 
