@@ -1,4 +1,4 @@
-"""What events of runs would wait if checkpoints were written into the journal's file.
+"""What events of runs wait because checkpoints are written into the journal's file.
 
     python -m benchmarks.one_file
 

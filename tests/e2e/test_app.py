@@ -25,7 +25,7 @@ from thalweg.api.events import (
 )
 from thalweg.api.runs import NewRun, Run
 from thalweg.api.threads import Branch, NewThread, Pinned, Rewind, ThreadChange
-from thalweg.app import App, Tenant, checkpoints, open_app
+from thalweg.app import App, Tenant, open_app
 from thalweg.errors import (
     BusyError,
     ConfigError,
@@ -323,19 +323,19 @@ async def test_what_is_refused_makes_no_thread(tmp_path: Path) -> None:
         assert [one.id for one in (await ada.threads.list()).items] == ["t1"]
 
 
-async def test_a_run_goes_on_when_its_checkpoints_can_be_written_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(checkpoints, "BUSY_S", 0.1)
+async def test_a_run_goes_on_when_its_checkpoints_can_be_written_again(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         ada = app.tenant("ada")
         await say(ada, "t1", "first")
-        with closing(sqlite3.connect(tmp_path / "checkpoints.db", isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
+        with closing(sqlite3.connect(tmp_path / "runs.db", isolation_level=None)) as other:
+            other.execute(
+                "CREATE TRIGGER refuse BEFORE INSERT ON checkpoints"
+                " BEGIN INSERT INTO no_such_table VALUES (1); END"
+            )
             run = await ada.runs.start("t1", NewRun(message="second"))
             async for one in ada.runs.follow("t1", run.id):
                 if one.event.type == "run.resumed":
-                    other.execute("ROLLBACK")
+                    other.execute("DROP TRIGGER refuse")
                     break
         assert answer(await told(ada, run)) == "You said: second. Before it: 1 requests."
 

@@ -91,5 +91,5 @@ def test_what_could_not_be_erased_is_said(tmp_path: Path) -> None:
         one.execute("COMMIT")
         assert erase_file(path) == ""
     assert holding(tmp_path, WORD) == []
-    (tmp_path / "checkpoints.db").write_bytes(b"no database" * 100)
-    assert "not erased" in erase_file(tmp_path / "checkpoints.db")
+    (tmp_path / "other.db").write_bytes(b"no database" * 100)
+    assert "not erased" in erase_file(tmp_path / "other.db")

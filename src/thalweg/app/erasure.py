@@ -16,7 +16,7 @@ MOST_BYTES: Final = 64 << 20
 """A larger file is not written anew while it is served: other owners' writes would wait for more
 than a second."""
 _PATIENCE_S: Final = 5.0
-_DATABASES: Final = ("thalweg.db", "checkpoints.db", "runs.db")
+_DATABASES: Final = ("thalweg.db", "runs.db")
 _WORDS: Final = "INSERT INTO archive_words (archive_words) VALUES ('optimize')"
 """Has the word index drop the words of deleted passages, which it keeps until segments merge."""
 

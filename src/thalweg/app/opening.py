@@ -241,7 +241,7 @@ class App:
             lambda: open_places(url=at.url, home=at.home, files=at.files)
         )
         stack.callback(places.close)
-        checkpoints = await stack.enter_async_context(open_checkpoints(at.at("checkpoints.db")))
+        checkpoints = await stack.enter_async_context(open_checkpoints(at.at("runs.db")))
         journal = await stack.enter_async_context(open_journal(at.place("runs.db")))
         await stack.enter_async_context(
             learning(self._current, memories, registry, self._watchers.tell)

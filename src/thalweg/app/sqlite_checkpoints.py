@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from langchain_core.runnables import RunnableConfig
@@ -23,14 +24,15 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from thalweg.database.sqlite_files import connect
+from thalweg.database.sqlite_files import as_storage_error, connect
 from thalweg.durable.checkpoint_batches import BatchSaver, CheckpointWrite
+from thalweg.runs.sqlite import LOG_PAGES, PAGE_BYTES
 
 T = TypeVar("T")
 _PAGE = 50
 """Checkpoints that are listed in one trip."""
-_PAGE_BYTES = 4096
-"""Of a page of a new file: a checkpoint fills whole pages."""
+FORMER_FILE = "checkpoints.db"
+"""Where older versions kept checkpoints, beside the journal of runs."""
 
 
 class _Batch(threading.local):
@@ -60,7 +62,7 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
         """Open the file, make its tables where they are missing, and close it at the end.
 
         Args:
-            path: Of the file.
+            path: Of the file, which has the journal of runs, too.
             busy_s: How long to wait for another process that writes.
 
         Raises:
@@ -68,11 +70,13 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
             StorageError: Another process holds it.
         """
         with ThreadPoolExecutor(1, thread_name_prefix="thalweg-checkpoints") as pool:
-            connection = connect(path, None, busy_s, is_shared=True, page_bytes=_PAGE_BYTES)
+            connection = connect(path, "runs", busy_s, page_bytes=PAGE_BYTES)
+            connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
             connection.isolation_level = "IMMEDIATE"  # LangGraph leaves transactions to the driver
             saver = cls(connection, pool)
             try:
                 await saver._run(saver.setup)
+                await saver._run(lambda: adopt(connection, Path(path).with_name(FORMER_FILE)))
                 yield saver
             finally:
                 await saver._run(connection.close)
@@ -178,3 +182,40 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
             with self.lock:
                 self.conn.rollback()  # what follows must not join a transaction that failed
             raise
+
+
+def adopt(connection: sqlite3.Connection, former: Path) -> None:
+    """Move checkpoints from a file of their own into a connection's file, and delete that file.
+
+    It is deleted once what was in it is durable: a process that is killed meanwhile leaves it to
+    the next one, which moves what is not there yet.
+
+    Args:
+        connection: To a file with LangGraph's tables; outside of any transaction.
+        former: The file; nothing happens where there is none.
+
+    Raises:
+        StorageError: It cannot be read, or its checkpoints cannot be written.
+    """
+    if not former.is_file():
+        return
+    try:
+        connection.execute("ATTACH ? AS former", (str(former),))
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            for table in ("checkpoints", "writes"):
+                named = "SELECT name FROM pragma_table_info(?, 'former')"
+                columns = ", ".join(name for (name,) in connection.execute(named, (table,)))
+                if columns:
+                    connection.execute(
+                        f"INSERT OR IGNORE INTO main.{table} ({columns})"  # noqa: S608 (LangGraph's)
+                        f" SELECT {columns} FROM former.{table}"
+                    )
+            connection.commit()
+        finally:
+            connection.rollback()
+            connection.execute("DETACH former")
+    except sqlite3.Error as error:
+        raise as_storage_error(str(former), error) from error
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{former}{suffix}").unlink(missing_ok=True)

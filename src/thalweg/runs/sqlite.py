@@ -23,10 +23,10 @@ POLL_S = 0.1
 _PATIENCE_S = 30.0
 _TIDY_S = 1.0
 """How often what was written goes from the log of writes to its place."""
-_LOG_PAGES = 10_000
+LOG_PAGES = 10_000
 """So long is the log before a commit has to do that itself."""
-_PAGE_BYTES = 4096
-"""Of a new file: events of a turn fill whole pages."""
+PAGE_BYTES = 4096
+"""Of a new file: events of a turn fill whole pages, and so does a checkpoint."""
 
 
 class SqliteTables(Tables):
@@ -204,7 +204,7 @@ class _Thread:
                 SqliteRows,
                 _closed,
                 busy_timeout_s=_PATIENCE_S,
-                page_bytes=_PAGE_BYTES,
+                page_bytes=PAGE_BYTES,
             )
         return self._database
 
@@ -214,7 +214,7 @@ def _closed(path: str) -> StorageError:
 
 
 def _keep_log(database: sqlite3.Connection) -> None:
-    database.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+    database.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
 
 
 def _move_log(database: sqlite3.Connection) -> None:
