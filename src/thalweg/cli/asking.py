@@ -1,4 +1,4 @@
-"""Asking before something is gone."""
+"""Confirmation before something is deleted."""
 
 import sys
 from typing import Annotated
@@ -11,14 +11,14 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
 def agrees(question: str, purpose: str) -> bool:
-    """Ask whether to go on.
+    """Ask for confirmation; return the answer.
 
     Args:
-        question: What is asked.
-        purpose: What `--yes` would be given for.
+        question: The question.
+        purpose: What `--yes` is for, in the error.
 
     Raises:
-        ConfigError: Nobody is there to be asked.
+        ConfigError: There is no terminal.
     """
     if not sys.stdin.isatty():
         raise ConfigError("--yes", "nobody is there to be asked", f"give it {purpose}")

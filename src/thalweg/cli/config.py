@@ -27,9 +27,9 @@ Place = Annotated[
     ),
 ]
 _Told = tuple[str, str]
-"""A place, and what is said of it."""
+"""A position and the warning about it."""
 _WIDEST = 60
-"""A longer line of YAML has its place behind it, not in the column."""
+"""The comment of a longer line of YAML is not aligned with the others."""
 _PATIENCE_S = 0.2
 
 config = typer.Typer(
@@ -43,9 +43,9 @@ config = typer.Typer(
 
 @config.command(short_help="Say what is wrong with a configuration, or that nothing is.")
 def check(path: Place = None, *, as_json: AsJson = False) -> None:
-    """Say what is wrong with a configuration, what has no effect, and what is configured.
+    """Report every error of a configuration, what has no effect, and what is configured.
 
-    Everything that is wrong is told at once, with its line. Exit code 1 when anything is.
+    All errors are reported at once, with their lines. Exit code 1 when there are any.
     """
     report, problems, warnings = _looked_at(path)
     plain = {

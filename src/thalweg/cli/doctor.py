@@ -1,4 +1,4 @@
-"""`thalweg doctor`: what is here, what is missing, how to mend it."""
+"""`thalweg doctor`: what is installed, what is missing, how to fix it."""
 
 import sqlite3
 import sys
@@ -25,7 +25,7 @@ class Finding:
     what: str
     seen: str
     mend: str = ""
-    """How to mend it; empty when nothing is wrong."""
+    """How to fix it; empty when nothing is wrong."""
     needed: bool = True
     """Whether Thalweg cannot work without it."""
 

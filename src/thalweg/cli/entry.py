@@ -1,4 +1,4 @@
-"""The way in: streams that take any text, and how whatever went wrong ends a command."""
+"""The entry point: streams that take any text, and the end of a command that failed."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run a command; what goes wrong is one sentence on stderr and exit code 2."""
+    """Run a command; an error is one sentence on stderr and exit code 2."""
     sys.stdout, sys.stderr = _takes_any_text(sys.stdout), _takes_any_text(sys.stderr)
     try:
         # Loading takes most of a second: a Ctrl-C may come while it lasts.

@@ -1,4 +1,4 @@
-"""`thalweg prices`: the table of prices, for whoever wants to check it."""
+"""`thalweg prices`: the table of prices."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated
@@ -25,7 +25,7 @@ def prices(
 ) -> None:
     """Show what tokens cost by the table that policies and replays use.
 
-    Prices are relative to one uncached input token of the same model; `base` says what that
+    Prices are relative to one uncached input token of the same model; `base` is what that
     costs, per million. Settings lay other figures over them: see docs/prices.md.
     """
     for line in _sheet(find(name)) if name else table():
@@ -75,7 +75,7 @@ def page() -> Iterator[str]:
 
 
 def groups() -> Iterator[tuple[str, Sequence[Tariff]]]:
-    """Give the tariffs by provider, those that stand for all its models first."""
+    """Yield the tariffs by provider, those of all its models first."""
     for provider, models in MODELS.items():
         family = [t for t in TARIFFS.values() if t.source == models[0].source]
         tariffs = list({t.name: t for t in (*family, *models)}.values())
@@ -111,7 +111,7 @@ def _row(tariff: Tariff) -> tuple[str, ...]:
 
 
 def lifetime(seconds: float | None) -> str:
-    """Write how long an unused prefix stays cached."""
+    """Format how long an unused prefix remains cached."""
     if seconds is None:
         return "-"
     if seconds % _HOUR == 0:
@@ -120,7 +120,7 @@ def lifetime(seconds: float | None) -> str:
 
 
 def _sheet(tariff: Tariff) -> Iterator[str]:
-    """Write all that is known of one tariff, a field on a line."""
+    """Yield all fields of one tariff, each on a line."""
     for field, value in tariff.model_dump(mode="json").items():
         if field == "tiers":
             for tier in tariff.tiers:

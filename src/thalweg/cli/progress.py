@@ -14,7 +14,7 @@ from rich.progress import (
 )
 
 Advance = Callable[[str], None]
-"""Says that one more is done, and what to show beside the bar."""
+"""Reports that one more is done, and a text to show with the bar."""
 
 
 @contextmanager

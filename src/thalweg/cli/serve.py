@@ -1,4 +1,4 @@
-"""`thalweg serve`: the gateway, and one screen that says what it is."""
+"""`thalweg serve`: the gateway, and one screen that describes it."""
 
 import asyncio
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def serve(
 
     Without keys in config.yaml (gateway.keys, gateway.oidc) it listens to this machine alone, and
     asks for a token that it makes at its first start. `thalweg chat` and the client find it.
-    Ctrl-C or SIGTERM ends it; runs under way are gone on with at the next start, or by another
+    Ctrl-C or SIGTERM ends it; runs under way are resumed at the next start, or by another
     gateway on the same PostgreSQL.
     """
     if log_level not in _LEVELS:
@@ -85,10 +85,10 @@ _LEVELS = ("debug", "info", "warning", "error")
 
 
 def address(gateway: GatewaySettings, host: str, port: int | None) -> tuple[str, int]:
-    """Say where to listen.
+    """Return the address to listen on.
 
     Raises:
-        ConfigError: Others would reach it, and nobody would have to say who they are.
+        ConfigError: Other machines would reach it without authentication.
     """
     host, port = host or gateway.host, gateway.port if port is None else port
     if not 0 <= port <= _LAST_PORT:

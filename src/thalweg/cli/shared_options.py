@@ -35,7 +35,7 @@ class SharedOptions(TyperGroup):
     """A group whose own options may also follow the name of a command.
 
     The callback of the group makes `ctx.obj`, a `GroupOptions` with a field for each option, where
-    commands read it. What follows the name of the command goes first.
+    commands read it. An option after the name of the command has precedence.
     """
 
     unused: ClassVar[Mapping[str, Collection[str]]] = {}
@@ -45,7 +45,7 @@ class SharedOptions(TyperGroup):
         """Return a command with the options of the group.
 
         Raises:
-            ConfigError: The group was given an option that the command does not take.
+            ConfigError: An option of the group is set that the command does not take.
         """
         command = super().get_command(ctx, cmd_name)
         if command is None:
@@ -63,7 +63,7 @@ class SharedOptions(TyperGroup):
 
 
 def _behind(option: Any) -> Any:  # noqa: ANN401  # typer's own click
-    """Return a copy of an option that replaces the group's value where it is given."""
+    """Return a copy of an option that replaces the group's value where it is set."""
     own = copy(option)
     own.expose_value = False
     own.callback = _replace

@@ -1,7 +1,7 @@
 """`thalweg chat`: an agent on a terminal, or in a pipe.
 
-Two rules: it speaks through the client alone and knows nothing of agents; what is shown of a run
-is a pure function of its events.
+Two rules: it uses the client alone and imports nothing of agents; the output of a run is a pure
+function of its events.
 """
 
 from thalweg.cli.chat.command import chat

@@ -38,7 +38,7 @@ class Feed:
             self._events.put(end)
 
     def waiting(self, patience_s: float) -> Iterator[Event | None]:
-        """Give what is there, and wait so long for the first; `None` says that it has ended.
+        """Return the events that arrived; wait for the first. `None` is last where it ended.
 
         Raises:
             ThalwegError: What the stream ended with.
@@ -62,14 +62,14 @@ def show_answer(
     """Show a run until it ends.
 
     Args:
-        telling: Tells it; it knows how the run ended.
+        telling: Converts its events, and keeps how the run ended.
         stream: The run's events.
-        screen: Where.
+        screen: Where it is drawn.
         cancel: Ends the run; called with the first Ctrl-C.
 
     Raises:
         ThalwegError: What the stream ended with, or what cancelling did.
-        KeyboardInterrupt: A second Ctrl-C: the run is left to itself.
+        KeyboardInterrupt: A second Ctrl-C; the run continues.
     """
     feed, began, asked = Feed(stream), time.monotonic(), 0
     with quiet_keys(), _interrupts() as interrupts:
@@ -101,7 +101,7 @@ def _status(telling: Telling, began: float, width: int, asked: int) -> str:
 
 @contextmanager
 def _interrupts() -> Iterator[list[int]]:
-    """Count each Ctrl-C meanwhile, in place of letting it break whatever is being done."""
+    """Count each Ctrl-C meanwhile instead of raising `KeyboardInterrupt`."""
     counted: list[int] = []
 
     def count(number: int, frame: FrameType | None) -> None:

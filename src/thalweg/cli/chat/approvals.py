@@ -19,8 +19,8 @@ class Action:
     """Something the agent wants to do.
 
     Attributes:
-        allowed: What a person may say to it, of `approve`, `edit`, `reject` and `respond` (say the
-            tool's result oneself).
+        allowed: Allowed decisions, of `approve`, `edit`, `reject` and `respond` (write the tool's
+            result).
     """
 
     name: str
@@ -71,7 +71,7 @@ def _action(request: Mapping[str, JsonValue], allowed: Mapping[str, tuple[str, .
 
 
 def answer_to(questions: Sequence[Question], decide: Decide, ask: Ask) -> JsonValue:
-    """Have every question answered; give the word that the next run resumes with.
+    """Ask every question; return the value that the next run resumes with.
 
     Args:
         questions: What the run was interrupted for.
@@ -92,22 +92,22 @@ def answer_to(questions: Sequence[Question], decide: Decide, ask: Ask) -> JsonVa
 
 
 def approval() -> dict[str, JsonValue]:
-    """Say that it may be done."""
+    """Return the decision to perform it."""
     return {"type": "approve"}
 
 
 def rejection(reason: str) -> dict[str, JsonValue]:
-    """Say that it may not, and why."""
+    """Return the decision not to perform it, with the reason."""
     return {"type": "reject", "message": reason} if reason else {"type": "reject"}
 
 
 def response(text: str) -> dict[str, JsonValue]:
-    """Say what the tool would have: it is not called."""
+    """Return the decision to answer in place of the tool."""
     return {"type": "respond", "message": text}
 
 
 def edit(action: Action, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Say that it may be done with other arguments."""
+    """Return the decision to perform it with other arguments."""
     return {"type": "edit", "edited_action": {"name": action.name, "args": dict(arguments)}}
 
 

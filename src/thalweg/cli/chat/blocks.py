@@ -9,7 +9,7 @@ _INDENTED = re.compile(r"(\t| {2,})")
 
 
 class Blocks:
-    r"""Takes a text in pieces of any size; gives its blocks as each is finished.
+    r"""Splits a text that arrives in pieces into blocks; returns each when it is complete.
 
     A paragraph, a list, a table or a code block is one block. What is finished does not depend
     on how the text was cut into pieces: it is looked at line by line.
@@ -33,12 +33,12 @@ class Blocks:
         return "\n".join([*self._lines, self._begun])
 
     def feed(self, text: str) -> list[str]:
-        """Take more of the text, and give what it finishes."""
+        """Add a piece of the text; return the blocks that it completes."""
         *whole, self._begun = (self._begun + text).split("\n")
         return [block for line in whole for block in self._line(line.removesuffix("\r"))]
 
     def end(self) -> list[str]:
-        """Give what is left: the text is whole."""
+        """Return the remaining block at the end of the text."""
         blocks = self._line(self._begun)
         self._begun, self._fence = "", ""
         return [*blocks, *self._cut()]

@@ -91,7 +91,7 @@ def chat(
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What was typed behind `thalweg chat`."""
+    """Options of `thalweg chat`."""
 
     model: str
     thread: str

@@ -20,7 +20,7 @@ _PAGE = 20
 
 
 class Desk(Protocol):
-    """What a command works on: the client, and where the chat stands."""
+    """What a command works on: the client and the state of the chat."""
 
     client: ThalwegClient
     status: Status
@@ -43,7 +43,7 @@ class Command:
     """Something that can be typed.
 
     Attributes:
-        takes: What stands behind its name, as `/help` shows it.
+        takes: Its arguments, as `/help` shows them.
         about: What it does, in one sentence.
     """
 
@@ -54,7 +54,7 @@ class Command:
 
 
 def perform(line: str, desk: Desk) -> list[Line]:
-    """Do what was typed behind a slash.
+    """Perform a command.
 
     Raises:
         ThalwegError: The gateway refused it.

@@ -15,7 +15,7 @@ class Line:
     Attributes:
         kind: What it is.
         text: Of an answer a block of Markdown, of any other one sentence or a small table.
-        depth: How far in it stands: what a subagent does is below it.
+        depth: Level of indentation: what a subagent does is below it.
     """
 
     kind: Kind

@@ -10,7 +10,7 @@ from typing import Any
 def place(folder: Path) -> str:
     """Describe a folder on one line: its path, the project around it, the branch.
 
-    What cannot be read is left out.
+    What cannot be read is omitted.
 
     Example:
         >>> place(Path("/"))

@@ -7,7 +7,7 @@ from thalweg.errors import ClientError
 
 
 def final_answer(stream: BlockingStream) -> str:
-    """Follow a run to its end, and give its answer.
+    """Follow a run to its end and return its answer.
 
     Raises:
         ThalwegError: It failed.

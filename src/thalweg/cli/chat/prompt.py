@@ -20,7 +20,7 @@ _STYLE = Style.from_dict(
     {"bottom-toolbar": "noreverse ansibrightblack", "prompt": "bold ansigreen"}
 )
 _AGAIN_S = 2.0
-"""Within it, a second Ctrl-C leaves."""
+"""Within it, a second Ctrl-C ends the chat."""
 Names = Callable[[str], Sequence[str]]
 
 
@@ -31,9 +31,9 @@ class Prompt:
         """Prepare it.
 
         Args:
-            history: Where what was typed is kept.
-            status: Tells the line below.
-            names: Gives the names that a command can be completed with.
+            history: The file of earlier input.
+            status: Returns the line below the prompt.
+            names: Returns the names that a command can be completed with.
         """
         self._status = status
         self._left_at = -_AGAIN_S
@@ -56,7 +56,7 @@ class Prompt:
         """Ask for a message.
 
         Raises:
-            EOFError: Whoever types wants to leave.
+            EOFError: The user ended the chat.
         """
         return self._session.prompt([("class:prompt", "> ")])
 
@@ -64,7 +64,7 @@ class Prompt:
         """Ask for one line, or for several where there is something to edit.
 
         Raises:
-            EOFError: Whoever types does not want to answer; `KeyboardInterrupt` likewise.
+            EOFError: The user refused to answer; `KeyboardInterrupt` likewise.
         """
         is_long = "\n" in default
         below = "Esc, then Enter, sends it; Ctrl-C leaves the question open" if is_long else None
@@ -104,7 +104,7 @@ class Prompt:
 
 
 class Commands(Completer):
-    """Completes names of commands, and what stands behind them."""
+    """Completes names of commands and their arguments."""
 
     def __init__(self, names: Names) -> None:
         self._names = names

@@ -73,7 +73,7 @@ class Renderer:
 
 
 def _end_of(text: str, width: int, height: int) -> str:
-    """Give what the last rows of a block are made of: a long one is drawn many times a second."""
+    """Return the source of the last rows of a block: a long one is drawn many times a second."""
     lines = text.split("\n")
     first = lines[0][:width]
     opening = [first] if first.lstrip().startswith(("```", "~~~")) else []
@@ -82,7 +82,7 @@ def _end_of(text: str, width: int, height: int) -> str:
 
 
 def _trimmed(rows: list[str]) -> list[str]:
-    """Leave out empty rows at both ends: blocks are set apart by one in every case."""
+    """Remove empty rows at both ends: one row separates blocks in every case."""
     full = [k for k, row in enumerate(rows) if Text.from_ansi(row).plain.strip()]
     return rows[full[0] : full[-1] + 1] if full else []
 

@@ -1,7 +1,7 @@
-"""Drawing on a terminal: what stays is written once, what changes is written over below it.
+"""Drawing on a terminal: permanent rows are written once, changing rows are overwritten below them.
 
 Every change is one write. A row that is as it was is not written again, and a terminal that
-knows of synchronized updates shows the whole change at once: nothing flickers.
+supports synchronized updates shows the whole change at once: nothing flickers.
 """
 
 import os
@@ -42,25 +42,25 @@ class Screen:
         Args:
             out: The terminal.
             renderer: Makes rows of lines.
-            size: Tells the terminal's columns and rows as they are now.
+            size: Returns the terminal's current columns and rows.
         """
         self._out = out
         self._renderer = renderer
         self._size = size
         self._is_apart = True
         self._below: list[str] = []
-        """Rows that are shown and may change; the cursor stands behind the last of them."""
+        """Rows that are shown and may change; the cursor is after the last of them."""
 
     @property
     def width(self) -> int:
-        """Columns that text may take; the last one is left free, as terminals differ in it."""
+        """Columns for text; the last one is not used, as terminals differ in it."""
         return max(1, self._size()[0] - 1)
 
     def show(self, lines: Sequence[Line], now: Sequence[Line] = (), status: str = "") -> None:
-        """Add lines for good; below them show how things are now, in place of what was there.
+        """Add permanent lines, and replace the changing rows below them.
 
         Args:
-            lines: What stays.
+            lines: The permanent lines.
             now: What is shown until the next time.
             status: The last row of it.
         """
@@ -73,7 +73,7 @@ class Screen:
             self._out.flush()
 
     def _kept_rows(self, lines: Sequence[Line], width: int) -> list[str]:
-        """Make rows of what stays; an answer is set apart from what stands before it."""
+        """Return permanent lines as rows, with an empty row before an answer."""
         rows: list[str] = []
         for line in lines:
             if line.kind == "answer" and not self._is_apart:
@@ -131,7 +131,7 @@ def _same_start(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def terminal_size() -> tuple[int, int]:
-    """Give the columns and rows of this terminal."""
+    """Return the columns and rows of this terminal."""
     size = shutil.get_terminal_size((80, 24))
     return size.columns, size.lines
 

@@ -40,9 +40,9 @@ class Session:
     """A chat on a terminal.
 
     Attributes:
-        client: Speaks with the gateway.
-        status: Where the chat stands.
-        is_over: Whether whoever types wants to leave.
+        client: The client of the gateway.
+        status: The state of the chat.
+        is_over: Whether the user ended it.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Session:
         self._open: tuple[Question, ...] = ()
 
     def run(self, prompt: "Prompt", first: str = "") -> None:
-        """Chat until whoever types leaves.
+        """Chat until the user ends it.
 
         Args:
             prompt: Asks for messages.
@@ -77,11 +77,11 @@ class Session:
                 self._take(said)
 
     def status_line(self) -> str:
-        """Tell the line below the prompt."""
+        """Return the line below the prompt."""
         return status_line(self.status, self._screen.width)
 
     def names(self, command: str) -> Sequence[str]:
-        """Give what a command can be completed with."""
+        """Return the names that a command can be completed with."""
         try:
             match command:
                 case "model":
@@ -180,7 +180,7 @@ class Session:
         self._count()
 
     def _count(self) -> None:
-        """Ask the gateway what the thread has spent: it knows of every run."""
+        """Read from the gateway what all runs of the thread have spent."""
         try:
             spent = self.client.get_thread_usage(self.status.thread)
         except ThalwegError:
@@ -194,7 +194,7 @@ class Session:
         )
 
     def _guarded(self, work: Callable[[], object]) -> None:
-        """Do something; what goes wrong is told, and the chat goes on."""
+        """Perform a step; show its error and continue the chat."""
         try:
             work()
         except (ThalwegError, OSError) as error:

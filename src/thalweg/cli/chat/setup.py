@@ -1,4 +1,4 @@
-"""A chat without a model: how to get to an answer, and what was found that could give one."""
+"""A chat without a model: how to set one up, and which models were found."""
 
 from collections.abc import Callable, Sequence
 

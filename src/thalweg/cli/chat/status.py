@@ -12,11 +12,11 @@ _THOUSAND, _MILLION = 1_000, 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What the line tells.
+    """The values of the status line.
 
     Attributes:
         model: Who answered last, or is to answer.
-        wanted: Who is to answer, where somebody said so.
+        wanted: The model that the user chose, if any.
         tokens: Of the newest request.
         limit: Tokens that a request may have.
         before: What the thread had spent before this run.
@@ -39,7 +39,7 @@ class Status:
 
 
 def both(one: Usage, other: Usage) -> Usage:
-    """Add up; what one of them cost is not known where it has calls without a price.
+    """Return the sum; its cost is `None` where either has calls without a price.
 
     Example:
         >>> both(Usage(calls=1, cost=0.5), Usage(calls=2, cost=0.25)).cost
@@ -61,7 +61,7 @@ def both(one: Usage, other: Usage) -> Usage:
 
 
 def status_line(status: Status, width: int) -> str:
-    """Tell it in one line; what matters least is left out where there is no room.
+    """Format it on one line; the least important parts are omitted where the line is too short.
 
     Example:
         >>> status_line(Status("small", "t1", 1_234, 8_000, memory="off"), 80)

@@ -1,6 +1,6 @@
-"""From a run's events to what a chat shows: lines that stay, and lines that change meanwhile.
+"""A run's events as lines of a chat: permanent lines, and lines that change meanwhile.
 
-Nothing here writes anywhere: events go in, lines come out.
+Nothing here writes output: events go in, lines come out.
 """
 
 import json
@@ -50,10 +50,10 @@ class _Tool:
 
 
 class Telling:
-    """Tells one run.
+    """Converts the events of one run.
 
     Attributes:
-        status: What the status line says now.
+        status: The current values of the status line.
         questions: What the agent waits for, once the run is interrupted.
     """
 
@@ -68,7 +68,7 @@ class Telling:
         self._tools: dict[str, _Tool] = {}
 
     def hear(self, event: Event) -> list[Line]:
-        """Take an event; give the lines that it adds for good."""
+        """Apply an event; return the permanent lines that it adds."""
         match event:
             case MessageStarted() | MessageDelta() | MessageCompleted() | MessageWithdrawn():
                 return self._hear_message(event)
@@ -89,7 +89,7 @@ class Telling:
         return []
 
     def now(self) -> list[Line]:
-        """Give the lines that hold only until the next event."""
+        """Return the lines that are replaced after the next event."""
         lines = [Line("answer", self._blocks.rest)] if self._blocks.rest.strip() else []
         if self._thinking and not lines and not self._tools:
             words = printable(" ".join(self._thinking.split()))
@@ -129,7 +129,7 @@ class Telling:
                 return self._flushed([])
 
     def _flushed(self, lines: list[Line]) -> list[Line]:
-        """End the block that is being written, so that what follows stands behind it."""
+        """End the block that is being written, so that the next line follows it."""
         return [*_answers(self._blocks.end()), *lines]
 
     # -- tools and subagents ---------------------------------------------------------------
@@ -191,7 +191,7 @@ class Telling:
 
 
 def compaction(event: ContextChanged) -> str:
-    """Say what was compacted, and why.
+    """Describe what was compacted, and why.
 
     Example:
         >>> compaction(
@@ -219,7 +219,7 @@ def compaction(event: ContextChanged) -> str:
 
 
 def notice(event: Notice) -> list[tuple[Any, str]]:
-    """Say what else was told; kind and text of the line, if there is one."""
+    """Return kind and text of the line for another event, if it has one."""
     detail = event.detail
     match event.kind:
         case "thalweg.memory.told":
@@ -269,7 +269,7 @@ def _named(tool: _Tool) -> str:
 
 
 def _arguments(written: str) -> str:
-    """Write what a tool was given on one line: `path=/a.txt, lines=3`."""
+    """Format the arguments of a tool on one line: `path=/a.txt, lines=3`."""
     try:
         given = json.loads(written)
     except ValueError:

@@ -55,13 +55,13 @@ def threads(listed: Threads, current: str) -> list[Line]:
 
 
 def history(stretch: History) -> list[Line]:
-    """Tell what was said, oldest first."""
+    """List the messages, oldest first."""
     before = told("… there is more before it") if stretch.before else []
     return [*before, *(line for item in stretch.items for line in _item(item))]
 
 
 def last_exchange(stretch: History) -> list[Line]:
-    """Tell the newest question and its answer, for who comes back."""
+    """Show the newest question and its answer, when a chat is resumed."""
     asked = [k for k, item in enumerate(stretch.items) if item.message.role == "user"]
     said = stretch.items[asked[-1] :] if asked else ()
     spoken = [item for item in said if item.message.role == "user" or item.message.text.strip()]
@@ -87,7 +87,7 @@ def _item(item: HistoryItem) -> Iterator[Line]:
 
 
 def context(request: Context) -> list[Line]:
-    """Tell what the newest request is made of."""
+    """Show the sections of the newest request."""
     head = (
         f"turn {request.turn}, {request.model}: {request.tokens:,} of {request.limit:,} tokens "
         f"(the window has {request.window:,})"
@@ -118,7 +118,7 @@ def context(request: Context) -> list[Line]:
 
 
 def section(request: Context, name: str) -> list[Line]:
-    """Tell one section of a request whole."""
+    """Show one section of a request in full."""
     if name == "system":
         return told(request.system or "there is no system prompt")
     if name == "tools":
@@ -145,7 +145,7 @@ def _tool_text(tool: Mapping[str, object]) -> str:
 
 
 def turn(one: Turn) -> list[Line]:
-    """Tell what was decided before one request."""
+    """Show the decisions before one request."""
     head = f"turn {one.turn} ({one.kind}), {one.tokens:,} of {one.limit:,} tokens"
     rows = columns(
         (
@@ -160,12 +160,12 @@ def turn(one: Turn) -> list[Line]:
 
 
 def decisions(listed: Turns) -> list[Line]:
-    """Tell every turn in which something was decided."""
+    """List every turn with a decision."""
     return [line for one in listed.items if one.edits for line in turn(one)]
 
 
 def memory(document: Mapping[str, object]) -> list[Line]:
-    """Tell what is remembered."""
+    """Show what is remembered."""
     facts = document.get("facts")
     rows = [
         (str(fact.get("id", "")), str(fact.get("category", "")), str(fact.get("content", "")))
@@ -185,7 +185,7 @@ def _sections(part: object) -> Iterator[str]:
 
 
 def recall(found: Recall) -> list[Line]:
-    """Tell what memory would tell about some words."""
+    """Show what memory recalls for some words."""
     rows = [
         (
             f"{item.score:.2f}",
@@ -199,14 +199,14 @@ def recall(found: Recall) -> list[Line]:
 
 
 def forgotten(done: Forgotten) -> list[Line]:
-    """Tell what was deleted."""
+    """Report what was deleted."""
     return told(
         f"deleted for good: {count(done.facts, 'fact')}, {count(done.turns, 'turn')}", kind="memory"
     )
 
 
 def usage(spent: ThreadUsage) -> list[Line]:
-    """Tell what a thread spent, by who called a model."""
+    """Show what a thread spent, by the caller of the model."""
     rows: list[tuple[str, ...]] = [("", "calls", "in", "cached", "out", "cost")]
     rows += [_spent(name, use) for name, use in spent.callers.items()]
     rows.append(_spent("in all", spent.total))
@@ -228,25 +228,25 @@ def _spent(name: str, use: Usage) -> tuple[str, ...]:
 
 
 def done(what: str, result: Done) -> list[Line]:
-    """Tell what a hand did to the thread."""
+    """Report a manual operation on the thread."""
     return told(f"{what}: {result.tokens:,} of {result.limit:,} tokens now", kind="context")
 
 
 def uploads(sent: Uploads) -> list[Line]:
-    """Tell which files the agent can read."""
+    """List the files that the agent can read."""
     rows = [(file.path, _size(file.size), file.media_type, file.note) for file in sent.items]
     return told(*columns(rows)) or told("no file was sent to this thread")
 
 
 def artifacts(made: Artifacts) -> list[Line]:
-    """Tell which files the agent made."""
+    """List the files that the agent made."""
     rows = [(file.path, _size(file.size), _when(file.modified)) for file in made.files]
     more = ["… and more"] if made.truncated else []
     return told(*columns(rows), *more) or told("the agent has made no file")
 
 
 def question(action: Action) -> list[Line]:
-    """Tell what the agent wants to do, whole: a person has to judge it."""
+    """Show an action of the agent in full: a person has to judge it."""
     given = [f"  {name}: {_value(value)}" for name, value in action.arguments.items()]
     said = action.description.strip()
     # LangChain's own words repeat the call; only those of whoever set the tool up tell more.

@@ -8,12 +8,12 @@ from thalweg.errors import ConfigError
 
 
 def new_thread() -> str:
-    """Make an id that people can tell apart: when the thread began."""
+    """Return an id that people can distinguish: the time at which the thread began."""
     return f"chat-{datetime.now(UTC).astimezone():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
 def newest_thread(client: ThalwegClient) -> str:
-    """Give the thread that was used last.
+    """Return the thread that was used last.
 
     Raises:
         ConfigError: There is none.

@@ -1,4 +1,4 @@
-"""What `thalweg eval` does: plays with a bar, prints, and says by its exit code what is worse."""
+"""`thalweg eval`: plays with a progress bar, prints, and fails where something is worse."""
 
 import logging
 import sys
@@ -93,7 +93,7 @@ def perform(evaluation: Evaluation, ends: Ends) -> None:
     """Play, print, and end the process with 1 where something is worse.
 
     Raises:
-        ConfigError: Something cannot be done; most of it is known before the first trial.
+        ConfigError: Something cannot be done; most of it is found before the first trial.
     """
     if ends.html is not None:
         taken = [one for one in (evaluation.out, ends.baseline, ends.save_baseline) if one]
@@ -132,7 +132,7 @@ def _worse(played: Played, baseline: Baseline | None, fail_under: float | None) 
 
 @contextmanager
 def _bar(total: int) -> Iterator[Callable[[Result, bool], None]]:
-    """Show how far it is; what libraries log is left out, the results tell."""
+    """Show the progress; logs of libraries are hidden."""
     logging.getLogger().addHandler(logging.NullHandler())
     failed = 0
     with progress_bar("evaluating", total) as show:

@@ -16,7 +16,7 @@ from thalweg.transcript import printable
 
 T = TypeVar("T")
 MOST_FAILURES = 12
-"""That are told one by one."""
+"""How many are listed one by one."""
 
 
 def tables(results: Sequence[Result]) -> Iterator[Table]:
@@ -53,7 +53,7 @@ def _table(model: str, results: Sequence[Result]) -> Table:
 
 
 def cell(results: Sequence[Result]) -> Text:
-    """Say how many passed, between what the rate lies, and what was not tested."""
+    """Format how many passed, the interval of the rate, and how many were not tested."""
     tried: list[Verdict] = [one.verdict for one in results if one.verdict != "not offered"]
     if not tried:
         return Text("not offered" if results else "", style="dim")
@@ -71,7 +71,7 @@ def cell(results: Sequence[Result]) -> Text:
 
 
 def failures(results: Sequence[Result], out: str) -> Iterator[str]:
-    """Say what failed and why, and how to see the request that shows it.
+    """Yield what failed and why, and how to show the request.
 
     Args:
         results: Of all trials.
@@ -101,7 +101,7 @@ def _told(result: Result) -> str:
 
 
 def summary(played: Played, seconds: float) -> str:
-    """Say what it took."""
+    """Describe the duration and the cost."""
     tokens = sum((result.tokens for result in played.results), Tokens())
     new = len(played.results) - played.again
     told = [f"{new} trials in {seconds:.1f} s"]

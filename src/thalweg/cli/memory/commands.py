@@ -100,7 +100,7 @@ def search(
     *,
     as_of: AsOf = "",
 ) -> None:
-    """Show what an agent is given for a message of these words: what answers it, best first."""
+    """Show what an agent gets for a message of these words: what answers it, best first."""
     with opened(ctx) as mine:
         found = mine.search(" ".join(words), as_of=as_of)
     nothing = "Nothing that is remembered has to do with it."
@@ -114,7 +114,7 @@ def explain(
     *,
     as_of: AsOf = "",
 ) -> None:
-    """Tell of all that was looked at for a question why it is recalled or is not, best first."""
+    """Show for every candidate of a question why it is recalled or is not, best first."""
     with opened(ctx) as mine:
         found = mine.explain(" ".join(words), as_of=as_of)
     respond(ctx, tell_explained(found), plain_recalled(found))
@@ -133,7 +133,7 @@ def add(
         bool, typer.Option("--protect", help="Never let it go for want of room.")
     ] = False,
 ) -> None:
-    """Remember a statement on your own word, beside what is known; `edit` corrects a fact."""
+    """Remember a statement on your own word; `edit` corrects a fact instead."""
     with opened(ctx, makes=True) as mine:
         fact = mine.remember(
             content,
@@ -160,7 +160,7 @@ def edit(
         typer.Option("--protect/--no-protect", help="Whether it may go for want of room."),
     ] = None,
 ) -> None:
-    """Change what a fact says, its category or its confidence; the history keeps what it was."""
+    """Change the text of a fact, its category or its confidence; the history keeps what it was."""
     with opened(ctx) as mine:
         fact = mine.edit(
             name,
@@ -211,8 +211,8 @@ def forget(
 ) -> None:
     """Delete for good: facts, evidence, index, profile, history and jobs; nothing brings it back.
 
-    It is not learned again from the same messages. The threads themselves stay: see
-    `thalweg thread delete`.
+    It is not learned again from the same messages. The threads themselves are kept:
+    see `thalweg thread delete`.
     """
     with opened(ctx) as mine:
         erase = partial(
@@ -373,9 +373,9 @@ def undo(
 def reload(
     ctx: typer.Context,
 ) -> None:
-    """Take in what was edited by hand, and write the document anew (`storage: json`).
+    """Commit what was edited by hand, and write the document again (`storage: json`).
 
-    Every command does so; this one tells what it was, and fails where it cannot be read.
+    Every command does so; this one reports what it was, and fails where it cannot be read.
     """
     options = ctx.ensure_object(MemoryOptions)
     with open_store(options, makes=options.document is not None) as store:
@@ -427,7 +427,7 @@ def mode(
         ),
     ] = "",
 ) -> None:
-    """Tell what memory does with a thread, or say it."""
+    """Show what memory does with a thread, or set it."""
     with opened(ctx, makes=True) as mine:
         if wanted:
             known: dict[str, Mode] = {mode: mode for mode in get_args(Mode)}
@@ -443,7 +443,7 @@ def mode(
 
 
 def _plan(mine: Memory, decide: Callable[[Known], Sequence[Change]]) -> Sequence[Change]:
-    """Tell what would be changed."""
+    """Return the changes that would be made."""
     facts = mine.store.facts(mine.scope, statuses=None)
     return decide(Known(facts, mine.profile()))
 

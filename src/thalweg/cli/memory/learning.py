@@ -1,4 +1,4 @@
-"""Learning from a command: the jobs that are due, done here and told of."""
+"""Learning from a command: performs the jobs that are due, and reports them."""
 
 import time
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ def named_model(name: str) -> BaseChatModel:
 
 
 def learn_due(store: MemoryStore, model: BaseChatModel, *, wait: bool) -> Reports:
-    """Do the jobs that are due, and tell of them.
+    """Perform the jobs that are due, and return their reports.
 
     Args:
         store: Where they are.

@@ -1,4 +1,4 @@
-"""Opening the memory of a command: its database, its scope, and the document beside it."""
+"""Opening the memory of a command: its database, its scope and its document."""
 
 import sys
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def opened(ctx: typer.Context, *, makes: bool = False) -> Iterator[Memory]:
 
 
 def open_store(options: MemoryOptions, *, makes: bool = False) -> MemoryStore:
-    """Open a store, with the document beside it where there is one."""
+    """Open a store with its document, where there is one."""
     place = options.db or str(default_place())
     if "://" not in place and not makes and not (Path(place).is_file() and holds(place, "memory")):
         mend = "name one with --db, or the folder of one with THALWEG_HOME"

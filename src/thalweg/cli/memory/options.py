@@ -32,9 +32,9 @@ class MemoryOptions(GroupOptions):
     """The memory that a command is about."""
 
     db: str | None = None
-    """A file or a database; the usual place when not given."""
+    """A file or a database; the usual place by default."""
     document: Path | None = None
-    """The document beside it; when not given, the one that is there."""
+    """The document of the memory; by default the one that is there."""
     owner: str = "local"
     agent: str = ""
     """Empty for the memory that all agents of an owner share."""
@@ -74,7 +74,7 @@ def memory_options(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Store the options that may be before the name of a command, or behind it."""
+    """Store the options of the group, which may be before or after the name of a command."""
     ctx.obj = MemoryOptions(db=db, document=document, owner=owner, agent=agent, as_json=as_json)
 
 

@@ -13,7 +13,7 @@ from thalweg.memory.recalling import Recalled
 
 
 def plain_fact(fact: Fact) -> dict[str, Any]:
-    """Give a fact with all that is known of it."""
+    """Return a fact with all its fields."""
     plain = asdict(fact)
     plain["trust"] = fact.trust.name.lower()
     plain["extra"] = json.loads(fact.extra or "{}")
@@ -23,12 +23,12 @@ def plain_fact(fact: Fact) -> dict[str, Any]:
 
 
 def plain_turn(turn: Turn) -> dict[str, Any]:
-    """Give a turn."""
+    """Return a turn."""
     return {**asdict(turn), "trust": turn.trust.name.lower()}
 
 
 def plain_profile(profile: Profile) -> dict[str, Any]:
-    """Give the sections by name."""
+    """Return the sections by name."""
     return {
         section.name: {
             "text": section.text,
@@ -40,7 +40,7 @@ def plain_profile(profile: Profile) -> dict[str, Any]:
 
 
 def plain_recalled(recalled: Recalled) -> dict[str, Any]:
-    """Give what was recalled, and why each was, or was not."""
+    """Return what was recalled, and why each item was, or was not."""
     return {
         "tokens": recalled.tokens,
         "text": recalled.text,
@@ -50,7 +50,7 @@ def plain_recalled(recalled: Recalled) -> dict[str, Any]:
 
 
 def plain_placed(placed: Placed) -> dict[str, Any]:
-    """Give what became of one item."""
+    """Return the outcome of one item."""
     item, features = placed.ranked.item, placed.ranked.features
     return {
         "fate": placed.fate,
@@ -63,7 +63,7 @@ def plain_placed(placed: Placed) -> dict[str, Any]:
 
 
 def plain_operation(operation: Operation) -> dict[str, Any]:
-    """Give a commit."""
+    """Return a commit."""
     return {
         "operation": operation.id,
         "at": operation.at,
@@ -74,7 +74,7 @@ def plain_operation(operation: Operation) -> dict[str, Any]:
 
 
 def plain_change(change: Change) -> dict[str, Any]:
-    """Give a change."""
+    """Return a change."""
     match change:
         case Put(fact, why):
             return {"change": "put", "why": why, "fact": plain_fact(fact)}
@@ -90,5 +90,5 @@ def plain_change(change: Change) -> dict[str, Any]:
 
 
 def plain_receipt(receipt: Receipt) -> dict[str, Any]:
-    """Give what was forgotten, or would be. It holds no content."""
+    """Return what was forgotten, or would be, without content."""
     return asdict(receipt)

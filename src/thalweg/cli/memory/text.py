@@ -1,7 +1,7 @@
 """Memory as text for people, on a terminal or in a pipe.
 
-Two rules: what a fact says never acts on a terminal (`printable`); an id stands on its line
-first, whole, so that it can be copied.
+Two rules: the content of a fact never acts on a terminal (`printable`); an id is the first word
+of its line and whole, so that it can be copied.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ _one_line = partial(one_line, most=QUOTED_CHARS)
 
 
 def tell_memory(profile: Profile, facts: Sequence[Fact]) -> Iterator[str]:
-    """Tell the profile, then the facts by category, newest last."""
+    """Yield the profile, then the facts by category, newest last."""
     sections = [section for section in profile.sections if section.text]
     for section in sections:
         yield f"{_TITLES[section.name]}:"
@@ -51,7 +51,7 @@ def tell_memory(profile: Profile, facts: Sequence[Fact]) -> Iterator[str]:
 
 
 def tell_fact(fact: Fact) -> Iterator[str]:
-    """Tell a fact in two lines: what it says, and where that is from."""
+    """Yield a fact in two lines: its content, and its source."""
     yield f"{printable(fact.id)}  {_one_line(fact.content)}"
     status = f"{fact.status}, " if fact.status != "active" else ""
     kept = ", protected" if fact.protected else ""
@@ -69,7 +69,7 @@ def _dates(fact: Fact) -> str:
 
 
 def tell_whole_fact(fact: Fact) -> Iterator[str]:
-    """Tell all of a fact, with its evidence."""
+    """Yield all of a fact, with its evidence."""
     yield from tell_fact(fact)
     yield f"    category: {fact.category}, written by {_one_line(fact.written_by)}"
     if fact.subject or fact.attribute or fact.value:
@@ -89,14 +89,14 @@ def tell_whole_fact(fact: Fact) -> Iterator[str]:
 
 
 def tell_recalled(recalled: Recalled) -> Iterator[str]:
-    """Tell what was found, best first."""
+    """Yield what was found, best first."""
     for placed in recalled.placed:
         if placed.fate == "shown":
             yield from _tell_item(placed)
 
 
 def tell_explained(recalled: Recalled) -> Iterator[str]:
-    """Tell of all that was looked at why it is recalled or is not, best first."""
+    """Yield for every candidate why it is recalled or is not, best first."""
     for placed in recalled.placed:
         features = placed.ranked.features
         named = {name: getattr(features, name) for name in Features.__dataclass_fields__}
@@ -134,7 +134,7 @@ def tell_operations(
 
 
 def tell_change(change: Change, known: Mapping[str, Fact] | None = None) -> str:
-    """Tell one change; of a fact that goes, what it says, where that is given."""
+    """Describe one change; a removed fact with its content, where it is in `known`."""
     match change:
         case Put(fact, why):
             return f"put   {printable(fact.id)}  {_one_line(fact.content)} ({_one_line(why)})"
@@ -153,7 +153,7 @@ def tell_change(change: Change, known: Mapping[str, Fact] | None = None) -> str:
 
 
 def tell_receipt(receipt: Receipt, facts: Mapping[str, Fact] | None = None) -> Iterator[str]:
-    """Tell what was forgotten, or would be; of the facts that are given, what they say."""
+    """Yield what was forgotten, or would be; the content of facts that are passed."""
     known = facts or {}
     goes = "Would forget" if receipt.dry_run else "Forgot"
     yield (

@@ -1,7 +1,7 @@
 """`thalweg thread`: the commands, and what they print.
 
-Two rules: a command opens the archive, calls `threads` and prints; what a message says never
-acts on a terminal.
+Two rules: a command opens the archive, calls `threads` and prints; the content of a message
+never acts on a terminal.
 """
 
 from thalweg.cli.thread.commands import thread

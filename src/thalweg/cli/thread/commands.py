@@ -44,7 +44,7 @@ class ThreadOptions(GroupOptions):
     """The threads that a command is about."""
 
     archive: str | None = None
-    """A file or a database; the usual place when not given."""
+    """A file or a database; the usual place by default."""
     owner: str = "local"
 
 
@@ -69,7 +69,7 @@ def _options(
     owner: Annotated[str, typer.Option(metavar="NAME", help="Whose threads.")] = "local",
     as_json: AsJson = False,
 ) -> None:
-    """Store the options that may be before the name of a command, or behind it."""
+    """Store the options of the group, which may be before or after the name of a command."""
     ctx.obj = ThreadOptions(archive=archive, owner=owner, as_json=as_json)
 
 
@@ -131,7 +131,7 @@ def show(
 ) -> None:
     """Show the turns of a thread: size, limit, what the provider reported, what was edited.
 
-    Under what was folded stands what that was predicted to save, and what it has saved so far.
+    Below a compaction are its predicted savings, and its savings so far.
     With --turn, one of them by section; with --context, the very messages that were sent, made
     again from the archive.
     """
@@ -160,7 +160,7 @@ def print_history(
         bool, typer.Option("--abandoned", help="Also what a rewind left behind, marked x.")
     ] = False,
 ) -> None:
-    """Print the messages of a thread with their positions, whatever was compacted since."""
+    """Print the messages of a thread with their positions, compacted ones included."""
     with _opened(ctx, name) as (archive, key):
         said = history(archive, key, turn, abandoned=abandoned)
     plain = {"thread": name, "messages": [plain_said(one) for one in said]}
@@ -181,7 +181,7 @@ def search(
 ) -> None:
     """Find passages of a thread by words, best first: what `recall` finds for the agent.
 
-    With --abandoned, also what no longer belongs to the thread, which `recall` never tells.
+    With --abandoned, also what no longer belongs to the thread, which `recall` never returns.
     """
     with _opened(ctx, name) as (archive, key):
         within = None if abandoned else line_at(archive, key).spans
@@ -242,7 +242,7 @@ def export_thread(
     ] = None,
     turn: Turn = None,
 ) -> None:
-    """Write a whole thread as it stands, system prompt and media included, nothing folded."""
+    """Write a whole thread as it is now, system prompt and media included, nothing compacted."""
     with _opened(ctx, name) as (archive, key):
         pieces = export(archive, key, check_format(form), turn)
     if output is None:
@@ -284,9 +284,9 @@ def rewind_thread(
         int, typer.Option(metavar="N", help="The turn to go back to.", callback=bounded)
     ],
 ) -> None:
-    """Go back: the thread stands as it was when a turn was asked, before its answer.
+    """Go back: the thread is again as it was when a turn was asked, before its answer.
 
-    What was said later stays in the archive (`thread history ID --abandoned`), and out of every
+    Later messages are kept in the archive (`thread history ID --abandoned`), and out of every
     request. Do it while the agent rests.
     """
     with _opened(ctx, name) as (archive, key):

@@ -17,13 +17,13 @@ from thalweg.threads.thread_history import Said, Taken
 
 
 def plain_message(message: Message) -> dict[str, Any]:
-    """Give a message as an object of JSON; `message_from_json` reads it."""
+    """Return a message as an object of JSON; `message_from_json` parses it."""
     plain: dict[str, Any] = json.loads(message_to_json(message))
     return plain
 
 
 def plain_thread(known: Known) -> dict[str, Any]:
-    """Give a thread at a glance."""
+    """Return the summary of a thread."""
     newest = known.newest
     return {
         "thread": known.thread,
@@ -36,7 +36,7 @@ def plain_thread(known: Known) -> dict[str, Any]:
 
 
 def plain_said(said: Said) -> dict[str, Any]:
-    """Give one message of a log with its position."""
+    """Return one message of a log with its position."""
     return {
         "position": said.position,
         "abandoned": said.is_abandoned,
@@ -45,7 +45,7 @@ def plain_said(said: Said) -> dict[str, Any]:
 
 
 def plain_turn(turn: Taken, saving: Saving | None = None) -> dict[str, Any]:
-    """Give one turn of the journal, and what came of what it rewrote."""
+    """Return one turn of the journal, with the savings of what it rewrote."""
     return {
         **_page(turn.number, turn.page),
         "current": turn.is_current,
@@ -55,7 +55,7 @@ def plain_turn(turn: Taken, saving: Saving | None = None) -> dict[str, Any]:
 
 
 def plain_saved(saved: Saved) -> dict[str, Any]:
-    """Give what all rewrites of a thread have saved so far, in uncached input tokens."""
+    """Return what all rewrites of a thread have saved so far, in uncached input tokens."""
     return {
         "saved": round(saved.realised, 1),
         "cost_beyond_window": round(saved.beyond, 1),
@@ -63,7 +63,7 @@ def plain_saved(saved: Saved) -> dict[str, Any]:
 
 
 def plain_context(context: Context) -> dict[str, Any]:
-    """Give what a turn sent."""
+    """Return what a turn sent."""
     return {
         **_page(context.turn, context.page),
         "system": plain_message(context.system) if context.system else None,
@@ -82,7 +82,7 @@ def plain_context(context: Context) -> dict[str, Any]:
 
 
 def plain_done(done: Done) -> dict[str, Any]:
-    """Give what a person did."""
+    """Return a manual operation."""
     return {**asdict(done), "fits": done.fits}
 
 

@@ -1,7 +1,7 @@
 """Threads, turns and contexts as text for people, on a terminal or in a pipe.
 
-Two rules: what a message says never acts on a terminal (`printable`); a line of a table is at
-most 80 columns wide, the names at its end left out of account.
+Two rules: the content of a message never acts on a terminal (`printable`); a line of a table is
+at most 80 columns wide, not counting the names at its end.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ _TURNS = "  turn  kind    when                tokens      limit   reported  mode
 WIDTH = 80
 """Columns of a line of a table."""
 NOTHING = Saved({})
-"""The ledger of a thread that nobody looked for."""
+"""The savings of a thread where none were computed."""
 ARRIVED: Reason = "arrived too large"
 """Why a message is bounded when it arrives: nothing that was sent is rewritten."""
 _DONE: Mapping[str, str] = {
@@ -49,7 +49,7 @@ def tell_threads(threads: Sequence[Known], zone: tzinfo | None = UTC) -> Iterato
 
     Args:
         threads: What to list.
-        zone: Where the reader's clock stands; `None` for this machine's.
+        zone: The reader's time zone; `None` for this machine's.
     """
     yield _THREADS
     for known in threads:
@@ -63,14 +63,14 @@ def tell_threads(threads: Sequence[Known], zone: tzinfo | None = UTC) -> Iterato
 def tell_turns(
     turns: Sequence[Taken], zone: tzinfo | None = UTC, saved: Saved = NOTHING
 ) -> Iterator[str]:
-    """List turns, one line each, and under it what was edited; `x` marks those left behind.
+    """List turns, one line each, with their edits below; `x` marks abandoned ones.
 
-    A model is named where it is another one than before.
+    A model is named where it differs from the one before.
 
     Args:
         turns: What to list.
-        zone: Where the reader's clock stands; `None` for this machine's.
-        saved: What came of the rewrites among the edits.
+        zone: The reader's time zone; `None` for this machine's.
+        saved: The savings of the rewrites.
     """
     yield _TURNS
     model = ""
@@ -89,7 +89,7 @@ def tell_turns(
 
 
 def _saving_lines(saving: Saving | None) -> Iterator[str]:
-    """Tell what a rewrite was expected to save, and what it has; a bounded arrival is none."""
+    """Yield predicted and realized savings of a rewrite; a bounded arrival has none."""
     if saving is None or saving.reason == ARRIVED:
         return
     forecast = saving.forecast
@@ -119,7 +119,7 @@ def _turn_line(turn: Taken, zone: tzinfo | None, model: str) -> str:
 
 
 def _edit_lines(edits: Iterable[Edit]) -> Iterator[str]:
-    """Tell edits, those of one kind and reason together."""
+    """Yield edits, those of one kind and reason together."""
     counts: Counter[tuple[str, str]] = Counter()
     sizes: dict[tuple[str, str], list[int]] = {}
     for edit in edits:
@@ -163,7 +163,7 @@ def tell_turn(
     zone: tzinfo | None = UTC,
     saving: Saving | None = None,
 ) -> Iterator[str]:
-    """Tell one turn: its size by section, what was edited, why, and what came of it."""
+    """Yield one turn: its size by section, its edits with their reasons, and their savings."""
     page = context.page
     model = f", {printable(page.model)}" if page.model else ""
     yield f"turn {context.turn}: {page.kind}, {_when(page.at, zone)}{model}"
@@ -204,7 +204,7 @@ def tell_context(context: Context) -> Iterator[str]:
 
 
 def tell_history(said: Iterable[Said]) -> Iterator[str]:
-    """Write messages with their positions; `x` marks those left behind."""
+    """Yield messages with their positions; `x` marks abandoned ones."""
     for one in said:
         yield _headed(f"{'x ' if one.is_abandoned else ''}#{one.position}", one.message, "")
 
@@ -214,7 +214,7 @@ def _headed(where: str, message: Message, size: str) -> str:
 
 
 def tell_done(kind: str, done: Done) -> str:
-    """Say what a person did, and what comes of it."""
+    """Describe a manual operation and its result."""
     said = _DONE[kind].format(about=done.about)
     room = f" of {done.limit:,}" if done.limit else ""
     size = f"the next request begins from {done.tokens:,}{room} tokens"
