@@ -29,6 +29,10 @@ COMMANDS: Final = {
     ),
     "search": LazyCommand("recorder.searching", "search", "Search all imported sessions."),
     "sessions": LazyCommand("recorder.listing", "sessions", "List imported sessions."),
+    "install": LazyCommand("recorder.installing", "install", "Record coding agents from now on."),
+    "uninstall": LazyCommand(
+        "recorder.installing", "uninstall", "Take the recorder out of coding agents."
+    ),
     "mcp": LazyCommand("recorder.serving", "mcp", "Serve recorded sessions to agents over MCP."),
     "replay": LazyCommand(
         "replay", "replay", "Compare policies on recorded sessions: cost and losses."

@@ -36,14 +36,14 @@ def _add_tools(server: FastMCP, answers: Answers) -> None:
     @server.tool(description=prompt("mcp_recall").render())
     def recall(
         query: str = "",
-        reference: str = "",
+        handle: str = "",
         scope: Annotated[str, Field(pattern="^(project|all)$")] = "project",
         lines: tuple[int, int] | None = None,
         chars: tuple[int, int] | None = None,
         path: str = "",
     ) -> str:
         return answers.recall(
-            query, reference, everywhere=scope == "all", lines=lines, chars=chars, path=path
+            query, handle, everywhere=scope == "all", lines=lines, chars=chars, path=path
         )
 
     @server.tool(description=prompt("mcp_history").render())

@@ -1,0 +1,72 @@
+"""`thalweg install` and `thalweg uninstall`: the recorder in coding agents."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from thalweg.cli.asking import Yes, agrees
+from thalweg.cli.home import home_folder
+from thalweg.cli.printing import print_lines
+from thalweg.errors import ConfigError
+from thalweg.recorder.installing import (
+    FileChange,
+    apply_changes,
+    pick_hosts,
+    plan_install,
+    plan_uninstall,
+)
+from thalweg.recorder.place import recorder_home
+from thalweg.transcript import printable
+
+Agents = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--agent",
+        metavar="NAME",
+        help="claude-code, codex, gemini-cli or opencode; may be repeated. Default: all that are "
+        "used here.",
+    ),
+]
+
+
+def install(*, agent: Agents = None, yes: Yes = False) -> None:
+    """Record the sessions of coding agents from now on, and let the agents read them.
+
+    Adds hooks, which copy new rows into the archive and give the agent a summary after a
+    compaction, and the MCP server. Shows each change and asks; `thalweg uninstall` reverts it.
+    """
+    if os.name != "posix":
+        what, problem = "thalweg install", "hooks need POSIX"
+        raise ConfigError(what, problem, "run `thalweg import` from time to time")
+    hosts = pick_hosts(home_folder(), agent or ())
+    if not hosts:
+        sys.stderr.write(f"No agent is used in {home_folder()}; name one with --agent.\n")
+        raise typer.Exit(2)
+    folder = recorder_home().absolute()
+    _perform(plan_install(home_folder(), folder, hosts), yes=yes, installs=True)
+    print_lines(host.note for host in hosts if host.note)
+
+
+def uninstall(*, agent: Agents = None, yes: Yes = False) -> None:
+    """Take the recorder out of coding agents; what was recorded stays.
+
+    A configuration that was not changed since becomes what it was, byte for byte.
+    """
+    folder = recorder_home().absolute()
+    hosts = pick_hosts(home_folder(), agent or ())
+    _perform(plan_uninstall(home_folder(), folder, hosts), yes=yes, installs=False)
+
+
+def _perform(changes: Sequence[FileChange], *, yes: bool, installs: bool) -> None:
+    if not changes:
+        print_lines(["Nothing to change."])
+        return
+    print_lines(printable(change.diff) for change in changes)
+    if not yes and not agrees("Make these changes?", "to make them"):
+        sys.stderr.write("Nothing was changed.\n")
+        raise typer.Exit(2)
+    apply_changes(recorder_home().absolute(), changes, installs=installs)
+    print_lines([f"Changed {change.path}" for change in changes])

@@ -1,0 +1,108 @@
+"""What a coding agent runs at its events: it enqueues the event, and injects a summary that is due.
+
+Run by path, `python -I -S hook.py FOLDER`, with the event as JSON on its input: it imports nothing
+but the standard library, takes milliseconds, and ends with 0 whatever happens. A worker, a process
+of its own, does the rest (`recorder.worker`).
+
+Files in FOLDER: `queue/*.json` are events to work on; `summaries/SESSION.md` is the summary of a
+session that was compacted; `summaries/SESSION.due` says that the agent has not been given it.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import sys
+import time
+
+QUEUED = {
+    "Stop",
+    "SubagentStop",
+    "SessionEnd",
+    "PreCompact",
+    "PostCompact",
+    "AfterAgent",
+    "PreCompress",
+}
+"""Events at which an agent has written new rows."""
+COMPACTING = {"PreCompress"}
+"""Events after which a compaction follows that no other event reports."""
+INJECTING = {"SessionStart", "UserPromptSubmit", "BeforeAgent"}
+"""Events whose answer may add to the context."""
+LOCK = "worker.lock"
+
+
+def main(folder: str, given: str) -> str:
+    """Handle an event.
+
+    Args:
+        folder: The recorder's folder.
+        given: The event, as JSON.
+
+    Returns:
+        What the agent is answered: JSON with a summary to inject, or nothing.
+    """
+    event = json.loads(given)
+    name = event["hook_event_name"]
+    paths = [os.path.join(folder, part) for part in ("queue", "summaries")]
+    for path in paths:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+    place = os.path.join(paths[1], session_file(event["session_id"]))
+    if name in QUEUED:
+        kept = ("hook_event_name", "session_id", "transcript_path")
+        enqueue(paths[0], json.dumps({key: event[key] for key in kept}))
+        start_worker(folder)
+    if name in COMPACTING or (name == "SessionStart" and event.get("source") == "compact"):
+        with open(f"{place}.due", "w"):
+            pass
+    return inject(place, name) if name in INJECTING else ""
+
+
+def session_file(session: str) -> str:
+    """Name the files of a session, whatever its id is."""
+    return hashlib.sha256(session.encode()).hexdigest()[:32]
+
+
+def enqueue(queue: str, given: str) -> None:
+    """Write an event into the queue, whole or not at all."""
+    name = os.path.join(queue, f"{time.time_ns():020}-{os.getpid()}")
+    with open(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(given)
+    os.replace(name, f"{name}.json")
+
+
+def start_worker(folder: str) -> None:
+    """Start the worker unless one runs: that one looks at the queue again before it ends."""
+    with open(os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT, 0o600), "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return
+    command = [sys.executable, "-m", "thalweg.recorder.worker", folder]
+    nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
+    os.posix_spawn(command[0], command, os.environ, file_actions=nothing, setsid=True)
+
+
+def inject(place: str, name: str) -> str:
+    """Answer with the summary of a session where it is due and written."""
+    if not os.path.exists(f"{place}.due"):
+        return ""
+    try:
+        # Renamed first: of two hooks at once, one has it.
+        os.replace(f"{place}.md", f"{place}.{os.getpid()}")
+    except FileNotFoundError:
+        return ""
+    with open(f"{place}.{os.getpid()}", encoding="utf-8") as file:
+        summary = file.read()
+    os.unlink(f"{place}.{os.getpid()}")
+    os.unlink(f"{place}.due")
+    return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": summary}})
+
+
+if __name__ == "__main__":
+    try:
+        sys.stdout.write(main(sys.argv[1], sys.stdin.read()))
+        sys.stdout.flush()
+    except Exception:  # noqa: BLE001, S110 (a hook never fails its agent)
+        pass
+    os._exit(0)

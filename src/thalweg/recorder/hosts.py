@@ -1,0 +1,232 @@
+"""The coding agents that the recorder is installed in, and what is added to their configuration.
+
+Everything here is a pure function of a file's text; `recorder.installing` reads and writes.
+"""
+
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from thalweg.errors import ConfigError
+
+SERVER = "thalweg"
+"""Name of the MCP server in every configuration."""
+_MARK = "thalweg/recorder/hook.py"
+"""By what a hook of ours is known, wherever Thalweg is installed."""
+_BEGIN, _END = "# >>> thalweg >>>", "# <<< thalweg <<<"
+_TIMEOUT_S = 5
+_COMPACTED = "compact"
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """What an agent is to run."""
+
+    hook: Sequence[str]
+    server: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One file of a host's, and how our part is put into it and taken out."""
+
+    path: str
+    """From the home folder."""
+    add: Callable[[str, Commands], str]
+    """Takes the file's text, empty where there is none."""
+    remove: Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A coding agent."""
+
+    name: str
+    folder: str
+    """From the home folder: where it is, the agent is used."""
+    files: tuple[Configuration, ...]
+    note: str = ""
+    """What the user has to do, or should know."""
+
+
+def _json(
+    path: str,
+    *,
+    hooks: Mapping[str, str] | None = None,
+    server: str = "",
+    make_server: Callable[[Commands], JsonObject] | None = None,
+    timeout: int = _TIMEOUT_S,
+) -> Configuration:
+    """Describe a JSON configuration.
+
+    Args:
+        path: From the home folder.
+        hooks: Events and their matchers.
+        server: Key under which MCP servers are listed.
+        make_server: Makes the entry of ours.
+        timeout: Of a hook, in the unit that the host takes.
+    """
+
+    def add(text: str, commands: Commands) -> str:
+        document = _without(_parsed(path, text), server)
+        for event, matcher in (hooks or {}).items():
+            run = {"type": "command", "command": shlex.join(commands.hook), "timeout": timeout}
+            group = {"matcher": matcher, "hooks": [run]} if matcher else {"hooks": [run]}
+            document.setdefault("hooks", {}).setdefault(event, []).append(group)
+        if make_server is not None:
+            document.setdefault(server, {})[SERVER] = make_server(commands)
+        return _written(document, text)
+
+    def remove(text: str) -> str:
+        document = _parsed(path, text)
+        kept = _without(document, server)
+        return text if kept == document else _written(kept, text)
+
+    return Configuration(path, add, remove)
+
+
+def _parsed(path: str, text: str) -> JsonObject:
+    try:
+        document = json.loads(text) if text.strip() else {}
+    except ValueError as error:
+        mend = "put it right; a file with comments cannot be changed without losing them"
+        raise ConfigError(path, f"it is no JSON ({error})", mend) from None
+    if not isinstance(document, dict) or not isinstance(document.get("hooks", {}), dict):
+        raise ConfigError(path, "it is no JSON object of the expected form", "put it right")
+    return document
+
+
+def _without(document: JsonObject, server: str) -> JsonObject:
+    """Copy a configuration without our hooks and our server, and without what they leave empty."""
+    kept = {**document}
+    if isinstance(document.get("hooks"), dict):
+        events = {event: _others(groups) for event, groups in document["hooks"].items()}
+        left = {e: g for e, g in events.items() if g or not document["hooks"][e]}
+        kept["hooks"] = left
+        if not left and document["hooks"]:
+            del kept["hooks"]
+    servers = document.get(server)
+    if isinstance(servers, dict) and SERVER in servers:
+        kept[server] = {name: one for name, one in servers.items() if name != SERVER}
+        if not kept[server]:
+            del kept[server]
+    return kept
+
+
+def _others(groups: object) -> object:
+    if not isinstance(groups, list):
+        return groups
+    return [group for group in groups if _MARK not in json.dumps(group)]
+
+
+def _written(document: JsonObject, like: str) -> str:
+    """Write JSON with the indent and the last line end of a text."""
+    indent = re.search(r"\n([ \t]+)\S", like)
+    end = "\n" if like.endswith("\n") or not like else ""
+    return json.dumps(document, indent=indent[1] if indent else 2, ensure_ascii=False) + end
+
+
+def _add_to_toml(text: str, commands: Commands) -> str:
+    """Append our server as a marked block; what the user wrote stays to the byte."""
+    kept = _remove_from_toml(text)
+    command, *arguments = commands.server
+    block = [
+        _BEGIN,
+        f"[mcp_servers.{SERVER}]",
+        f"command = {json.dumps(command)}",
+        f"args = {json.dumps(arguments)}",
+        _END,
+    ]
+    separator = "" if not kept or kept.endswith("\n") else "\n"
+    added = f"{kept}{separator}" + "".join(f"{line}\n" for line in block)
+    try:
+        tomllib.loads(added)
+    except tomllib.TOMLDecodeError as error:
+        mend = f"put it right, or remove its own [mcp_servers.{SERVER}]"
+        raise ConfigError(".codex/config.toml", f"it is no TOML ({error})", mend) from None
+    return added
+
+
+def _remove_from_toml(text: str) -> str:
+    return re.sub(f"{re.escape(_BEGIN)}.*?{re.escape(_END)}\n?", "", text, flags=re.DOTALL)
+
+
+def _stdio(commands: Commands) -> JsonObject:
+    command, *arguments = commands.server
+    return {"command": command, "args": arguments}
+
+
+HOSTS: tuple[Host, ...] = (
+    Host(
+        "claude-code",
+        ".claude",
+        (
+            _json(
+                ".claude/settings.json",
+                hooks={
+                    "SessionStart": _COMPACTED,
+                    "UserPromptSubmit": "",
+                    "PreCompact": "",
+                    "Stop": "",
+                    "SubagentStop": "",
+                    "SessionEnd": "",
+                },
+            ),
+            _json(
+                ".claude.json",
+                server="mcpServers",
+                make_server=lambda commands: {"type": "stdio", **_stdio(commands)},
+            ),
+        ),
+    ),
+    Host(
+        "codex",
+        ".codex",
+        (
+            _json(
+                ".codex/hooks.json",
+                hooks={
+                    "SessionStart": _COMPACTED,
+                    "UserPromptSubmit": "",
+                    "PreCompact": "",
+                    "Stop": "",
+                },
+            ),
+            Configuration(".codex/config.toml", _add_to_toml, _remove_from_toml),
+        ),
+        "Codex runs a new hook after you trusted it: /hooks in a session.",
+    ),
+    Host(
+        "gemini-cli",
+        ".gemini",
+        (
+            _json(
+                ".gemini/settings.json",
+                hooks={"BeforeAgent": "", "AfterAgent": "", "PreCompress": "", "SessionEnd": ""},
+                server="mcpServers",
+                make_server=_stdio,
+                timeout=_TIMEOUT_S * 1_000,
+            ),
+        ),
+    ),
+    Host(
+        "opencode",
+        ".config/opencode",
+        (
+            _json(
+                ".config/opencode/opencode.json",
+                server="mcp",
+                make_server=lambda commands: {"type": "local", "command": [*commands.server]},
+            ),
+        ),
+        "opencode gets the MCP server alone: its own sessions are not recorded.",
+    ),
+)
+"""Every host. Events and forms are those of Claude Code 2.1, Codex 0.169 (`developers.openai.com`:
+Hooks), Gemini CLI 0.61 (its `docs/hooks/reference.md`) and opencode 1.18."""
