@@ -29,6 +29,7 @@ COMMANDS: Final = {
     ),
     "search": LazyCommand("recorder.searching", "search", "Search all imported sessions."),
     "sessions": LazyCommand("recorder.listing", "sessions", "List imported sessions."),
+    "forget": LazyCommand("recorder.forgetting", "forget", "Forget imported sessions for good."),
     "install": LazyCommand("recorder.installing", "install", "Record coding agents from now on."),
     "uninstall": LazyCommand(
         "recorder.installing", "uninstall", "Take the recorder out of coding agents."

@@ -1,0 +1,69 @@
+"""`thalweg forget`: imported sessions, gone for good."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thalweg.app.erasure import erase_file
+from thalweg.archive import open_existing
+from thalweg.cli.asking import Yes, agrees
+from thalweg.cli.printing import print_lines
+from thalweg.cli.recorder.options import Owner, Place
+from thalweg.errors import ConfigError
+from thalweg.recorder.forgetting import forget as forget_threads
+from thalweg.recorder.forgetting import plan_forgetting
+from thalweg.recorder.forgotten import Forgotten
+from thalweg.recorder.place import recorder_home, recorder_place
+from thalweg.recorder.searching import SearchFilter
+from thalweg.transcript import printable
+
+
+def forget(
+    threads: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ID", help="Threads, as `thalweg sessions` names them."),
+    ] = None,
+    *,
+    project: Annotated[
+        str, typer.Option(metavar="PATH", help="Sessions in this folder, or below it.")
+    ] = "",
+    agent: Annotated[str, typer.Option(metavar="NAME", help="Sessions of this agent.")] = "",
+    since: Annotated[
+        str, typer.Option(metavar="DATE", help="Sessions that ended then or later.")
+    ] = "",
+    until: Annotated[
+        str, typer.Option(metavar="DATE", help="Sessions that began then or earlier.")
+    ] = "",
+    words: Annotated[
+        str, typer.Option(metavar="TEXT", help="Sessions in which this text stands.")
+    ] = "",
+    yes: Yes = False,
+    archive: Place = None,
+    owner: Owner = "local",
+) -> None:
+    """Forget whole sessions: messages, summaries and index, with their bytes.
+
+    They are not imported again. The agent's own log is not touched: delete it, too.
+    """
+    only = SearchFilter(project=project, agent=agent, since=since, until=until)
+    if not (threads or words or only.names_sessions):
+        what, mend = "thalweg forget", "name a thread, a project, an agent, a time or words"
+        raise ConfigError(what, "nothing is chosen", mend)
+    address = str(archive or recorder_place())
+    with open_existing(address) as opened:
+        found = plan_forgetting(opened, only, threads=threads or (), words=words, owner=owner)
+        if not found:
+            sys.stderr.write("There are no such sessions.\n")
+            raise typer.Exit(2)
+        print_lines(printable(thread) for thread in found)
+        if not yes and not agrees(f"Forget {len(found)} sessions?", "to forget them"):
+            sys.stderr.write("Nothing was forgotten.\n")
+            raise typer.Exit(2)
+        freed = forget_threads(opened, found, Forgotten(recorder_home()), owner=owner)
+    print_lines([f"{len(found)} forgotten; {freed:,} bytes freed."])
+    left = "" if "://" in address else erase_file(Path(address), sys.maxsize)
+    if left:
+        sys.stderr.write(f"thalweg: {left}\n")
+        raise typer.Exit(2)
