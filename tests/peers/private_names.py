@@ -11,21 +11,26 @@ from typing import Any, Literal
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
 
-from thalweg.backends import files, matches, paths, text
+from thalweg.backends import files, paths
 from thalweg.backends.channel import merge_file, merge_files
 from thalweg.backends.errands import errand, included
+from thalweg.backends.matches import glob_matches_from_files
 from thalweg.backends.paths import sanitize_tool_call_id
 from thalweg.backends.protocol import (
     BackendProtocol,
+    FileData,
     FileDownloadResponse,
     FileInfo,
     supports_delete,
 )
 from thalweg.backends.text import TRUNCATION_MARKER_TEMPLATE
 from thalweg.graph.state import merge_messages
+from thalweg.middleware.memory import MEMORY_SYSTEM_PROMPT, MemoryMiddleware
+from thalweg.middleware.memory_files import MemoryFiles
 from thalweg.middleware.permissions import When, interrupts, when_looked_in, when_touched
 from thalweg.middleware.showing import shell_paths
 from thalweg.middleware.skill_loading import find_skills_in, read_download
+from thalweg.middleware.skills import SkillsMiddleware
 from thalweg.middleware.subagents import CompiledSubAgent, SubAgent, SubAgentMiddleware
 from thalweg.prompts import prompt
 from thalweg.skills.format import (
@@ -35,6 +40,7 @@ from thalweg.skills.format import (
     parse_skill,
     validate_skill_name,
 )
+from thalweg.skills.listing import write_warnings
 from thalweg.tools.access import Access
 from thalweg.tools.asking import arun, run
 from thalweg.tools.filing import FILED, as_stub, retold, text_of
@@ -233,17 +239,51 @@ class _ReadTemplate(str):
         return _python_command(errand("python3", "read", path, kind, *window), "/")
 
 
+def _glob_search_files(held: Mapping[str, FileData], pattern: str, path: str | None = None) -> str:
+    found = glob_matches_from_files(held, pattern, path).matches or ()
+    names = [match["path"] for match in found]
+    names.sort(key=lambda name: held[name].get("modified_at", ""), reverse=True)
+    return "\n".join(names) or "No files found"
+
+
+def _format_source_block(content: str | list[str]) -> str:
+    rows = content.split("\n") if isinstance(content, str) else content
+    return "\n".join(rows[:-1] if isinstance(content, str) and not rows[-1] else rows)
+
+
+def _format_agent_memory(
+    self: MemoryMiddleware, contents: Mapping[str, str], template: str = MEMORY_SYSTEM_PROMPT
+) -> str:
+    return MemoryFiles(BackendProtocol(), self.sources or []).write(contents, template)
+
+
+def _format_skills_list(self: SkillsMiddleware, skills: Sequence[SkillMetadata]) -> str:
+    if skills:
+        return str(self._listing(skills, ()).text)
+    return prompt("skills_none").render(sources=" or ".join(self.sources))
+
+
+PRIVATE_METHODS: Mapping[type, Mapping[str, Any]] = {
+    MemoryMiddleware: {"_format_agent_memory": _format_agent_memory},
+    SkillsMiddleware: {
+        "_format_skills_list": _format_skills_list,
+        "_format_skills_locations": lambda self: self._locations,
+        "_format_skills_load_warnings": lambda _, errors: write_warnings(errors),
+    },
+}
+"""Methods of the peer's middleware, by ours."""
+
 PRIVATE_NAMES: Mapping[str, Mapping[str, object]] = {
     "deepagents.backends.utils": {
         "_EXTENSION_TO_FILE_TYPE": files.EXTENSION_TO_FILE_TYPE,
         "_VIDEO_EXTRA_EXTENSIONS": files.VIDEO_EXTRA_EXTENSIONS,
         "_copy_file_data_with_content": files.with_content,
         "_filter_files_by_path": paths.files_under,
-        "_format_source_block": text.format_source_block,
+        "_format_source_block": _format_source_block,
         "_get_backend_read_file_type": files.read_file_type,
         "_get_file_type": files.file_type,
         "_glob_anchor": paths.glob_anchor,
-        "_glob_search_files": matches.glob_search_files,
+        "_glob_search_files": _glob_search_files,
         "_normalize_path": paths.normalize_path,
         "_paths_overlap": paths.paths_overlap,
         "_relative_to_root": paths.relative_to,

@@ -57,13 +57,16 @@ class _MissingName(type):
 
 
 def _private_names() -> Mapping[str, Mapping[str, object]]:
-    """Load the adapters by their path: `tests` is here the peer's package."""
+    """Load the adapters by their path (`tests` is here the peer's package); install methods."""
     spec = spec_from_file_location("private_names", Path(__file__).with_name("private_names.py"))
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     names: Mapping[str, Mapping[str, object]] = module.PRIVATE_NAMES
+    for owner, methods in module.PRIVATE_METHODS.items():
+        for name, method in methods.items():
+            setattr(owner, name, method)
     return names
 
 

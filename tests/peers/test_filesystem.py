@@ -12,7 +12,6 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from tests.property.path_strategies import paths, patterns, trees
-from thalweg.backends import text as our_text
 from thalweg.backends import utils as ours
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.protocol import FileData
@@ -20,7 +19,6 @@ from thalweg.backends.protocol import FileData
 peer = pytest.importorskip("deepagents.backends.filesystem", reason="deepagents is not installed")
 theirs = pytest.importorskip("deepagents.backends.utils")
 
-their_block = getattr(theirs, "_format_source_block")  # noqa: B009  # private there
 
 Backend = Any  # ours or theirs
 lines = st.lists(st.sampled_from(("a", "b", "a.b", "", "x" * 12_000, "ü")), max_size=5)
@@ -75,7 +73,6 @@ def test_numbers_stand_beside_lines_the_same(content: str, start: int) -> None:
         assert ours.format_content_with_line_numbers(
             text, start
         ) == theirs.format_content_with_line_numbers(text, start)
-        assert our_text.format_source_block(text) == their_block(text)
 
 
 @given(contents, snippets, snippets, st.booleans())

@@ -103,20 +103,6 @@ def folder_info(path: str) -> FileInfo:
     return FileInfo(path=path, is_dir=True, size=0, modified_at="")
 
 
-def glob_search_files(files: Mapping[str, FileData], pattern: str, path: str | None = None) -> str:
-    """Name the files that a glob matches, one a line and those last changed first.
-
-    Raises:
-        InvalidGlobPatternError: The pattern cannot be matched.
-    """
-    try:
-        chosen = _chosen(files, path, pattern)
-    except PathError:
-        return "No files found"
-    names = sorted(chosen, key=lambda name: chosen[name].get("modified_at", ""), reverse=True)
-    return "\n".join(names) or "No files found"
-
-
 def _chosen(
     files: Mapping[str, FileData], path: str | None, glob: str | None
 ) -> dict[str, FileData]:

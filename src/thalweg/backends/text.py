@@ -100,11 +100,6 @@ def format_content_with_line_numbers(content: str | list[str], start_line: int =
     return "\n".join(f"{marker:>{width}}  {line}" for marker, line in rows)
 
 
-def format_source_block(content: str | list[str]) -> str:
-    r"""Join lines without a `\n` after the last."""
-    return "\n".join(_rows(content))
-
-
 def _rows(content: str | list[str]) -> list[str]:
     if not isinstance(content, str):
         return content

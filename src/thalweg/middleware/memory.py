@@ -173,11 +173,6 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             update = {**(update or {}), **begun} or None
         return update
 
-    def _format_agent_memory(
-        self, contents: Mapping[str, str], template: str = MEMORY_SYSTEM_PROMPT
-    ) -> str:
-        return self._files.write(contents, template) if self._files else ""
-
     def modify_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Add the files to the system prompt, and the mark for the cache if it is wanted."""
         return self._files.put_into(request) if self._files else request

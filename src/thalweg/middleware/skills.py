@@ -242,7 +242,8 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         text = self.system_prompt_template.format(
             skills_locations=self._locations,
             skills_load_warnings=write_warnings(state.get("skills_load_errors") or ()),
-            skills_list=self._list(state).text or self._format_skills_list([]),
+            skills_list=self._list(state).text
+            or prompt("skills_none").render(sources=" or ".join(self.sources)),
         )
         skills = _skills(state)
         return with_part(request, Addition(SKILLS, text, f"{len(skills):,} known"))
@@ -332,17 +333,6 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
             return await handler(request)
         tools = await aresolved(self._resolver, name, get_runtime())
         return await handler(_running(request, name, tools))
-
-    def _format_skills_locations(self) -> str:
-        return self._locations
-
-    def _format_skills_list(self, skills: Sequence[SkillMetadata]) -> str:
-        if skills:
-            return self._listing(skills, ()).text
-        return prompt("skills_none").render(sources=" or ".join(self.sources))
-
-    def _format_skills_load_warnings(self, errors: Sequence[str]) -> str:
-        return write_warnings(errors)
 
 
 def disclosed_skill_tool_names(state: Mapping[str, object]) -> frozenset[str]:

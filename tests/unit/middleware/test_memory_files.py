@@ -20,6 +20,7 @@ from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.protocol import FileDownloadResponse
 from thalweg.errors import ConfigError, MemoryFileError
 from thalweg.middleware.memory import MemoryMiddleware
+from thalweg.middleware.memory_files import MemoryFiles
 from thalweg.middleware.memory_text import File, is_explained, share, write_memory
 from thalweg.testing.model import ScriptedModel
 from thalweg.tokens import exact_counter
@@ -103,7 +104,7 @@ def test_files_stand_in_the_order_of_their_sources_behind_their_paths(backend: W
     middleware = MemoryMiddleware(backend=backend, sources=[TEAM, "/none/AGENTS.md", USER])
     state = begun(middleware)
 
-    text = middleware._format_agent_memory(state["memory_contents"])  # noqa: SLF001 (peers' users do)
+    text = MemoryFiles(backend, [TEAM, "/none/AGENTS.md", USER]).write(state["memory_contents"])
     assert text.index(TEAM) < text.index("Use tabs.") < text.index(USER) < text.index("Be brief.")
     assert "/none/" not in text
     assert backend.downloads == 1
@@ -111,10 +112,10 @@ def test_files_stand_in_the_order_of_their_sources_behind_their_paths(backend: W
 
 def test_nothing_to_show_is_said(backend: Watched) -> None:
     """Without sources, and where only comments are in them."""
-    only = MemoryMiddleware(backend=backend, sources=[USER])
+    only = MemoryFiles(backend, [USER])
 
-    assert "(No memory loaded)" in only._format_agent_memory({})  # noqa: SLF001
-    assert "(No memory loaded)" in only._format_agent_memory({USER: "<!-- x -->\n"})  # noqa: SLF001
+    assert "(No memory loaded)" in only.write({})
+    assert "(No memory loaded)" in only.write({USER: "<!-- x -->\n"})
 
 
 def test_comments_are_left_out_and_the_fence_holds() -> None:
