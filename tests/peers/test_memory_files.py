@@ -38,7 +38,8 @@ def test_files_are_written_the_same_where_all_of_them_fit(
 ) -> None:
     """Order, paths, comments."""
     assume(not any("agent_memory" in text for text in contents.values()))
-    middleware: Any = theirs.MemoryMiddleware(backend=None, sources=sources)
+    side: Any = theirs
+    middleware = side.MemoryMiddleware(backend=None, sources=sources)
     written = MemoryFiles(BackendProtocol(), sources).write(contents, TEMPLATE)
 
     assert written == middleware._format_agent_memory(contents, TEMPLATE)
