@@ -30,9 +30,15 @@ class Section(BaseModel):
         if isinstance(given, Mapping):
             for key in given:
                 if key not in cls.model_fields:
-                    mend = nearest(str(key), tuple(cls.model_fields))
+                    mend = nearest(str(key), tuple(cls.model_fields), cls._elsewhere(str(key)))
                     refuse(f"there is no setting {key!r}", mend, key=str(key))
         return given
+
+    @classmethod
+    def _elsewhere(cls, key: str) -> str:
+        """Return the remedy for a key that belongs in another section; empty for any other."""
+        del key
+        return ""
 
     @classmethod
     def from_mapping(cls, section: Mapping[str, object], *, where: str = "") -> Self:

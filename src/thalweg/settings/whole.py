@@ -71,6 +71,15 @@ class Settings(Section):
             refuse(problem, "use bubblewrap, docker or podman, or let one owner in", key="sandbox")
         return self
 
+    @classmethod
+    def _elsewhere(cls, key: str) -> str:
+        """Return the remedy for a key of a section that is at the top of the file."""
+        kinds = ((name, field.annotation) for name, field in cls.model_fields.items())
+        found = [
+            f"{name}.{key}" for name, kind in kinds if key in getattr(kind, "model_fields", ())
+        ]
+        return f"did you mean {' or '.join(found)}?" if found else ""
+
     @model_validator(mode="after")
     def _validate_model_names(self) -> Self:
         known = tuple(model.name for model in self.models)

@@ -284,6 +284,7 @@ def test_what_is_wrong_is_one_sentence_with_its_line(text: str, told: str) -> No
 
 
 REMEDIES = [
+    ("port: 80", "1: port: there is no setting 'port'; did you mean gateway.port.$"),
     ("gateway: {allowed_uploads: [pdf]}", "1: gateway.allowed_uploads[0]: 'pdf' .* such as .pdf$"),
     ("summarization: {keep: 20}", "1: summarization.keep: '20' .* {type: messages, value: 20}$"),
     (
