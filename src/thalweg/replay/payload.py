@@ -6,7 +6,7 @@ replays of one recording give the same bytes.
 """
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from thalweg.context.edits import Edit, Fold, Pin, Strip, Supersede, Unpin
 from thalweg.context.tariffs import TARIFFS
 from thalweg.entries import Message
+from thalweg.pages import Pool
 from thalweg.replay.results import Line, Run
 from thalweg.replay.verdict import verdict
 from thalweg.transcript import as_text
@@ -25,20 +26,9 @@ _Row = list[Any]
 
 
 @dataclass(slots=True)
-class _Pool:
-    """Values in order of first appearance, each once."""
-
-    numbers: dict[Hashable, int] = field(default_factory=dict)
-
-    def number(self, value: Hashable) -> int:
-        """Number a value: its place among those seen."""
-        return self.numbers.setdefault(value, len(self.numbers))
-
-
-@dataclass(slots=True)
 class _Pools:
-    texts: _Pool = field(default_factory=_Pool)
-    lines: _Pool = field(default_factory=_Pool)
+    texts: Pool = field(default_factory=Pool)
+    lines: Pool = field(default_factory=Pool)
 
     def text(self, text: str) -> int:
         """Number a text."""

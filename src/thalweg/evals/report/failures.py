@@ -3,13 +3,14 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
 from thalweg.evals.results import Result
 from thalweg.evals.trace import Request, Said
+from thalweg.pages import Pool
 from thalweg.tokens import exact_counter
 
 TEXT_CHARS = 200_000
@@ -27,21 +28,10 @@ _NAMED = re.compile(
 
 
 @dataclass(slots=True)
-class _Pool:
-    """Unique values in order of first appearance."""
-
-    numbers: dict[Hashable, int] = field(default_factory=dict)
-
-    def number(self, value: Hashable) -> int:
-        """Return the index of a value among the unique ones."""
-        return self.numbers.setdefault(value, len(self.numbers))
-
-
-@dataclass(slots=True)
 class _Pools:
     count: Callable[[str], int]
-    texts: _Pool = field(default_factory=_Pool)
-    messages: _Pool = field(default_factory=_Pool)
+    texts: Pool = field(default_factory=Pool)
+    messages: Pool = field(default_factory=Pool)
     chars: int = 0
 
     def message(self, said: Said) -> int:
