@@ -161,3 +161,65 @@ def test_claude_code_reads_back_what_a_compaction_took(claude: World) -> None:
     claude.thalweg("uninstall", "--yes", "--agent", "claude-code")
     assert _state(claude.home, ".claude") == before
     assert "thalweg" not in (claude.home / ".claude.json").read_text()
+
+
+@pytest.fixture
+def codex(tmp_path: Path) -> Iterator[World]:
+    yield from world(tmp_path, list(_answers("exec_command", "cmd")))
+
+
+def test_codex_reads_back_what_a_compaction_took(codex: World) -> None:
+    folder = codex.home / ".codex"
+    folder.mkdir()
+    (folder / "config.toml").write_text(
+        'model = "gpt-5"\nmodel_provider = "stub"\nmodel_auto_compact_token_limit = 30000\n'
+        f'[model_providers.stub]\nname = "stub"\nbase_url = "http://127.0.0.1:{codex.port}/v1"\n'
+        'wire_api = "responses"\nenv_key = "STUB_KEY"\n'
+    )
+    before = _state(codex.home, ".codex")
+    codex.thalweg("install", "--yes", "--agent", "codex")
+
+    def say(*arguments: str) -> None:
+        bypass = ("--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox")
+        program = codex.agent("codex")
+        codex.run(program, "exec", *bypass, "--skip-git-repo-check", *arguments, STUB_KEY="x")
+        codex.wait_until(codex.is_idle)
+
+    say("Count bank 0")
+    for bank in range(1, NEEDLES):
+        say("resume", "--last", f"Count bank {bank}")
+
+    assert _needles_found(codex.home, "codex") == NEEDLES
+    injected = [body for body in codex.bodies() if "thread-record" in json.dumps(body["input"])]
+    assert "Count bank 0" in json.dumps(injected[-1]["input"])
+    assert "thread-record" not in json.dumps(injected[-1].get("instructions", ""))
+    codex.thalweg("uninstall", "--yes", "--agent", "codex")
+    after = _state(codex.home, ".codex")
+    assert after["config.toml"] == before["config.toml"]
+    assert "hooks.json" not in after
+
+
+@pytest.fixture
+def gemini(tmp_path: Path) -> Iterator[World]:
+    yield from world(tmp_path, list(_answers("run_shell_command", "command")))
+
+
+def test_gemini_cli_is_recorded(gemini: World) -> None:
+    folder = gemini.home / ".gemini"
+    folder.mkdir()
+    (folder / "settings.json").write_text(
+        '{"security": {"auth": {"selectedType": "gemini-api-key"}}}'
+    )
+    before = (folder / "settings.json").read_bytes()
+    gemini.thalweg("install", "--yes", "--agent", "gemini-cli")
+    address = f"http://127.0.0.1:{gemini.port}"
+    keys = {"GEMINI_API_KEY": "x", "GOOGLE_GEMINI_BASE_URL": address}
+    options = ("--skip-trust", "-y", "-m", "gemini-2.5-pro")
+    for bank in range(NEEDLES):
+        resume = ("--resume", "latest") if bank else ()
+        gemini.run(gemini.agent("gemini"), *options, *resume, "-p", f"Count bank {bank}", **keys)
+    gemini.wait_until(gemini.is_idle)
+
+    assert _needles_found(gemini.home, "gemini-cli") == NEEDLES
+    gemini.thalweg("uninstall", "--yes", "--agent", "gemini-cli")
+    assert (folder / "settings.json").read_bytes() == before

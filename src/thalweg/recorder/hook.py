@@ -25,9 +25,7 @@ QUEUED = {
     "PreCompress",
 }
 """Events at which an agent has written new rows."""
-COMPACTING = {"PreCompress"}
-"""Events after which a compaction follows that no other event reports."""
-INJECTING = {"SessionStart", "UserPromptSubmit", "BeforeAgent"}
+INJECTING = {"SessionStart", "UserPromptSubmit"}
 """Events whose answer may add to the context."""
 LOCK = "worker.lock"
 
@@ -52,7 +50,7 @@ def main(folder: str, given: str) -> str:
         kept = ("hook_event_name", "session_id", "transcript_path")
         enqueue(paths[0], json.dumps({key: event[key] for key in kept}))
         start_worker(folder)
-    if name in COMPACTING or (name == "SessionStart" and event.get("source") == "compact"):
+    if name == "SessionStart" and event.get("source") == "compact":
         with open(f"{place}.due", "w"):
             pass
     return inject(place, name) if name in INJECTING else ""

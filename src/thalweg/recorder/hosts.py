@@ -208,12 +208,13 @@ HOSTS: tuple[Host, ...] = (
         (
             _json(
                 ".gemini/settings.json",
-                hooks={"BeforeAgent": "", "AfterAgent": "", "PreCompress": "", "SessionEnd": ""},
+                hooks={"AfterAgent": "", "PreCompress": "", "SessionEnd": ""},
                 server="mcpServers",
                 make_server=_stdio,
                 timeout=_TIMEOUT_S * 1_000,
             ),
         ),
+        "Gemini CLI gets no summary after a compaction: no event reports one.",
     ),
     Host(
         "opencode",

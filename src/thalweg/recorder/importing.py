@@ -34,6 +34,7 @@ from thalweg.threads.journal import Page, page_to_json, read_page
 from thalweg.threads.line import Line
 from thalweg.threads.trying import Tries
 
+_PROJECT_FILE = ".project_root"
 DIGEST_BYTES = 12
 """Of a row's content in its id: 96 bits, far beyond chance among the rows of one thread."""
 
@@ -105,7 +106,7 @@ def import_sessions(
             if before and (before.size_bytes, before.mtime_ns) == (stat.st_size, stat.st_mtime_ns):
                 yield Imported(str(path), thread, skipped="unchanged")
                 continue
-            recording = read_recording(path, is_growing=True)
+            recording = _with_project(read_recording(path, is_growing=True), path)
         except RecordingError as error:
             yield Imported(str(path), thread, error=str(error))
             continue
@@ -117,6 +118,15 @@ def import_sessions(
         yield import_recording(
             archive, recording, source, owner=owner, exclude=exclude, forgotten=forgotten
         )
+
+
+def _with_project(recording: Recording, path: Path) -> Recording:
+    """Add the project that Gemini CLI writes beside its sessions, where the log has none."""
+    place = path.parent.parent / _PROJECT_FILE
+    if recording.session.project or not place.is_file():
+        return recording
+    project = place.read_text("utf-8", "replace").strip()
+    return replace(recording, session=replace(recording.session, project=project))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from thalweg.recorder.place import open_recorder
 from thalweg.recorder.sessions import OWNER
 from thalweg.recorder.summary import summarize
 
-SUMMARIZED = frozenset({"PreCompact", "PreCompress"})
-"""Events before a compaction."""
+SUMMARIZED = "PreCompact"
+"""The event before a compaction; Gemini CLI emits its own whether or not it compacts."""
 
 
 def work(folder: Path) -> int:
@@ -73,7 +73,7 @@ def _handle(archive: Archive, folder: Path, place: Path) -> bool:
         return True
     try:
         (imported,) = import_sessions(archive, [Path(source)], forgotten=Forgotten(folder))
-        if name in SUMMARIZED and imported.thread and imported.skipped in {"", "unchanged"}:
+        if name == SUMMARIZED and imported.thread and imported.skipped in {"", "unchanged"}:
             text = summarize(archive, ThreadKey(OWNER, imported.thread))
             _write(folder / "summaries" / f"{session_file(session)}.md", text)
     except (ThalwegError, OSError) as error:

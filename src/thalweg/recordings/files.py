@@ -11,6 +11,7 @@ from pathlib import Path
 from thalweg.errors import RecordingError
 from thalweg.recordings import (
     aider,
+    atif,
     chat_document,
     claude_code,
     codex,
@@ -37,6 +38,7 @@ FORMATS: tuple[LogFormat, ...] = (
     swe_agent.FORMAT,
     openhands.FORMAT,
     langgraph.FORMAT,
+    atif.FORMAT,
     chat_document.FORMAT,
     dialogues.FORMAT,
     event_stream.FORMAT,

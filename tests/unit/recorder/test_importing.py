@@ -164,6 +164,17 @@ def test_what_is_excluded_or_opted_out_is_not_imported(archive: Archive, tmp_pat
     assert archive.threads("local") == []
 
 
+def test_gemini_cli_names_the_project_beside_its_sessions(archive: Archive, tmp_path: Path) -> None:
+    path = tmp_path / "tmp" / "shop" / "chats" / "session-1.json"
+    path.parent.mkdir(parents=True)
+    (path.parent.parent / ".project_root").write_text("/src/shop\n")
+    said = '{"id": "1", "type": "user", "content": "hi"}'
+    path.write_text(f'{{"sessionId": "s1", "messages": [{said}]}}')
+    import_one(archive, path)
+    ((thread, session),) = list_sessions(archive)
+    assert (thread, session.project) == ("gemini-cli:s1", "/src/shop")
+
+
 def test_a_project_is_excluded_by_its_path(archive: Archive, tmp_path: Path) -> None:
     path = write(tmp_path, numbered([1]))
     (one,) = import_sessions(archive, [path], exclude=["/src/shop"])
