@@ -244,12 +244,18 @@ class Score:
     rows: list[tuple[str, str, list[float]]] = field(default_factory=list)
     """Conversation, category, and the shares."""
 
-    def add(self, conversation: Conversation, case: Case, answer: Answer) -> list[float]:
-        """Take an answer in."""
+    def add(
+        self,
+        conversation: Conversation,
+        case: Case,
+        answer: Answer,
+        budgets: Sequence[int] = BUDGETS,
+    ) -> list[float]:
+        """Take an answer in, with the blocks of some budgets."""
         ranked, inside = answer
         shares = [
             len(case.evidence.intersection(found)) / len(case.evidence)
-            for found in (ranked[:FIRST], *(inside[budget] for budget in BUDGETS))
+            for found in (ranked[:FIRST], *(inside[budget] for budget in budgets))
         ]
         self.rows.append((conversation.name, case.category, shares))
         return shares

@@ -18,7 +18,7 @@ from thalweg.memory.word_rows import LENGTHS, TOTALS, VECTORS, Row, WordRows
 
 FACTS = 0
 """What stands for the thread of an item that is a fact; threads are numbered from 1."""
-MOST_WORDS = 32
+MOST_WORDS = 64
 """So many words of a question are looked up at most: those that the fewest items have."""
 
 

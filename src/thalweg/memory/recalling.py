@@ -8,7 +8,7 @@ from thalweg.facts.learning.eviction import value
 from thalweg.facts.merging.freshness import current, holds
 from thalweg.facts.recall.found import Item, without
 from thalweg.facts.recall.packing import Packed, Placed, pack
-from thalweg.facts.recall.question import Question, ask
+from thalweg.facts.recall.question import Question, ask, ask_further
 from thalweg.facts.recall.ranking import (
     REACH,
     Features,
@@ -31,10 +31,14 @@ MESSAGE_TOKENS = 8
 DAY_CHARS = len("2026-03-02")
 MOST_STANDING = 50
 """Facts that are looked at of those which nothing asked for."""
-EARLIER = 4
+EARLIER = 8
 """Messages before the newest that tell what a conversation is about."""
 
 
+HITS = 20
+"""First hits that the start of a thread is told more about."""
+_CHARS = 4
+"""Characters of a token, at the most on the average (English prose, o200k)."""
 OWN = 500
 """Pieces of the thread that asks which it is taken to show: the newest."""
 IsKnown = Callable[[Item], bool]
@@ -98,15 +102,21 @@ def recall(
             profile = store.profile(scope)
             own = store.newest(scope, thread, OWN) if thread else ()
             ranked = _ranked(store, scope, question, vector, as_of, own, now)
+            begins = not isinstance(query, str) and not as_of and not own
+            related: list[Ranked] = []
+            if begins and sum(len(one.item.text) for one in ranked) < budget * _CHARS:
+                related = _related(store, scope, question, ranked, now)
         if not settings.include_turns:
             ranked = [one for one in ranked if one.item.fact is not None]
+            related = [one for one in related if one.item.fact is not None]
         ranked = _with_newer(store, scope, ranked, as_of, now)
         ranked = [one for one in ranked if not is_known(one.item)]
         standing: list[Ranked] = []
         if not isinstance(query, str) and not as_of:
             standing = _standing(standing_facts(store, scope, profile), ranked, now)
         standing = [one for one in standing if not is_known(one.item)]
-        packed = pack(ranked, budget, count, profile=profile, standing=standing)
+        related = [one for one in related if not is_known(one.item)]
+        packed = pack(ranked, budget, count, profile=profile, standing=standing, related=related)
     placed = packed.placed
     if not explain:
         placed = tuple(one for one in placed if one.fate == "shown")
@@ -144,6 +154,19 @@ def _ranked(
     if question.asks_past and not as_of:
         told |= {fact.id for fact in before}
     return [one for one in ranked if one.item.fact is None or one.item.fact.id in told]
+
+
+def _related(
+    store: MemoryStore, scope: Scope, question: Question, ranked: Sequence[Ranked], now: str
+) -> list[Ranked]:
+    """Rank what shares words with the first hits, and was not found by the question itself.
+
+    A thread that begins without a question is about more than its words name.
+    """
+    further = ask_further(question, ((one.item.text, one.score) for one in ranked[:HITS]))
+    there = {one.item.number for one in ranked}
+    found = _ranked(store, scope, further, b"", "", (), now)
+    return [one for one in found if one.item.number not in there]
 
 
 def _superseded(store: MemoryStore, scope: Scope, items: Sequence[Item]) -> list[Item]:

@@ -36,7 +36,7 @@ from thalweg.tokens import exact_counter
 NAMES: tuple[SectionName, ...] = (*USER_CONTEXT, *HISTORY)
 MOST_WEIGHED = 100
 """Things that were recalled of which it is kept why."""
-TURNS = 3
+TURNS = 4
 """Turns of the user that tell what a run is about."""
 
 
@@ -47,7 +47,7 @@ def recent(messages: Sequence[Message], turns: int = TURNS) -> list[Message]:
         >>> from thalweg.entries import Text
         >>> said = [Message("user", (Text(text),)) for text in "abcde"]
         >>> [message.text for message in recent(said)]
-        ['c', 'd', 'e']
+        ['b', 'c', 'd', 'e']
     """
     taken: list[Message] = []
     for message in reversed(messages):

@@ -3,7 +3,7 @@
 import pytest
 
 from thalweg.facts.recall.found import index_words
-from thalweg.facts.recall.question import MAX_WORDS, ask, tells_time
+from thalweg.facts.recall.question import MAX_WORDS, ask, ask_further, tells_time
 
 
 def test_filler_is_not_looked_up() -> None:
@@ -91,3 +91,12 @@ def test_a_time_is_told_by_words_or_figures() -> None:
     assert tells_time("我们上周见的")
     assert not tells_time("We met there")
     assert not tells_time("我们见过")
+
+
+def test_asking_further_takes_the_words_of_hits_and_none_of_the_question() -> None:
+    """A word says more, the more and the better the hits that hold it."""
+    further = ask_further(ask("Any telescope?"), [("a telescope of Piet", 3.0), ("Clara, Piet", 1)])
+
+    assert further.words == ("piet", "clara")
+    assert further.weights == (1.0, 0.25)
+    assert ask_further(ask("Any telescope?"), []).words == ()

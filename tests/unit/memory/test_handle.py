@@ -8,6 +8,7 @@ import pytest
 
 from thalweg.entries import Message, Text
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, NoSuchFactError
+from thalweg.facts.values import Trust, Turn
 from thalweg.memory import Memory, MemorySettings, MemoryStore, Scope, open_memory
 
 NOW = "2026-03-01T10:00:00Z"
@@ -72,6 +73,28 @@ def test_a_conversation_is_told_what_matters_whatever_it_is_about(memory: Memory
 
     assert "German" in memory.recall(hello).text
     assert memory.recall("What is a monad?").text == ""
+
+
+def test_a_thread_that_begins_recalls_what_shares_words_with_its_first_hits(
+    memory: Memory, store: MemoryStore
+) -> None:
+    """A question gets what it asks for; so does a thread under way."""
+
+    def said(text: str) -> Turn:
+        return Turn(text, 0, "user", text, NOW, Trust.USER)
+
+    for text in ("I bought a telescope from Piet", "Piet moved to Ghent", "I dislike coriander"):
+        store.capture(Scope("ada"), text, [said(text)])
+    hello = [Message("user", (Text("Which telescope is best?"),))]
+    begun = memory.recall(hello, budget_tokens=500)
+    store.capture(Scope("ada"), "t", [said("Good evening")])
+    later = memory.recall(hello, budget_tokens=500, thread="t")
+
+    assert "Ghent" in begun.text
+    assert "coriander" not in begun.text
+    assert begun.tokens <= 500
+    assert "Ghent" not in later.text
+    assert "Ghent" not in memory.recall("Which telescope is best?").text
 
 
 def test_what_is_told_fits_its_budget_to_the_token(memory: Memory) -> None:

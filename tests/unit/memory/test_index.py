@@ -7,7 +7,7 @@ import pytest
 
 from thalweg.database.sqlite import SqliteRows
 from thalweg.database.sqlite_files import connect
-from thalweg.memory.index import Entry, Index
+from thalweg.memory.index import MOST_WORDS, Entry, Index
 from thalweg.memory.word_rows import hashed
 
 SECRET = b"fixed"
@@ -95,11 +95,11 @@ def test_no_word_of_an_item_is_in_the_file(db: SqliteRows, tmp_path: Path) -> No
 def test_of_very_many_words_those_are_looked_up_that_few_items_have(db: SqliteRows) -> None:
     """A long question costs no more than a question of moderate length."""
     index = Index(db, 1, SECRET)
-    common = [f"common{n}" for n in range(40)]
+    common = [f"common{n}" for n in range(MOST_WORDS + 8)]
     index.add([Entry(common), Entry([*common, "rare"])])
 
     found = index.find([*common, "rare"], 10)
 
     assert found.places["rare"] == {2: 1}
-    assert sum(bool(places) for places in found.places.values()) == 32
+    assert sum(bool(places) for places in found.places.values()) == MOST_WORDS
     assert found.counts["common39"] == 2

@@ -61,12 +61,13 @@ def pack(
     *,
     profile: Profile | None = None,
     standing: Sequence[Ranked] = (),
+    related: Sequence[Ranked] = (),
 ) -> Packed:
     """Fill a budget, best first. What does not fit is passed over: something smaller may.
 
     The profile comes first, then what the user stated by hand, each up to its share, then all by
-    score, and last what stands whatever is asked. What says the same as something better is left
-    out.
+    score, what stands whatever is asked, and last what is related. What says the same as something
+    better is left out.
 
     Args:
         ranked: Best first.
@@ -74,6 +75,7 @@ def pack(
         count: Counts tokens.
         profile: What memory tells of the user in whole sentences.
         standing: What is told up to its share although nothing asks for it, best first.
+        related: What is told where room is left, best first.
     """
     room = _Room(budget, count)
     sections = room.take_profile(profile or Profile())
@@ -81,7 +83,8 @@ def pack(
     room.take(stated, int(budget * STATED_SHARE))
     room.take(ranked, budget)
     room.take(standing, int(budget * STANDING_SHARE))
-    return room.packed([*ranked, *standing], sections)
+    room.take(related, budget)
+    return room.packed([*ranked, *standing, *related], sections)
 
 
 def _is_stated(item: Item) -> bool:

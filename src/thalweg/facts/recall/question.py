@@ -9,11 +9,11 @@ from thalweg.words import STOP_WORDS, WEAK_WORDS, find_tokens, is_particle, stem
 
 MAX_CHARS = 4_000
 """So much of a text is read: half of it from the beginning, half from the end."""
-MAX_WORDS = 32
+MAX_WORDS = 64
 """Words that are looked up; what was said last comes first."""
 WEAK = 0.3
 """How much a word says that only shapes a question, and a pair with a particle in it."""
-EARLIER = 0.5
+EARLIER = 0.8
 """How much the words of a turn say beside those of the turn after it."""
 
 _SUGGESTED = (
@@ -98,6 +98,34 @@ def ask(text: str, *earlier: str, as_of: str = "") -> Question:
         role="assistant" if _ASKS_ASSISTANT.search(last) else "",
         asks_time=bool(_ASKS_TIME.search(last)),
         asks_past=bool(as_of or _ASKS_PAST.search(last)),
+    )
+
+
+def ask_further(question: Question, hits: Iterable[tuple[str, float]]) -> Question:
+    """Ask for what shares words with the first hits of a question, beyond its own words.
+
+    Pseudo-relevance feedback (Rocchio 1971): a word says more, the better the hits that hold it.
+
+    Args:
+        question: What was asked first.
+        hits: Texts that were found, with the score of each.
+
+    Example:
+        >>> first = ask("Any news of Piet?")
+        >>> ask_further(first, [("Piet looks after my beehive", 1.0)]).words
+        ('beehiv', 'look')
+    """
+    weights: dict[str, float] = {}
+    for text, score in hits:
+        for word, weight in dict(_weighed(text)).items():
+            if weight and word not in question.mentions:
+                weights[word] = weights.get(word, 0.0) + weight * score
+    most = max(weights.values(), default=1.0)
+    chosen = sorted(weights, key=lambda word: -weights[word])[:MAX_WORDS]
+    return Question(
+        words=tuple(chosen),
+        weights=tuple(weights[word] / most for word in chosen),
+        mentions=question.mentions,
     )
 
 

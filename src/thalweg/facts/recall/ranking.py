@@ -43,13 +43,13 @@ class Features:
     """The same of the turns just before and after it, or of the turns a fact was learned from."""
     together: float = 1.0
     """Share of the question's words that stand in it or beside it."""
-    session: float = 0.3
+    session: float = 0.5
     """The best that was said in the same thread on the same day."""
     author: float = 0.2
     """1 where it was said by somebody whom the question names."""
     role: float = -0.3
     """1 where the assistant said it, and the question neither asks for that nor names it."""
-    asking: float = -0.3
+    asking: float = -0.5
     """Share of its sentences that ask: a question seldom answers one."""
     time: float = 0.2
     """1 where it tells a time, for a question that asks when."""

@@ -107,7 +107,7 @@ def heading(day: str) -> str:
 
     Example:
         >>> heading("2023-05-08")
-        '## 8 May 2023 Monday\n'
+        '8 May 2023 Monday\n'
     """
     return _heading(day)
 
@@ -115,7 +115,7 @@ def heading(day: str) -> str:
 @lru_cache(maxsize=4_096)
 def _heading(day: str) -> str:
     words = day_in_words(day)
-    return f"## {words}\n" if words else ""
+    return f"{words}\n" if words else ""
 
 
 @dataclass(frozen=True, slots=True)
