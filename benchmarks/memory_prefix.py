@@ -1,6 +1,6 @@
 """What memory costs the provider's cache, in a run of a hundred turns.
 
-    uv run python -m benchmarks.memory_prefix [--turns 100] [--window 200000] [--only openai]
+    uv run python -m benchmarks.memory_prefix [--turns 100] [--window 200000] [--tokens 2000]
 
 Real agents with `ContextMiddleware` speak with a scripted model; every request is sent to the
 cache simulator (`replay.cache`), by the rules of Anthropic and of OpenAI. One agent has no memory,
@@ -218,9 +218,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--turns", type=int, default=100)
     parser.add_argument("--window", type=int, default=200_000)
+    parser.add_argument("--tokens", type=int, default=2_000, help="`max_injection_tokens`")
     asked = parser.parse_args()
 
-    def ours(**settings: str) -> MemoryMiddleware:
+    def ours(placement: str = "tail") -> MemoryMiddleware:
+        settings = {"placement": placement, "max_injection_tokens": asked.tokens}
         return MemoryMiddleware(known(), owner=SCOPE.owner, settings=settings, learns=False)
 
     contestants: dict[str, Callable[[], list[AgentMiddleware[Any, Any, Any]]]] = {

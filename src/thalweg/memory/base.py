@@ -218,6 +218,7 @@ class MemoryStore(Protocol):
         *,
         vector: bytes = b"",
         limit: int = 500,
+        most_words: int = 64,
     ) -> Found:
         """Find items by words, and by a vector where there are any.
 
@@ -228,6 +229,7 @@ class MemoryStore(Protocol):
             words: Of the question, as `index_words` gives them, each once, the most telling first.
             vector: Of the question: float32, little endian, of length 1; empty for none.
             limit: About how many items are worth a look.
+            most_words: Words that are looked up at most: those that the fewest items have.
         """
         ...
 

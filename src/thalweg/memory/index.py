@@ -161,13 +161,13 @@ class Index:
 
     # -- reading -------------------------------------------------------------------------
 
-    def find(self, words: Sequence[str], limit: int) -> Found:
+    def find(self, words: Sequence[str], limit: int, most_words: int = MOST_WORDS) -> Found:
         """Find items by words; see `MemoryStore.find`."""
         keys = {self._rows.key(word): word for word in words}
         rows = self._rows.read((TOTALS, LENGTHS, *keys))
         totals = _Totals.read(rows.pop(TOTALS, _EMPTY))
         lengths = rows.pop(LENGTHS, _EMPTY)
-        rarest = sorted(rows, key=lambda key: rows[key].items)[:MOST_WORDS]
+        rarest = sorted(rows, key=lambda key: rows[key].items)[:most_words]
         counts = {key: rows[key].items for key in rarest}
         blocks = self._rows.blocks({key: rows[key] for key in rarest})
         chosen = _chosen(blocks, counts, totals.items, limit)

@@ -12,6 +12,8 @@ _NO_CONTENT = {stem(word) for word in STOP_WORDS} | {"user"}
 _POOL = 64
 """Items that the index is asked for."""
 _MOST_WORDS = 64
+_RAREST = 32
+"""Of the words, those that are looked up."""
 
 
 def similar_facts(
@@ -32,7 +34,7 @@ def similar_facts(
     if not words:
         return []
     vector = store.vector(text) if vector is None else vector
-    found = store.find(scope, words[:_MOST_WORDS], vector=vector, limit=_POOL)
+    found = store.find(scope, words[:_MOST_WORDS], vector=vector, limit=_POOL, most_words=_RAREST)
     scores: dict[int, float] = {}
     for word, there in found.places.items():
         rarity = math.log1p(found.total / max(1, found.counts[word]))

@@ -40,6 +40,7 @@ from thalweg.memory import (
 from thalweg.memory.base import Job, Learned, Operation, Receipt, Selection
 from thalweg.memory.document_mirror import DocumentMirror
 from thalweg.memory.embedded import Embed, Embedding
+from thalweg.memory.index import MOST_WORDS
 from thalweg.memory.meta import Kind
 from thalweg.memory.records import read_fact
 from thalweg.memory.reindexing import reindex
@@ -285,13 +286,19 @@ class TableMemory(ABC):
         return b"" if self._embed is None else self._embed([text])[0]
 
     def find(
-        self, scope: Scope, words: Sequence[str], *, vector: bytes = b"", limit: int = 500
+        self,
+        scope: Scope,
+        words: Sequence[str],
+        *,
+        vector: bytes = b"",
+        limit: int = 500,
+        most_words: int = MOST_WORDS,
     ) -> Found:
         """See `MemoryStore.find`."""
         with self._read(scope) as scoped:
             if scoped is None:
                 return Found({word: {} for word in words}, dict.fromkeys(words, 0), {}, 0, 0, {})
-            found = scoped.index.find(words, limit)
+            found = scoped.index.find(words, limit, most_words)
             return replace(found, near=self._near(scoped, vector, found)) if vector else found
 
     def _near(self, scoped: Scoped, vector: bytes, found: Found) -> Mapping[int, float]:
