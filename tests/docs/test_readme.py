@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/langchain.md", "docs/engine.md")
+PAGES = ("README.md", "docs/langchain.md", "docs/engine.md", "docs/tutorial.md")
 EXAMPLES = [
     (page, code)
     for page in PAGES
