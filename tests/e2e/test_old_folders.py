@@ -12,7 +12,7 @@ from thalweg.database.sqlite_files import connect
 from thalweg.entries import Message, Text
 from thalweg.errors import ConfigError
 from thalweg.memory import Memory, Scope, open_memory
-from thalweg.migrations.schema import HEAD, Room
+from thalweg.migrations.schema import HEAD, Component
 from thalweg.migrations.sqlite import version_of
 from thalweg.runs.base import RunKey
 from thalweg.runs.opening import open_journal
@@ -21,7 +21,7 @@ from thalweg.transcript import as_text
 pytestmark = pytest.mark.anyio
 KEY = ThreadKey("ada", "t1")
 ADA = Scope("ada")
-ROOMS: tuple[Room, ...] = ("archive", "memory", "app")
+COMPONENTS: tuple[Component, ...] = ("archive", "memory", "app")
 
 
 @pytest.fixture
@@ -105,11 +105,11 @@ async def test_old_files_and_new_ones_end_alike(folder: Path, tmp_path: Path) ->
 def test_a_file_has_a_version_for_each_room_that_was_opened_in_it(folder: Path) -> None:
     """The version is written once; a newer one is refused, and nothing is changed."""
     path = folder / "thalweg.db"
-    for room in ROOMS:
-        with closing(connect(str(path), room, 1.0)) as connection:
-            assert version_of(connection, room) == HEAD
+    for component in COMPONENTS:
+        with closing(connect(str(path), component, 1.0)) as connection:
+            assert version_of(connection, component) == HEAD
     with closing(sqlite3.connect(path)) as raw, raw:
-        raw.execute("UPDATE thalweg_version SET version = '9999' WHERE room = 'memory'")
+        raw.execute("UPDATE thalweg_version SET version = '9999' WHERE component = 'memory'")
     before = path.read_bytes()
     for opens in (open_archive, open_memory):
         with pytest.raises(ConfigError, match=r"version 9999.*update thalweg"):

@@ -19,20 +19,20 @@ class Rows(Protocol):
     """A transaction. Statements are SQL that SQLite and PostgreSQL read alike, values as `?`."""
 
     for_update: str
-    """Ends the `SELECT` of a row that other writers are to leave alone until the end."""
+    """Ends the `SELECT` of a row that is locked until the end of the transaction."""
 
     def rows(self, statement: str, values: Sequence[Value | None] = (), /) -> Iterator[Any]:
-        """Run a statement and give its rows."""
+        """Run a statement and return its rows."""
         ...
 
     def row(self, statement: str, values: Sequence[Value | None] = (), /) -> Any:  # noqa: ANN401 (a row is read where it is asked for)
-        """Run a statement and give its first row, or `None`."""
+        """Run a statement and return its first row, or `None`."""
         ...
 
     def rows_by(
         self, statement: str, values: Sequence[Value], /, given: Sequence[Value] = ()
     ) -> Iterator[Any]:
-        """Give the rows of `SELECT … WHERE column` whose column has any of many values.
+        """Return the rows of `SELECT … WHERE column` whose column has any of many values.
 
         Args:
             statement: Ends in the column.
@@ -42,7 +42,7 @@ class Rows(Protocol):
         ...
 
     def run(self, statement: str, values: Sequence[Value] = (), /) -> None:
-        """Run a statement that gives no rows."""
+        """Run a statement that returns no rows."""
         ...
 
     def run_each(self, statement: str, values: Iterable[Sequence[Value]], /) -> None:
@@ -104,16 +104,16 @@ class Database(Protocol[R_co]):
 
 def read_secret(
     database: Database[Rows],
-    room: Literal["archive", "memory"],
+    component: Literal["archive", "memory"],
     given: bytes | None,
     *,
     version: int,
 ) -> bytes:
-    """Read the secret of a room's tables, which have one from when they are first opened.
+    """Read the secret of a component's tables, which have one from when they are first opened.
 
     Args:
         database: Has the table `ROOM_meta`.
-        room: Whose tables.
+        component: Whose tables.
         given: The secret that the caller expects; `None` for any. New tables get it, or a random
             one.
         version: The format of new tables.
@@ -127,14 +127,14 @@ def read_secret(
         "secret": secrets.token_bytes(32) if given is None else given,
     }
     with database.reading(None) as rows:
-        meta = _read(rows, room)
+        meta = _read(rows, component)
     if not first.keys() <= meta.keys():
         with database.writing(None) as rows:
             rows.run_each(
-                f"INSERT INTO {room}_meta VALUES (?, ?) ON CONFLICT DO NOTHING",  # noqa: S608 (ours)
+                f"INSERT INTO {component}_meta VALUES (?, ?) ON CONFLICT DO NOTHING",  # noqa: S608 (ours)
                 first.items(),
             )
-            meta = _read(rows, room)
+            meta = _read(rows, component)
     kept = bytes(meta["secret"])
     if given is not None and given != kept:
         problem = "it was made with another secret"
@@ -142,8 +142,8 @@ def read_secret(
     return kept
 
 
-def _read(rows: Rows, room: str) -> dict[str, bytes]:
-    return dict(rows.rows(f"SELECT name, value FROM {room}_meta"))  # noqa: S608 (ours)
+def _read(rows: Rows, component: str) -> dict[str, bytes]:
+    return dict(rows.rows(f"SELECT name, value FROM {component}_meta"))  # noqa: S608 (ours)
 
 
 def encode(text: str) -> bytes:

@@ -88,7 +88,7 @@ def marked(statement: str) -> bytes:
 
 
 class PostgresDatabase(Generic[R]):
-    """A database with the tables of all rooms. See `Database`; row-level security holds, too.
+    """A database with the tables of all components. See `Database`; row-level security holds, too.
 
     Made for PostgreSQL 12 and later. Threads of a process share some connections. Who writes
     waits for a row that another writer holds up to `busy_timeout_s`.

@@ -18,7 +18,7 @@ MOST = 10
 class Connections:
     """Connections of one process to one database, each in one transaction at a time.
 
-    `closed` makes the error of whoever uses them after they were closed, of the place's name.
+    `closed` makes the error of a call after `close`, of the place's name.
 
     What breaks in a transaction ends in a `StorageError`; what broke between two is noticed
     when the next one begins, and another connection takes it.
@@ -26,7 +26,7 @@ class Connections:
 
     def __init__(self, url: str, timeout_s: float, closed: Callable[[str], ThalwegError]) -> None:
         self.place = place_of(url)
-        self._told_closed = closed
+        self._closed_error = closed
         self._url = url
         self._timeout_s = timeout_s
         self._lock = Lock()
@@ -68,11 +68,11 @@ class Connections:
         try:
             connection.execute("COMMIT")
         except psycopg.Error as error:
-            told = as_storage_error(self.place, error)
+            failure = as_storage_error(self.place, error)
             if connection.closed:
                 mend = "it may have been written: read the thread before writing again"
-                told = StorageError(told.place, told.problem, mend)
-            raise told from error
+                failure = StorageError(failure.place, failure.problem, mend)
+            raise failure from error
 
     def _take(self, begin: str) -> psycopg.Connection:
         while (idle := self._idle_one()) is not None:
@@ -93,7 +93,7 @@ class Connections:
     def _idle_one(self) -> psycopg.Connection | None:
         with self._lock:
             if self._closed:
-                raise self._told_closed(self.place)
+                raise self._closed_error(self.place)
             if self._process != os.getpid():
                 # A process that was forked: what it inherited still belongs to its parent.
                 self._process = os.getpid()

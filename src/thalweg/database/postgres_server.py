@@ -14,7 +14,7 @@ def place_of(url: str) -> str:
     """Name the database at an address, without its password.
 
     Raises:
-        ConfigError: The address cannot be read. What it says is not repeated: where it is
+        ConfigError: The address cannot be read. It is not repeated: where it is
             written wrongly, any part of it may be the password.
 
     Example:
@@ -102,7 +102,7 @@ _MEANINGS = {
 _OTHER_TABLES = {"42P01", "42703", "42883", "42804", "23502"}
 """No such table, column or function; a column of another type; one more that must not be null."""
 _UNREACHABLE = ("08", "57P")
-"""How the codes of errors begin that tell of a connection or a server that ended."""
+"""How the codes of errors begin where a connection or a server ended."""
 
 
 def as_storage_error(place: str, error: psycopg.Error) -> StorageError:

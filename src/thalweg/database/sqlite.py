@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from thalweg.database.base import Rows, Value
 from thalweg.database.sqlite_files import PAGE_BYTES, as_storage_error, connect, is_read_only
 from thalweg.errors import ThalwegError
-from thalweg.migrations.schema import Room
+from thalweg.migrations.schema import Component
 
 R = TypeVar("R", bound=Rows)
 _AT_ONCE = 500
@@ -70,14 +70,14 @@ class SqliteRows:
 
 
 class SqliteDatabase(Generic[R]):
-    """A SQLite file with the tables of a room. See `Database`; only statements keep owners apart.
+    """A SQLite file with the tables of a component. See `Database`; statements keep owners apart.
 
     One connection, used by one thread of the process at a time; other processes wait for each
     other's writes up to `busy_timeout_s`.
 
     Args:
         path: The file, or `:memory:`.
-        room: Whose tables it has.
+        component: Whose tables it has.
         rows: Makes a transaction of the connection.
         closed: Makes the error, of the file's name, of a call after `close`.
         busy_timeout_s: How long to wait for other processes.
@@ -92,7 +92,7 @@ class SqliteDatabase(Generic[R]):
     def __init__(
         self,
         path: str | PathLike[str],
-        room: Room,
+        component: Component,
         rows: Callable[[sqlite3.Connection], R],
         closed: Callable[[str], ThalwegError],
         *,
@@ -105,7 +105,7 @@ class SqliteDatabase(Generic[R]):
         self._closed = closed
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = connect(
-            self.place, room, busy_timeout_s, is_shared=is_shared, page_bytes=page_bytes
+            self.place, component, busy_timeout_s, is_shared=is_shared, page_bytes=page_bytes
         )
         self.is_read_only = is_read_only(self._connection)
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from thalweg.database.base import OTHER_TABLES, RESTART
 from thalweg.errors import ConfigError, StorageError
-from thalweg.migrations.schema import Room
+from thalweg.migrations.schema import Component
 from thalweg.migrations.sqlite import bring_up_to_date, has_table, refuse_newer
 from thalweg.private_files import make_private_file
 
@@ -23,43 +23,43 @@ _OURS = ("archive_", "memory_", "app_", "run_events", "thalweg_")
 
 def connect(
     path: str,
-    room: Room | None,
+    component: Component | None,
     busy_timeout_s: float,
     *,
     is_shared: bool = False,
     page_bytes: int = PAGE_BYTES,
 ) -> sqlite3.Connection:
-    """Open a file with the tables of a room, which are made where they are missing.
+    """Open a file with the tables of a component, which are made where they are missing.
 
     A new file is for the user of this process alone. One that cannot be written is opened for
-    reading; `is_read_only` returns so.
+    reading: see `is_read_only`.
 
     Args:
         path: The file, or `MEMORY`.
-        room: Whose tables; `None` for a file in which a library has tables of its own.
+        component: Whose tables; `None` for a file in which a library has tables of its own.
         busy_timeout_s: How long to wait for other processes.
-        is_shared: The file may hold tables of other programs, and ours are put beside them.
+        is_shared: The file may hold tables of other programs, and ours are added to them.
         page_bytes: Of a page of a new file.
 
     Raises:
         ConfigError: The file cannot be opened, is no database, holds tables of another program,
             or was written by a newer version; then it is left as it was. Or it is read-only, and
-            has no tables of the room.
+            has no tables of the component.
         StorageError: Another process holds it for longer than `busy_timeout_s`.
     """
-    if path == MEMORY and room is not None:
-        return _connected_to_memory(room)
+    if path == MEMORY and component is not None:
+        return _connected_to_memory(component)
     if not Path(path).absolute().parent.is_dir():
         raise ConfigError(path, "the folder does not exist", "create it first")
     try:
         connection = _connected(path, busy_timeout_s, is_shared=is_shared, page_bytes=page_bytes)
     except sqlite3.Error as error:
-        if room is None or not _is_unwritable(path, error):
+        if component is None or not _is_unwritable(path, error):
             raise _unusable(path, error) from None
-        return _connected_to_read(path, room, busy_timeout_s)
+        return _connected_to_read(path, component, busy_timeout_s)
     try:
-        if room is not None:
-            bring_up_to_date(connection, room)
+        if component is not None:
+            bring_up_to_date(connection, component)
     except BaseException as error:
         connection.close()
         if isinstance(error, sqlite3.Error):
@@ -87,20 +87,20 @@ def _connected(
     return connection
 
 
-def _connected_to_memory(room: Room) -> sqlite3.Connection:
+def _connected_to_memory(component: Component) -> sqlite3.Connection:
     """Open tables in memory from a finished image: each agent without a saver opens an archive."""
     connection = sqlite3.connect(MEMORY, isolation_level=None, check_same_thread=False)
-    connection.deserialize(_empty(room))
+    connection.deserialize(_empty(component))
     connection.execute("PRAGMA recursive_triggers = ON")
     return connection
 
 
 @cache
-def _empty(room: Room) -> bytes:
-    """Make the image of a file with the tables of a room, and nothing in them."""
+def _empty(component: Component) -> bytes:
+    """Make the image of a file with the tables of a component, and nothing in them."""
     with closing(sqlite3.connect(MEMORY, isolation_level=None)) as connection:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        bring_up_to_date(connection, room)
+        bring_up_to_date(connection, component)
         return connection.serialize()
 
 
@@ -110,14 +110,18 @@ def _is_unwritable(path: str, error: sqlite3.Error) -> bool:
     return _name(error).startswith(unwritable) and Path(path).is_file()
 
 
-def _connected_to_read(path: str, room: Room, busy_timeout_s: float) -> sqlite3.Connection:
+def _connected_to_read(
+    path: str, component: Component, busy_timeout_s: float
+) -> sqlite3.Connection:
     try:
         connection = _opened_to_read(path, busy_timeout_s)
     except sqlite3.Error as error:
         raise _unusable(path, error) from None
-    if not has_table(connection, f"{room}_meta"):
+    if not has_table(connection, f"{component}_meta"):
         connection.close()
-        raise ConfigError(path, f"the file holds no {room}, and it is read-only", "name another")
+        raise ConfigError(
+            path, f"the file holds no {component}, and it is read-only", "name another"
+        )
     return connection
 
 
@@ -125,7 +129,7 @@ def _opened_to_read(path: str, busy_timeout_s: float) -> sqlite3.Connection:
     address = f"{Path(path).absolute().as_uri()}?mode=ro"
     log = Path(f"{path}-wal")
     if not (log.exists() and log.stat().st_size):
-        # Without a log, SQLite would still create one beside the file.
+        # Without a log, SQLite would still create one.
         address += "&immutable=1"
     connection = sqlite3.connect(
         address, uri=True, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
@@ -139,14 +143,14 @@ def _opened_to_read(path: str, busy_timeout_s: float) -> sqlite3.Connection:
     return connection
 
 
-def holds(path: str, room: Literal["archive", "memory"]) -> bool:
-    """Return whether a file that is there has the tables of a room, without making any.
+def holds(path: str, component: Literal["archive", "memory"]) -> bool:
+    """Return whether a file that is there has the tables of a component, without making any.
 
     What is no database has them, too: `connect` raises what is wrong with it.
     """
     try:
         with closing(sqlite3.connect(path)) as connection:
-            return has_table(connection, f"{room}_meta")
+            return has_table(connection, f"{component}_meta")
     except sqlite3.DatabaseError:
         return True
 

@@ -1,4 +1,4 @@
-"""The history in a PostgreSQL database, which has the tables of all rooms."""
+"""The history in a PostgreSQL database, which has the tables of all components."""
 
 from collections.abc import Callable
 
@@ -6,10 +6,10 @@ import psycopg
 
 from thalweg.errors import ConfigError
 from thalweg.migrations.history import after
-from thalweg.migrations.schema import HEAD, POSTGRES, TABLE, Room, spelled
+from thalweg.migrations.schema import HEAD, POSTGRES, TABLE, Component, spelled
 
 _LOCK = int.from_bytes(b"thalweg")
-"""The advisory lock of whoever makes or changes tables."""
+"""The advisory lock of a process that makes or changes tables."""
 
 Connect = Callable[[], psycopg.Connection]
 
@@ -72,26 +72,26 @@ def _upgrade(connection: psycopg.Connection) -> None:
 
 
 class _Schema:
-    """See `Schema`: the tables of all rooms."""
+    """See `Schema`: the tables of all components."""
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self._connection = connection
 
-    def make(self, room: Room, statements: str) -> None:
+    def make(self, component: Component, statements: str) -> None:
         """See `Schema.make`."""
-        del room
+        del component
         self._connection.execute(spelled(statements, POSTGRES).encode())
 
-    def add_column(self, room: Room, table: str, column: str) -> None:
+    def add_column(self, component: Component, table: str, column: str) -> None:
         """See `Schema.add_column`."""
-        self.make(room, f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column}")
+        self.make(component, f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column}")
 
     def in_postgres(self, statements: str) -> None:
         """See `Schema.in_postgres`."""
         schema = self.value("SELECT quote_ident(current_schema())")
         self._connection.execute(statements.replace("{schema}", str(schema)).encode())
 
-    def in_sqlite(self, room: Room, statements: str) -> None:
+    def in_sqlite(self, component: Component, statements: str) -> None:
         """See `Schema.in_sqlite`."""
 
     def has(self, table: str) -> bool:
@@ -139,22 +139,22 @@ def foreign_table(connection: psycopg.Connection) -> str | None:
 
 
 _FORMATS = {"archive": 3, "memory": 2}
-"""What tables that came without a version may say of themselves, at most."""
+"""The newest formats that this version reads, of tables without a version."""
 
 
 def refuse_newer_formats(connection: psycopg.Connection, place: str) -> None:
-    """Look at the formats that rooms say they have, whatever the version.
+    """Check the formats that tables name, whatever the version.
 
     Raises:
         ConfigError: One of them is newer than this code.
     """
-    for room, known in _FORMATS.items():
-        if not _has(connection, f"{room}_meta"):
+    for component, known in _FORMATS.items():
+        if not _has(connection, f"{component}_meta"):
             continue
-        asked = f"SELECT value FROM {room}_meta WHERE name = 'version'"  # noqa: S608 (ours)
+        asked = f"SELECT value FROM {component}_meta WHERE name = 'version'"  # noqa: S608 (ours)
         row = connection.execute(asked.encode()).fetchone()
         if row is not None and int(row[0]) > known:
-            problem = f"it has {room} format {int(row[0])}, this version reads {known}"
+            problem = f"it has {component} format {int(row[0])}, this version reads {known}"
             raise ConfigError(place, problem, "update thalweg")
 
 

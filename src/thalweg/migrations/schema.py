@@ -8,22 +8,23 @@ HEAD = "0006"
 """The newest version. Versions are numbers, and a higher one is newer."""
 TABLE = "thalweg_version"
 """Where a database has its version."""
-Room = Literal["archive", "memory", "app", "runs"]
-"""Whose tables: a SQLite file has those of the rooms that were opened in it, PostgreSQL has all."""
+Component = Literal["archive", "memory", "app", "runs"]
+"""What has tables. A SQLite file has those of the components that were opened in it, PostgreSQL
+has all."""
 
 
 class Schema(Protocol):
     """A database in the transaction that changes its tables.
 
-    SQL for both databases has a few words in braces for what they spell differently: see
+    SQL for both databases has a few words in braces for what differs in spelling: see
     `POSTGRES` and `SQLITE`.
     """
 
-    def make(self, room: Room, statements: str, /) -> None:
-        """Run statements that both databases read, on the tables of a room."""
+    def make(self, component: Component, statements: str, /) -> None:
+        """Run statements that both databases read, on the tables of a component."""
         ...
 
-    def add_column(self, room: Room, table: str, column: str, /) -> None:
+    def add_column(self, component: Component, table: str, column: str, /) -> None:
         """Add a column, given as a name and what it is, to a table that may have it already."""
         ...
 
@@ -31,8 +32,8 @@ class Schema(Protocol):
         """Run statements in PostgreSQL only; `{schema}` stands for the schema, quoted."""
         ...
 
-    def in_sqlite(self, room: Room, statements: str, /) -> None:
-        """Run statements in SQLite only, on the tables of a room."""
+    def in_sqlite(self, component: Component, statements: str, /) -> None:
+        """Run statements in SQLite only, on the tables of a component."""
         ...
 
     def has(self, table: str, /) -> bool:
@@ -58,7 +59,7 @@ POSTGRES: Mapping[str, str] = MappingProxyType(
 SQLITE: Mapping[str, str] = MappingProxyType(
     {
         "{identity}": "INTEGER PRIMARY KEY AUTOINCREMENT",
-        "{number}": "INTEGER PRIMARY KEY",  # names the row: no index beside the table
+        "{number}": "INTEGER PRIMARY KEY",  # is the row's own number: no second index
         "{counter}": "INTEGER PRIMARY KEY AUTOINCREMENT",
         "{main_key}": "UNIQUE",  # where a counter is the primary key
         "{clustered}": " WITHOUT ROWID",

@@ -69,8 +69,10 @@ class PostgresTables(Tables):
     ) -> Sequence[Any]:
         """See `Tables`."""
         first = (_TAKE, (mark(key),)) if claims else None
-        told = [key] if notifies else []
-        return await self._connections.ask([key.owner], statement, values, first=first, told=told)
+        notified = [key] if notifies else []
+        return await self._connections.ask(
+            [key.owner], statement, values, first=first, notified=notified
+        )
 
     async def workers(self) -> Collection[str]:
         """See `Tables.workers`."""

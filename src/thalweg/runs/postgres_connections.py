@@ -75,25 +75,25 @@ class Connections:
         values: Values,
         *,
         first: tuple[str, Sequence[Any]] | None = None,
-        told: Sequence[RunKey] = (),
+        notified: Sequence[RunKey] = (),
     ) -> Sequence[Any]:
-        """Run one statement in a transaction, and give its rows.
+        """Run one statement in a transaction, and return its rows.
 
         Args:
             owners: Whose rows it may see.
             statement: Values as `?`, or as the driver's placeholders.
-            values: What they stand for.
+            values: Their values.
             first: A statement to run before it.
-            told: Runs that others are told of.
+            notified: Runs that other processes are notified of.
 
         Raises:
             StorageError: The database failed.
         """
         async with self._pooled(self._asking) as connection:
-            return await self._at_once(connection, owners, [first, (statement, values)], told)
+            return await self._at_once(connection, owners, [first, (statement, values)], notified)
 
     async def write(
-        self, owners: Iterable[str], statement: str, values: Values, told: Sequence[RunKey]
+        self, owners: Iterable[str], statement: str, values: Values, notified: Sequence[RunKey]
     ) -> Sequence[Any]:
         """Run one statement on the connection that is kept for it.
 
@@ -104,7 +104,7 @@ class Connections:
             try:
                 if self._writer is None:
                     self._writer = await self._connect()
-                return await self._at_once(self._writer, owners, [(statement, values)], told)
+                return await self._at_once(self._writer, owners, [(statement, values)], notified)
             except psycopg.Error as error:
                 await self._lose_writer()
                 raise as_storage_error(self.place, error) from error
@@ -132,7 +132,7 @@ class Connections:
         connection: Connection,
         owners: Iterable[str],
         statements: Sequence[tuple[str, Values] | None],
-        told: Sequence[RunKey],
+        notified: Sequence[RunKey],
     ) -> Sequence[Any]:
         async with connection.pipeline(), connection.transaction():
             await connection.execute(_OWNER, (named(owners),))
@@ -141,12 +141,12 @@ class Connections:
                 for statement in statements
                 if statement is not None
             ]
-            for payload in self._payloads(told):
+            for payload in self._payloads(notified):
                 await connection.execute(_NOTIFY, (CHANNEL, payload))
         return await asked[-1].fetchall()
 
-    def _payloads(self, told: Sequence[RunKey]) -> list[str]:
-        marks = [mark(key) for key in told]
+    def _payloads(self, notified: Sequence[RunKey]) -> list[str]:
+        marks = [mark(key) for key in notified]
         return [
             " ".join([self._origin, *marks[start : start + _MARKS]])
             for start in range(0, len(marks), _MARKS)
@@ -192,7 +192,7 @@ class Connections:
     async def _listen(self, heard: Heard) -> None:
         async with await self._connect() as connection:
             await connection.execute(f"LISTEN {CHANNEL}")
-            heard(None)  # what was told while nobody listened
+            heard(None)  # what was sent meanwhile
             async for notice in connection.notifies():
                 origin, *marks = notice.payload.split(" ")
                 if origin != self._origin:

@@ -73,7 +73,7 @@ class SqliteTables(Tables):
         claims: bool = False,
         notifies: bool = True,
     ) -> Sequence[Any]:
-        """See `Tables`. On one machine nobody who holds a claim is taken for dead."""
+        """See `Tables`. On one machine no process that holds a claim is taken for dead."""
         del key, claims, notifies
         return await self._writer.change(lambda rows: [*rows.rows(statement, values)])
 

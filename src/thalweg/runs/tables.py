@@ -40,7 +40,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How a run stands."""
+    """The state of a run."""
 
     status: Status
     attempt: int
@@ -102,8 +102,8 @@ class Tables(ABC):
         Args:
             key: The run.
             statement: Ends in `RETURNING`.
-            values: What its `?` stand for.
-            claims: Waits until nobody holds a claim of the run any more.
+            values: The values of its `?`.
+            claims: Waits until no claim of the run is held any more.
             notifies: Other processes are notified of the change.
         """
 
