@@ -62,7 +62,8 @@ def bring_up_to_date(connection: sqlite3.Connection, component: Component) -> No
         for version in after(version_of(connection, component)):
             version.upgrade(schema)
         connection.execute(
-            f"CREATE TABLE IF NOT EXISTS {TABLE} (component TEXT PRIMARY KEY, version TEXT NOT NULL)"
+            f"CREATE TABLE IF NOT EXISTS {TABLE}"
+            " (component TEXT PRIMARY KEY, version TEXT NOT NULL)"
         )
         connection.execute(f"INSERT OR REPLACE INTO {TABLE} VALUES (?, ?)", (component, HEAD))  # noqa: S608 (ours)
         connection.execute("COMMIT")
