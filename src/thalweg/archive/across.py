@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 
 from thalweg.archive.base import ThreadPassage
-from thalweg.archive.index import BITS, Hits, Row, rows_of
+from thalweg.archive.index import BITS, ArchiveRows, Hits, Row, rows_of
 from thalweg.archive.question import Question
 from thalweg.archive.ranking import SHORTLIST, Scale, pack, rank, shortlist, surroundings
-from thalweg.archive.rows import ArchiveRows
 from thalweg.archive.shapes import is_shape_word
 from thalweg.tokens import Counter
 

@@ -6,12 +6,12 @@ own thread's part of the index, for any number of threads.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from thalweg.archive.base import Span
 from thalweg.archive.passages import cut
-from thalweg.archive.rows import ArchiveRows
 from thalweg.archive.shapes import is_shape_word, shape_words
-from thalweg.database.base import decode, encode
+from thalweg.database.base import Rows, decode, encode
 from thalweg.entries import Message
 from thalweg.transcript import as_text, speaker
 from thalweg.words import words
@@ -29,6 +29,34 @@ _PROBES = 64
 """Passages that one statement probes to find where a message begins."""
 MAX_GROUPS = 6
 """Groups of very common words that are searched for together."""
+
+
+class ArchiveRows(Rows, Protocol):
+    """A transaction on the tables of an archive."""
+
+    bound: str
+    """A column for the `SELECT` of a thread's row: it restricts later statements of the transaction
+    to that thread, if the database supports it."""
+
+    def drop_thread(self, thread: int, /, *tables: str) -> None:
+        """Delete a thread's row, and its rows in some tables."""
+        ...
+
+    def list_words(self, listed: Iterable[tuple[int, str]], /) -> None:
+        """Add passages to the word index: each id with its words, separated by spaces."""
+        ...
+
+    def unlist_words(self, first: int, end: int, /) -> None:
+        """Remove passages from the word index, while their rows still exist; `end` excluded."""
+        ...
+
+    def listed_under(self, words: Sequence[str], first: int, end: int, limit: int, /) -> list[int]:
+        """Return the passages with all of some words, or forms of them.
+
+        Returns:
+            Ids from `first` to before `end`, at most `limit` of them, the highest first.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,10 @@ from thalweg.archive.blobs import (
     unpack,
 )
 from thalweg.archive.handles import make_handle, parse_handle
+from thalweg.archive.index import ArchiveRows
 from thalweg.archive.question import ask
 from thalweg.archive.ranking import choose, shortlist, surroundings
 from thalweg.archive.reading import read_piece, read_span
-from thalweg.archive.rows import ArchiveRows
 from thalweg.database.base import Database, decode, encode, read_secret
 from thalweg.entries import Message
 from thalweg.errors import ConflictError, HandleError, RangeError
