@@ -177,6 +177,19 @@ def test_a_window_beyond_what_the_model_was_trained_for_is_refused(tmp_path: Pat
         chat_model(settings(provider="local", model=str(path), window=4_096))
 
 
+def test_a_template_is_given_in_place_of_the_files_own(tmp_path: Path) -> None:
+    path, template = tmp_path / "tiny.gguf", tmp_path / "plain.jinja"
+    path.write_bytes(TINY)
+    template.write_text("{{ messages[0].content }}")
+    given = {"provider": "local", "model": str(path)}
+    model = chat_model(settings(**given, chat_template=str(template)))
+
+    assert isinstance(model, LocalChat)
+    assert model.host.load.template == "{{ messages[0].content }}"
+    with pytest.raises(ConfigError, match=r"m\.chat_template: /nowhere cannot be read"):
+        chat_model(settings(**given, chat_template="/nowhere"))
+
+
 def test_nobody_gives_up_on_a_model_in_a_file_that_reads_for_minutes(tmp_path: Path) -> None:
     """After a fold a CPU reads the whole request anew, and says nothing meanwhile."""
     path = tmp_path / "tiny.gguf"

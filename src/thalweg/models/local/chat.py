@@ -55,8 +55,8 @@ class LocalChat(CompatibleChat):
             path: The file.
 
         Raises:
-            ConfigError: It is no GGUF file, a package is missing, or the window is larger than
-                what the model was trained for.
+            ConfigError: It is no GGUF file, a package is missing, the window is larger than what
+                the model was trained for, or the template cannot be read.
         """
         if find_spec("xllamacpp") is None:
             problem = "the package xllamacpp is not installed"
@@ -64,12 +64,11 @@ class LocalChat(CompatibleChat):
         gguf, options = read_gguf(path), settings.arguments()
         window = settings.window or min(gguf.context or LOCAL_WINDOW, LOCAL_WINDOW)
         _validate_window(where, gguf, window)
-        template = options.pop("chat_template", None)
         load = Load(
             path=path,
             window=window,
             threads=int(options.pop("threads", 0) or _cores()),
-            template=Path(template).read_text(encoding="utf-8") if template else "",
+            template=_template(where, options.pop("chat_template", None)),
         )
         calls = bool(options.pop("tool_calling", gguf.calls_tools))
         host, answer = host_of(load), settings.max_output or longest_answer(window)
@@ -190,6 +189,15 @@ def _validate_window(where: str, gguf: Gguf, window: int) -> None:
     if gguf.context and window > gguf.context:
         problem = f"a window of {window} tokens is more than the {gguf.context} it was trained for"
         raise ConfigError(where, problem, f"set window to {gguf.context} or less")
+
+
+def _template(where: str, path: str | None) -> str:
+    """Read the template that is to replace the file's own; empty where none is named."""
+    try:
+        return Path(path).expanduser().read_text(encoding="utf-8") if path else ""
+    except (OSError, UnicodeDecodeError) as error:
+        place, problem = f"{where}.chat_template", f"{path} cannot be read: {error}"
+        raise ConfigError(place, problem, "name a file with a Jinja template") from None
 
 
 def _cores() -> int:
