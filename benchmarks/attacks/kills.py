@@ -1,8 +1,10 @@
 """Processes that are killed while they are at work, and histories of everything that goes wrong."""
 
 import argparse
+import sys
 import tempfile
 from collections import Counter
+from contextlib import redirect_stdout
 from pathlib import Path
 
 from benchmarks import gateway_kill, rules
@@ -22,9 +24,10 @@ def over_one_file(effort: Effort) -> Outcome:
     with (
         tempfile.TemporaryDirectory(prefix="thalweg-kill-") as folder,
         world(Path(folder), None, gateways=1, **_MODEL) as made,
+        redirect_stdout(sys.stderr),
     ):
         found, _ = gateway_kill.killed(
-            made, 12 if effort == "quick" else 60, 2 if effort == "quick" else 6
+            made, 24 if effort == "quick" else 60, 3 if effort == "quick" else 6
         )
     return _outcome(found)
 
@@ -37,9 +40,10 @@ def over_postgres(effort: Effort) -> Outcome:
         fresh_database(server) as admin,
         roles(admin) as url,
         world(Path(folder), url, **_MODEL) as made,
+        redirect_stdout(sys.stderr),
     ):
         found, _ = gateway_kill.killed(
-            made, 12 if effort == "quick" else 60, 2 if effort == "quick" else 4
+            made, 24 if effort == "quick" else 60, 3 if effort == "quick" else 4
         )
     return _outcome(found)
 
