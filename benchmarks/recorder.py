@@ -1,0 +1,152 @@
+"""What the flight recorder costs, and how often it finds again.
+
+    THALWEG_RECORDED=folder python -m benchmarks.recorder [--messages 10000,100000]
+
+Import of all recorded sessions, CPU and size; needles over all of them in one archive and in
+their own threads; the latency of the hook beside that of an empty Python; with `--messages`, a
+search in archives that hold the sessions again and again.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from thalweg.archive import Archive, Logged, ThreadKey, open_archive, render_passages
+from thalweg.recorder import hook, import_sessions
+from thalweg.recordings import find_recordings
+
+HOOKS = 100
+OWNER = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Needle:
+    """A question about a session, and words of the answer."""
+
+    session: str
+    question: str
+    answer: str
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--messages", default="", help="sizes of archives to search in")
+    sizes = [int(size) for size in parser.parse_args().messages.split(",") if size]
+    folder = Path(os.environ["THALWEG_RECORDED"])
+    with tempfile.TemporaryDirectory() as place:
+        archive = open_archive(Path(place, "a.db"))
+        _import(archive, folder, Path(place, "a.db"))
+        needles = _needles(folder)
+        _search(archive, needles)
+        _hooks(Path(place))
+        for size in sizes:
+            _grow(archive, size)
+            _timed(f"search in {size:,} messages", archive, needles[:10])
+
+
+def _import(archive: Archive, folder: Path, place: Path) -> None:
+    paths = find_recordings([folder / "trajectories"])
+    start = time.process_time()
+    messages = sum(one.new for one in import_sessions(archive, paths))
+    taken = time.process_time() - start
+    again = time.process_time()
+    assert not any(one.new for one in import_sessions(archive, paths))
+    unchanged = time.process_time() - again
+    source = sum(path.stat().st_size for path in paths) / 1e6
+    print(f"import: {len(paths)} sessions, {messages:,} messages, {source:.1f} MB of files")
+    print(f"  CPU {taken:.2f} s, again {unchanged:.2f} s; archive {_size(place):.1f} MB")
+    start = time.process_time()
+    archive.search_threads(OWNER, "anything")
+    print(f"  index: CPU {time.process_time() - start:.2f} s; with it {_size(place):.1f} MB")
+
+
+def _size(place: Path) -> float:
+    return sum(one.stat().st_size for one in place.parent.glob(f"{place.name}*")) / 1e6
+
+
+def _needles(folder: Path) -> list[Needle]:
+    lines = (folder / "needles.jsonl").read_text("utf-8").splitlines()
+    plain = [json.loads(line) for line in lines]
+    return [Needle(one["trajectory"], one["question"], one["answer"]) for one in plain]
+
+
+def _search(archive: Archive, needles: Sequence[Needle]) -> None:
+    threads = {name.partition(":")[2].rpartition("-")[0]: name for name in archive.threads(OWNER)}
+    known = [needle for needle in needles if needle.session in threads]
+    own = sum(
+        needle.answer
+        in render_passages(
+            archive.search(ThreadKey(OWNER, threads[needle.session]), needle.question)
+        )
+        for needle in known
+    )
+    print(f"needles, one search of 2,000 tokens: in their own session {own} of {len(known)}")
+    found = _timed("  over all sessions", archive, known)
+    print(f"  over all sessions {found} of {len(known)}")
+
+
+def _timed(what: str, archive: Archive, needles: Sequence[Needle]) -> int:
+    start = time.process_time()
+    found = 0
+    for needle in needles:
+        hits = archive.search_threads(OWNER, needle.question)
+        found += needle.answer in render_passages([hit.passage for hit in hits])
+    print(f"{what}: CPU {(time.process_time() - start) / len(needles) * 1e3:.0f} ms a question")
+    return found
+
+
+def _grow(archive: Archive, size: int) -> None:
+    """Add the sessions again as other threads until there are so many messages."""
+    first = archive.threads(OWNER)
+    count = sum(archive.length(ThreadKey(OWNER, name)) for name in first)
+    k = 0
+    while count < size:
+        messages = archive.messages(ThreadKey(OWNER, first[k % len(first)]))
+        key = ThreadKey(OWNER, f"copy-{size}-{k}")
+        count = count + archive.append(key, [Logged(message) for message in messages])
+        k += 1
+    archive.search_threads(OWNER, "anything")
+
+
+def _hooks(folder: Path) -> None:
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "transcript_path": "/x"}
+    stop = {**event, "hook_event_name": "Stop"}
+    command = [sys.executable, "-I", "-S", hook.__file__, str(folder / "home")]
+    bare = _latency(lambda: _run([sys.executable, "-I", "-S", "-c", ""], ""))
+    print(f"python -I -S: {bare}")
+    print(f"hook at a prompt: {_latency(lambda: _run(command, json.dumps(event)))}")
+    _run(command, json.dumps(stop))
+    print(f"hook at the end of a turn: {_latency(lambda: _run(command, json.dumps(stop)))}")
+
+
+def _run(command: Sequence[str], given: str) -> None:
+    subprocess.run(command, input=given, text=True, check=True)  # noqa: S603 (the hook)
+
+
+def _latency(call: Callable[[], None]) -> str:
+    times: list[float] = []
+    used = os.times()
+    for _ in range(HOOKS):
+        start = time.perf_counter()
+        call()
+        times.append((time.perf_counter() - start) * 1e3)
+    after = os.times()
+    cpu = (
+        after.children_user + after.children_system - used.children_user - used.children_system
+    ) / HOOKS
+    times.sort()
+    p50, p99 = statistics.median(times), times[int(HOOKS * 0.99) - 1]
+    return f"p50 {p50:.0f} ms, p99 {p99:.0f} ms, CPU {cpu * 1e3:.0f} ms"
+
+
+if __name__ == "__main__":
+    main()
