@@ -108,9 +108,10 @@ def _straight(text: str) -> Iterator[_Quotation]:
     marks = deque(
         place for place in places if not (is_odd and text[max(0, place - 1) : place].isdigit())
     )
+    limit = -1
     while marks:
         start = marks.popleft()
-        limit = paragraph_end(text, start)
+        limit = limit if start < limit else paragraph_end(text, start)
         if not marks and not text[start + 1 : start + 2].strip():
             return
         end = marks.popleft() + 1 if marks else limit
