@@ -20,17 +20,28 @@ def default_place() -> Path:
     return home() / "thalweg.db"
 
 
+def _usual_place() -> Path:
+    """Return the default path, or where no archive is there, the one of recorded sessions."""
+    place = default_place()
+    if os.environ.get("THALWEG_HOME") or place.is_file():
+        return place
+    recorded = Path(os.path.expanduser("~"), place)  # noqa: PTH111 (a user may have no home)
+    return recorded if recorded.is_file() else place
+
+
 def open_existing(url_or_path: str | PathLike[str] | None = None) -> Archive:
     """Open an existing archive; nothing is created.
 
     Args:
-        url_or_path: As for `open_archive`; by default `default_place`.
+        url_or_path: As for `open_archive`; by default `default_place`, and where that has no
+            archive and THALWEG_HOME is not set, `.thalweg/thalweg.db` in the user's home folder,
+            where sessions of other agents are recorded.
 
     Raises:
         ConfigError: There is none, or it cannot be opened.
         StorageError: Another process has locked it.
     """
-    address = fspath(url_or_path or default_place())
+    address = fspath(url_or_path or _usual_place())
     if "://" not in address:
         if not Path(address).is_file():
             mend = "name one with --archive, or the folder of one with THALWEG_HOME"

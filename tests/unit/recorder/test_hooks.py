@@ -21,6 +21,7 @@ from tests.unit.recorder.sessions import (
     user,
     write,
 )
+from thalweg.archive import open_existing
 from thalweg.recorder import hook, open_recorder
 from thalweg.recorder.summary import SUMMARY_TOKENS, summarize
 from thalweg.recorder.worker import work
@@ -82,6 +83,29 @@ def test_an_event_whose_import_fails_stays_in_the_queue(tmp_path: Path) -> None:
     (home / "queue" / "0.json").write_text("no event")
     assert work(home) == 1
     assert list((home / "queue").iterdir()) == []
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_an_event_that_was_handled_before_a_crash_adds_nothing(tmp_path: Path) -> None:
+    path, home = write(tmp_path, numbered([1, 2])), tmp_path / "home"
+    for _ in range(2):
+        hook.main(str(home), event("PreCompact", path))
+        work(home)
+    with open_recorder(home / "thalweg.db") as archive:
+        assert len(logged(archive)) == 2
+
+
+def test_thread_commands_find_the_archive_of_sessions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("THALWEG_HOME", raising=False)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with open_recorder() as archive:
+        import_one(archive, write(tmp_path, numbered([1])))
+    with open_existing() as opened:
+        assert opened.threads("local") == [KEY.thread]
 
 
 def run_hook(home: Path, given: str) -> subprocess.CompletedProcess[str]:
