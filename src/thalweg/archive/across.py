@@ -40,7 +40,8 @@ def search(
     """
     if not threads or not question.words:
         return []
-    found = _find(db, sorted(threads), question.sought)
+    ends = {number: (number << BITS) + passages for number, (_, passages) in threads.items()}
+    found = _find(db, ends, question.sought)
     hits = Hits(found.rows, found.counts, sum(passages for _, passages in threads.values()))
     rows = _rows(db, shortlist(question, _heaviest(question, hits)))
     rows |= _rows(db, surroundings(rows.values(), hits))
@@ -48,13 +49,19 @@ def search(
     return [ThreadPassage(threads[row >> BITS][0], passage) for row, passage in chosen]
 
 
-def _find(db: ArchiveRows, threads: Sequence[int], query: Sequence[str]) -> Hits:
-    """Return the passages that contain words of a query, as `index.find` does."""
+def _find(db: ArchiveRows, ends: Mapping[int, int], query: Sequence[str]) -> Hits:
+    """Return the passages that contain words of a query, as `index.find` does.
+
+    Args:
+        db: In a transaction.
+        ends: The end of the passages of each thread.
+        query: The words.
+    """
     rows: dict[int, int] = {}
     counts = [0.0] * len(query)
-    for part in _parts(db, threads):
+    for part in _parts(db, sorted(ends)):
         among = frozenset(part)
-        first, end = part[0] << BITS, (part[-1] + 1) << BITS
+        first, end = part[0] << BITS, ends[part[-1]]
 
         def matches(bits: Sequence[int], first: int = first, end: int = end) -> list[int]:
             return db.listed_under([query[bit] for bit in bits], first, end, MAX_HITS)
