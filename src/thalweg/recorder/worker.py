@@ -92,5 +92,4 @@ def _write(place: Path, text: str) -> None:
 
 
 if __name__ == "__main__":
-    os.nice(10)  # the agent and its hooks go first
     work(Path(sys.argv[1]))
