@@ -1,4 +1,4 @@
-"""The engine and the harness inside any LangChain agent: thin shells around the rooms below."""
+"""Middleware for LangChain agents: thin shells around the context engine and the agent's tools."""
 
 from typing import TYPE_CHECKING
 

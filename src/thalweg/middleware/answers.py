@@ -1,12 +1,12 @@
-"""`AnswerMiddleware`: no answer of a model is a dead end.
+"""`AnswerMiddleware`: retries empty and malformed answers of a model.
 
-An empty answer (no words, no calls; thinking alone is empty) is asked for once more. Calls whose
-arguments cannot be read get results that say what is wrong and what the tool takes, and the model
-is asked again in the same step: LangChain would end the run there, the turn lost.
+An empty answer (no text, no calls; thinking alone is empty) is requested once more. Calls whose
+arguments cannot be parsed get error results that name the problem and the tool's arguments, and the
+model is called again in the same step: LangChain would end the run there, the turn lost.
 
-Whose is what: a call of a tool that does not exist is answered by LangGraph's tool node, which
-names those that do. What an older run left unanswered is `PatchToolCallsMiddleware`'s. That a
-request is valid whatever a thread holds is the engine's (`context.window`).
+Other components handle the related cases: LangGraph's tool node answers a call of a tool that does
+not exist and lists those that do; `PatchToolCallsMiddleware` answers calls that an earlier run did
+not; the engine (`context.window`) keeps each request valid for any state of the thread.
 """
 
 import json
@@ -34,21 +34,21 @@ from thalweg.prompts import prompt
 _SILENT = {"thinking", "redacted_thinking", "reasoning", "reasoning_content"}
 """Kinds of content that are no answer."""
 _CUT = {"length", "max_tokens", "MAX_TOKENS"}
-"""What providers say when an answer reached its limit."""
+"""Finish reasons that providers report when an answer reached its limit."""
 _INVOCATION = "Error invoking tool "
-"""How LangGraph begins to say that a tool was given wrong arguments."""
+"""Prefix of LangGraph's error for wrong arguments of a tool."""
 
 
 class AnswerMiddleware(FlowMiddleware[AgentState[Any]]):
-    """Ask again where a model answered nothing, or nothing that can be read.
+    """Call the model again if its answer is empty or cannot be parsed.
 
-    The model gets its broken calls back, each with an error that names the problem and the
-    arguments that the tool takes, and stays in the same turn. An empty answer is dropped and a
-    short note put in its place. After that many tries the run ends with an answer that says so:
-    `response_metadata["thalweg_ended"]` is then `"empty"` or `"broken"`.
+    The model gets its broken calls back in the same turn, each with an error that names the problem
+    and the tool's arguments. An empty answer is replaced by a short note. After `tries` attempts
+    the run ends with an answer that reports it: `response_metadata["thalweg_ended"]` is then
+    `"empty"` or `"broken"`.
 
     Args:
-        tries: How often in one turn a model may write calls that cannot be read.
+        tries: How often in one turn a model may write calls that cannot be parsed.
 
     Raises:
         ConfigError: It is less than 1.
@@ -74,7 +74,7 @@ class AnswerMiddleware(FlowMiddleware[AgentState[Any]]):
         request: ToolCallRequest,
         handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
     ) -> ToolMessage | Command[Any]:
-        """Say what a tool takes when it was given something else."""
+        """Run a call, and list the tool's arguments in the result if they were invalid."""
         return explained(handler(request), request)
 
     async def awrap_tool_call(
@@ -102,12 +102,12 @@ class _Asked:
     request: ModelRequest[Any]
     tries: int
     added: list[BaseMessage] = field(default_factory=list)
-    """What was said in this turn so far, behind the request it began with."""
+    """Messages added in this turn so far, after the request that it began with."""
     broken: int = 0
     is_nudged: bool = False
 
     def settle(self, response: ModelResponse[Any]) -> ModelResponse[Any] | None:
-        """Take an answer as it is, mend it, or have the model asked again (`None`)."""
+        """Return an answer as it is or repaired; `None` to call the model again."""
         k = next((k for k, m in enumerate(response.result) if isinstance(m, AIMessage)), None)
         if k is None or response.structured_response is not None:
             return self._with(response, *response.result)
@@ -127,7 +127,7 @@ class _Asked:
     def _mend(
         self, response: ModelResponse[Any], k: int, said: AIMessage
     ) -> ModelResponse[Any] | None:
-        """Answer the calls that cannot be read; ask again where no other call is left."""
+        """Answer calls that cannot be parsed; return `None` to retry if no other call remains."""
         errors = [_error(call, said, self.request.tools) for call in said.invalid_tool_calls]
         before, after = response.result[:k], response.result[k + 1 :]
         if said.tool_calls:
@@ -159,7 +159,7 @@ class _Asked:
 
 
 def is_empty(message: AIMessage) -> bool:
-    """Tell whether a model said and asked for nothing.
+    """Return whether an answer has neither text nor calls.
 
     Example:
         >>> is_empty(AIMessage([{"type": "thinking", "thinking": "hm"}]))
@@ -177,7 +177,7 @@ def is_empty(message: AIMessage) -> bool:
 
 
 def _identified(said: AIMessage, taken: set[str]) -> AIMessage:
-    """Give every call an id of its own: what has none cannot be answered."""
+    """Return a message whose calls all have their own ids, without which none can be answered."""
 
     def named(call: Any) -> Any:  # noqa: ANN401 (either kind of LangChain's calls)
         if call["id"] and call["id"] not in taken:
@@ -197,7 +197,7 @@ def _identified(said: AIMessage, taken: set[str]) -> AIMessage:
 def _error(
     call: InvalidToolCall, said: AIMessage, tools: Sequence[BaseTool | dict[str, Any]]
 ) -> ToolMessage:
-    """Say what is wrong with a call, and what would be right."""
+    """Return the error result of a call: what is wrong with it, and the valid arguments."""
     name = call["name"] or "unknown"
     text = prompt("broken_call").render(
         name=name, problem=_problem(call, said), takes=takes(name, tools)
@@ -226,7 +226,7 @@ def _problem(call: InvalidToolCall, said: AIMessage) -> str:
 def explained(
     result: ToolMessage | Command[Any], request: ToolCallRequest
 ) -> ToolMessage | Command[Any]:
-    """Name the arguments a tool takes where LangGraph refused those it was given."""
+    """Add the tool's arguments to a result in which LangGraph refused the given ones."""
     if not isinstance(result, ToolMessage) or result.status != "error" or request.tool is None:
         return result
     if not isinstance(result.content, str) or not result.content.startswith(_INVOCATION):

@@ -1,8 +1,8 @@
-"""Which calls a person is asked about, in an agent and in its subagents.
+"""Approval of calls by a person, in an agent and in its subagents.
 
-The asking itself is LangChain's `HumanInTheLoopMiddleware`. Here stands what a subagent is asked
-about: whatever its parent is, and what its own spec adds. A spec can make the asking stricter
-and never looser, however it says it: with `interrupt_on`, or with a middleware of its own.
+LangChain's `HumanInTheLoopMiddleware` interrupts the run. This module computes the rules of a
+subagent: those of its parent plus those of its own spec. A spec can make approval stricter and
+never looser, either with `interrupt_on`, or with a middleware of its own.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -31,9 +31,10 @@ ALL: tuple[DecisionType, ...] = get_args(DecisionType)
 
 
 class ApprovalMiddleware(HumanInTheLoopMiddleware):
-    """LangChain's, and the model is told in the system prompt that a person decides.
+    """LangChain's `HumanInTheLoopMiddleware`, with a note to the model in the system prompt.
 
-    It stands for LangChain's by its name, too.
+    The note states that a person decides about some calls. The class replaces LangChain's under the
+    same name.
     """
 
     @property
@@ -46,7 +47,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
-        """Say in the system prompt which calls a person decides about."""
+        """Add to the system prompt which calls a person decides about."""
         return handler(self._told(request))
 
     async def awrap_model_call(
@@ -63,13 +64,13 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
 
 
 def merge_approvals(parent: Approvals, child: Approvals) -> dict[str, Approval]:
-    """Say what a person is asked about in a child: all that the parent's and all its own say.
+    """Return the approval rules of a child: the union of its parent's and its own.
 
-    A call is asked about where either asks about it. Where both do, the person may decide what
-    both allow; what the parent allows, if that is nothing.
+    A call needs approval if either requires it. If both do, the person may make the decisions that
+    both allow, or those that the parent allows if that is none.
 
     Raises:
-        ValueError: An approval allows no decision at all; LangChain refuses it alike.
+        ValueError: An approval allows no decision at all; LangChain refuses it, too.
 
     Example:
         >>> merge_approvals({"execute": True}, {"execute": False, "write_file": True})
@@ -85,7 +86,7 @@ def merge_approvals(parent: Approvals, child: Approvals) -> dict[str, Approval]:
 
 
 def _asked(approvals: Approvals) -> dict[str, Approval]:
-    """Leave out what is not asked about; refuse what only seems to be."""
+    """Drop tools that need no approval; raise for a rule without decisions."""
     names = HumanInTheLoopMiddleware(dict(approvals)).interrupt_on
     return {name: approvals[name] for name in names}
 
@@ -131,14 +132,14 @@ def approvals_of(
 
 
 def with_approvals(middleware: Sequence[Middleware], approvals: Approvals) -> list[Middleware]:
-    """Have a person asked about calls, by the middleware of the user's if there is one.
+    """Return the middleware with approval of calls, by the user's own if there is one.
 
-    One that the user gave keeps its words and its mode, and asks about these as well: it would
-    else take the place of ours, and switch off what the parent is asked about. A subclass with
-    another name stays as it is, and ours asks beside it.
+    The user's middleware keeps its texts and its mode, and its rules are extended by these: it
+    would otherwise replace ours and disable the parent's rules. A subclass with another name is not
+    changed, and ours is added to it.
 
     Returns:
-        The middleware in the same order; the one that asks last, if the user gave none.
+        The middleware in the same order; ours last, if the user has none.
     """
     name = HumanInTheLoopMiddleware.__name__
     made = [_asking(each, approvals) if each.name == name else each for each in middleware]
@@ -148,7 +149,7 @@ def with_approvals(middleware: Sequence[Middleware], approvals: Approvals) -> li
 
 
 def _asking(given: Middleware, approvals: Approvals) -> Middleware:
-    """Make the user's middleware ask about more, the user's own object left as it is."""
+    """Return a copy of the user's middleware with more rules; the user's object is not changed."""
     if not isinstance(given, HumanInTheLoopMiddleware):  # a stranger of that name asks nobody
         return HumanInTheLoopMiddleware(dict(approvals))
     merged = merge_approvals(approvals, given.interrupt_on)

@@ -1,4 +1,4 @@
-"""What a caller may give the middleware, looked at before any run."""
+"""Validation of the arguments of middleware, before any run."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal, cast
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from thalweg.facts.settings import MemorySettings
 
 Owner = str | Callable[[RunnableConfig], str]
-"""Whose threads, or how to tell from the config of a run."""
+"""The owner of threads, or a function that returns it from the config of a run."""
 AgentName = str | Callable[[RunnableConfig], str]
 """Which agent's memory, or how to read it from the config of a run; empty for the one that all
 agents share."""
@@ -28,10 +28,10 @@ conversation, some hundred exchanges with tools, at a cost that does not grow wi
 
 
 def as_policy(given: object) -> ContextPolicy:
-    """Read a policy; a mapping is one in the form of `ContextPolicy.from_mapping`.
+    """Return a policy; a mapping is parsed with `ContextPolicy.from_mapping`.
 
     Raises:
-        ConfigError: It is neither, or the mapping says something that cannot be.
+        ConfigError: It is neither, or the mapping is invalid.
     """
     if given is None:
         return ContextPolicy()
@@ -58,10 +58,10 @@ def as_owner(given: object) -> Owner:
 
 
 def owner_of(owner: Owner, config: RunnableConfig) -> str:
-    """Tell the owner of a run.
+    """Return the owner of a run.
 
     Raises:
-        ConfigError: A function was to tell it, and gave no name.
+        ConfigError: The function for it returned no name.
     """
     if isinstance(owner, str):
         return owner
@@ -87,10 +87,10 @@ def as_kept(given: object) -> KeptState:
 
 
 def as_counter(given: object) -> Counter:
-    """Validate a counter of tokens by counting one text; the exact one where none is given.
+    """Validate a token counter by counting one text; return the exact one for `None`.
 
     Raises:
-        ConfigError: It is no function of a text that returns a number of tokens.
+        ConfigError: It is not a function that returns the number of tokens of a text.
     """
     if given is None:
         return exact_counter()
@@ -133,10 +133,10 @@ def as_learner(given: object, settings: "MemorySettings") -> BaseChatModel | Non
 
 
 def as_memory_settings(given: object) -> "MemorySettings | None":
-    """Read settings of memory; a mapping is one in the form of `MemorySettings.from_mapping`.
+    """Return settings of memory; a mapping is parsed with `MemorySettings.from_mapping`.
 
     Raises:
-        ConfigError: It is neither, or the mapping says something that cannot be.
+        ConfigError: It is neither, or the mapping is invalid.
     """
     if given is None:
         return None
@@ -151,11 +151,11 @@ def as_memory_settings(given: object) -> "MemorySettings | None":
 
 
 def as_chat_model(named: object, what: str) -> BaseChatModel | None:
-    """Find a chat model by its name; one that is given is taken.
+    """Return a chat model by its name; a model object is returned as it is.
 
     Args:
-        named: What was given; nothing is no model.
-        what: The argument it was given as.
+        named: The model or its name; an empty value is no model.
+        what: The name of the argument, for the error.
 
     Raises:
         ConfigError: There is no such model.
@@ -174,5 +174,5 @@ def as_chat_model(named: object, what: str) -> BaseChatModel | None:
 
 
 def _told(given: object) -> str:
-    """Tell what was given: its kind, or itself where it is short."""
+    """Return a short value for an error message: itself, or its type if it is long."""
     return repr(given) if given is None or given == "" else f"of type {type(given).__name__}"

@@ -109,7 +109,7 @@ Update = dict[str, Any]
 
 
 class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
-    """Give an agent tools to start tasks in the background, check, update, cancel and list them.
+    """Add tools that start tasks in the background, check, update, cancel and list them.
 
     A task is a thread with runs on a server, and in the state `async_tasks` of its parent. When it
     ends, or waits for a person, its parent gets a message: before the next model call of a run
@@ -119,23 +119,23 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
     Args:
         async_subagents: The subagents.
         system_prompt: Text for the system prompt, which is followed by the list of subagents.
-        wake: Called with the parent's thread id and the message when a task ends after the
-            parent's run has ended, to start a run with that message:
-            `lambda thread, text: agent.invoke({"messages": text}, config_of(thread))`. It runs in
-            a thread of its own, and is retried with backoff where it raises. `None`: the next run
-            of the parent reports the task.
+        wake: Called with the parent's thread id and the message when a task ends after the parent's
+            run has ended, to start a run with that message: `lambda thread, text:
+            agent.invoke({"messages": text}, config_of(thread))`. It runs in a thread of its own,
+            and is retried with backoff where it raises. `None`: the next run of the parent reports
+            the task.
         poll_s: Seconds between two looks at a task.
-        wake_store: A SQLite file that keeps which threads are to be woken: after a crash the next
-            process that is given the file wakes them, `3 * poll_s` seconds later at the earliest.
-            Several processes of one machine may share it. `None`: this process alone knows. Make
-            such a middleware once in a process, not for each request.
+        wake_store: A SQLite file with the threads to wake: after a crash the next process that
+            opens the file wakes them, `3 * poll_s` seconds later at the earliest. Several processes
+            of one machine may share it. `None`: they are in this process alone. Create such a
+            middleware once in a process, not for each request.
 
-    A thread is told of a task once: where a process died between the wake and the note of it in
-    the file, the message that comes again is removed before the model is asked.
+    A thread is notified of a task once: if a process crashed between the wake and its record in the
+    file, the repeated message is removed before the model is called.
 
     Raises:
-        ConfigError: There is no subagent, two have one name, one has no address, or `wake_store`
-            is given without `wake`; also a `ValueError`.
+        ConfigError: There is no subagent, two have one name, one has no address, or `wake_store` is
+            set without `wake`; also a `ValueError`.
         StorageError: `wake_store` cannot be used.
     """
 
@@ -176,7 +176,7 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
             self._waker.start()
 
     def close(self) -> None:
-        """Stop waking threads; the next process on the same `wake_store` goes on with it."""
+        """Stop waking threads; the next process on the same `wake_store` continues."""
         if self._waker is not None:
             self._waker.close()
 
@@ -363,7 +363,7 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
         runtime: Runtime[Any],
         config: RunnableConfig | None = None,
     ) -> None:
-        """Leave the tasks that run on after this run to what wakes the thread."""
+        """Hand the tasks that outlast this run to the component that wakes the thread."""
         del runtime
         thread, tasks = _thread_of(config), state.get("async_tasks") or {}
         if self._waker is not None and thread and tasks:
@@ -412,7 +412,7 @@ def _as_note(message: HumanMessage) -> HumanMessage:
 
 
 class _RefusedError(Exception):
-    """A call that is not made; the model is given the reason."""
+    """A call that is not executed; the model gets the reason."""
 
 
 def _refused(words: str, **variables: str) -> _RefusedError:

@@ -1,4 +1,4 @@
-"""What goes with a request beside its messages: the system prompt and the tools."""
+"""Overhead tokens of a request: the system prompt and the tools."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Beside:
 
 
 class _Tool:
-    """A tool, known by its identity: its schema is built once."""
+    """A tool, compared by identity: its schema is built once."""
 
     __slots__ = ("tool",)
 

@@ -1,7 +1,7 @@
-"""The last look at a request, when every other middleware is done with it.
+"""The request guard: it checks a request after every other middleware.
 
-What they add (a memory, a skill, a reminder) is seen by no middleware that stands before them.
-LangChain tells its callbacks what a chat model is about to send, and lets one object.
+Middleware does not see what inner middleware adds (a memory, a skill, a reminder). LangChain calls
+its callbacks before a chat model sends a request, and a callback may raise.
 """
 
 import json
@@ -85,7 +85,7 @@ class Boundary(BaseCallbackHandler):
         return id(message) in self._known or message.id in self._named
 
     def _tokens(self, message: BaseMessage) -> int:
-        """Count a message, unless it is one of ours, or a copy that says the same."""
+        """Count the tokens of a message, unless it is one of ours or an equal copy."""
         known = self._known.get(id(message))
         if known is not None:
             return known

@@ -1,4 +1,4 @@
-"""What a provider was heard to accept, where it is less than was thought."""
+"""Limits learned from a provider's refusals, where they are below the expected window."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ SMALLER = (0.85, 0.7, 0.55, 0.4, 0.3)
 """Size of the next request, as a share of the one just refused, where the refusal has no numbers:
 a little less at first, and after five refusals less than a twentieth of the first."""
 BELOW = 0.85
-"""Share of a refused size that is still tried by later turns, where nobody named a limit."""
+"""Share of a refused size that later turns still try, if the refusal named no limit."""
 LEAST_TOKENS, LEAST_BYTES, LEAST_MEDIA = 8_000, 65_536, 10
 """No limit below these is believed of a provider that names none: a refusal of so little is
 about something in that request."""
@@ -28,7 +28,7 @@ class Size:
 
     @classmethod
     def of(cls, ledger: Ledger, calibration: Calibration, counted: int | None = None) -> "Size":
-        """Read it off a request's ledger, and what the provider counted if it told."""
+        """Build from a request's ledger, and from the provider's count if it reported one."""
         return cls(counted or calibration.upper(ledger.total), ledger.bytes, ledger.media)
 
 
@@ -45,7 +45,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """What one model was heard to accept; `None` where it never refused."""
+    """Learned limits of one model; `None` where it never refused."""
 
     window: int | None = None
     """Tokens of input and output together, as the provider counts."""
@@ -133,7 +133,7 @@ class Ceilings:
 
 
 def _below(refused: int, taken: int, least: int) -> int | None:
-    """Name a size below one that was refused; `None` where nothing can be said of it."""
+    """Return a size below one that was refused; `None` if there is none to infer."""
     below = max(least, taken, int(refused * BELOW))
     return below if below < refused else None
 

@@ -28,10 +28,10 @@ from thalweg.tokens import Counter
 
 
 class ContextState(AgentState[Any]):
-    """What the middleware keeps in an agent's state, beside the newest messages."""
+    """Keys that the middleware keeps in an agent's state, in addition to the newest messages."""
 
     thalweg_turn: NotRequired[Annotated[str, PrivateStateAttr]]
-    """The turn that the state was left in, and of whose journal; see `read_mark`."""
+    """The turn of the last checkpoint of the state, and its journal; see `read_mark`."""
     thalweg_compact: NotRequired[Annotated[bool, PrivateStateAttr, last_written]]
     """Whether the agent asked to have its context compacted."""
 
@@ -39,42 +39,44 @@ class ContextState(AgentState[Any]):
 class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     """Keep every request of an agent valid and inside its model's window, and lose nothing.
 
-    Every message is in the archive, durably, before it may leave the agent's state. What a
-    model is sent is a view of the archive's log: what no longer pays its way is folded into a
-    record with a handle, and the agent gets the tool `recall` to read it back.
+    Every message is in the archive, durably, before it may leave the agent's state. A model gets a
+    view of the archive's log: messages whose tokens cost more than they are worth are compacted
+    into a structured summary with a reference, and the agent gets the tool `recall` to read them
+    back.
 
-    What is in the graph's state counts: a message that is removed, edited or replaced there is
-    not sent any more as it was. What left the state (see `state`) is in the archive: read it with
-    `thalweg.threads.history(middleware.archive, ThreadKey(owner, thread_id))` or
-    `thalweg thread history`. Without a checkpointer all messages stay in the state.
+    The graph's state has precedence: a message that is removed, edited or replaced there is no
+    longer sent in its former form. What was removed from the state at the end of a run (see
+    `state`) is in the archive: read it with `thalweg.threads.history(middleware.archive,
+    ThreadKey(owner, thread_id))` or `thalweg thread history`. Without a checkpointer all messages
+    stay in the state.
 
-    A `thread_id` must be one owner's alone: the checkpointer knows no owners and would hand the
-    state of one to another. The archive keeps them apart.
+    A `thread_id` must belong to one owner: the checkpointer has no owners and would return the
+    state of one to another. The archive separates them.
 
     Args:
-        policy: When to compact and how; see `ContextPolicy`. The default acts when it pays. A
-            mapping is read with `ContextPolicy.from_mapping`.
-        archive: Where threads are kept: an archive, or an address for `open_archive`. The
-            default lasts as long as the state does: the database of a `SqliteSaver` or a
-            `PostgresSaver` that keeps it, sync or async, over connections of its own; with
-            another checkpointer `.thalweg/thalweg.db`, or `thalweg.db` in the folder
-            THALWEG_HOME; and memory where the state is in memory, too.
-        owner: Whose threads they are, or how to tell from a run's config. Nobody reads the
-            threads of another owner.
+        policy: When to compact and how; see `ContextPolicy`. The default compacts when it pays. A
+            mapping is parsed with `ContextPolicy.from_mapping`.
+        archive: The store of threads: an archive, or an address for `open_archive`. The default
+            lasts as long as the state does: the database of a `SqliteSaver` or a `PostgresSaver`
+            that keeps it, sync or async, over connections of its own; with another checkpointer
+            `.thalweg/thalweg.db`, or `thalweg.db` in the folder THALWEG_HOME; and memory where the
+            state is in memory, too.
+        owner: The owner of the threads, or a function that returns it from a run's config. No owner
+            can read the threads of another one.
         summarizer: Writes the summaries: a chat model or its name for `init_chat_model`. The
             default is the agent's own model.
-        state: What the graph's state, and so `result["messages"]` and every front end, keeps of
-            a thread: at least so many of its newest messages, from the beginning of a run; all
-            (`"whole"`); or the newest run alone (`"run"`). Messages leave it at the end of a
-            run, and only for an archive that was named or shares the checkpointer's database.
+        state: How much of a thread the graph's state, and so `result["messages"]` and every front
+            end, keeps: at least so many of its newest messages, from the beginning of a run; all
+            (`"whole"`); or the newest run alone (`"run"`). Messages are removed from it at the end
+            of a run, and only if the archive was passed or shares the checkpointer's database.
         token_counter: Returns the tokens of a text, in place of the exact count of o200k: for a
-            model with a vocabulary of its own. It is called often and must be fast, give the same
-            for the same text, and at least as much for a longer text. What the provider reports
-            corrects it, as it corrects ours.
+            model with a vocabulary of its own. It is called often and must be fast, deterministic
+            and monotonic in the length of the text. Counts that the provider reports correct it, as
+            they correct the default.
 
     Raises:
-        ConfigError: An argument cannot be used, or names a model that there is not. That the
-            archive cannot be opened comes with the first call.
+        ConfigError: An argument is invalid, or names an unknown model. An archive that cannot be
+            opened raises at the first call.
 
     Example:
         >>> from langchain.agents import create_agent
@@ -118,10 +120,10 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         return self._desk.archive
 
     def flush(self, timeout_s: float | None = None) -> bool:
-        """Wait for the summaries that are being written in the background.
+        """Wait for the summaries that are written in the background.
 
         Args:
-            timeout_s: Seconds to wait at most; as long as the models take when not given.
+            timeout_s: Seconds to wait at most; no limit by default.
 
         Returns:
             Whether all of them are done.
@@ -129,9 +131,9 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         return self._desk.jobs.wait(timeout_s)
 
     def close(self) -> None:
-        """Close the archive. One that was given as an archive stays open: it is the caller's.
+        """Close the archive if it was opened here; one that was passed belongs to the caller.
 
-        Summaries that are still being written are not kept; see `flush`.
+        Summaries in progress are discarded; see `flush`.
         """
         self._desk.close()
 
@@ -146,11 +148,11 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ExtendedModelResponse[Any]:
-        """Make the request fit, and send it.
+        """Fit the request into the window, and send it.
 
         Raises:
-            WindowExceededError: What must stay is larger than the model's window.
-            LostThreadError: A part of the thread left the state for an archive that this is not.
+            WindowExceededError: What cannot be compacted is larger than the model's window.
+            LostThreadError: Part of the thread is in another archive and no longer in the state.
             StorageError: The archive cannot be written; nothing was sent.
         """
         return run(take_turn(self._desk, request, get_config()), handler)
@@ -164,7 +166,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         return await arun_in_thread(take_turn(self._desk, request, get_config()), handler)
 
     def after_agent(self, state: ContextState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Log what the run said last, and release what the state need not keep."""
+        """Log the last messages of the run, and remove from the state what it need not keep."""
         del runtime
         return end_run(self._desk, state, get_config())
 

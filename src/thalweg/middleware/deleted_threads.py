@@ -29,8 +29,8 @@ def record_deletions(archive: Archive) -> None:
 def erase_deleted(archive: Archive) -> None:
     """Erase the logs of threads whose checkpoints were deleted, with those of their subagents.
 
-    A thread that has checkpoints again keeps its log; one with a run under way is left for the
-    next time.
+    A thread that has checkpoints again keeps its log; one with an active run is skipped until the
+    next call.
 
     Raises:
         StorageError: The archive cannot be written.

@@ -77,15 +77,15 @@ _ADOPTED = "thread %r goes on in this archive with the %d messages of its state:
 _DELETED = "thread %r: its checkpoints were deleted, and so is its log of %d messages"
 _NOT_ERASED = "threads that were deleted in the checkpointer are not erased yet: %s"
 _DEFAULT = ""
-"""Stands for the archive that was named, or for `default_place` where none was."""
+"""Key of the archive that was passed, or of `default_place` if none was."""
 SPARE = 4
-"""A state that keeps a number of messages is cut when it has a fourth more: many leave at once
-then, not a few with every run."""
+"""A state that keeps a number of messages is cut when it has a fourth more, so that many are
+removed at once and not a few with every run."""
 
 
 @dataclass(slots=True)
 class OpenThread:
-    """A thread that is open in this process, with what is known of its requests."""
+    """A thread that is open in this process, with the measurements of its requests."""
 
     session: Session
     wording: Wording = field(default_factory=Wording)
@@ -98,7 +98,7 @@ class OpenThread:
 
     @property
     def mark(self) -> str:
-        """What the state says of where it was left; empty before the first turn."""
+        """The checkpoint pointer for the state; empty before the first turn."""
         session = self.session
         if session.number is None:
             return ""
@@ -106,7 +106,7 @@ class OpenThread:
         return write_mark(session.key, session.number, archive=identity, released=released)
 
     def set_beside(self, beside: Beside) -> None:
-        """Count what goes with a request, with what other middleware was seen to add."""
+        """Count the overhead tokens of a request, with what other middleware added before."""
         window = self.session.engine.window
         window.set_beside("system", beside.system_tokens)
         window.set_beside("tools", beside.tools_tokens)
@@ -135,7 +135,7 @@ class OpenThread:
         return digests
 
     def beside_changed(self, beside: Beside) -> bool:
-        """Tell whether system prompt or tools are others than in the last request."""
+        """Return whether the system prompt or the tools differ from those of the last request."""
         return _digests(beside) != (self.session.page.system, self.session.page.tools)
 
 
@@ -165,15 +165,15 @@ class Desk:
         self.state = as_kept(state)
         self.count: Counter = as_counter(token_counter)
         self.ceilings: dict[str, Ceilings] = {}
-        """What providers were heard to accept, less than was thought; by model."""
+        """Learned limits of providers, below the expected windows; by model."""
         self.binding: set[str] = set()
-        """Models that were heard to bind signed reasoning to what was sent before it."""
+        """Models whose providers bind signed reasoning to the prefix that precedes it."""
         self.assumed: set[str] = set()
         """Models of which it was reported what is assumed of their windows and prices."""
         self.summarizer = as_summarizer(summarizer, self.policy)
         """The model that was named to write summaries; `None` for the agent's own."""
         self.jobs = SummaryJobs()
-        """The summaries that are written beside runs."""
+        """Summaries that are written in the background of runs."""
         self._owner = as_owner(owner)
         self._address = archive
         self._archives: dict[str, Archive] = {}
@@ -266,10 +266,10 @@ class Desk:
                 _log.warning(_NOT_ERASED, error)
 
     def release(self, session: Session, config: RunnableConfig) -> list[str]:
-        """Release what need not stay in a state, at the end of a run.
+        """Return the messages to remove from a state at the end of a run.
 
         Returns:
-            Ids of the messages that leave the state.
+            Ids of the messages to remove.
         """
         if not keeps_state(config):
             return []
@@ -296,14 +296,13 @@ class Desk:
         config: RunnableConfig,
         model: str = "",
     ) -> OpenThread:
-        """Take a thread, to be its only user: one that is open here, or from the archive.
+        """Acquire a thread exclusively: one that is open in this process, or from the archive.
 
-        What a person did to the thread since the state was left holds, unless the run was
-        asked to start from an older checkpoint.
+        Manual operations on the thread since the checkpoint of the state are applied, unless the
+        run starts from an older checkpoint by request.
 
-        Its engine has the budget and the prices of a model that nobody knows: whoever sends
-        sets those of the model in use. Images count as with `model`, which goes for a thread
-        that is not open yet.
+        Its engine has the budget and the prices of an unknown model: the sender sets those of the
+        model in use. Images count as with `model`, if the thread is not open yet.
         """
         archive, keeps = self.archive, keeps_state(config)
         turn = read_mark(mark, key, archive.identity)
@@ -412,10 +411,10 @@ class Desk:
         session.sync(said, joins=joins)
 
     def _is_begun(self, session: Session) -> bool:
-        """Tell whether the log of a state without a mark is the beginning of its thread.
+        """Return whether a state without a checkpoint pointer is of the thread in the log.
 
-        It is where nobody kept a journal (a branch, an import), or where another process ended a
-        run just now, whose checkpoint is on its way.
+        It is if there is no journal (a branch, an import), or if another process has just ended a
+        run whose checkpoint is not yet visible.
         """
         newest = session.newest_later()
         return newest is None or self._just_ended(session.key, *newest)
@@ -427,7 +426,7 @@ class Desk:
         return not is_ours and time.time() - page.at < SETTLING_S
 
     def put_back(self, opened: OpenThread) -> None:
-        """Leave a thread open for whoever goes on from its turn."""
+        """Return a thread to the pool, open for the caller that continues from its turn."""
         session = opened.session
         if session.number is None:
             return
@@ -440,7 +439,7 @@ class Desk:
                     closed.session.archive.delete(key)  # its caller has all of it
 
     def close(self) -> None:
-        """Close the archive if it was opened here; one that was given is its owner's to close."""
+        """Close the archive if it was opened here; one that was passed belongs to its owner."""
         self.jobs.close()
         with self._lock:
             self._open.clear()

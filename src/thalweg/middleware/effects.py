@@ -1,8 +1,8 @@
 """A model call as a generator: one flow for sync and async callers.
 
-A flow yields what goes to a model (`Send`, `Ask`), and is sent the answer, or has the error
-raised where it waits. Everything else it calls directly. What blocks (archive, engine) leaves the
-event loop in one place, `in_thread`.
+A flow yields requests to a model (`Send`, `Ask`) and receives the answer, or the error is raised at
+its `yield`. It calls everything else directly. Blocking work (archive, engine) moves off the event
+loop in one place, `in_thread`.
 """
 
 import asyncio
@@ -52,9 +52,9 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Ask a model several things at once, beside the agent's flow.
+    """Several concurrent requests to a model, outside of the agent's flow.
 
-    It gives a list with the answer to each, or the `Exception` that came instead.
+    The result is a list with the answer to each, or with the `Exception` that it raised.
     """
 
     model: BaseChatModel
@@ -188,9 +188,9 @@ async def _here(resume: Callable[..., None], result: object, failure: BaseExcept
 async def in_thread(
     do: Callable[Params, Done], /, *args: Params.args, **kwargs: Params.kwargs
 ) -> Done:
-    """Call what blocks in a worker thread; a caller that is cancelled waits for its end.
+    """Call a blocking function in a worker thread; a cancelled caller waits for its end.
 
-    A thread cannot be stopped: what is called next would run beside it.
+    A thread cannot be stopped, and the caller's next operation would run concurrently with it.
     """
     token = LOOP.set(asyncio.get_running_loop())
     try:

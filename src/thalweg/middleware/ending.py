@@ -1,4 +1,4 @@
-"""The end of a run: the newest messages are logged, and the oldest may leave the state."""
+"""The end of a run: log the newest messages, and remove the oldest from the state."""
 
 import time
 from dataclasses import replace

@@ -1,9 +1,8 @@
 """Every decision as one event: LangGraph's custom stream, `logging`, OpenTelemetry.
 
-The logger is `thalweg.context`. At INFO it says one sentence a decision, at DEBUG the numbers
-line by line; at WARNING that a summary was lost, or that a window or prices are assumed. No word
-of a thread is in any of it: what was wrong with a summary is counted here, and stands in full in
-the journal.
+The logger is `thalweg.context`. It logs one sentence per decision at INFO, the numbers line by line
+at DEBUG, and a lost summary or an assumed window or price at WARNING. No text of a thread is
+logged: faults of a summary are counted here, and are complete in the journal.
 """
 
 import logging
@@ -28,7 +27,7 @@ _log = logging.getLogger("thalweg.context")
 EVENT = "thalweg.context"
 """Type of the events in LangGraph's custom stream, and name of those in a trace."""
 PRICES = "thalweg.prices"
-"""The same, of the event that says whose prices were assumed."""
+"""The name of the event that reports assumed prices."""
 REPAIRED = "thalweg.repaired"
 """The same, of the event that a request was repaired which its provider would have refused."""
 REJECTED = "thalweg.rejected"
@@ -75,7 +74,7 @@ class Report:
 
     @property
     def rewritten(self) -> int:
-        """Tokens behind the first change: they go to the provider's cache anew."""
+        """Tokens after the first change: the provider's cache writes them again."""
         return self.after - self.page.same
 
     @property
@@ -88,7 +87,7 @@ class Report:
 
 
 def tell(report: Report, runtime: Speaks) -> None:
-    """Tell of a turn in which something was decided; of others there is nothing to say."""
+    """Emit the event of a turn in which something was decided; nothing for other turns."""
     if not report.edits:
         return
     event = event_of(report)
@@ -104,7 +103,7 @@ def tell(report: Report, runtime: Speaks) -> None:
 
 
 def tell_prices(priced: Priced, model: str, runtime: Speaks) -> None:
-    """Tell that the prices of a model had to be assumed. Whoever asks does so once a model."""
+    """Emit that the prices of a model are assumed. The caller does so once per model."""
     event = {"type": PRICES, "model": model, "tariff": priced.tariff.name, "note": priced.note}
     runtime.stream_writer(event)
     _log.warning("%s", priced.note, extra={"thalweg": event})
@@ -234,7 +233,7 @@ def _kind(edit: Edit) -> str:
 
 
 def sentence(report: Report) -> str:
-    """Say it to a person, on one line."""
+    """Return a decision as one line for a person."""
     made = made_of(report.edits)
     why = "; ".join(dict.fromkeys(edit.reason for edit in report.edits))
     return (
@@ -244,7 +243,7 @@ def sentence(report: Report) -> str:
 
 
 def note(report: Report) -> str:
-    """Say what was wrong with the summaries, in counts and kinds; empty when nothing was."""
+    """Return the faults of the summaries as counts and kinds; empty if there are none."""
     said: list[str] = []
     if report.is_summary_lost:
         said.append("no usable summary")
@@ -255,7 +254,7 @@ def note(report: Report) -> str:
 
 
 def lines(report: Report) -> Iterator[str]:
-    """Say the numbers to a person, line by line."""
+    """Yield the numbers of a decision for a person, line by line."""
     page, forecast, limit = report.page, report.forecast, max(1, report.page.limit)
     share = f"{100 * report.before // limit}%"
     yield f"[ContextMiddleware] Token count: {report.before} / {limit} ({share})"

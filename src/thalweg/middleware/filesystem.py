@@ -123,7 +123,7 @@ __all__ = [
 ]
 
 NUM_CHARS_PER_TOKEN = 4
-"""Characters that are counted as a token where nobody counts tokens."""
+"""Characters that count as a token if no token counter is available."""
 GLOB_TIMEOUT = 10.0
 """Seconds that one `glob` may take."""
 GLOBS_AT_ONCE = 4
@@ -158,10 +158,10 @@ class ArgumentError(ConfigError, ValueError):
 
 
 class SharedState(AgentState[Any]):
-    """The state of an agent whose files are elsewhere: who changed what, and no files.
+    """The state of an agent whose files are in a backend: changes with their authors, no files.
 
-    It has the channels of `FilesystemState`, by which the agents of a run know of each other's
-    changes; nobody sees them from outside.
+    It has the channels of `FilesystemState`, through which the agents of a run learn of each
+    other's changes; they are private to the run.
     """
 
     files: NotRequired[Annotated[dict[str, FileData], PrivateStateAttr, FilesChannel()]]
@@ -169,31 +169,32 @@ class SharedState(AgentState[Any]):
 
 
 class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
-    """Give an agent tools for files, and for a shell where its backend has one.
+    """Add tools for files, and for a shell if the backend has one.
 
     The tools are `ls`, `read_file`, `write_file`, `edit_file`, `delete`, `glob`, `grep` and
-    `execute`; the model sees those that the backend can serve. What it changes is shared, while
-    a run goes on, with its subagents.
+    `execute`; the model sees those that the backend supports. Its changes are visible to its
+    subagents during a run.
 
-    Results of other tools, and messages of humans, that are too long for a context are filed in
-    the backend; what stays in the context is where, and how they begin and end.
+    Results of other tools, and messages of humans, that are too long for a context are offloaded to
+    the backend; the context keeps their path, their beginning and their end.
 
     Args:
-        backend: Where files are; in the agent's state by default.
-        system_prompt: What the model is told of files in general, in place of our own words;
-            an empty text tells nothing.
-        custom_tool_descriptions: What the model is told of a tool, by the tool's name.
-        tool_token_limit_before_evict: Tokens of a result that may stay; `None` leaves all.
+        backend: The store of files; the agent's state by default.
+        system_prompt: Text about files for the system prompt, in place of the default; empty for
+            none.
+        custom_tool_descriptions: Descriptions of tools, by the tool's name.
+        tool_token_limit_before_evict: Longest result in tokens that is not offloaded; `None`
+            offloads none.
         human_message_token_limit_before_evict: The same for messages of humans.
         max_execute_timeout: Seconds that a call may ask for its command at most.
-        grep_max_count: Matches of one `grep` when the call says nothing; `None` for all.
+        grep_max_count: Matches of one `grep` if the call sets no limit; `None` for all.
         tools: Names of the tools to have; all by default.
         offload_binary_content: Accepted for compatibility: an archive keeps media once.
-        permissions: Rules about paths; see `FilesystemPermission`. Rules that make calls wait
-            for a human need `HumanInTheLoopMiddleware` beside this one: see `interrupts`.
+        permissions: Rules about paths; see `FilesystemPermission`. Rules that make calls wait for a
+            human need `HumanInTheLoopMiddleware` as well: see `interrupts`.
 
     Raises:
-        ConfigError: An argument cannot be used; also a `ValueError`, `TypeError` or
+        ConfigError: An argument is invalid; also a `ValueError`, `TypeError` or
             `NotImplementedError`.
 
     Example:
@@ -324,7 +325,7 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
         return _told(await handler(smaller), [*tagged, *said.values()])
 
     def _prepared(self, request: ModelRequest[Any]) -> Steps[tuple[ModelRequest[Any], Messages]]:
-        """Make a request ready; beside it, the messages that are marked in the state."""
+        """Return the prepared request, and the messages of the state that changed."""
         request = self._filter_unsupported_tools_and_apply_prompt(request)
         messages = list(request.messages)
         tagged: Messages = []
@@ -362,7 +363,7 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]
     ) -> Result:
-        """File what is too long, and tell what other agents did meanwhile."""
+        """Run a call, offload a long result, and report what other agents changed meanwhile."""
         if refused := clash(request):
             return refused
         result = with_notices(handler(request))
@@ -405,7 +406,7 @@ def _numbered(request: ModelRequest[Any]) -> list[tuple[int, AnyMessage]]:
 
 
 def _told(response: ModelResponse[Any], changed: Sequence[AnyMessage]) -> Response:
-    """Put what changes in the state beside a model's answer."""
+    """Combine a model's answer with the changes of the state."""
     if not changed:
         return response
     command: Command[Any] = Command(update={"messages": list(changed)})

@@ -1,9 +1,8 @@
-"""What the client of a chat model can be given: what another model said, made plain.
+"""Message adaptation: messages of another model in a form that the target model's client accepts.
 
-LangChain's clients pass most of a message on as it is. What one provider wrote of its own
-(signed reasoning, ids of stored items, blocks nobody else has) another one refuses, and so does
-the same provider from another of its models. Text and calls are left of it, and the reasoning
-goes by whole loops (I5).
+LangChain's clients pass most of a message on unchanged. One provider's private content (signed
+reasoning, ids of stored items, special blocks) is refused by another one, and by another model of
+the same provider. Text and calls are kept, and the reasoning is removed by whole loops (I5).
 """
 
 import re
@@ -26,9 +25,9 @@ from thalweg.wires.rules import accepts_late_system
 
 Client = Literal["anthropic", "openai-chat", "openai-responses", "other"]
 ASKED = "thalweg_model"
-"""Where an answer's metadata says which model was asked: what a provider calls it may differ."""
+"""Key in an answer's metadata of the requested model; the provider's name for it may differ."""
 BOND = "thalweg_bond"
-"""Where an answer's metadata says what its signed reasoning is bound to."""
+"""Key in an answer's metadata of what its signed reasoning is bound to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +40,11 @@ class Listener:
     stores: bool = True
     """Whether OpenAI may keep items, so that they can be sent by their ids alone."""
     takes_system: bool = False
-    """Whether Anthropic's model takes system messages among the others, as its profile says."""
+    """Whether Anthropic's model accepts system messages among the others, by its profile."""
 
 
 def listener_of(request: ModelRequest[Any]) -> Listener:
-    """Tell who a request goes to."""
+    """Return the target model of a request."""
     model = request.model
     stores = request.model_settings.get("store", _setting(model, "store")) is not False
     client, profile = _client(request), _setting(model, "profile")
@@ -73,9 +72,9 @@ def _setting(model: BaseChatModel, name: str) -> object:
 
 
 def with_late_system(request: ModelRequest[Any]) -> ModelRequest[Any]:
-    """Have Anthropic's client send late system messages in place, where only we know that it may.
+    """Let Anthropic's client send late system messages in place if its profile lacks this.
 
-    The client goes by its profile of the model, which a model newer than the client lacks.
+    The client decides by its profile of the model, which a model newer than the client lacks.
     """
     model = _with_late_system(request.model)
     return request if model is None else request.override(model=model)
@@ -112,7 +111,7 @@ def without_thinking(request: ModelRequest[Any]) -> ModelRequest[Any]:
 
 
 def is_own(message: Message, to: Listener) -> bool:
-    """Tell whether an answer is the listener's own."""
+    """Return whether an answer is the target model's own."""
     meta = unpack(message.extra, WIRE).get("response_metadata")
     meta = meta if isinstance(meta, Mapping) else {}
     if asked := meta.get(ASKED):
@@ -131,17 +130,17 @@ def bond_in(message: Message) -> Bond | None:
 
 
 def _family(name: str) -> str:
-    """Leave out the date that providers add to a model's name when they answer."""
+    """Remove the date that providers append to a model's name in answers."""
     return re.sub(r"-(latest|\d{4}-?\d{2}-?\d{2})$", "", name.removeprefix("models/"))
 
 
 def fitted(message: Message, to: Listener, *, own: bool, thinks: bool) -> Message:
-    """Give a message as the listener's client can send it on; the same one where it can.
+    """Return a message that the target model's client can send; the same object if unchanged.
 
     Args:
         message: The message.
-        to: Who is sent it.
-        own: Whether it is the listener's own answer.
+        to: The target model.
+        own: Whether it is the target model's own answer.
         thinks: Whether the reasoning of its loop is sent.
     """
     match message.role:
@@ -163,7 +162,7 @@ def fitted(message: Message, to: Listener, *, own: bool, thinks: bool) -> Messag
 
 
 def _says_more(message: Message, *, own: bool) -> bool:
-    """Tell whether a message of another model has provider's fields beside its content."""
+    """Return whether another model's message has provider's fields in addition to its content."""
     return message.role == "assistant" and not own and "additional_kwargs" in message.extra
 
 
@@ -179,7 +178,7 @@ def _stays(message: Message, to: Listener, *, thinks: bool) -> bool:
     thoughts = [part for part in message.parts if isinstance(part, Thinking)]
     match to.client:
         case "openai-responses":
-            # Items whose reasoning is gone must go without their ids.
+            # Items whose reasoning is removed must be sent without their ids.
             sealed = to.stores or all(part.signature for part in thoughts)
             return bool(thoughts) and thinks and sealed
         case "openai-chat":
@@ -230,14 +229,14 @@ def _result(message: Message, to: Listener) -> tuple[Part, ...]:
 
 
 def aside(message: Message, to: Listener) -> list[Media]:
-    """List what a result shows and its client may not send in one: it goes behind all results."""
+    """List media that the target's client may not send in a result: they follow all results."""
     if message.role != "tool" or to.client != "openai-chat":
         return []
     return [part for part in message.parts if isinstance(part, Media)]
 
 
 def _uncached(part: Part) -> Part:
-    """Leave out what marks a prompt for Anthropic's cache."""
+    """Remove the mark for Anthropic's cache."""
     if not isinstance(part, Text) or "cache_control" not in part.extra:
         return part
     left = unpack(part.extra, WIRE)

@@ -1,9 +1,9 @@
-"""What middleware puts before messages of the user, for as long as those are sent.
+"""Additions of middleware before messages of the user, for as long as those are sent.
 
 A middleware sees the messages of the state; `ContextMiddleware` sends a view of the whole thread,
-with messages that left the state long ago. So an addition names its message by id, and whoever
-sends the request reports which of the messages were sent. Without `ContextMiddleware` the messages
-of the request are all there are.
+with messages that are no longer in the state. So an addition refers to its message by id, and the
+sender of the request reports which of the messages were sent. Without `ContextMiddleware` the
+messages of the request are all there are.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,12 +21,12 @@ from thalweg.middleware.system_prompt import parts_of
 from thalweg.middleware.wording import read_state
 
 _INSERTS = "thalweg_inserts"
-"""Where in the state of a request, which nobody keeps, they are passed on."""
+"""Key in the state of a request, which is not stored, to pass them on."""
 
 
 @dataclass(slots=True)
 class Inserts:
-    """Additions that stand before messages, those of outer middleware first."""
+    """Additions before messages, those of outer middleware first."""
 
     additions: Sequence[Addition] = ()
     outer: Optional["Inserts"] = None
@@ -51,7 +51,7 @@ class Inserts:
 
     @property
     def of_memory(self) -> set[str]:
-        """The ids before which memory stands."""
+        """The ids of messages with memory before them."""
         return {one.before for one in self.additions if one.part == MEMORY}
 
     def without(self, messages: list[AnyMessage]) -> list[AnyMessage]:
@@ -69,7 +69,7 @@ class Inserts:
 
 
 def _before(uid: str, text: str) -> HumanMessage:
-    """Make the message that stands before another; it is nobody's words."""
+    """Return the message to insert before another; it is not marked as the user's."""
     return HumanMessage(text, id=f"before-{uid}", additional_kwargs={SOURCE: "thalweg"})
 
 

@@ -1,7 +1,7 @@
 """The last check of the requests of one thread, at the last point before the client.
 
-It sees what the model is given: behind every other middleware, and LangChain's own repair of
-broken calls. Messages that did not change since the last request are not checked again.
+It runs after every other middleware and after LangChain's own repair of broken calls. Messages that
+did not change since the last request are not checked again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ _NOT_LOGGED = -1
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One exchange: a message with the tool results behind it."""
+    """One exchange: a message with the tool results after it."""
 
     given: tuple[BaseMessage, ...]
     sent: tuple[BaseMessage, ...]
@@ -36,7 +36,7 @@ class _Row:
     """Of the calls that are sent."""
     found: tuple[Found, ...]
     ends: tuple[int, int]
-    """Where it ends, in what was given and in what is sent."""
+    """The index of its end in the input, and in what is sent."""
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class _Exchanges:
 
 
 def _exchanges(messages: Iterable[BaseMessage]) -> Iterator[tuple[BaseMessage, ...]]:
-    """Part messages where anything but a tool result stands."""
+    """Split messages at everything except tool results."""
     exchange: list[BaseMessage] = []
     for message in messages:
         if exchange and message.type != "tool":
@@ -127,17 +127,17 @@ class LastCheck:
     """Kept, so that no other message gets the identity of one of them."""
     _pointer: Callable[[int], str] = str
     _waiting: dict[Repair, None] = field(default_factory=dict)
-    """Repairs that nobody took yet."""
+    """Repairs that no caller has taken yet."""
     _taken: set[Repair] = field(default_factory=set)
 
     def expect(
         self, shown: Iterable[tuple[BaseMessage, int]], pointer: Callable[[int], str]
     ) -> None:
-        """Say what the thread shows in its next request.
+        """Set the messages that the thread shows in its next request.
 
         Args:
             shown: Messages, each with its position in the log; -1 of one that is in no log.
-            pointer: Says how the model reads the message at a position in full.
+            pointer: Returns how the model reads the message at a position in full.
         """
         pairs = list(shown)
         self._shown = [message for message, _ in pairs]
@@ -160,7 +160,7 @@ class LastCheck:
         """Check a whole request, its system prompt included.
 
         Returns:
-            The very messages that were given, where nothing is wrong with them.
+            The same objects if all of them are valid.
         """
         if all(self._position(message) is None for message in messages):
             other = _Exchanges(rules)  # a request that another middleware makes for itself
@@ -192,7 +192,7 @@ class LastCheck:
         self.check(rules, _messages(request))
 
     def request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        """Have a request checked where it leaves, whatever other middleware does to it first."""
+        """Return a request that is checked when it is sent, after all other middleware."""
         wire = _wire(request)
         check = partial(self.check, rules_of(wire, profile_of(request.model)))
         model = with_last_check(request.model, check)
@@ -204,7 +204,7 @@ class LastCheck:
 
 
 class _CheckedRequest(ModelRequest[Any]):
-    """A request whose model is checked, and stays so where middleware takes another one."""
+    """A request whose model is checked, also after middleware replaces it."""
 
     _again: Callable[[ModelRequest[Any]], ModelRequest[Any]]
 
@@ -228,7 +228,7 @@ class _CheckedRequest(ModelRequest[Any]):
 
 
 def _wire(request: ModelRequest[Any]) -> str:
-    """Return the wire that a request goes over; empty where it is not known."""
+    """Return the wire that a request uses; empty if unknown."""
     client = listener_of(request).client
     if client != "other":
         return client
@@ -241,10 +241,10 @@ def _joined(body: Body) -> Body:
 
 
 def joined_contents(contents: Sequence[Any]) -> list[Any]:
-    """Join neighbours of one role among the contents that Google's client built.
+    """Join adjacent contents of one role that Google's client built.
 
-    Results come first in a turn, directly behind their calls. Contents without neighbours of
-    their role stay the objects they are.
+    Results come first in a turn, directly after their calls. Other contents are returned as the
+    same objects.
     """
     joined: list[Any] = []
     for role, neighbours in groupby(contents, key=lambda content: content.role):

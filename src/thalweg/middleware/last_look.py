@@ -1,10 +1,10 @@
-"""A chat model whose requests are looked at once more, as they leave for the provider.
+"""A chat model whose requests are checked once more before they go to the provider.
 
-What other middleware and LangChain itself add to a request is in it when it reaches the model,
-and nowhere before; how messages are written, and what the model's own settings say, is in the
-body that LangChain's clients build in one method. So a model is given a double: of the same class
-to all who ask, with the same state, whose messages and bodies go through a function each. A double
-that another middleware copies stays one.
+The additions of other middleware and of LangChain itself are complete only when a request reaches
+the model; the format of messages and the model's own settings are visible only in the body that
+LangChain's clients build in one method. So the model is replaced by a double: an instance of the
+same class for `isinstance`, with the same state, whose messages and bodies pass through one
+function each. A copy of a double by other middleware is a double, too.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,9 +19,9 @@ from langchain_core.prompt_values import ChatPromptValue, PromptValue
 
 Body = dict[str, Any]
 LastLook = Callable[[Body], Body]
-"""Makes the body that is sent of the one that was built, which it leaves as it is."""
+"""Returns the body to send from the one that was built, which it does not change."""
 LastCheck = Callable[[Sequence[BaseMessage]], list[BaseMessage]]
-"""Makes the messages that are sent, system prompt included, of those that the model was given."""
+"""Returns the messages to send, system prompt included, from those that the model received."""
 _BUILDERS = ("_get_request_payload", "_prepare_request")
 """The methods that build a body: of OpenAI's and Anthropic's clients, of Google's."""
 _READER = "_convert_input"

@@ -1,7 +1,7 @@
-"""What a chat model accepts, whose it is and what it costs, as far as its object tells.
+"""What a chat model accepts, its owner and its prices, as far as its object has them.
 
-Every integration names the same setting differently and few know their model's window. What is
-not known is assumed small, and said (I23).
+Every integration has another name for the same setting, and few have their model's window. Unknown
+values are assumed to be small, with a warning (I23).
 """
 
 import re
@@ -21,17 +21,16 @@ if TYPE_CHECKING:
 Source = Literal["given", "attribute", "profile", "table", "default"]
 
 DEFAULT_WINDOW = 32_000
-"""Tokens of a window nobody names. Hosted models of the last years accept at least 32,768, so a
-request that fits is accepted by all of them; what it costs where a model accepts more is folding
-earlier than needed, and it is said. The other guess costs refused requests."""
+"""Tokens of an unknown window. Hosted models of the last years accept at least 32,768, so all of
+them accept a request that fits. For a model with a larger window, compaction is earlier than
+necessary, and a warning reports it. A larger guess would cause refused requests."""
 LEAST_WINDOW = 512
-"""A smaller figure is no chat model's window, and taken as not known."""
+"""Least tokens of a chat model's window; a smaller figure counts as unknown."""
 SERVED_WINDOWS = {"ollama": 4_096}
-"""Windows of servers that load a model with a small one unless told, and cut off without a word
-what is over it."""
+"""Windows of servers that load a model with a small default and truncate longer requests without an
+error."""
 MOST_OUTPUT = 8_192
-"""Tokens kept free for an answer whose length nobody limits; an eighth of the window if that is
-less."""
+"""Tokens reserved for an answer of unlimited length; an eighth of the window if that is less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class Limits:
     """Where the window comes from: the caller; a setting of the model object (`num_ctx`); its
     LangChain profile; our table (`context/windows.py`); or a default, because none has it."""
     note: str = ""
-    """What had to be assumed or mended, as one sentence; empty when nothing had."""
+    """What was assumed or corrected, as one sentence; empty if nothing was."""
 
     @property
     def input(self) -> int:
@@ -121,15 +120,15 @@ def _bound(model: object) -> Iterator[object]:
 def limits_of(
     model: "BaseChatModel", *, window: int | None = None, max_output: int | None = None
 ) -> Limits:
-    """Find out what a chat model accepts.
+    """Return what a chat model accepts.
 
     Args:
         model: A chat model, a binding of one, or a configurable one with a default.
-        window: Overrides what the model says of its window; input and output together.
-        max_output: Overrides what it says of its answer.
+        window: Overrides the model's own window; input and output together.
+        max_output: Overrides its own limit of the answer.
 
     Raises:
-        ConfigError: What the caller gives is no count of tokens that a model could have.
+        ConfigError: An argument is no count of tokens that a model could have.
     """
     given, asked = _given("window", window, LEAST_WINDOW), _given("max_output", max_output, 1)
     objects = tuple(layers(model))
@@ -203,8 +202,8 @@ class _Reading:
     figures: frozenset[int]
     """The figures it holds for; empty for all."""
     means: Literal["input", "all"]
-    """`input`: the input alone; the answer comes on top. `all`: both, and the input may fill what
-    the longest answer leaves."""
+    """`input`: the input alone; the answer is additional. `all`: both, and the input may fill what
+    the longest answer does not need."""
 
 
 _READINGS = (
@@ -212,7 +211,7 @@ _READINGS = (
     _Reading("openai", re.compile(r"gpt-[5-9]"), frozenset({272_000, 922_000}), "input"),
     # The same models where the profile holds what the provider advertises.
     _Reading("openai", re.compile(r"gpt-[5-9]"), frozenset(), "all"),
-    # Gemini states limits of input and output beside each other.
+    # Gemini has separate limits of input and output.
     _Reading("google", re.compile(r"gemini"), frozenset(), "input"),
 )
 """Every other profile holds the context window: input and output together."""
@@ -226,7 +225,7 @@ def _reading(name: str, provider: str, figure: int, most: int, output: int) -> i
             and one.model.search(name)
             and (not one.figures or figure in one.figures)
         ):
-            # An answer longer than the model gives takes nothing from the input.
+            # An answer longer than the model's limit reserves nothing of the input.
             kept = min(output, most) if most else output
             if one.means == "input":
                 return figure + kept
@@ -235,7 +234,7 @@ def _reading(name: str, provider: str, figure: int, most: int, output: int) -> i
 
 
 def layers(model: object) -> Iterator[object]:
-    """Yield a model and what stands around it, the outermost first; keywords bound as well."""
+    """Yield a model and its wrappers, the outermost first, with bound keywords."""
     for _ in range(_DEEPEST):
         keywords = getattr(model, "kwargs", None)
         if isinstance(keywords, Mapping):
@@ -255,7 +254,7 @@ _DEEPEST = 8
 
 @once_per_model
 def is_stand_in(model: object) -> bool:
-    """Tell whether a script answers in the place of a model: that costs nobody anything."""
+    """Return whether a script answers in place of a model: that costs nothing."""
     kinds = (_word(_get(one, "_llm_type")) for one in layers(model))
     return any("fake" in kind or kind == "scripted" for kind in kinds)
 
@@ -318,7 +317,7 @@ def profile_of(model: "BaseChatModel") -> Mapping[str, object]:
 
 @once_per_model
 def model_name(model: "BaseChatModel") -> str:
-    """Name a chat model as `provider:name`, each part empty when it is not told."""
+    """Return the name of a chat model as `provider:name`; an unknown part is empty."""
     provider, name = "", ""
     for one in layers(model):
         params = trace_params(one)
@@ -365,15 +364,14 @@ _HOSTS = ("ollama", "together", "fireworks", "openrouter")
 
 @once_per_model
 def provider_of(model: "BaseChatModel") -> str:
-    """Name the provider whose counts and prices apply to a chat model.
+    """Return the provider whose counts and prices apply to a chat model.
 
-    A gateway (Azure, Bedrock, Vertex, OpenRouter) passes on the prices of whoever made the
-    model, so there the model's name decides; as it does behind OpenAI's client when it is
-    pointed at another address.
+    A gateway (Azure, Bedrock, Vertex, OpenRouter) charges the prices of the model's maker, so there
+    the model's name decides; the same holds for OpenAI's client with another address.
 
     Returns:
         `anthropic`, `openai`, `google`, `deepseek`, `mistral`, `xai`, `groq`, … in lower case;
-        empty when it cannot be told.
+        empty if unknown.
     """
     service, _, name = model_name(model).partition(":")
     service = service.lower()
@@ -389,7 +387,7 @@ def provider_of(model: "BaseChatModel") -> str:
 
 
 def _is_elsewhere(model: object) -> bool:
-    """Tell whether OpenAI's client is pointed at another service."""
+    """Return whether OpenAI's client uses another service's address."""
     for one in layers(model):
         address = _get(one, "openai_api_base")
         if isinstance(address, str) and address:

@@ -1,8 +1,8 @@
-"""Where a state comes from: a run that was left there, or a person's hand.
+"""The origin of a state: the end of a run, or a manual operation.
 
-A log that is longer than a state knows of has one of two reasons. Another run was faster: what
-it said belongs to the thread. Or a person went back to an older checkpoint: what came after it
-was left behind. Checkpoints tell which, since LangGraph notes who made each of them.
+A log that is longer than its state has one of two reasons. Another run was faster: its messages
+belong to the thread. Or a person went back to an older checkpoint: later messages are not part of
+the branch. Checkpoints distinguish the two, since LangGraph records the source of each.
 """
 
 import asyncio
@@ -19,41 +19,41 @@ from thalweg.middleware.names import is_node
 BY_HAND = ("update", "fork")
 """Sources of checkpoints that a person made."""
 NEWEST = ""
-"""Stands for the id of a thread's newest checkpoint."""
+"""Placeholder for the id of a thread's newest checkpoint."""
 WAIT_S, WAITS = 0.02, 25
 """A checkpoint may be on its way to the database while its step runs already."""
 
 
 def checkpointer(config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
-    """Find the checkpointer that keeps the state of a run; `None` when nobody keeps it."""
+    """Return the checkpointer of a run; `None` if it has none."""
     saver = config.get("configurable", {}).get("__pregel_checkpointer")
     return saver if isinstance(saver, BaseCheckpointSaver) else None
 
 
 def keeps_state(config: RunnableConfig) -> bool:
-    """Tell whether a checkpointer keeps the state of a run until the next one.
+    """Return whether a checkpointer stores the state of a run until the next one.
 
-    Where none does, or the agent is a node of a graph that hands it all messages with every run,
-    the messages come from outside, and the caller passes on what the run gives back.
+    If none does, or the agent is a node of a graph that passes all messages to every run, the
+    messages come from the caller, which also receives those that the run returns.
     """
     named = config.get("configurable", {}).get("thread_id") is not None
     return named and checkpointer(config) is not None and not is_node(config)
 
 
 def is_addressed(config: RunnableConfig) -> bool:
-    """Tell whether a run was asked to start from a checkpoint that it names."""
+    """Return whether a run was asked to start from a certain checkpoint."""
     return "checkpoint_id" in (config.get("metadata") or {})
 
 
 def is_rewound(config: RunnableConfig, mark: str | None) -> bool | None:
-    """Tell whether a person made the state that a model is called with.
+    """Return whether a model is called with a state that a manual operation made.
 
     Args:
         config: Of the model's step.
-        mark: What the state says of where it was left: hands that were at work before do not count.
+        mark: The checkpoint pointer of the state: manual operations before it do not count.
 
     Returns:
-        `None` where it cannot be told: there is no checkpoint, or not yet.
+        `None` if unknown: there is no checkpoint, or not yet.
     """
     given = config.get("configurable", {})
     saver, graph = checkpointer(config), str(given.get("checkpoint_ns", "")).rpartition("|")[0]
@@ -71,11 +71,11 @@ def is_rewound(config: RunnableConfig, mark: str | None) -> bool | None:
 
 
 def was_left(config: RunnableConfig) -> bool:
-    """Tell whether a run of this thread left a state that a checkpointer still has.
+    """Return whether a checkpointer still has a state of this thread.
 
-    A state without a mark begins a thread. If the log has messages from before, either another
-    run began the thread at the same time, and its checkpoints are there, or the thread was
-    deleted, and they are not.
+    A state without a checkpoint pointer begins a thread. If the log has messages from before,
+    either another run began the thread at the same time, and its checkpoints are there, or the
+    thread was deleted, and they are not.
     """
     given = config.get("configurable", {})
     saver, graph = checkpointer(config), str(given.get("checkpoint_ns", "")).rpartition("|")[0]

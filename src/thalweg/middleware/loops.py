@@ -1,9 +1,9 @@
-"""`LoopMiddleware`: an agent that does the same again and again is told, and then stopped.
+"""`LoopMiddleware`: warns an agent that repeats itself, and then ends its run.
 
-A loop is not a call that comes again, but one that brings nothing new: the same call with the
-same arguments and the same result, in turns that all bring nothing new. So polling a build whose
-output grows is none, nor are tests run again after an edit; A-B-A-B is one, and so is any round
-of calls, each of which gave before what it gives again.
+A repeated call alone is no loop. A loop is a series of turns without anything new: the same calls
+with the same arguments and the same results. So polling a build whose output grows is no loop, nor
+is running tests again after an edit; A-B-A-B is one, and so is any cycle of calls whose results are
+all repeated.
 """
 
 import hashlib
@@ -43,24 +43,23 @@ class LoopState(AgentState[Any]):
 
 
 class LoopMiddleware(FlowMiddleware[LoopState]):
-    """Warn a model that repeats itself, and end its run if it goes on.
+    """Warn a model that repeats itself, and end its run if it continues.
 
-    The warning comes with the next request, behind the results, and stays in the thread: no call
-    is parted from its result, and the beginning of the request stays what it was. The end comes
-    in the place of a model call, when all calls are answered: the last message of the run is an
-    answer that says what was repeated, with `response_metadata["thalweg_ended"] == "loop"`.
+    The warning is part of the next request, after the results, and remains in the thread: calls and
+    results are not separated, and the prefix of the request does not change. The run ends instead
+    of a model call, when all calls are answered: the last message of the run is an answer that
+    names what was repeated, with `response_metadata["thalweg_ended"] == "loop"`.
 
-    Counted is within one run. Who asks again begins anew.
+    Counts are per run; the next run starts at zero.
 
     Args:
-        warn_at: How often the same may be done, without anything new in between, before the model
-            is warned.
-        stop_at: How often before the run ends.
-        exempt: Names of tools whose calls do not count: waiting for something that may well say
+        warn_at: Number of repetitions, without anything new in between, before the model is warned.
+        stop_at: Number of repetitions before the run ends.
+        exempt: Names of tools whose calls do not count: for example waiting, whose result may be
             the same for long.
 
     Raises:
-        ConfigError: A threshold is less than 2, or the end comes before the warning.
+        ConfigError: A threshold is less than 2, or `stop_at` is below `warn_at`.
 
     Example:
         >>> LoopMiddleware(warn_at=3, stop_at=5, exempt={"wait"}).name
@@ -124,7 +123,7 @@ class Turn:
     pairs: tuple[tuple[ToolCall, ToolMessage], ...]
 
     def digests(self, exempt: Collection[str]) -> list[str]:
-        """Know each call with its result again, whatever its id."""
+        """Return a digest of each call with its result, independent of its id."""
         counted = [pair for pair in self.pairs if pair[0]["name"] not in exempt]
         return sorted({_digest(call, result) for call, result in counted})
 
@@ -141,7 +140,7 @@ class Turn:
 
 
 def last_turn(messages: Sequence[AnyMessage]) -> Turn | None:
-    """Find the turn that was just done; `None` where a person spoke since, or there is none."""
+    """Return the turn that has just ended; `None` after a message of the user or without turns."""
     results: dict[str, ToolMessage] = {}
     for message in reversed(messages):
         if isinstance(message, ToolMessage):

@@ -1,9 +1,9 @@
-"""Marks for the provider's prompt cache, put on a request as it leaves.
+"""Cache breakpoints for the provider's prompt cache, added to a request when it is sent.
 
-Anthropic caches what is marked, and takes four marks in a request. Those that users and other
-middleware placed stay and count; ours take what is left, at the places that `plan_marks` picks.
-Nothing else about a request changes, and no message of a thread ever holds a mark of ours.
-OpenAI caches by itself, and is told which requests belong together.
+Anthropic caches up to a breakpoint, and accepts four of them in a request. Those of users and other
+middleware are kept and count; ours use the remaining ones, at the places that `plan_marks` picks.
+Nothing else in a request changes, and no message of a thread holds a breakpoint of ours. OpenAI
+caches by itself, and gets a key for the requests of one thread.
 """
 
 import hashlib
@@ -24,13 +24,14 @@ from thalweg.middleware.limits import layers
 MARK = "cache_control"
 HOUR_S = 3_600
 _MARKABLE = frozenset({"text", "image", "document", "tool_use", "tool_result"})
-"""Blocks that take a mark: reasoning and server tools' blocks do not, or nobody says so."""
+"""Blocks that accept a breakpoint: reasoning and blocks of server tools do not, or are
+undocumented."""
 _OPENAI = "api.openai.com"
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """One content block, and where in the body it stands."""
+    """One content block and its position in the body."""
 
     path: tuple[str | int, ...]
     body: Mapping[str, Any] | str
@@ -59,15 +60,15 @@ class Marking:
         has_record: bool,
         goes_on: bool = True,
     ) -> ModelRequest[Any]:
-        """Have a request marked when it leaves; the same one where its client takes no marks.
+        """Return a request that gets breakpoints when sent; unchanged if its client has none.
 
         Args:
             request: The request.
-            key: Whose it is.
+            key: Its thread.
             tariff: Prices of the model, with the rules of its cache.
-            has_record: Whether its first message is the record of a fold.
-            goes_on: Whether the thread goes on from here: else nothing new is written to the
-                cache, and only read what is there.
+            has_record: Whether its first message is a structured summary of a compaction.
+            goes_on: Whether the thread continues from here: if not, the request reads the cache and
+                writes nothing new to it.
         """
 
         def look(body: Body) -> Body:
@@ -87,7 +88,7 @@ class Marking:
     def mark(
         self, body: Body, tariff: Tariff, *, has_record: bool = False, goes_on: bool = True
     ) -> Body:
-        """Mark the body of a request, see `request`; it stays as it is, its copy has the marks."""
+        """Return a copy of a request's body with breakpoints; see `request` for the arguments."""
         blocks = [*_blocks(body)]
         digests = [_digest(block) for block in blocks]
         sent = _sent(blocks, digests, self._last)
@@ -118,7 +119,7 @@ def _is_anthropic(model: object) -> bool:
 
 
 def _is_openai(model: object) -> bool:
-    """Tell whether OpenAI itself is asked: others may refuse what they do not know."""
+    """Return whether the service is OpenAI's own: others may refuse unknown parameters."""
     for one in layers(model):
         if _is_a(one, "ChatOpenAI") and not _is_a(one, "AzureChatOpenAI"):
             address = getattr(getattr(one, "root_client", None), "base_url", None)
@@ -131,7 +132,7 @@ def _is_a(one: object, name: str) -> bool:
 
 
 def _name(key: ThreadKey) -> str:
-    """Name a thread to a provider, who is told neither its owner nor its id."""
+    """Return a name of a thread for a provider, which reveals neither its owner nor its id."""
     return hashlib.sha256(json.dumps([key.owner, key.thread]).encode()).hexdigest()[:32]
 
 
@@ -181,9 +182,9 @@ def _digest(block: _Block) -> bytes:
 
 
 def _sent(blocks: Sequence[_Block], digests: Sequence[bytes], last: Sequence[bytes]) -> int:
-    """Find the end of what the provider was sent already.
+    """Return the end of what was already sent to the provider.
 
-    Where the last request is not remembered it was all that stands before the newest answer.
+    If the last request is unknown, that is everything before the newest answer.
     """
     if last:
         pairs = zip(digests, last, strict=False)
@@ -197,7 +198,7 @@ def _sent(blocks: Sequence[_Block], digests: Sequence[bytes], last: Sequence[byt
 
 
 def _ttl_at(place: int, blocks: Sequence[_Block], body: Body, ttl: str) -> str:
-    """Give our mark the lifetime that its place allows: none is longer than one before it."""
+    """Return the lifetime of our breakpoint at a place: not longer than that of one before it."""
     before = [_ttl(block.mark) for block in blocks[: place - 1] if block.mark]
     after = [_ttl(block.mark) for block in blocks[place:] if block.mark]
     after += [_ttl(body[MARK])] if body.get(MARK) else []

@@ -1,8 +1,8 @@
-"""The mark: where in which journal a graph's state was left.
+"""The checkpoint pointer of a graph's state: its journal and the turn in it.
 
-A state may come to another thread or another archive: checkpoints are copied, a run may have
-another owner, an agent may be made anew with another archive. So a mark names the journal that
-its turn is in, and how many messages left the state for the archive's log.
+A state may reach another thread or another archive: checkpoints are copied, a run may have another
+owner, an agent may be recreated with another archive. So a pointer names the journal of its turn,
+and how many messages are in the archive's log and no longer in the state.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from thalweg.archive import ThreadKey
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a state holds of where it was left."""
+    """The checkpoint pointer that a state holds."""
 
     thread: str
     """Digest of the owner and the thread."""
@@ -22,16 +22,16 @@ class Mark:
     """`Archive.identity` of the archive that has the journal; empty in an older mark."""
     turn: int
     released: int | None
-    """Messages of the thread that left the state and are in the archive alone; `None` in a mark
-    of a version that did not count them."""
+    """Number of messages that were removed from the state and are in the archive alone; `None` in a
+    pointer of a version that did not count them."""
 
     def is_of(self, key: ThreadKey) -> bool:
-        """Tell whether a state was left by this thread of this owner, in whichever archive."""
+        """Return whether a state is of this thread and owner, in any archive."""
         return self.thread == _digest(key)
 
 
 def write_mark(key: ThreadKey, turn: int, *, archive: str = "", released: int = 0) -> str:
-    """Mark a state as left in a turn of a thread.
+    """Return the checkpoint pointer to a turn of a thread.
 
     Args:
         key: The thread.
@@ -51,7 +51,7 @@ def write_mark(key: ThreadKey, turn: int, *, archive: str = "", released: int = 
 
 
 def read_mark(mark: object, key: ThreadKey, archive: str = "") -> int | None:
-    """Return the turn of a thread that a state was left in; `None` if it was another's, or none."""
+    """Return the turn of a checkpoint pointer; `None` for another thread or without a pointer."""
     parsed = parse_mark(mark)
     if parsed is None or not parsed.is_of(key):
         return None
@@ -60,7 +60,7 @@ def read_mark(mark: object, key: ThreadKey, archive: str = "") -> int | None:
 
 
 def parse_mark(mark: object) -> Mark | None:
-    """Parse a mark, whatever thread it names; `None` if it is none."""
+    """Parse a checkpoint pointer of any thread; return `None` if it is invalid."""
     match mark.split(":") if isinstance(mark, str) else ():
         case (thread, archive, turn, released) if turn.isdecimal() and released.isdecimal():
             return Mark(thread, archive, int(turn), int(released))

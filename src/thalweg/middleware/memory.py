@@ -1,4 +1,4 @@
-"""`MemoryMiddleware`: what an agent always knows: files of notes, and the memory of its user."""
+"""`MemoryMiddleware`: files of notes and the memory of the user, in each request of an agent."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from os import PathLike
@@ -38,10 +38,10 @@ class MemoryState(AgentState[Any]):
     """The files as the model sees them, by path; one that does not exist is missing."""
 
     _memory_followed: NotRequired[Annotated[bool, PrivateStateAttr]]
-    """Whether they were read here; somebody else may have put them there."""
+    """Whether they were read here; other code may have set them."""
 
     _memory_shown: NotRequired[Annotated[list[dict[str, Any]], PrivateStateAttr]]
-    """What of the user's memory stands before which messages: ids alone; see `Shown`."""
+    """What of the user's memory precedes which messages: ids alone; see `Shown`."""
 
     _memory_meter: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
     """What the thread sent, and what of it memory had rewritten; see `Meter`."""
@@ -51,46 +51,46 @@ class MemoryState(AgentState[Any]):
 
 
 class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
-    """Tell an agent what it always knows: files of notes, the memory of its user, or both.
+    """Show an agent its long-term memory: files of notes, the memory of its user, or both.
 
-    **Files** stand in the system prompt, within a budget. They are looked at when a run begins,
-    never inside one: the prompt stays as it is while tools are at work. Where they changed, the
-    new text takes the place of the old one. An edit of the agent's own is not shown a second time
-    as long as the conversation shows it, so that it does not cost the provider's cache either.
+    **Files** are part of the system prompt, within a budget. They are checked when a run begins,
+    never during one: the prompt does not change between the steps of a run. The new text of a
+    changed file replaces the old one. The agent's own edit is not repeated as long as the
+    conversation shows it, which preserves the provider's cache.
 
-    **The memory of the user** is asked once a run, about the newest turns. What it knows stands
-    before the user's message, as data, and stays there byte for byte: later runs tell only what
-    is new, so that a request begins as the one before it did. The state keeps ids, and what is
-    forgotten is gone from the next request on. When a run ends, what the user said and the final
-    answers are kept and, after a pause, learned from. A store that fails costs a run its memory,
-    never the run. Subagents are told what is known and keep nothing.
+    **The memory of the user** is searched once a run, with the newest turns. The results precede
+    the user's message, as data, and do not change: later runs add only what is new, so that
+    consecutive requests share a prefix. The state stores ids, and the next request omits what was
+    forgotten. When a run ends, the user's messages and the final answers are stored and, after a
+    pause, facts are extracted from them. If the store fails, the run continues without memory.
+    Subagents read the memory and write nothing.
 
-    A run can say `{"configurable": {"memory": "read_only"}}` (nothing of it is kept),
-    `"incognito"` or `"off"` (nor is anything told).
+    A run can set `{"configurable": {"memory": "read_only"}}` (nothing of it is stored),
+    `"incognito"` or `"off"` (and nothing is recalled).
 
     Args:
-        memory: The user's memory: a `Memory`, which is bound to one; a store of `open_memory` or
-            an address for it, which are bound for each run to `owner` and `agent`.
-        backend: Where the files are.
-        sources: Their paths. They are shown in this order; missing ones are left out.
+        memory: The user's memory: a `Memory`, which is bound to one user; a store of `open_memory`
+            or an address for it, which are bound for each run to `owner` and `agent`.
+        backend: The backend of the files.
+        sources: Their paths. They are shown in this order; missing ones are skipped.
         add_cache_control: Mark the end of the system prompt for the cache of `ChatAnthropic`.
         system_prompt: Template of the files with `{agent_memory}`; `None` adds nothing.
-        budget: Most tokens of all files together. A file that is cut says how to read the rest.
-        owner: Whose memory, or how to tell it from a run's config. Never a model's to say.
-        agent: The agent whose memory of its own it is, or how to read it from a run's config;
-            empty for the one that all share.
-        settings: When memory learns, and how much is told; a mapping is read with
+        budget: Most tokens of all files together. A truncated file ends with how to read the rest.
+        owner: The owner of the memory, or a function that returns it from a run's config. A model
+            cannot set it.
+        agent: The agent whose own memory it is, or a function that returns it from a run's config;
+            empty for the memory that all agents share.
+        settings: When facts are extracted, and how many tokens are shown; a mapping is parsed with
             `MemorySettings.from_mapping`. Those of a `Memory` are its own.
-        learns: Whether what was said is learned from in this process. Where not, a worker
-            elsewhere does it.
-        model: Who learns: a chat model or its name; the agent's own where neither this nor the
-            setting `model_name` names one.
+        learns: Whether this process extracts facts. If not, a worker in another process does.
+        model: The model that extracts facts, or its name; the agent's own if neither this nor the
+            setting `model_name` is set.
 
     Raises:
         TypeError: The template is no text.
         ValueError: It lacks its slot.
-        ConfigError: Neither files nor a memory are given, an argument cannot be used, or the
-            budget is too small for that many files.
+        ConfigError: There are neither files nor a memory, an argument is invalid, or the budget is
+            too small for that many files.
     """
 
     trace_policy = TracePolicy(process_inputs=omit_payload)
@@ -147,13 +147,12 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     def before_agent(
         self, state: MemoryState, runtime: Runtime[Any], config: RunnableConfig | None = None
     ) -> dict[str, Any] | None:
-        """Look at the files, and ask the memory what the user's message is about.
+        """Check the files, and recall memory for the user's message.
 
         Raises:
-            MemoryFileError: A file is there and cannot be read when a thread begins. Later, it
-                stays as it was.
-            ConfigError: Nobody can tell whose memory it is, or the run asks for a mode that
-                there is not.
+            MemoryFileError: An existing file cannot be read when a thread begins. Later, its last
+                text is used.
+            ConfigError: The owner of the memory is unknown, or the run's memory mode is.
         """
         del config
         update = self._files.look(state) if self._files else None
@@ -182,7 +181,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """Send the request with the files in its system prompt, and what memory tells."""
+        """Send the request with the files in its system prompt and the recalled memory."""
         if self._user is None:
             return handler(self.modify_request(request))
         told = self._user.write(request, get_config()) if shown_in(request) else {}
@@ -203,7 +202,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         return user.settle(composed, await handler(composed.request))
 
     def after_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Keep what the run said, to be learned from."""
+        """Store the run's messages, to extract facts from them later."""
         if self._user is None:
             return None
         return self._user.end(state, runtime, get_config()) or None

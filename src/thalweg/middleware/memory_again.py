@@ -1,4 +1,4 @@
-"""What was told, made again from the ids of it: the same words, but for what was forgotten."""
+"""Recalled memory, rendered again from its ids: the same text, except for what was forgotten."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -18,9 +18,9 @@ from thalweg.tokens import exact_counter
 REMEMBERED = 1_024
 """Texts that are kept in memory: to make one again asks the store."""
 LOOKED_BACK = 200
-"""Operations that are looked at for what a memory was when something was told."""
+"""Operations of the log that are searched for the state of a memory when something was shown."""
 _BY_PEOPLE = frozenset({"user", "import", "undo"})
-"""Whose changes count at once: what a person put right is not told wrong again."""
+"""Sources whose changes apply at once: what a person corrected is not shown in its former form."""
 
 
 class Teller:
@@ -31,7 +31,7 @@ class Teller:
         self._lock = Lock()
 
     def tell(self, memory: Memory, shown: Sequence[Shown]) -> dict[str, str]:
-        """Write what stands before messages, by their ids; what is all forgotten is left out."""
+        """Return the texts that precede messages, by their ids; without forgotten items."""
         if not shown:
             return {}
         version = memory.store.version(memory.scope)
@@ -54,18 +54,18 @@ class Teller:
 
 
 class Past:
-    """A memory as it was, as far as what was told needs it."""
+    """A past state of a memory, as far as the shown items need it."""
 
     def __init__(self, store: MemoryStore, scope: Scope) -> None:
         self._store, self._scope = store, scope
         self._operations = store.operations(scope, limit=LOOKED_BACK)
 
     def text(self, shown: Shown, most: int) -> str:
-        """Write what was shown as it was, without what is gone.
+        """Return the text that was shown, without forgotten items.
 
         Args:
             shown: What was shown.
-            most: Tokens of a block in the system prompt, which is cut to them.
+            most: Maximum tokens of a block in the system prompt, which is truncated to them.
         """
         facts = self._store.facts(self._scope, ids=shown.facts, statuses=None)
         vouched = (fact for fact in facts if fact.status != "quarantined")
@@ -78,7 +78,7 @@ class Past:
         return render_tail([*(Item(0, fact=fact) for fact in told), *pieces], profile)
 
     def _profile(self, shown: Shown) -> Profile:
-        """Give the sections that were shown as they were, as `_fact` does."""
+        """Return the sections that were shown, each in the version that `_fact` selects."""
         if not shown.sections:
             return Profile()
         now = self._store.profile(self._scope)
@@ -97,9 +97,9 @@ class Past:
         return next((then for one, then in written if one.id <= at), section)
 
     def _fact(self, fact: Fact, at: int) -> Fact:
-        """Give a fact as it was, unless a person changed it since: then as it is.
+        """Return a fact in its former version, or in the current one if a person changed it since.
 
-        One that something newer took the place of reads as it did.
+        A fact that was superseded keeps its former text.
         """
         if not any(fact.id in _facts(one) for one in self._since(at)):
             return fact

@@ -34,17 +34,17 @@ class Bound:
 
     @property
     def tells(self) -> bool:
-        """Whether what is known may be told."""
+        """Whether memory may be shown."""
         return self.mode in {"on", "read_only"} and bool(self.thread)
 
     @property
     def tells_in_prompt(self) -> bool:
-        """Whether what is told stands in the system prompt."""
+        """Whether memory is shown in the system prompt."""
         return self.settings.placement == "system_prompt"
 
     @property
     def writes(self) -> bool:
-        """Whether what is said may be kept."""
+        """Whether messages may be stored."""
         may = self.mode == "on" and not self.settings.read_only
         return may and not self.is_subagent and bool(self.thread)
 
@@ -55,10 +55,10 @@ class Bound:
 
 
 class Binding:
-    """The memory that was given, to be bound for each run.
+    """The configured memory, to bind for each run.
 
     Raises:
-        ConfigError: It is none, or cannot be opened.
+        ConfigError: It is no memory, or cannot be opened.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Binding:
         attach_document(self.store, self.settings)
 
     def asked(self, config: RunnableConfig) -> Mode:
-        """Tell what the settings and a run's config want of memory.
+        """Return the memory mode of the settings and a run's config.
 
         Raises:
             ConfigError: The config names no such mode.
@@ -104,7 +104,7 @@ class Binding:
         return Scope(owner_of(self._owner, config), agent)
 
     def close(self) -> None:
-        """Close what was opened here; what was given is its owner's to close."""
+        """Close what was opened here; an object that was passed belongs to its owner."""
         if self.is_ours:
             self.store.close()
 

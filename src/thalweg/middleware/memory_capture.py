@@ -1,7 +1,7 @@
-"""What is kept of a thread when a run ends: what the user said, and the final answers.
+"""What memory stores of a thread when a run ends: the user's messages and the final answers.
 
-An agent with `ContextMiddleware` has a log, which tells where each was said, and what a crash
-left out. Else the state has all there is.
+An agent with `ContextMiddleware` has a log with the position of each message, and with those of a
+crashed run. Otherwise the state has all messages.
 """
 
 import logging
@@ -34,24 +34,24 @@ class Kept:
     upto: int = 0
     """Length of the log that was, where there is one."""
     trust: int = int(Trust.ASSISTANT)
-    """How far an answer behind it can be trusted: what tools brought in is told again later."""
+    """Reliability of an answer that follows: content of tools is shown again later."""
     hidden: bool = False
-    """Whether what came since is not to be kept, whoever looks."""
+    """Whether the messages since then must not be stored, by any later run either."""
     begun: int = 0
     """The memory's version when the run under way began."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """What was said in a thread since it was last looked at."""
+    """The messages of a thread since it was last read."""
 
     messages: Sequence[tuple[int, Message]]
-    """With their positions; those below `since` only tell how far answers can be trusted."""
+    """With their positions; those below `since` only determine the reliability of answers."""
     since: int
     before: Trust
     """How far an answer before the first message could be trusted."""
     upto: int | None
-    """Where in the log it ends: what a run that died said may follow. `None` without a log."""
+    """Its end in the log; messages of a crashed run may follow. `None` without a log."""
     uid: str = ""
     """Of the last message of the state that it reaches to."""
 
@@ -65,16 +65,16 @@ def stretch(
     *,
     is_over: bool,
 ) -> Stretch:
-    """Read what was said since the last time.
+    """Return the messages since the last time.
 
     Args:
         bound: The memory.
         desk: Of the agent's `ContextMiddleware`, where it has one.
         state: The agent's.
         config: Of the run.
-        kept: What was said of the last time.
-        is_over: Whether the run is. When it begins, what the user just said is left for its end,
-            unless it may have left the state by then.
+        kept: The state of the last time.
+        is_over: Whether the run has ended. At its beginning, the user's newest message is skipped
+            until the end, unless it may no longer be in the state by then.
     """
     messages = read_state(state["messages"])
     has_log = state.get("thalweg_turn") is not None
@@ -121,21 +121,21 @@ def _newest_request(messages: Sequence[Message]) -> int:
 
 
 def _unanswered(messages: Sequence[Message]) -> int:
-    """Find where what the user just said begins."""
+    """Return the index of the first of the user's messages that are not yet answered."""
     answers = (k for k, one in enumerate(messages, 1) if one.role in {"assistant", "tool"})
     return max(answers, default=0)
 
 
 def keep(bound: Bound, said: Stretch, begun: int) -> tuple[Kept, bool]:
-    """Keep what was said, and note that it may be learned from.
+    """Store messages, and schedule the extraction of facts from them.
 
     Args:
         bound: The memory.
-        said: What was said.
-        begun: The memory's version when the run began that said it.
+        said: The messages.
+        begun: The memory's version when their run began.
 
     Returns:
-        What to say the next time, and whether anything was new.
+        The state for the next time, and whether anything was new.
     """
     now = bound.memory.clock()
     settings, store, scope = bound.settings, bound.memory.store, bound.memory.scope
@@ -169,12 +169,12 @@ def keep(bound: Bound, said: Stretch, begun: int) -> tuple[Kept, bool]:
 
 
 def pass_over(bound: Bound, said: Stretch) -> Kept:
-    """Say that what was said is never to be kept."""
+    """Mark messages as never to be stored."""
     web = bound.settings.web_tools
     trust = trust_after((message for _, message in said.messages), said.before, web)
     return Kept(said.uid, said.upto or 0, int(trust))
 
 
 def _placed(turns: Sequence[Turn], said: Stretch) -> Sequence[Turn]:
-    """Without a log, a place in the state is none: messages leave it."""
+    """Remove positions if there is no log: those in the state change when messages are removed."""
     return turns if said.upto is not None else [replace(turn, position=-1) for turn in turns]

@@ -1,4 +1,4 @@
-"""What memory told, and what went wrong, as events: counts and ids, no word of what is known.
+"""Events of what memory showed and of its errors: counts and ids, no text of facts.
 
 The logger is `thalweg.memory`.
 """
@@ -23,7 +23,7 @@ _log = logging.getLogger("thalweg.memory")
 def tell_told(
     bound: Bound, shown: Sequence[Shown], before: Sequence[Shown], runtime: Speaks
 ) -> None:
-    """Say what a run is told beside what it was told already."""
+    """Emit what a run is shown in addition to earlier items."""
     old = {one.uid for one in before}
     new = [one for one in shown if one.uid not in old]
     facts = [fact for one in new for fact in one.facts]
@@ -67,7 +67,7 @@ def announce_review(thread: str, facts: Sequence[FactId], waiting: int, runtime:
 
 
 def tell_failure(error: ThalwegError, runtime: Speaks) -> None:
-    """Say that a run goes on without its memory."""
+    """Emit that a run continues without its memory."""
     event = {"type": FAILED, "code": error.code, "problem": type(error).__name__}
     runtime.stream_writer(event)
     _log.warning("a run goes on without its memory: %s", error, extra={"thalweg": event})

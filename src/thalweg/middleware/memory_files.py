@@ -30,10 +30,9 @@ _REMEMBERED = 8
 class MemoryFiles:
     """The files of one agent.
 
-    They are looked at when a run begins, never inside one: the prompt stays as it is while tools
-    are at work. Where they changed, the new text takes the place of the old one. An edit of the
-    agent's own is not shown a second time as long as the conversation shows it, so that it does
-    not cost the provider's cache either.
+    They are checked when a run begins, never during one: the prompt does not change between the
+    steps of a run. The new text of a changed file replaces the old one. The agent's own edit is not
+    repeated as long as the conversation shows it, which preserves the provider's cache.
 
     Raises:
         TypeError: The template is no text.
@@ -62,14 +61,14 @@ class MemoryFiles:
         self._written: dict[tuple[tuple[str, str], ...], str] = {}
 
     def look(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Read the files when a thread begins, and see whether they changed when a run does.
+        """Read the files when a thread begins, and check for changes when a run does.
 
         Returns:
             What changes in the state.
 
         Raises:
-            MemoryFileError: A file is there and cannot be read when a thread begins. Later, it
-                stays as it was.
+            MemoryFileError: An existing file cannot be read when a thread begins. Later, its last
+                text is used.
         """
         return run(self._look(state), self.backend)
 
@@ -139,7 +138,7 @@ def _read_again(
     shown: Mapping[str, str],
     messages: Sequence[AnyMessage],
 ) -> str | None:
-    """Read a file that was read before; what the conversation explains stays as it is shown."""
+    """Return a changed file's text; the shown one if the conversation's edits explain it."""
     if answer.error is not None and answer.error != FILE_NOT_FOUND:
         return shown.get(path)
     now, before = _read(path, answer), shown.get(path)
@@ -168,9 +167,9 @@ def _edits(path: str, messages: Sequence[AnyMessage]) -> Iterator[tuple[str, str
 
 
 def _marked(request: ModelRequest[Any]) -> ModelRequest[Any]:
-    """Mark the last block of the system prompt for the cache, where the model is `ChatAnthropic`.
+    """Mark the last block of the system prompt for the cache if the model is `ChatAnthropic`.
 
-    Its package is loaded if it is: nobody has to import it to see.
+    An instance implies that its package is loaded, so the check imports nothing.
     """
     package = sys.modules.get("langchain_anthropic.chat_models")
     message = request.system_message

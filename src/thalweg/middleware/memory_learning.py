@@ -11,11 +11,12 @@ from thalweg.middleware.limits import is_stand_in, model_name, provider_of
 
 
 class Learning:
-    """Has what was said learned from, in the background.
+    """Extraction of facts from stored messages, in the background.
 
     Args:
-        model: Who is asked; `None` for the agent's own, which is known when it was called.
-        is_on: Off: a worker elsewhere does it.
+        model: The model that extracts; `None` for the agent's own, which is available after its
+            first call.
+        is_on: Off: a worker in another process does it.
     """
 
     def __init__(self, model: BaseChatModel | None, *, is_on: bool) -> None:
@@ -24,11 +25,11 @@ class Learning:
         self._worker: Worker | None = None
 
     def hear(self, model: BaseChatModel) -> None:
-        """Be told the agent's own model."""
+        """Set the agent's own model."""
         self._model = self._model or model
 
     def go_on(self, store: MemoryStore, settings: MemorySettings) -> None:
-        """Be told that there may be something to learn from."""
+        """Start work on a store that may have messages to extract facts from."""
         if not self._is_on or self._model is None:
             return
         if self._worker is None:
@@ -40,7 +41,7 @@ class Learning:
         self._worker.wake()
 
     def stop(self) -> None:
-        """End after what is under way; what is left is learned from another time."""
+        """Stop after the current step; the remaining messages are processed another time."""
         if self._worker is not None:
             self._worker.stop()
             self._worker = None

@@ -1,4 +1,4 @@
-"""The memory of its user in one agent's runs: told when a run begins, kept when it ends."""
+"""The memory of the user in one agent's runs: shown when a run begins, updated when it ends."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,8 +31,8 @@ from thalweg.middleware.system_prompt import with_part
 from thalweg.middleware.wording import read_state
 
 SHOWN, METER, KEPT = "_memory_shown", "_memory_meter", "_memory_kept"
-"""Where in an agent's state is kept what was told, what it costs, and how far its thread was
-looked at."""
+"""Keys in an agent's state of the shown items, their cost, and the last stored position of the
+thread."""
 CHARS = 4
 """Of a token, about."""
 Asked = Callable[[ModelRequest[Any]], ModelRequest[Any]]
@@ -64,7 +64,7 @@ class UserMemory:
             self.tools = memory_tools(self._binding, self._said)
 
     def _said(self, bound: Bound, state: Mapping[str, Any], config: RunnableConfig) -> Stretch:
-        """Read what was said since a run before this one ended; of a log also what is newer."""
+        """Return the messages up to the end of the last run; from a log also newer ones."""
         kept = Kept(**state.get(KEPT) or {})
         said = stretch(bound, self._desk, state, config, kept, is_over=True)
         if said.upto is None:
@@ -83,7 +83,7 @@ class UserMemory:
     def begin(
         self, state: Mapping[str, Any], runtime: Speaks, config: RunnableConfig
     ) -> dict[str, Any]:
-        """Choose what the run is told, and keep what an earlier one could not."""
+        """Choose the memory that the run is shown, and store what an earlier run could not."""
         before = Kept(**state.get(KEPT) or {})
         if self._binding.asked(config) in {"incognito", "off"}:
             update: dict[str, Any] = {SHOWN: []} if state.get(SHOWN) else {}
@@ -100,7 +100,7 @@ class UserMemory:
     def _caught_up(
         self, bound: Bound, state: Mapping[str, Any], config: RunnableConfig, before: Kept
     ) -> Kept | None:
-        """Keep what an earlier run said and could not keep, unless it was not to."""
+        """Store an earlier run's messages if that run was allowed to and failed."""
         if bound.is_subagent:
             return None
         hidden = before.hidden or not bound.writes
@@ -111,7 +111,7 @@ class UserMemory:
         return replace(kept, hidden=not bound.writes, begun=begun)
 
     def _told(self, bound: Bound, state: Mapping[str, Any], runtime: Speaks) -> dict[str, Any]:
-        """Choose what is told, and say what changes in the state."""
+        """Choose the memory to show, and return the changes of the state."""
         settings = bound.settings
         live = from_plain(state.get(SHOWN))
         if not (bound.tells and settings.injection_enabled and settings.mode == "inject"):
@@ -131,12 +131,12 @@ class UserMemory:
     def compose(
         self, request: ModelRequest[Any], told: Mapping[str, str] | None, asked: Asked
     ) -> "Composed":
-        """Add to a request what memory tells.
+        """Add the recalled memory to a request.
 
         Args:
             request: The request.
             told: What `write` returned.
-            asked: What else is done to the request.
+            asked: The other changes of the request.
         """
         self._learning.hear(request.model)
         live, texts = shown_in(request), told or {}
@@ -162,7 +162,7 @@ class UserMemory:
         return ExtendedModelResponse(response, Command(update=update))
 
     def write(self, request: ModelRequest[Any], config: RunnableConfig) -> Mapping[str, str] | None:
-        """Write what is told, by its place; `None` where that fails, or nothing may be."""
+        """Return the texts of memory by their place; `None` if that fails or is not allowed."""
         runtime = request.runtime
         bound = _without_failing(partial(self._binding.of, config, request.state), runtime)
         if bound is None or not bound.tells:
@@ -172,7 +172,7 @@ class UserMemory:
     def end(
         self, state: Mapping[str, Any], runtime: Speaks, config: RunnableConfig
     ) -> dict[str, Any]:
-        """Keep what the run said."""
+        """Store the messages of the run."""
         if self._binding.asked(config) in {"incognito", "off"}:
             return {}
         bound = _without_failing(partial(self._binding.of, config, state), runtime)
@@ -189,7 +189,7 @@ class UserMemory:
         return replace(pass_over(bound, said), hidden=True)
 
     def _keep(self, bound: Bound, said: Stretch, begun: int) -> Kept:
-        """Keep what was said, and have somebody learn from it when it is due."""
+        """Store messages, and start the extraction of facts when it is due."""
         kept, is_new = keep(bound, said, begun)
         if is_new:
             self._learning.go_on(bound.memory.store, bound.settings)
@@ -232,7 +232,7 @@ def _addition(shown: Shown, text: str) -> Addition:
 
 
 def _size(response: ModelResponse[Any], request: ModelRequest[Any]) -> int:
-    """Tell how large a request was: what the provider says, or else a guess."""
+    """Return the size of a request: the provider's count, or else an estimate."""
     for message in response.result:
         if isinstance(message, AIMessage) and message.usage_metadata:
             return message.usage_metadata["input_tokens"]
@@ -240,10 +240,10 @@ def _size(response: ModelResponse[Any], request: ModelRequest[Any]) -> int:
 
 
 def _without_failing(do: Callable[[], Result], runtime: Speaks) -> Result | None:
-    """Do something with the memory; where that fails, the run goes on without.
+    """Run an operation on the memory; if it fails, the run continues without it.
 
     Raises:
-        ConfigError: Somebody set something wrongly, and has to know.
+        ConfigError: A setting is wrong, which the user has to correct.
     """
     try:
         return do()

@@ -1,4 +1,4 @@
-"""What is told before a message of the user: recalled once a run, and made again ever after."""
+"""Memory that precedes a message of the user: recalled once a run, rendered the same later."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -37,11 +37,11 @@ NAMES: tuple[SectionName, ...] = (*USER_CONTEXT, *HISTORY)
 MOST_WEIGHED = 100
 """Things that were recalled of which it is kept why."""
 TURNS = 4
-"""Turns of the user that tell what a run is about."""
+"""Number of the user's newest turns from which the subject of a run is taken."""
 
 
 def recent(messages: Sequence[Message], turns: int = TURNS) -> list[Message]:
-    """Take the newest turns of a thread: what the user said, and the final answers.
+    """Return the newest turns of a thread: the user's messages and the final answers.
 
     Example:
         >>> from thalweg.entries import Text
@@ -62,7 +62,7 @@ def recent(messages: Sequence[Message], turns: int = TURNS) -> list[Message]:
 
 
 def asked(messages: Sequence[Message]) -> Message | None:
-    """Find the user's message that a run begins with; `None` where nobody asked anything new."""
+    """Return the user's message that a run begins with; `None` if there is no new one."""
     for message in reversed(messages):
         if message.is_request:
             return message if message.uid else None
@@ -73,17 +73,17 @@ def asked(messages: Sequence[Message]) -> Message | None:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What a run is told."""
+    """The memory that a run is shown."""
 
     shown: list[Shown]
-    """What stands before messages from now on."""
+    """What precedes messages from now on."""
     meter: Meter
     told: Told
     """What was recalled, and what became of it."""
 
 
 class Telling:
-    """Chooses what is told, and writes it."""
+    """Chooses the memory to show, and renders it."""
 
     def __init__(self) -> None:
         self._teller = Teller()
@@ -92,16 +92,16 @@ class Telling:
     def begin(
         self, bound: Bound, messages: Sequence[Message], live: Sequence[Shown], meter: Meter
     ) -> "Begun | None":
-        """Recall what the newest message of the user is about, and choose what is new of it.
+        """Recall memory for the newest message of the user, and choose the new items.
 
         Args:
             bound: The memory.
-            messages: Of the thread, as far as they are at hand.
-            live: What stands before messages.
+            messages: The available messages of the thread.
+            live: The items that precede messages.
             meter: Of the thread.
 
         Returns:
-            `None` where the user said nothing new.
+            `None` if there is no new message of the user.
         """
         message = asked(messages)
         if message is None or any(shown.uid == message.uid for shown in live):
@@ -141,7 +141,7 @@ class Telling:
         return self._count(opening()) + self._count(closing()) + MESSAGE_TOKENS
 
     def _fitting(self, bound: Bound, uid: str, decision: Decision) -> Iterator[Shown]:
-        """Tell what was decided on; headings may leave no room for the last of it."""
+        """Yield the chosen items that fit; headings may use up the room of the last ones."""
         told = list(decision.told)
         while told:
             shown = self._shown(bound, uid, told)
@@ -163,18 +163,18 @@ class Telling:
         return replace(shown, tokens=self._count(text) + MESSAGE_TOKENS)
 
     def write(self, bound: Bound, shown: Sequence[Shown]) -> dict[str, str]:
-        """Write what stands before messages, by their ids, and in the system prompt."""
+        """Render what precedes messages, by their ids, and what is in the system prompt."""
         return self._teller.tell(bound.memory, shown)
 
 
 def _told(uid: str, recalled: Recalled, shown: Sequence[Shown], here: str) -> Told:
-    """Say of all that was recalled what became of it.
+    """Return the outcome of each recalled item.
 
     Args:
-        uid: Of the message it was recalled for.
-        recalled: What was.
-        shown: What stands before messages now.
-        here: Where what is new stands.
+        uid: Id of the message that it was recalled for.
+        recalled: The recalled items.
+        shown: The items that now precede messages.
+        here: The place of the new items.
     """
     new = next((one for one in shown if one.uid == here), Shown(here))
     old = set[Key]().union(*(one.keys for one in shown if one.uid != here))
@@ -203,7 +203,7 @@ def _key(item: Item) -> Key:
 
 
 def _is_known(thread: str, uids: set[str], item: Item) -> bool:
-    """Tell whether messages of the thread itself say what could be recalled."""
+    """Return whether messages of the thread itself contain a recalled item."""
     turn, fact = item.turn, item.fact
     if turn is not None:
         return turn.thread == thread and turn.uid in uids

@@ -1,6 +1,6 @@
 """Facts that wait for the user's review: each is announced once, when a run begins.
 
-It is kept in the store which were announced, as a telling of a thread that nobody talks in.
+The store records which were announced, as items shown in a thread of its own without messages.
 """
 
 from datetime import UTC, datetime

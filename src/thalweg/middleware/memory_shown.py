@@ -1,9 +1,9 @@
-"""What memory told before which message, as an agent's state keeps it: ids, never a text.
+"""The memory shown before each message, as stored in an agent's state: ids, never a text.
 
-What was told before a message stays before it, byte for byte, as long as the message is sent. So
-a later run tells only what the ones before did not, and the beginning of the requests stays the
-one that the provider has in its cache. Where a context has no room for more, all of it may be
-taken back to begin anew; that rewrites the request, and so a meter allows it rarely.
+The text before a message does not change as long as the message is sent. So a later run adds only
+new items, and the requests keep the prefix that the provider has in its cache. If a context has no
+room for more, all of it may be removed to start again; that rewrites the request, and so a meter
+allows it rarely.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,10 +15,10 @@ from thalweg.facts.values import FactId, SectionName
 Key = FactId | int | SectionName
 """A fact, a piece of a turn by its number, or a section of the profile."""
 IN_PROMPT = ""
-"""Stands for the system prompt in the place of a message's id."""
+"""The place of the system prompt, instead of a message's id."""
 TELLING, LEAST = 1 / 2, 1 / 8
-"""Of the room that is left, what one telling takes at most; and of all room, what it may take
-anyway. So a later question of another kind finds room, too."""
+"""Maximum share of the remaining budget for one message, and the share of the whole budget that is
+always allowed. So a later question on another subject has room, too."""
 IN_THREAD = 2
 """Times `max_injection_tokens` that all messages of a thread show at most: a first run gets
 `max_injection_tokens`, which is `TELLING` of it, and later ones a share of the rest."""
@@ -30,15 +30,15 @@ COLD_S = 3_600
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What stands before one message."""
+    """What precedes one message."""
 
     uid: str
     """Of the message."""
     at: int = 0
-    """The newest operation of the memory when it was told: what was learned since is not shown."""
+    """The newest operation of the memory at that time: later facts are not shown."""
     facts: tuple[FactId, ...] = ()
     pieces: tuple[int, ...] = ()
-    """Pieces of turns, by the numbers that the store gave them."""
+    """Pieces of turns, by their numbers in the store."""
     sections: tuple[SectionName, ...] = ()
     tokens: int = 0
     """Of the whole message, its frame included."""
@@ -74,7 +74,7 @@ class Meter:
         return Meter(self.sent + size, self.lost, size, at)
 
     def allows(self, most: int, now: float) -> bool:
-        """Tell whether the next request may begin otherwise than the last.
+        """Return whether the next request may have another prefix than the last.
 
         Args:
             most: Tokens of memory in one context: as many may be rewritten in a young thread.
@@ -83,7 +83,7 @@ class Meter:
         return self.is_cold(now) or self.lost + self.size <= most + ALLOWED * self.sent
 
     def is_cold(self, now: float) -> bool:
-        """Tell whether the provider has lost the beginning of the last request anyway."""
+        """Return whether a cache miss on the prefix of the last request is expected anyway."""
         return now - self.at > COLD_S
 
     def rewritten(self, now: float) -> "Meter":
@@ -93,27 +93,27 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is told before the newest message."""
+    """The memory to show before the newest message."""
 
     told: tuple[Key, ...] = ()
-    """In the order they were recalled; empty where nothing new is worth telling."""
+    """In the order of recall; empty if nothing new is worth showing."""
     room: int = 0
     """Tokens it may take, its frame included."""
     begins_anew: bool = False
-    """Whether all that was told before is taken back."""
+    """Whether all items shown before are removed."""
 
 
 def plan_telling(
     wanted: Sequence[Wanted], live: Sequence[Shown], *, most: int, frame: int, may_begin_anew: bool
 ) -> Decision:
-    """Decide what of the recalled is told.
+    """Decide which recalled items are shown.
 
     Args:
         wanted: What was recalled, the most important first.
-        live: What stands before messages that are still sent, oldest first.
+        live: Items before messages that are still sent, oldest first.
         most: Tokens of memory that the thread may show.
-        frame: Tokens of what goes around the lines of one message.
-        may_begin_anew: Whether what was told may be taken back.
+        frame: Tokens of the markup around the lines of one message.
+        may_begin_anew: Whether items shown before may be removed.
 
     Example:
         >>> live = [Shown("m1", facts=(FactId("a"),), tokens=60)]
@@ -141,7 +141,7 @@ def _unseen(wanted: Iterable[Wanted], live: Iterable[Shown]) -> list[Wanted]:
 
 
 def _within(wanted: Iterable[Wanted], room: int) -> list[Wanted]:
-    """Leave out what does not fit, and go on with what does."""
+    """Return the items that fit, and skip those that do not."""
     fitting: list[Wanted] = []
     for one in wanted:
         if one.tokens <= room:

@@ -10,7 +10,7 @@ from thalweg.tokens import Counter
 LONGEST_TOKEN = 16
 """More characters than this per token are not expected of text: so much of it is looked at."""
 NOTE_TOKENS = 60
-"""Room for the line that says how to read the rest of a file, but for its path."""
+"""Tokens for the line that explains how to read the rest of a file, without its path."""
 STEP = 64
 """Characters by which a line is cut that does not fit whole."""
 
@@ -18,14 +18,14 @@ STEP = 64
 def write_memory(
     contents: Mapping[str, str], sources: Sequence[str], budget: int, count: Counter
 ) -> str:
-    """Write files one after the other, each behind its path, in the order of the sources.
+    """Render files one after the other, each after its path, in the order of the sources.
 
-    Where they do not fit, the longest are cut at the ends of lines until all have the same room;
-    each that is cut says how to read on. Comments of HTML and what would end the fence around
-    all of it are no part of what is shown.
+    If they do not fit, the longest are truncated at the ends of lines to equal shares; each
+    truncated file ends with how to read on. HTML comments are removed, and what would end the fence
+    around the files is escaped.
 
     Returns:
-        An empty text where there is nothing to show.
+        The text; empty if there is nothing to show.
     """
     files = {path: File(contents[path]) for path in sources if contents.get(path)}
     shown = {path: file for path, file in files.items() if file.text.strip()}
@@ -41,7 +41,7 @@ def write_memory(
 
 
 def share(needs: Mapping[str, int], room: int) -> dict[str, int]:
-    """Share room fairly: who needs less than an equal part leaves the rest to the others.
+    """Share tokens fairly: what one file does not need of an equal part goes to the others.
 
     Example:
         >>> share({"a": 10, "b": 500, "c": 900}, 300)
@@ -56,12 +56,12 @@ def share(needs: Mapping[str, int], room: int) -> dict[str, int]:
 
 
 def fenced(text: str) -> str:
-    """Escape whatever looks like the fence of memory."""
+    """Escape text that looks like the fence of memory."""
     return re.sub(r"<(?=\s*/?\s*agent_memory)", r"<\\", text, flags=re.IGNORECASE)
 
 
 class File:
-    r"""A file as it is shown, without comments and fenced, which still knows its lines.
+    r"""The shown form of a file, without comments and fenced, with the lines of the original.
 
     Example:
         >>> File("one <!-- not\\nthis -->two").text
@@ -74,7 +74,7 @@ class File:
         self.text = self.upto(len(raw))
 
     def upto(self, end: int) -> str:
-        """Give what is shown of the file's first characters."""
+        """Return the shown text of the file's first characters."""
         kept = (self.raw[start : min(stop, end)] for start, stop in self._kept if start < end)
         return fenced("".join(kept))
 
@@ -120,13 +120,13 @@ def _last(ends: Sequence[int], fits: Callable[[int], bool]) -> int:
 
 
 def is_explained(before: str, after: str, edits: Iterable[tuple[str, str, bool]]) -> bool:
-    """Tell whether edits make one text of another, in their order.
+    """Return whether edits, in their order, turn one text into another.
 
     Args:
-        before: The text there was.
-        after: The text there is.
-        edits: What was replaced by what, and whether everywhere; an empty first text stands for
-            all of it.
+        before: The old text.
+        after: The new text.
+        edits: Old text, new text, and whether all occurrences are replaced; an empty old text means
+            the whole file.
     """
     text = before
     for old, new, everywhere in edits:

@@ -1,4 +1,4 @@
-"""What an agent itself can do with its user's memory, where `mode: tool` says so."""
+"""The agent's own tools for its user's memory, with `mode: tool`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
@@ -17,16 +17,16 @@ from thalweg.prompts import prompt
 
 REMEMBER, RECALL_MEMORY = "remember", "recall_memory"
 Said = Callable[[Bound, Mapping[str, Any], RunnableConfig], Stretch]
-"""Reads what was said in a thread since it was last looked at."""
+"""Returns the messages of a thread since it was last read."""
 _CATEGORIES: dict[str, Category] = {name: name for name in get_args(Category)}
 
 
 def memory_tools(binding: Binding, said: Said) -> Sequence[BaseTool]:
-    """Make the tools.
+    """Return the tools.
 
     Args:
-        binding: Whose memory it is, from the run: no argument of a model's says it.
-        said: What was said in the run.
+        binding: The owner of the memory, from the run: a model's arguments cannot set it.
+        said: Returns the messages of the run.
     """
     return [_remember_tool(binding, said), _recall_tool(binding)]
 
@@ -69,7 +69,7 @@ def _remember_tool(binding: Binding, said: Said) -> BaseTool:
 
 
 def _read(bound: Bound, said: Stretch) -> tuple[list[Turn], Trust]:
-    """Tell what was said in a run, and how far anything it read can be trusted."""
+    """Return the messages of a run, and the reliability of the content it read."""
     web = bound.settings.web_tools
     turns = captured_turns(
         said.messages, thread=bound.thread, now="", before=said.before, web_tools=web

@@ -1,4 +1,4 @@
-"""How threads are named: nobody can name one so that it joins another's."""
+"""Names of threads: no caller can choose one that joins another owner's thread."""
 
 import hashlib
 from typing import Any
@@ -16,15 +16,15 @@ _TOOLS = "tools"
 
 
 def thread_name(config: RunnableConfig, state: Any) -> str | None:  # noqa: ANN401 (any agent's)
-    """Name the thread of a run.
+    """Return the name of the thread of a run.
 
-    A subagent runs inside a step of its parent's graph and has a thread of its own. Where the
-    messages come from outside with every run (there is no `thread_id`, or the agent is a node
-    of a graph that keeps them), the thread is known by its first message: whoever passes the
-    messages on goes on with that thread.
+    A subagent runs inside a step of its parent's graph and has a thread of its own. If the caller
+    passes the messages to every run (there is no `thread_id`, or the agent is a node of a graph
+    that keeps them), the thread is identified by its first message: the same messages continue that
+    thread.
 
     Returns:
-        `None` where nothing tells it: there is no message.
+        `None` if there is no message.
     """
     thread = config.get("configurable", {}).get("thread_id")
     inside = _inside(config)
@@ -46,7 +46,7 @@ def escaped(thread: str) -> str:
 
 
 def is_nobodys(key: ThreadKey) -> bool:
-    """Tell whether a thread has no id: its messages come from outside with every run."""
+    """Return whether a thread has no id: the caller passes its messages to every run."""
     return key.thread.startswith(INSIDE)
 
 
@@ -64,10 +64,10 @@ def child_name(config: RunnableConfig) -> str | None:
 
 
 def is_node(config: RunnableConfig) -> bool:
-    """Tell whether an agent is a node of a graph that hands it all messages with every run.
+    """Return whether an agent is a node of a graph that passes all messages to every run.
 
-    Its own state then begins anew each time: LangGraph keeps it under the id of the step. A
-    subagent that a tool calls is none, nor is one with a memory of its own
+    Its own state is then empty at each run: LangGraph stores it under the id of the step. A
+    subagent that a tool calls is no node, nor is one with its own checkpoints
     (`checkpointer=True`), which has no id of a step.
     """
     steps = [step.partition(":")[0] for step in _inside(config).split("|") if ":" in step]
@@ -75,12 +75,12 @@ def is_node(config: RunnableConfig) -> bool:
 
 
 def is_subagent(config: RunnableConfig) -> bool:
-    """Tell whether an agent was called by another one's tool: it is not the user who talks."""
+    """Return whether an agent was called by another agent's tool, and not by the user."""
     return bool(_inside(config)) and not is_node(config)
 
 
 def _inside(config: RunnableConfig) -> str:
-    """Tell in which step of a parent's graph an agent runs; empty outside of any."""
+    """Return the step of a parent's graph in which an agent runs; empty for none."""
     return str(config.get("configurable", {}).get("checkpoint_ns", "")).rpartition("|")[0]
 
 

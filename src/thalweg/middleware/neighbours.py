@@ -1,9 +1,9 @@
-"""What middleware before ours changed for one call alone, done to the request that we build.
+"""Merging with other middleware: its changes for one call, applied to our request.
 
-It sees the messages of the state; we send a view of the whole thread. What it added stays on
-the side of the message it stood behind, what it removed is left out, and what it rewrote is
-taken where our view shows that message as it is. Where leaving out would break a request
-(calls without results, results without calls), nothing is left out: no provider takes that.
+Other middleware sees the messages of the state; we send a view of the whole thread. A message that
+it added keeps its neighbour, one that it removed is removed, and one that it rewrote is used if our
+view shows that message unchanged. Nothing is removed if that would break a request (calls without
+results, results without calls), which no provider accepts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ def _without_removed(
 def _added(
     request: Sequence[AnyMessage], had: Mapping[str | None, AnyMessage]
 ) -> dict[str | None, list[AnyMessage]]:
-    """Read what was added, by the id of the state's message it stands behind."""
+    """Return the added messages, by the id of the state's message that precedes them."""
     added: dict[str | None, list[AnyMessage]] = {}
     behind: str | None = None
     for message in request:
@@ -74,7 +74,7 @@ def _added(
 
 
 _LAST = ""
-"""Stands for the view's last message: what is added at the end stays there."""
+"""Key of the view's last message: what is added at the end remains there."""
 
 
 def _placed(
@@ -93,5 +93,5 @@ def _placed(
 
 
 def _is_worse(messages: Sequence[AnyMessage], than: Sequence[AnyMessage]) -> bool:
-    """Tell whether one request breaks rules that another keeps."""
+    """Return whether one request breaks rules that another keeps."""
     return len(check(read_state(messages))) > len(check(read_state(than)))

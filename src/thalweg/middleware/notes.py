@@ -1,4 +1,4 @@
-"""What the harness itself says in a conversation: marked, so that nobody takes it for the user."""
+"""Messages of the harness in a conversation, marked as not written by the user."""
 
 from collections.abc import Sequence
 from uuid import uuid4
@@ -6,7 +6,7 @@ from uuid import uuid4
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 
 SOURCE = "lc_source"
-"""Where LangChain's own middleware says that a message is no user's."""
+"""Key in which LangChain's own middleware marks messages that are not the user's."""
 _OURS = "thalweg"
 
 
@@ -26,7 +26,7 @@ def last_words(text: str, ended: str) -> AIMessage:
 
 
 def is_note(message: BaseMessage) -> bool:
-    """Tell whether a message in the user's place was put there by a harness."""
+    """Return whether a message with the user's role was inserted by a harness."""
     return bool(message.additional_kwargs.get(SOURCE))
 
 

@@ -1,8 +1,8 @@
-"""Recognise a provider's refusal of a request that is too large.
+"""Detection of a provider's refusal of a request that is too large.
 
-No provider has a status of its own for it, and hardly two use the same words. So an error is
-read as text: first whether it is about something else (a rate, an output limit, a name), then
-by the words for each kind of refusal, then for its numbers. The words stand in tables.
+Providers have no status code for it, and hardly two use the same words. So an error is parsed as
+text: first for other causes (a rate, an output limit, a name), then for the words of each kind of
+refusal, then for its numbers. The words are in tables.
 """
 
 import re
@@ -74,7 +74,7 @@ def _read(error: BaseException, status: int | None, text: str) -> Overflow | Non
 
 
 def is_otherwise(error: BaseException, status: int | None, text: str) -> bool:
-    """Tell whether an error is about credentials, credit, rates or outputs, not the size."""
+    """Return whether an error is about credentials, credit, rates or outputs, not the size."""
     if status in _OTHER_STATUSES or _is_any(error, _OTHER_CLASSES):
         return True
     return not _CODES.search(text) and _OTHERWISE.search(text) is not None
@@ -118,7 +118,7 @@ _CODES = _words(
     r"exceed_context_size_error",  # llama.cpp
     r"context_window_exceeded",
 )
-"""Codes that settle it, whatever else is said."""
+"""Codes that decide alone, independent of the rest of the text."""
 
 _OTHERWISE = _words(
     r"tokens per (?:minute|day|hour)|\b[TR]P[MD]\b",  # OpenAI and Groq, the latter with 413

@@ -1,13 +1,13 @@
-"""`PatchToolCallsMiddleware`: a run begins with a history in which every call has its result.
+"""`PatchToolCallsMiddleware`: completes the history of a run, so that every call has its result.
 
-A run that was cancelled, or that died between a model's answer and the results of its calls,
-leaves calls behind that nobody answers any more. They are answered here, for good, when the next
-run begins: with what is true, that no result was recorded.
+After a run was cancelled, or crashed between a model's answer and the results of its calls, some
+calls remain without a result. When the next run begins, they get a permanent result: that none was
+recorded.
 
-Whose is what: for one request, the engine lays out a valid conversation whatever the log holds
-(`context.window`: a placeholder for a call that waits, a late result as a note), and says nothing
-of it in the state. Here the state itself is put in order, so that any provider takes it without
-the engine, too, and the model learns that the call will never be answered.
+The engine also builds a valid conversation from any log, but for one request only
+(`context.window`: a placeholder for a pending call, a late result as a note), without changes of
+the state. This middleware repairs the state itself, so that any provider accepts it without the
+engine, too, and the model learns that the call will never get a result.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,11 +30,11 @@ from thalweg.prompts import prompt
 
 
 class PatchToolCallsMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
-    """Answer what a run that did not end left unanswered, when the next one begins.
+    """Answer the pending calls of a run that did not end, when the next one begins.
 
-    A run that goes on after a person was asked is no new run: its calls wait, and are left alone.
-    Where the person writes something else instead of deciding, they were passed over, and the
-    model is told so. A result whose call is not in front of it becomes a note.
+    A run that is resumed after an interrupt is no new run: its calls are pending and are not
+    changed. If the person writes a message instead of deciding, the results of those calls report
+    that they were skipped. A result without a preceding call becomes a note.
 
     Example:
         >>> from langchain_core.messages import AIMessage, HumanMessage
@@ -61,9 +61,9 @@ class PatchToolCallsMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
 
 def patched(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Give every call a result right behind its message, and every result a call.
+    """Return messages in which every call has a result directly after it, and every result a call.
 
-    Messages that need nothing are the very same objects, in the same order.
+    Valid messages are the same objects, in the same order.
     """
     answered = _answered(messages)
     called: set[str] = set()
@@ -86,7 +86,7 @@ def _answered(messages: Sequence[AnyMessage]) -> set[str]:
 
 
 def _calls(message: AIMessage) -> Iterator[tuple[str, tuple[str, str]]]:
-    """List the calls that can be answered: by id, what is said of one without a result, of whom."""
+    """Yield the calls that can be answered: the id, the text of a missing result, and the tool."""
     for kind, calls in (
         ("cancelled_call", message.tool_calls),
         ("malformed_call", message.invalid_tool_calls),

@@ -1,8 +1,8 @@
-"""Summaries in the background, as one turn sees them: shown when they are there, and asked for.
+"""Background summaries in one turn: shown once they are written, and requested.
 
-A thread has one pending summary at a time. A fold that finds it written shows it, and asks for
-that of what it takes itself; one that comes earlier leaves it pending, and what it takes is
-summarized with the messages of the next fold.
+A thread has one pending summary at a time. A compaction that finds it written shows it, and
+requests one of its own messages; an earlier compaction keeps it pending, and its messages are
+summarized with those of the next compaction.
 """
 
 import time
@@ -36,10 +36,10 @@ class PendingSummaries:
     """What is to be started once the turn is entered."""
 
     def shown_early(self) -> list[Fold]:
-        """Plan to show the pending summary in the record that stands, if it is written.
+        """Plan to show the pending summary in the current structured summary, if it is written.
 
-        For a turn whose cache is cold: all of the request is written again anyway. Reasoning that
-        is bound to what stands before it would be lost.
+        For a turn in which a cache miss is expected: the cache writes the whole request again
+        anyway. Reasoning that is bound to its prefix would be lost.
         """
         session, fold = self.open.session, self.open.session.engine.window.fold
         if fold is None or fold.pending is None or session.engine.binds:
@@ -70,7 +70,7 @@ class PendingSummaries:
         return replace(fold, pending=pending)
 
     def _joined(self, fold: Fold, summarizer: Summarizer) -> Fold:
-        """Join the pending summary of a fold if it is written; give up one that was lost."""
+        """Join the pending summary of a compaction if it is written; discard one that was lost."""
         pending, session = fold.pending, self.open.session
         if pending is None:
             return fold

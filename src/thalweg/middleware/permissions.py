@@ -40,7 +40,7 @@ _DECISIONS: list[Literal["approve", "edit", "reject", "respond"]] = [
 ]
 
 _ANY = BackendProtocol()
-"""Stands for a backend in which no path is a link."""
+"""A backend without links, as the default."""
 
 When = Callable[[ToolCallRequest], bool]
 """Whether a call waits."""
@@ -49,14 +49,14 @@ When = Callable[[ToolCallRequest], bool]
 def interrupts(
     permissions: Permissions, backend: BackendProtocol | None = None
 ) -> dict[str, InterruptOnConfig]:
-    """Say which calls of file tools must wait for a human: `interrupt_on`, ready for use.
+    """Return which calls of file tools need approval by a human, as `interrupt_on`.
 
-    A call waits when a rule says so of its path, or of something in the folder it looks
-    through or deletes. A call that is denied does not wait: its tool refuses it.
+    A call waits if a rule requires it for its path, or for anything in the folder that it searches
+    or deletes. A denied call does not wait: its tool refuses it.
 
     Args:
         permissions: The rules.
-        backend: Follows links, so that another name for a path waits, too.
+        backend: Resolves links, so that another name of a path waits, too.
     """
     access = Access(rights(permissions), _ANY if backend is None else backend)
     asks: dict[str, tuple[FilesystemOperation, When]] = {
@@ -78,7 +78,7 @@ def interrupts(
 def when_touched(
     access: Access, operation: FilesystemOperation, argument: str = "file_path"
 ) -> When:
-    """Wait when a rule says so of the very path."""
+    """Return a condition that is true if a rule requires approval of the path itself."""
 
     def when(request: ToolCallRequest) -> bool:
         path = _given(request, argument)
@@ -98,13 +98,14 @@ def when_looked_in(
     argument: str,
     pattern_argument: str | None = None,
 ) -> When:
-    """Wait when a rule says so of anything in a folder, and when nobody says which folder.
+    """Return a condition: a rule requires approval of anything in a folder, or none is given.
 
     Args:
         access: The rules.
-        operation: What is done there.
-        argument: Names the folder.
-        pattern_argument: Names files in it; one that is absolute, or climbs, could mean others.
+        operation: The operation.
+        argument: The argument with the folder.
+        pattern_argument: The argument with a pattern of files in it; an absolute one, or one with
+            `..`, could match others.
     """
     patterns = access.rights.patterns("interrupt", operation)
     folds = folds_case(access.backend)

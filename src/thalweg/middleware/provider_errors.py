@@ -8,8 +8,8 @@ from contextlib import suppress
 def error_chain(error: BaseException) -> Iterator[BaseException]:
     """Yield an error, the members of a group, and what caused it; each once, nearest first.
 
-    An error raised while another was handled stands for itself where it carries a status: a
-    rate limit met on the second attempt is not the refusal of the first.
+    An error that was raised while another was handled ends the chain if it has a status: a rate
+    limit in the second attempt is not the refusal of the first.
     """
     waiting, seen = [error], set[int]()
     while waiting:
@@ -44,7 +44,7 @@ def status_of(error: BaseException) -> int | None:
 
 
 def text_of(error: BaseException) -> str:
-    """Return all that an error says, on one line: its own words, its code and its body."""
+    """Return all text of an error, on one line: its message, its code and its body."""
     said: list[object] = [str(error)]
     said += [getattr(error, name, None) for name in ("message", "code", "type", "error", "details")]
     body = getattr(error, "body", None)

@@ -1,4 +1,4 @@
-"""Calls and messages that cannot be taken as they are, and what is said in their place."""
+"""Calls and messages that are rejected, and their replacements."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,8 +17,8 @@ _CHANGES = {*_WHOLE, "edit_file"}
 def clash(request: ToolCallRequest) -> ToolMessage | None:
     """Refuse a call that would race with an earlier one of the same answer for one file.
 
-    Edits go together: each is made on what the others left. A file that is written or deleted
-    as a whole beside another change has no order that the model could know.
+    Several edits are allowed: each is applied to the result of the others. If a file is written or
+    deleted as a whole next to another change, the model cannot know the order.
     """
     call = request.tool_call
     path = _changed(call["name"], call["args"])
@@ -54,10 +54,10 @@ def _changed(name: str, args: Mapping[str, object]) -> str | None:
 
 
 def without_media(messages: Sequence[AnyMessage]) -> dict[int, AnyMessage]:
-    """Say of the media that were read since the last answer that the model cannot take them.
+    """Replace media that were read since the last answer, if the model does not accept them.
 
     Returns:
-        What stands for those messages, by their positions.
+        The replacements of those messages, by their positions.
     """
     said: dict[int, AnyMessage] = {}
     for position in range(len(messages) - 1, -1, -1):

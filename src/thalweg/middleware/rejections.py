@@ -1,11 +1,11 @@
 """Refusals of what a request contains: their causes, and the edits that remove each.
 
-A request that is too large is refused in `overflow`; a wrong key, model or parameter is the
-caller's to correct. What is left is a thread that would be refused again with every message:
-its view is repaired from the archive, and the request is sent once more (I43).
+A request that is too large is refused in `overflow`; a wrong key, model or parameter has to be
+corrected by the caller. All other refusals would recur with every message of the thread: its view
+is repaired from the archive, and the request is sent once more (I43).
 
-A cause is a row of `CAUSES`: the words that name it, and a pure plan of edits. The first row
-whose words are in the provider's answer, and whose plan changes anything, is used.
+A cause is a row of `CAUSES`: the words that name it, and a pure plan of edits. The first row whose
+words are in the provider's answer, and whose plan changes anything, is used.
 """
 
 import logging
@@ -22,7 +22,8 @@ from thalweg.middleware.provider_errors import error_chain, status_of, text_of
 
 _log = logging.getLogger("thalweg.requests")
 _STATUSES = frozenset({400, 422})
-"""How providers refuse what a request contains; most say 400, Mistral and FastAPI servers 422."""
+"""Statuses of a refusal of a request's content; most return 400, Mistral and FastAPI servers
+422."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Rejected:
     scene: Scene
     """The window that was refused."""
     strip: Callable[[], Sequence[Edit]] = tuple
-    """Plans to leave out reasoning that is bound to another prefix; see `Engine`."""
+    """Plans to remove reasoning that is bound to another prefix; see `Engine`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def plan_repair(rejected: Rejected) -> tuple[Cause, Sequence[Edit]] | None:
 
 
 def _is_setting(text: str) -> bool:
-    """Tell whether the provider names a place in the request that holds no message."""
+    """Return whether the provider's error refers to a part of the request that holds no message."""
     places = [match[1] or match[2] for match in _PLACE.finditer(text)]
     return bool(places) and not any(_MESSAGES.match(place) for place in places)
 

@@ -30,7 +30,7 @@ RUBRIC_GRADER_MESSAGE_SOURCE: Final = "rubric_grader"
 GRADER_SYSTEM_PROMPT: Final = prompt("rubric_grader").text
 """The standard instructions of a grader."""
 SHOWN_MESSAGES: Final = 30
-"""Newest messages that a grader is shown, beside the user's first."""
+"""Number of newest messages that a grader sees, in addition to the user's first."""
 SHOWN_CHARS: Final = 4_000
 """Characters of one message that a grader is shown."""
 
@@ -90,10 +90,10 @@ class RubricEvaluation(TypedDict):
 
 
 class RubricState(AgentState[Any]):
-    """The state of an agent whose work is graded: the caller gives `rubric`."""
+    """The state of an agent whose work is graded: the caller sets `rubric`."""
 
     rubric: NotRequired[str]
-    """What done means; it holds for the thread until another is given. Empty: nothing is graded."""
+    """The criteria of success; valid for the thread until replaced. Empty: nothing is graded."""
     _rubric_status: NotRequired[Annotated[RubricResult | None, PrivateStateAttr]]
     _rubric_iterations: NotRequired[Annotated[int, PrivateStateAttr]]
     _rubric_evaluations: NotRequired[Annotated[list[RubricEvaluation], PrivateStateAttr]]

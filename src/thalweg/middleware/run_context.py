@@ -1,4 +1,4 @@
-"""`RunContextMiddleware`: what an agent is told of the run it is in: date, place, files, tasks."""
+"""`RunContextMiddleware`: date, place, files and tasks of the run, for the agent."""
 
 import itertools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -63,18 +63,18 @@ class RunContextState(AgentState[Any]):
 
 
 class RunContextMiddleware(AgentMiddleware[RunContextState, Any, Any]):
-    """Tell an agent the date, which files the user uploaded, and which tasks it delegated.
+    """Show an agent the date, the files that the user uploaded, and the tasks it delegated.
 
     The **date** is the last part of the system prompt. A run keeps the date on which it began, so
     that the provider's cache is written again once a day at most. **Files** and **tasks** that are
-    new since the last run stand before the user's message, as data, and are sent as long as that
-    message is; what left with a compaction is listed again in the next run. At most 20 of each, the
-    newest. What is listed is decided by `context.additions.plan_additions`.
+    new since the last run precede the user's message, as data, and are sent as long as that message
+    is; those that a compaction removed are listed again in the next run. At most 20 of each, the
+    newest. `context.additions.plan_additions` selects them.
 
     Args:
-        backend: Where the uploaded files are.
+        backend: The backend of the uploaded files.
         uploads: Their folder; `None`, the default, lists none.
-        place: Returns where the user is, from a run's config; empty where it is not known.
+        place: Returns where the user is, from a run's config; empty if unknown.
         today: Returns the current date; that of this machine's clock by default. `None`: no date.
 
     Example:

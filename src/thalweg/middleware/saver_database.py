@@ -1,8 +1,8 @@
 """The database of a checkpointer, as the address of an archive that shares it.
 
-LangGraph's savers keep what they were given: a connection, or a pool of connections. Where the
-archive opens connections of its own to the same database, both are backed up, moved and lost
-together. The saver's connection is asked for its address and for nothing else.
+LangGraph's savers hold a connection, or a pool of connections. The archive opens its own
+connections to the same database, so that both are backed up and moved together. The saver's
+connection is used only to read its address.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""A request on its way: measured where it leaves, answered, or refused and to be changed."""
+"""Sending of a request: measured at the client, then answered, or refused and changed."""
 
 import logging
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ ATTEMPTS = 6
 ANSWER = 0.25
 """Most of another model's window that is kept free for its answer."""
 _NAMES = {"added": "added by other middleware"}
-"""What a section of the ledger is called, where its name alone would not tell."""
+"""Labels of sections of the ledger whose own names are not clear."""
 _log = logging.getLogger("thalweg.requests")
 _BINDS = (
     "%s refused reasoning that is bound to another conversation: it leaves the view whenever what "
@@ -127,7 +127,7 @@ class Sending:
         return repairs
 
     def _shrink(self, opened: OpenThread, overflow: Overflow, asked: str, said: str) -> None:
-        """Make the next request smaller, whoever refused this one."""
+        """Make the next request smaller, after a refusal by the provider or by our own check."""
         engine = opened.session.engine
         calibration = self._calibrate(opened, asked, overflow.counted)
         if calibration.factor > engine.calibration.factor:
@@ -181,7 +181,7 @@ class Sending:
         return calibration
 
     def exceeded(self, opened: OpenThread) -> WindowExceededError:
-        """Say why nothing smaller can be sent."""
+        """Return the error that explains why nothing smaller can be sent."""
         engine = opened.session.engine
         sections = sorted(engine.window.ledger.tokens.items(), key=lambda pair: -pair[1])
         parts = tuple(f"{_NAMES.get(name, name)} {n} tokens" for name, n in sections if n)

@@ -1,4 +1,4 @@
-"""Which file tools a model is shown, and what it is told of them."""
+"""The file tools that a model sees, and their descriptions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,14 +16,14 @@ from thalweg.tools.places import supports_execution
 Tool = BaseTool | dict[str, Any]
 
 _OF_OTHERS: tuple[FsToolName, ...] = ("grep", "execute")
-"""Tools whose descriptions speak of other tools, which may not be there."""
+"""Tools whose descriptions mention other tools, which may be missing."""
 _FINDS = ("glob", "grep")
 _VARIANTS = {
     described(name, frozenset(visible))
     for name in _OF_OTHERS
     for visible in ((), ("execute",), ("glob",), ("grep",), _FINDS)
 }
-"""What may be told of them, when nobody tells something else."""
+"""All default descriptions of these tools."""
 
 
 def tool_name(tool: Tool) -> str | None:
@@ -32,19 +32,19 @@ def tool_name(tool: Tool) -> str | None:
 
 
 def servable(tools: Sequence[Tool], backend: BackendProtocol) -> list[Tool]:
-    """Leave out the tools that a backend cannot serve."""
+    """Remove the tools that a backend does not support."""
     missing = set() if supports_execution(backend) else {"execute"}
     missing |= set() if supports_delete(backend) else {"delete"}
     return [tool for tool in tools if tool_name(tool) not in missing]
 
 
 def retold(tools: Sequence[Tool], made: dict[tuple[str, str], BaseTool]) -> list[Tool]:
-    """Tell of other tools only if they are there; a description of the user's own stays.
+    """Return tools whose descriptions mention only existing tools; the user's own are kept.
 
     Args:
-        tools: What the model is shown.
-        made: The copies that were made before, by name and description: the same request
-            has the same tools.
+        tools: The tools that the model sees.
+        made: The copies that were made before, by name and description: the same request has the
+            same tools.
     """
     visible = frozenset(name for name in map(tool_name, tools) if name)
     return [_retold(tool, visible, made) for tool in tools]
@@ -67,7 +67,7 @@ def _retold(tool: Tool, visible: frozenset[str], made: dict[tuple[str, str], Bas
 
 
 def shell_paths(backend: BackendProtocol) -> str:
-    """Tell which folders of the file tools a command finds elsewhere, and which it never does."""
+    """Return which folders of the file tools have another path in a command, or none at all."""
     default = backend.default if isinstance(backend, CompositeBackend) else backend
     routes = backend.sorted_routes if isinstance(backend, CompositeBackend) else ()
     mapped: dict[str, str | None] = {prefix: _host(default, at) for prefix, at in routes}

@@ -24,7 +24,7 @@ def wanted_first(skills: Sequence[SkillMetadata], messages: Sequence[AnyMessage]
 
 
 def _request(messages: Sequence[AnyMessage]) -> str:
-    """Give the latest words of a person; those of the harness are none."""
+    """Return the latest text of a person, not of the harness."""
     for message in reversed(messages):
         if isinstance(message, HumanMessage) and not message.additional_kwargs.get("lc_source"):
             return str(message.text)

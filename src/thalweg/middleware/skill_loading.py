@@ -27,8 +27,8 @@ class Found:
     """Each name once: the last source that has it wins."""
     errors: list[str]
     seen: dict[str, str] | None
-    """When each SKILL.md was changed, by its path, empty where nobody knows. `None` where the
-    backend tells it of none: they cannot be followed."""
+    """Modification times of each SKILL.md, by its path; empty if unknown. `None` if the backend
+    reports none: changes cannot be detected."""
 
 
 def find_skills_in(
@@ -38,19 +38,19 @@ def find_skills_in(
     *,
     is_followed: bool = True,
 ) -> Steps[Found | None]:
-    """Find the skills in some folders.
+    """Return the skills in some folders.
 
-    A SKILL.md is read once and then only when its size or date is another one, or when it may
-    take the place of one that is gone. A folder that cannot be listed any more has what it had.
+    A SKILL.md is read once, and again only if its size or date changed, or if it may replace one
+    that was deleted. A folder that can no longer be listed keeps its skills.
 
     Args:
-        sources: The folders. A later one wins by name.
+        sources: The folders. A later one overrides by name.
         known: Skills found before.
-        seen: What was found with them; `None` to read everything.
+        seen: The modification times found with them; `None` to read everything.
         is_followed: Whether to ask when files were changed.
 
     Returns:
-        `None` when all is as it was.
+        `None` if nothing changed.
     """
     listed: list[_Listed] = []
     for source in sources:
@@ -80,7 +80,7 @@ def find_skills_in(
 @dataclass(frozen=True, slots=True)
 class _Listed:
     stamps: dict[str, str]
-    """When each SKILL.md there may be was changed, by its path; empty where nobody knows."""
+    """Modification times of each possible SKILL.md, by its path; empty if unknown."""
     error: str = ""
 
 
@@ -104,7 +104,7 @@ def _list_source(source: str, seen: Mapping[str, str]) -> Steps[_Listed]:
 def _when_changed(
     source: str, paths: Container[str], seen: Mapping[str, str]
 ) -> Steps[dict[str, str]]:
-    """Ask when each SKILL.md of a source was changed, as far as its backend knows."""
+    """Return the modification time of each SKILL.md of a source; empty if it reports none."""
     try:
         answer = yield Ask("glob", (f"*/{FILE_NAME}", source))
     except NotImplementedError:
@@ -120,9 +120,9 @@ def _when_changed(
 
 
 def read_download(answer: FileDownloadResponse, path: str) -> Parsed:
-    """Read a downloaded SKILL.md, and say in the log what is wrong or odd.
+    """Parse a downloaded SKILL.md, and log its errors and oddities.
 
-    A folder that has none is no skill, and nothing is wrong.
+    A folder without one is no skill, and no error.
     """
     parsed = _parsed(answer, path)
     if parsed.problem:

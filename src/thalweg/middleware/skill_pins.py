@@ -13,7 +13,7 @@ from thalweg.skills.format import MAX_SKILL_FILE_SIZE, SkillMetadata, split_fron
 from thalweg.tools.asking import Ask, Steps
 
 PINNED = "pinned_skill"
-"""What `lc_source` of such a message says: nobody said it, the harness put it there."""
+"""Value of `lc_source` in such a message: the harness wrote it, not the user."""
 
 
 def pin_skills(names: Sequence[str], skills: Sequence[SkillMetadata]) -> Steps[dict[str, Any]]:

@@ -1,7 +1,7 @@
-"""Tools that show only once a skill that names them was read.
+"""Tools that become visible once the agent has read a skill that names them.
 
-Who builds the agent gives the tools; a skill picks among them by `metadata.include_tools`. So
-a skill never widens what an agent may call: it brings into view what was granted.
+The builder of the agent supplies the tools; a skill selects among them by `metadata.include_tools`.
+So a skill never extends what an agent may call: it reveals granted tools.
 """
 
 import inspect
@@ -21,19 +21,18 @@ from thalweg.skills.format import INCLUDE_TOOLS, SkillMetadata
 SkillToolResolver = Callable[
     [str, Runtime[Any]], Sequence[BaseTool] | Awaitable[Sequence[BaseTool]]
 ]
-"""Gives the tools that a name in `metadata.include_tools` stands for: none, one or several.
+"""Returns the tools for a name in `metadata.include_tools`: none, one or several.
 
-It is asked before every model call after a skill with that name was read, and again before one
-of its tools runs. Within a thread it should give the same tools for a name, and quickly. One
-that has to be awaited needs an agent that is.
-"""
+It is called before every model call after a skill with that name was read, and again before one of
+its tools runs. Within a thread it should return the same tools for a name, and quickly. An async
+resolver needs an agent that is called asynchronously."""
 Tools = Sequence[BaseTool | Callable[..., Any]] | SkillToolResolver | None
 _DEFERRED = "defer_loading"
-"""What `extras` of a tool say whose schema the provider holds back until it is looked for."""
+"""Key in `extras` of a tool whose schema the provider withholds until a search for it."""
 
 
 def as_resolver(tools: Tools) -> SkillToolResolver:
-    """Give the resolver that a list of tools stands for: each by its own name.
+    """Return the resolver of a list of tools: each by its own name.
 
     Raises:
         TypeError: It is neither a list of tools nor a resolver.
@@ -78,10 +77,10 @@ def _as_tool(given: object) -> BaseTool:
 
 
 def resolved(resolver: SkillToolResolver, name: str, runtime: Runtime[Any]) -> list[BaseTool]:
-    """Ask a resolver where nothing can be awaited.
+    """Call a resolver in sync code.
 
     Raises:
-        TypeError: It has to be awaited, or gives something else than tools.
+        TypeError: It is async, or returns something else than tools.
     """
     answer = resolver(name, runtime)
     if inspect.isawaitable(answer):
@@ -98,10 +97,10 @@ def resolved(resolver: SkillToolResolver, name: str, runtime: Runtime[Any]) -> l
 async def aresolved(
     resolver: SkillToolResolver, name: str, runtime: Runtime[Any]
 ) -> list[BaseTool]:
-    """Ask a resolver, and await its answer if it has to be.
+    """Call a resolver, and await its result if it is async.
 
     Raises:
-        TypeError: It gives something else than tools.
+        TypeError: It returns something else than tools.
     """
     answer = resolver(name, runtime)
     return _checked(name, await answer if inspect.isawaitable(answer) else answer)
@@ -123,12 +122,12 @@ def _checked(name: str, answer: object) -> list[BaseTool]:
 def skills_read(
     messages: Iterable[AnyMessage], skills: Sequence[SkillMetadata], before: Sequence[str]
 ) -> list[str]:
-    """List the paths of the skills with tools that were read or pinned, in that order.
+    """Return the paths of the skills with tools that were read or pinned, in that order.
 
     Args:
-        messages: Those of the state. Older ones may have left it.
-        skills: Those there are.
-        before: What was listed when it was last asked: a thread does not forget.
+        messages: Those of the state, which may lack older ones.
+        skills: All skills.
+        before: The result of the last call: a thread keeps what it has read.
     """
     paths = {_normal(skill["path"]): skill["path"] for skill in skills if include_names(skill)}
     read = dict.fromkeys(path for path in before if path in paths.values())
@@ -187,16 +186,16 @@ class Disclosure:
     """What the skills that were read bring into view."""
 
     gated: dict[str, BaseTool] = field(default_factory=dict[str, BaseTool])
-    """Tools that nobody may call otherwise."""
+    """Tools that may be called only through this."""
     deferred: frozenset[str] = frozenset()
     """Tools of the request that its provider holds back."""
     record: dict[str, str] = field(default_factory=dict[str, str])
-    """The name that stood for each gated tool, to find it when it is called; sorted."""
+    """The name in a skill for each gated tool, to find it when it is called; sorted."""
 
     def shown(
         self, tools: Sequence[BaseTool | dict[str, Any]]
     ) -> Sequence[BaseTool | dict[str, Any]]:
-        """Give the tools of a request with these in view, what is new behind the others."""
+        """Return the tools of a request plus the visible gated ones, new ones last."""
         if not self.gated and not self.deferred:
             return tools
         seen = [_undeferred(one) if name_of(one) in self.deferred else one for one in tools]
@@ -208,14 +207,14 @@ def disclose(
     tools: Sequence[BaseTool | dict[str, Any]],
     resolved: Mapping[str, Sequence[BaseTool]],
 ) -> Disclosure:
-    """Decide what the skills that were read bring into view.
+    """Decide which tools the skills that were read reveal.
 
-    A tool that the request has already is the one that runs: nothing takes its place.
+    A tool that the request already has is not replaced.
 
     Args:
         read: The skills, in the order in which they were read.
         tools: Those of the request.
-        resolved: The tools that other names stand for.
+        resolved: The tools for other names.
     """
     present = {name_of(one): one for one in tools}
     gated: dict[str, BaseTool] = {}

@@ -94,8 +94,8 @@ class SkillsState(AgentState[Any]):
     """What the middleware keeps in an agent's state."""
 
     pinned_skills: NotRequired[Annotated[list[str], OmitFromOutput, _appended]]
-    """Names of skills whose text goes into the conversation before the next model call; several
-    writes add up. Empty again afterwards."""
+    """Names of skills whose text is inserted in the conversation before the next model call;
+    several writes add up. Reset to empty afterwards."""
 
     skills_metadata: NotRequired[Annotated[list[SkillMetadata] | None, OmitFromOutput]]
     """The skills there are. `None` or missing: they are loaded when the next run begins."""
@@ -104,8 +104,8 @@ class SkillsState(AgentState[Any]):
     """What could not be loaded, in sentences."""
 
     _skills_seen: NotRequired[Annotated[dict[str, str] | None, PrivateStateAttr]]
-    """When each SKILL.md was changed that was found; `None` where nobody can tell. Missing:
-    somebody else put the skills there."""
+    """The modification time of each SKILL.md that was found; `None` if unknown. Missing: other code
+    set the skills."""
 
     _skills_described: NotRequired[Annotated[list[str], PrivateStateAttr]]
     """Names of the skills that are described, where not all of them fit: chosen once."""
@@ -114,38 +114,37 @@ class SkillsState(AgentState[Any]):
     """Paths of the skills with tools of their own that were read in this thread."""
 
     _skill_tools_disclosed: NotRequired[Annotated[dict[str, str], PrivateStateAttr]]
-    """The tools that skills brought into view with the last model call, each with the name that
-    stands for it."""
+    """The gated tools that were visible in the last model call, each with its name in the skill."""
 
 
 class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
-    """Tell an agent which skills there are, within a budget; it reads one when it applies.
+    """List the skills for an agent, within a budget; it reads one when it applies.
 
-    The list stands in the system prompt, in a fixed order. Where not all skills fit, those are
-    described that share words with the request which the thread began with; the others are named
-    or counted, and the tool `find_skills` finds them. What is described is chosen once: to choose
-    anew with every request would rewrite the prompt, and with it everything that a provider has
-    cached. It is chosen again when the skills themselves change, for the request of then, keeping
-    what else was described as far as there is room.
+    The list is part of the system prompt, in a fixed order. If not all skills fit, it describes
+    those that share words with the first request of the thread; the others are named or counted,
+    and the tool `find_skills` finds them. The selection is made once: a new one for every request
+    would rewrite the prompt, and invalidate what a provider has cached. It is repeated when the
+    skills themselves change, for the current request, and keeps other described skills as far as
+    there is room.
 
-    That is looked at when a run begins, never inside one: files whose size or date is another one
-    are read again, where the backend tells these. Where it does not, a thread keeps what it began
-    with. Set `skills_metadata` to `None` to have everything read again.
+    Changes are detected when a run begins, never during one: files whose size or date changed are
+    read again, if the backend reports these. If it does not, a thread keeps its first version. Set
+    `skills_metadata` to `None` to have everything read again.
 
     Args:
-        backend: Where the skills are.
+        backend: The backend of the skills.
         sources: Folders with a folder for each skill, as paths or as `(path, label)`. A later
-            source wins by name.
+            source overrides by name.
         system_prompt: Template with `{skills_locations}`, `{skills_load_warnings}` and
             `{skills_list}`; `None` adds nothing to the prompt.
-        tools: Tools that the model sees only once it read a skill that names them under
+        tools: Tools that the model sees only after it has read a skill that names them under
             `metadata.include_tools`, as a list or as a `SkillToolResolver`.
-        budget: Most tokens of the list.
+        budget: Maximum tokens of the list.
 
     Raises:
-        TypeError: A source, the prompt or the tools are of another type.
+        TypeError: A source, the prompt or the tools have a wrong type.
         ValueError: The template lacks a slot, or two tools have one name.
-        ConfigError: The budget is too small to say anything.
+        ConfigError: The budget is too small for any entry.
     """
 
     trace_policy = TracePolicy(process_inputs=omit_payload)
@@ -194,7 +193,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         return self._update(state, await arun(steps, self._backend))
 
     def _look(self, state: SkillsState) -> Steps[Found | None] | None:
-        """Say what to ask the backend; `None` for nothing."""
+        """Return the request to the backend; `None` for none."""
         known, seen = state.get("skills_metadata"), state.get("_skills_seen")
         is_followed = hasattr(self._backend, "glob") or hasattr(self._backend, "aglob")
         if known is None:
@@ -266,7 +265,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """Tell the model of the skills, and show it the tools of those that it read."""
+        """Add the skills to the system prompt, and the tools of those that the model has read."""
         read, names = self._read(request)
         found = {name: resolved(self._resolver, name, request.runtime) for name in names}
         request, update = self._shown(request, read, found)
@@ -299,7 +298,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         read: Sequence[SkillMetadata],
         found: Mapping[str, Sequence[BaseTool]],
     ) -> tuple[ModelRequest[Any], dict[str, Any]]:
-        """Make the request, and say what of it the state has to know."""
+        """Return the request, and the changes of the state."""
         disclosure = disclose(read, request.tools, found)
         tools = list(disclosure.shown(request.tools))
         if self._list(request.state).is_complete:
@@ -336,9 +335,9 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
 
 
 def disclosed_skill_tool_names(state: Mapping[str, object]) -> frozenset[str]:
-    """Name the tools that skills brought into view with the latest model call.
+    """Return the names of tools that skills revealed in the latest model call.
 
-    Middleware that lets only known tools through admits these as well.
+    Middleware with an allowlist of tools should allow these as well.
     """
     return frozenset(disclosed(state))
 
@@ -371,7 +370,7 @@ def _with_update(
 
 
 def _brought_by(request: ToolCallRequest) -> str | None:
-    """Give the name under which a skill brought in the tool that is called, if one did."""
+    """Return the name under which a skill revealed the called tool, or `None`."""
     if request.tool is not None:
         return None
     return disclosed(request.state).get(request.tool_call["name"])

@@ -24,19 +24,19 @@ _log = logging.getLogger("thalweg.subagents")
 class SubagentRetentionMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
     """Delete threads of subagents when a run of their parent's thread ends.
 
-    A thread goes from the archive with its journal, its stored texts and the threads of its own
-    subagents, when its task has ended, is over by the retention, and the archive has its report
-    in the parent's thread. The ledger entry then has `pruned_at` in place of `thread`.
-    LangGraph's checkpoints of a subagent are part of its parent's thread in the checkpointer, and
-    go with that.
+    A thread is deleted from the archive with its journal, its stored texts and the threads of its
+    own subagents, when its task has ended, its retention has passed, and the archive has its report
+    in the parent's thread. The ledger entry then has `pruned_at` in place of `thread`. LangGraph's
+    checkpoints of a subagent are part of its parent's thread in the checkpointer, and are deleted
+    with that.
 
     Args:
         context: The middleware whose archive holds the threads.
-        retention: How long they are kept: a `Retention`, or `{"days": 30, "threads": 100}`.
-        owner: Whose threads they are, as for `context`.
+        retention: Age or number to keep: a `Retention`, or `{"days": 30, "threads": 100}`.
+        owner: The owner of the threads, as for `context`.
 
     Raises:
-        SpecError: `retention` cannot be used.
+        SpecError: `retention` is invalid.
     """
 
     state_schema = SubAgentState

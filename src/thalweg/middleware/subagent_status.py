@@ -13,8 +13,8 @@ from langgraph.stream import ProtocolEvent, StreamTransformer
 class SubagentStatusTransformer(StreamTransformer):
     """Adds the error to the event of a task whose subagent failed.
 
-    It runs before LangGraph's own transformers, which read `error` there and nowhere else. What
-    they keep by `id`, `result` and `interrupts` stays as it is. The stream alone changes: state and
+    It runs before LangGraph's own transformers, which read `error` there and nowhere else. Their
+    use of `id`, `result` and `interrupts` is not affected. Only the stream changes: state and
     checkpoints have the error result.
     """
 

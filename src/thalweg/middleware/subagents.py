@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 TASK_TOOL_DESCRIPTION = prompt("task_tool").text
-"""What a model is told of the tool; `{available_agents}` stands for the list of them."""
+"""The tool's description for a model; `{available_agents}` is replaced by the list of subagents."""
 DEFAULT_SUBAGENT_PROMPT = prompt("subagent_prompt").render()
 """Instructions of a subagent that works for another agent."""
 DEFAULT_GENERAL_PURPOSE_DESCRIPTION = prompt("general_purpose").render()
@@ -121,29 +121,29 @@ def create_sub_agent(
 
 
 class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
-    """Give an agent the tool `task`, with which it hands work to subagents.
+    """Add the tool `task`, with which an agent delegates work to subagents.
 
-    A subagent works in a thread of its own: of the conversation it knows its task, of the state
-    what is shared, and its parent gets one report. Several calls in one message run at the same
-    time. Whatever stops a child (a limit, an error), a report comes back; how each task stands is
+    A subagent works in a thread of its own: it sees its task, not the conversation, and the shared
+    part of the state; its parent gets one report. Several calls in one message run concurrently. A
+    child that is stopped (by a limit or an error) also returns a report; the status of each task is
     in the ledger, the state's `tasks`.
 
     Args:
-        backend: Where a report is put that is too long to be handed over whole. An agent with a
-            `ContextMiddleware` is handed the whole: it is in the archive, and `recall` reads it.
-        subagents: What there is: specs, and agents that are made already.
-        system_prompt: Said in the parent's system prompt, with the list of subagents behind it.
+        backend: The store of reports that are too long to return in full. An agent with a
+            `ContextMiddleware` gets the full report: it is in the archive, and `recall` reads it.
+        subagents: The subagents: specs, and compiled agents.
+        system_prompt: Text for the parent's system prompt, followed by the list of subagents.
         task_description: The tool's description; `{available_agents}` in it is the list.
-        private_state_keys: Keys of the state that no child gets and none gives back.
-        state_schema: Base of a child's state, where a child is made here.
-        create: Makes an agent from a spec, when it is first called for. The default is
-            `create_sub_agent`, and then each spec needs `model` and `tools`.
-        limits: What goes where a spec names no limits, as a mapping or `Limits`.
-        max_delegations: Most calls of `task` in one run, from the user's message to the answer.
-            A call beyond it starts nothing; its result names the limit. `None`: without end.
+        private_state_keys: Keys of the state that no child receives or returns.
+        state_schema: Base of a child's state, if the child is built here.
+        create: Builds an agent from a spec, at its first use. The default is `create_sub_agent`,
+            and then each spec needs `model` and `tools`.
+        limits: Limits of a spec without its own, as a mapping or `Limits`.
+        max_delegations: Most calls of `task` in one run, from the user's message to the answer. A
+            further call starts nothing; its result names the limit. `None`: no limit.
 
     Raises:
-        SpecError: A spec or `max_delegations` cannot be used; a `ConfigError` and a `ValueError`.
+        SpecError: A spec or `max_delegations` is invalid; a `ConfigError` and a `ValueError`.
 
     Example:
         >>> from langchain_core.messages import AIMessage
@@ -214,10 +214,10 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         return None if callable(self._backend) else self._backend
 
     def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
-        """Give what is to be run for a subagent: made at its first use, once.
+        """Return the runnable of a subagent, which is built once, at its first use.
 
         Raises:
-            ValueError: A form of the answer is asked of an agent that was made elsewhere.
+            ValueError: A response format is requested from an agent that was compiled elsewhere.
         """
         if response_format is not None:
             if spec.runnable is not None:
@@ -237,9 +237,9 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         return made
 
     def _spec(self, spec: Spec) -> SubAgent:
-        """Give the spec of an agent to be made; a fork has this tool, too, which refuses there.
+        """Return the spec to build an agent from; a fork has this tool, too, which refuses calls.
 
-        So its requests begin as its parent's do, and a provider's cache knows them.
+        So its requests share their prefix with its parent's, and a provider's cache has it.
         """
         given = cast("SubAgent", spec.given)
         stack = given.get("middleware", [])
@@ -251,7 +251,7 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         return create_sub_agent(spec, state_schema=self._schema)
 
     def sent_before(self, call_id: str) -> list[AnyMessage] | None:
-        """Give what the model was sent before it made a call, if it was this process."""
+        """Return the messages sent to the model before it made a call, if sent by this process."""
         with self._sending:
             return self._sent.pop(call_id, None)
 
@@ -260,7 +260,7 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """Say what subagents there are, and enter the tasks that are asked for in the ledger."""
+        """Add the subagents to the system prompt, and record the requested tasks in the ledger."""
         with self._overhear() as overheard:
             response = handler(self._introduced(request))
         return self._entered(request, response, overheard)
@@ -353,7 +353,7 @@ def _validated(most: object) -> int | None:
 
 
 def _named(runnable: Runnable[Any, Any], name: str) -> Runnable[Any, Any]:
-    """Let a runnable be known by its subagent's name in streams and traces."""
+    """Return a runnable with its subagent's name in streams and traces."""
     return runnable.with_config({"metadata": {"lc_agent_name": name}, "run_name": name})
 
 

@@ -1,6 +1,7 @@
-"""Summaries of folded messages by a model: who is asked, how, and what is done when it fails.
+"""Summaries of compacted messages by a model: choice of the model, requests, and failures.
 
-Whatever goes wrong, the deterministic record stands: a run never fails over a summary.
+After any failure the deterministic structured summary remains: a run never fails because of a
+summary.
 """
 
 from collections.abc import Callable, Sequence
@@ -66,7 +67,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class SummaryTask:
-    """What a model is to summarize. It says all that is needed: the thread may go on meanwhile."""
+    """What a model is to summarize; complete in itself, since the thread may continue meanwhile."""
 
     first: int
     """Position from which all that was folded is summarized."""
@@ -79,7 +80,7 @@ class SummaryTask:
     source: tuple[Message, ...]
     """What the summary is checked against."""
     live: tuple[AnyMessage, ...] = ()
-    """The live request, where asking behind it costs less than showing the originals."""
+    """The live request, if asking at its end costs less than sending the originals."""
 
     @property
     def covered(self) -> list[tuple[int, Message]]:
@@ -89,7 +90,7 @@ class SummaryTask:
 
     @property
     def digest(self) -> str:
-        """What stands for them; see `source_digest`."""
+        """The digest of the sources; see `source_digest`."""
         return source_digest(self.covered)
 
 
@@ -110,22 +111,22 @@ class Summarizer:
     """Has a request marked, so that it is read from the provider's cache where it can be."""
     spent: Spent = field(default_factory=Spent)
     faults: list[Fault] = field(default_factory=list)
-    """What went wrong, and what was left out."""
+    """Errors, and what was omitted."""
     failures: int = 0
     """Errors in a row."""
 
     def summarize(
         self, engine: Engine, fold: Fold, live: Sequence[AnyMessage]
     ) -> Flow[Written | None]:
-        """Have the messages that a fold takes summarized, from the originals.
+        """Return a summary of the messages that a compaction removes, from the originals.
 
         Args:
-            engine: Of the thread; the fold is not committed.
-            fold: The fold.
-            live: The live request as it was last sent, and what came since.
+            engine: The thread's engine; the compaction is not committed.
+            fold: The compaction.
+            live: The live request as it was last sent, and later messages.
 
         Returns:
-            `None` when no model gave one that may be kept.
+            The summary; `None` if no model wrote a valid one.
         """
         task = self.plan(engine, fold, live)
         if task is None:
@@ -162,12 +163,12 @@ class Summarizer:
         )
 
     def write(self, task: SummaryTask) -> Flow[Summary | None]:
-        """Have a summary written.
+        """Request a summary.
 
-        Where the model that was named gives no answer, the agent's own is asked.
+        If the configured model fails, the agent's own is used.
 
         Returns:
-            `None` when no model gave one that may be kept.
+            The summary; `None` if no model wrote a valid one.
         """
         source = Source.of(task.source)
         shown = [*task.older, *task.newer]
@@ -184,7 +185,7 @@ class Summarizer:
         return merged(found) if found else None
 
     def _older(self, record: Record, tokens: int) -> list[tuple[int, Message]]:
-        """Read the folded messages behind the last summary; see `caught_up`."""
+        """Return the compacted messages after the last summary; see `caught_up`."""
         since = first_unread(record)
         if since > record.last:
             return []
@@ -195,9 +196,9 @@ class Summarizer:
         return sum(measure(message, self.count).tokens for _, message in messages)
 
     def _pays_in_place(self, engine: Engine, folded: int) -> bool:
-        """Tell whether to ask behind the live request; see `pays_in_place`.
+        """Return whether to ask at the end of the live request; see `pays_in_place`.
 
-        A format that was asked for answers to would spoil it.
+        A response format for answers rules it out.
         """
         if self.policy.summary_prompt or self.request.response_format:
             return False
@@ -289,7 +290,7 @@ class Summarizer:
         return answers, smaller
 
     def _fault(self, error: Exception) -> None:
-        """Note an error of a model; one that says how we were set up wrongly is for the user."""
+        """Record an error of a model; raise one that reports a wrong setup."""
         if isinstance(error, ConfigError):
             raise error
         told = f"{type(error).__name__}: {str(error)[:200]}"
@@ -304,7 +305,7 @@ class Summarizer:
         return [answer]
 
     def _read(self, answers: Sequence[AIMessage], source: Source) -> list[Summary]:
-        """Read and check answers; one that must not be kept gives nothing."""
+        """Parse and validate answers; skip invalid ones."""
         found: list[Summary] = []
         for answer in answers:
             meta = answer.response_metadata

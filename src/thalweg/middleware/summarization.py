@@ -28,30 +28,31 @@ Size = tuple[str, float] | Mapping[str, object]
 
 _STANDARD = prompt("summary").text
 DEEPAGENTS_DEFAULT_SUMMARY_PROMPT = _STANDARD
-"""The template of what a model is asked for when `summary_prompt` says nothing; given as
-`summary_prompt`, it means the same."""
+"""The template of the summary prompt if `summary_prompt` is not set; passed as `summary_prompt`, it
+has the same effect."""
 
 
 class SummarizationMiddleware(ContextMiddleware):
-    """A `ContextMiddleware` whose policy is written in LangChain's words.
+    """A `ContextMiddleware` with LangChain's parameters for the policy.
 
-    It stands in the place of `ContextMiddleware` in `create_deep_agent`.
+    It replaces `ContextMiddleware` in `create_deep_agent`.
 
     Args:
         model: Writes the summaries; the agent's own model by default.
-        trigger: The size, or one of several sizes, at which the context is compacted. Without
-            one, prices decide; see `ContextPolicy`.
-        keep: How much of the end stays as it is.
+        trigger: The size, or one of several sizes, at which the context is compacted. Without one,
+            costs decide; see `ContextPolicy`.
+        keep: How much of the end is kept unchanged.
         token_counter: Accepted and not called: tokens are counted as the model's provider does.
-        summary_prompt: What the model is asked for, in place of the standard text.
-        trim_tokens_to_summarize: Tokens of the text that is summarized at most.
-        archive: See `ContextMiddleware`; so are `owner` and what else is given.
-        owner: Whose threads they are.
-        others: Accepted for what Deep Agents has beside: `backend`, `history_path_prefix` and
-            `truncate_args_settings`. The archive holds what is compacted.
+        summary_prompt: The summary prompt, in place of the standard text.
+        trim_tokens_to_summarize: Maximum tokens of the text to summarize.
+        archive: The archive of threads; see `ContextMiddleware`.
+        owner: The owner of the threads; see `ContextMiddleware`.
+        others: Further arguments of `ContextMiddleware`; those of Deep Agents are accepted and
+            ignored: `backend`, `history_path_prefix` and `truncate_args_settings`. The archive
+            holds what is compacted.
 
     Raises:
-        ConfigError: A size cannot be used.
+        ConfigError: A size is invalid.
 
     Example:
         >>> SummarizationMiddleware(trigger=("messages", 50), keep=("messages", 10)).policy.keep

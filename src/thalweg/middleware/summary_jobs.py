@@ -1,8 +1,8 @@
-"""Summaries that a process writes beside its runs, each in a thread of its own.
+"""Summaries that a process writes in the background of its runs, each in a thread of its own.
 
-A job lasts as long as the process, not as the event loop of the run that started it: it asks
-models by their sync methods, and keeps what they write in the archive. With the process it is
-lost, and nothing else is: see `thalweg.threads.summaries`.
+A job lasts as long as the process, not as the event loop of the run that started it: it calls the
+sync methods of models, and stores their summaries in the archive. Only unfinished jobs are lost
+with the process: see `thalweg.threads.summaries`.
 """
 
 import logging

@@ -10,11 +10,11 @@ from langchain_core.messages.content import ContentBlock
 from thalweg.context.additions import Addition
 
 _PARTS = "thalweg_parts"
-"""Where in the state of a request, which nobody keeps, the named parts are passed on."""
+"""Key in the state of a request, which is not stored, to pass on the named parts."""
 
 
 def with_text(request: ModelRequest[Any], text: str) -> ModelRequest[Any]:
-    """Add a text behind the system prompt, as a block of its own."""
+    """Add a text to the end of the system prompt, as a block of its own."""
     before = request.system_message
     blocks: list[ContentBlock] = list(before.content_blocks) if before else []
     blocks.append({"type": "text", "text": f"\n\n{text}" if blocks else text})

@@ -1,4 +1,4 @@
-"""What a tool takes, in one line for a model, and what is wrong with what it was given."""
+"""Description of a tool's arguments in one line for a model, and validation of arguments."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ PROBLEMS = 5
 
 
 def takes(name: str, tools: Sequence[BaseTool | dict[str, Any]]) -> str:
-    """Say in one line what a tool takes, or which tools there are.
+    """Return one line with the arguments of a tool, or with the names of all tools if unknown.
 
     Example:
         >>> from langchain_core.tools import tool
@@ -42,10 +42,10 @@ def takes(name: str, tools: Sequence[BaseTool | dict[str, Any]]) -> str:
 
 
 def problems_of(tool: BaseTool, arguments: Mapping[str, Any]) -> list[str]:
-    """List what is wrong with arguments, without repeating them: they may be long.
+    """Return the problems of arguments, without repeating them: they may be long.
 
     Returns:
-        Nothing where they are what the model was told to give.
+        An empty list if they match the schema that the model has.
     """
     schema = tool.tool_call_schema
     if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
@@ -74,7 +74,7 @@ def _object(given: object) -> Mapping[str, Any]:
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
-    """Say what kind of value an argument is."""
+    """Return the type of an argument in plain words."""
     if choices := schema.get("enum"):
         return f"one of {', '.join(map(str, choices))}"
     if any_of := schema.get("anyOf"):

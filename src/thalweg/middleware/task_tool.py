@@ -45,7 +45,7 @@ TASK = "task"
 DELEGATIONS = "thalweg_delegations"
 """Key of the state that counts the delegations of a run, where they are limited."""
 FOLDER = "/subagents"
-"""Where a report goes that is too long for its parent, in the parent's backend."""
+"""Folder in the parent's backend for reports that are too long for its context."""
 SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY = "__deepagents_subagent_response_format"
 """Key of a config's `configurable` that asks for an answer in a form of its own."""
 _FINISHED: dict[Status, Kind] = {
@@ -78,8 +78,8 @@ class TaskToolSchema(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _has_no_other_key(cls, given: object) -> object:
-        # `extra="forbid"` would refuse what LangGraph puts beside the model's arguments, and its
-        # words would not say where the instructions belong.
+        # `extra="forbid"` would refuse what LangGraph adds to the model's arguments, and its error
+        # would not explain where the instructions belong.
         if isinstance(given, Mapping):
             errors = [
                 InitErrorDetails(type="value_error", loc=(key,), input=value, ctx={"error": why})
@@ -116,11 +116,11 @@ class House(Protocol):
         ...
 
     def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
-        """Give what is to be run, made when it is first needed."""
+        """Return the runnable of a subagent, built at its first use."""
         ...
 
     def sent_before(self, call_id: str) -> list[AnyMessage] | None:
-        """Give what the parent's model was sent before it made a call, where that is known."""
+        """Return the messages sent to the parent's model before it made a call, if available."""
         ...
 
 
@@ -190,10 +190,11 @@ def _prepare(
     wanted: str,
     max_turns: int,
 ) -> "Delegation | ToolMessage":
-    """Make a child ready to run, or say why there is none.
+    """Return a child that is ready to run, or the result that explains why there is none.
 
     Raises:
-        ValueError: The call has no id, or asks a compiled subagent for a form it does not know.
+        ValueError: The call has no id, or requests a response format that a compiled subagent
+            lacks.
     """
     outer = ACTIVE.get()
     refuse = partial(_refusal, runtime.tool_call_id)
@@ -271,22 +272,22 @@ class Delegation:
 
     @property
     def task(self) -> str:
-        """The last message that the child was given."""
+        """The last message of the child's input."""
         task = self.instructions or self.description
         return fork_task(task) if self.spec.is_fork else task
 
     def inside(self, files: Child) -> Run:
-        """Say what is to be run, while it has its part in the files."""
+        """Return the run of the child with its part of the files."""
         config = files.config(CONFIG)
         return Run(self.child, self.inputs, config, self.progress, self.tell_turn)
 
     def begin(self) -> None:
-        """Tell that it begins; after a crash or an interrupt, that it goes on."""
+        """Emit that it begins; after a crash or an interrupt, that it resumes."""
         given = (self.runtime.config or {}).get("configurable", {})
         self._tell("task_started", resumed=bool(given.get("__pregel_resuming")))
 
     def tell_turn(self) -> None:
-        """Tell that the child has taken a turn."""
+        """Emit that the child has completed a turn."""
         self._tell("task_running", tool=self.progress.last_tool, **self._figures())
 
     def _figures(self) -> dict[str, Any]:
@@ -304,10 +305,10 @@ class Delegation:
         tell(write, kind, self.call_id, self.spec.name, thread=self.thread, **more)
 
     def report(self) -> Report:
-        """Make the report of a run that came to its end, or to a limit.
+        """Return the report of a run that ended or reached a limit.
 
         Raises:
-            ValueError: A runnable gave back something else than a state with messages.
+            ValueError: A runnable returned something else than a state with messages.
         """
         limit, values = self.progress.stopped, self.progress.values
         if limit is None and (not isinstance(values, Mapping) or "messages" not in values):
@@ -348,7 +349,7 @@ class Delegation:
         return name if most is None else f"{most:g} {name[:-1] if most == 1 else name}"
 
     def _gist(self, report: Report) -> str:
-        """Say what came of it, for the ledger: of a run that was stopped, where and with what."""
+        """Return the outcome for the ledger; for a stopped run, its position and the cause."""
         if report.limit is None:
             return report.answer
         said = self.progress.texts[-1] if self.progress.texts else f"{report.turns} turns taken"
@@ -372,9 +373,10 @@ class Delegation:
         return tuple(new_artifacts(values, had))
 
     def place(self, report: Report) -> tuple[BackendProtocol, str] | None:
-        """Say where an answer goes that is too long to be handed over whole.
+        """Return the backend and the path for an answer that is too long to return in full.
 
-        A parent with a context engine gets the whole: the engine shows an excerpt with a handle.
+        A parent with a context engine gets the full answer: the engine shows an excerpt with a
+        reference.
         """
         backend = self.house.writable
         has_engine = self.runtime.state.get("thalweg_turn") is not None
@@ -391,7 +393,7 @@ class Delegation:
         return replace(report, answer=f"{report.answer[:REPORT_CHARS]}\n\n{where}")
 
     def ended(self, report: Report) -> Command[Any]:
-        """Give the parent the report, and what the child changed of its state."""
+        """Return the parent's update: the report, and the child's changes of the state."""
         values = self.progress.values or {}
         update = brought_back(values, self.inputs, self.house.private_state_keys) | self.changes
         if report.artifacts:

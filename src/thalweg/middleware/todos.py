@@ -1,12 +1,11 @@
-"""`TodoListMiddleware`: LangChain's, with shorter words and nothing to do between two steps.
+"""`TodoListMiddleware`: LangChain's, with shorter texts and without a step of the graph.
 
-State, tool and arguments are LangChain's, and so is what is refused: of several `write_todos` in
-one turn none is done, since each replaces the whole list. Ours is refused where the tool is
-called, and not in a step of the graph of its own after every answer of the model; the schema of
-the tool is made once a process; and the result counts the items instead of repeating them, since
-the call beside it holds them.
+State, tool and arguments are LangChain's, and so is the refusal: several `write_todos` in one turn
+are all refused, since each replaces the whole list. Here the tool call refuses, and not a separate
+step of the graph after every answer of the model; the schema of the tool is built once per process;
+and the result counts the items instead of repeating them, since the call contains them.
 
-That a plan survives compaction is the engine's: `context.fold` keeps the newest.
+The engine preserves a plan over compactions: `context.fold` keeps the newest.
 """
 
 from collections import Counter
@@ -35,11 +34,11 @@ WRITE_TODOS = "write_todos"
 
 
 class TodoListMiddleware(LangChainTodoList):
-    """Let an agent keep a todo list in the state `todos`, with the tool `write_todos`.
+    """Add a todo list in the state `todos`, with the tool `write_todos`.
 
     Args:
-        system_prompt: What the system prompt says of it, in the place of our words.
-        tool_description: What the tool says of itself, in the place of our words.
+        system_prompt: Text for the system prompt, in place of the default.
+        tool_description: Description of the tool, in place of the default.
 
     Example:
         >>> [tool.name for tool in TodoListMiddleware().tools]
@@ -63,7 +62,7 @@ class TodoListMiddleware(LangChainTodoList):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
-        """Say in the system prompt how the list is kept."""
+        """Add to the system prompt how the list is maintained."""
         return handler(with_text(request, self.system_prompt))
 
     async def awrap_model_call(
@@ -114,6 +113,6 @@ async def _awrite(
 
 
 def _is_one_of_several(runtime: ToolRuntime[Any, PlanningState[Any]]) -> bool:
-    """Tell whether the turn writes several lists: each would take the place of the others."""
+    """Return whether the turn has several writes of the list: each would replace the others."""
     asked = [call["name"] for call in asked_beside(runtime.state)]
     return asked.count(WRITE_TODOS) > 1

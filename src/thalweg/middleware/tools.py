@@ -18,7 +18,7 @@ from thalweg.tools.ready import ReadyTool
 
 COMPACT = "compact_conversation"
 _RUNTIME = "runtime"
-"""The argument in which LangGraph tells a tool of its run."""
+"""The argument in which LangGraph passes a tool the context of its run."""
 _NOTHING = {"type": "object", "properties": {}}
 """Takes no arguments. Of a model class without fields LangChain drops what is injected, too."""
 
@@ -41,9 +41,9 @@ def last_written(before: bool, after: bool) -> bool:  # noqa: FBT001 (LangGraph 
 
 
 def recall_tool(desk: Desk) -> BaseTool:
-    """Make the tool that reads back what left the context, of the thread that calls it.
+    """Return the tool that reads what a compaction removed from the context of its thread.
 
-    It sees the thread as the state has it: not what was removed, nor what a rewind left behind.
+    It sees the branch of the state: neither removed messages nor those after a rewind.
     """
 
     def run(runtime: ToolRuntime[Any, Any], **asked: Any) -> str:  # noqa: ANN401 (a model's)

@@ -111,10 +111,10 @@ class _Turn:
             tell_prices(self.priced, model, self.request.runtime)
 
     def prepare(self) -> Flow[None]:
-        """Log what was said, plan, and enter the turn; begin again if another run came first.
+        """Log the messages, plan, and enter the turn; retry if another run was first.
 
         Raises:
-            ConflictError: Others came first every time.
+            ConflictError: Other runs were first at each attempt.
         """
         tries = Tries()
         while True:
@@ -183,7 +183,7 @@ class _Turn:
         tell(report, self.request.runtime)
 
     def _left_out(self) -> Sequence[Edit]:
-        """Plan to leave out what a provider refused last, and its repair (I43)."""
+        """Plan to remove what a provider refused last, and its repair (I43)."""
         session = self.open.session
         begins = bool(self.said) and self.said[-1].role == "user"
         if not self.sending.tried and not (begins and session.last_rejection()):
@@ -221,7 +221,7 @@ class _Turn:
     def _with_summaries(
         self, batch: Sequence[Edit], summarizer: Summarizer
     ) -> Flow[Sequence[Edit]]:
-        """Let a model say what the folds of a batch take away, before they are committed."""
+        """Add a model's summaries of the messages that a batch removes, before it is committed."""
         if not self.desk.policy.summarize:
             return batch
         better: list[Edit] = []
@@ -245,7 +245,7 @@ class _Turn:
         return engine.joined(fold, written.summary, cost, first=written.first)
 
     def _is_cold(self) -> bool:
-        """Tell whether the provider's cache cannot have the prefix."""
+        """Return whether a miss of the provider's cache is expected for the prefix."""
         page, lifetime = self.open.session.page, self.tariff.lifetime_s
         waited = lifetime is not None and time.time() - page.at > lifetime
         return waited or page.model != self.limits.model or self.open.beside_changed(self.beside)
@@ -292,11 +292,11 @@ class _Turn:
         return check.take(session.page.length if is_same_model else 0)
 
     def send(self) -> Flow[ModelResponse[Any]]:
-        """Send the request; where it is refused, send a smaller or a repaired one.
+        """Send the request; after a refusal, send a smaller or a repaired one.
 
         Raises:
-            WindowExceededError: What must stay is larger than the provider takes.
-            RejectedRequestError: The provider refused what it contains, and its repair.
+            WindowExceededError: What cannot be compacted is larger than the provider accepts.
+            RejectedRequestError: The provider refused its content, and its repair.
         """
         try:
             while True:
@@ -316,7 +316,7 @@ class _Turn:
             yield from self.prepare()
 
     def _end(self) -> None:
-        """Say in the journal that the run is over, so that nobody takes it for a live one."""
+        """Write to the journal that the run has ended, so that it does not count as active."""
         page = replace(self.open.session.page, kind="end", at=time.time(), spent=None)
         repairs = self.open.last_check.take(0)
         page = replace(page, rejected=self.sending.rejected, repairs=repairs)
@@ -347,7 +347,7 @@ class _Turn:
         )
 
     def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
-        """Leave the thread open for the next turn, and say what changes in the state."""
+        """Return the thread to the pool for the next turn, and return the changes of the state."""
         session = self.open.session
         session.is_running = True
         self.inserts.sent(session.engine.window.inserted, self.desk)

@@ -37,10 +37,10 @@ class Reading:
     messages: list[Message] = field(default_factory=list)
 
     def of(self, sources: Sequence[BaseMessage]) -> "Reading":
-        """Read the messages of a later state; those that are in both are not read again.
+        """Convert the messages of a later state; those in both are not converted again.
 
-        Between two steps of a run they are the same objects. Between runs a checkpointer makes
-        them anew, and comparing them takes a twentieth of reading them.
+        Between two steps of a run they are the same objects. Between runs a checkpointer creates
+        new ones, and comparing them takes a twentieth of the time of converting them.
         """
         same = common_prefix(self.sources, sources)
         pairs = zip(self.sources[same:], sources[same:], strict=False)
@@ -73,7 +73,7 @@ class _Row:
 
     item: Item
     is_own: bool
-    """Whether the listener itself said it."""
+    """Whether the target model itself wrote it."""
     thinks: bool
     stays: bool
     """Whether a system message among the others keeps its role."""
@@ -90,10 +90,10 @@ class Wording:
     _listener: Listener = field(default_factory=Listener)
     _rows: list[_Row] = field(default_factory=list)
     _shown: list[tuple[AnyMessage, int]] = field(default_factory=list)
-    """What goes behind results that may not hold it, and the position of the first of them."""
+    """What follows results that may not hold it, and the position of the first of them."""
 
     def speak_to(self, listener: Listener) -> None:
-        """Say who is sent what is written from now on."""
+        """Set the target model of the messages written from now on."""
         if listener != self._listener:
             self._listener, self._rows = listener, []
 
@@ -169,12 +169,12 @@ class Wording:
 
 
 def _placed(items: Sequence[Item]) -> tuple[Sequence[Item], frozenset[int]]:
-    """Put system messages where Anthropic takes them: behind the user's turn, before the model's.
+    """Move system messages where Anthropic accepts them: between the user's turn and the model's.
 
     Returns:
-        The items, and the indices of the system messages that keep their role: those that stand
-        right, one at each place. Source: platform.claude.com, "Mid-conversation system messages",
-        read 2026-11-23.
+        The items, and the indices of the system messages that keep their role: those at a valid
+        place, one at each. Source: platform.claude.com, "Mid-conversation system messages", read
+        2026-11-23.
     """
     placed: list[Item] = []
     waiting: list[Item] = []
@@ -199,7 +199,7 @@ def _placed(items: Sequence[Item]) -> tuple[Sequence[Item], frozenset[int]]:
 
 
 def _loops(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
-    """Part a view where somebody but the model and its tools speaks."""
+    """Yield the ranges of a view between messages of others than the model and its tools."""
     starts = [k for k, item in enumerate(items) if item.message.role in {"user", "system"}]
     bounds = [0, *starts, len(items)]
     return ((a, b) for a, b in pairwise(bounds) if a < b)
