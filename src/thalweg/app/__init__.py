@@ -1,7 +1,7 @@
-"""The composition root: settings in, running parts out; and all that one owner can reach.
+"""The composition root: builds the parts of the application from settings, and their use by owner.
 
-Two rules: who holds a `Tenant` reaches one owner's things and no other's, whatever ids are
-asked for; what a part needs is given to it here, and nothing is fetched from elsewhere.
+Two rules: a `Tenant` reaches one owner's objects and no other's, whatever ids a caller passes; each
+part receives its dependencies here and looks up none.
 """
 
 from typing import TYPE_CHECKING

@@ -62,7 +62,7 @@ Agent = CompiledStateGraph[Any, Any, Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An agent, with what has to be known of it."""
+    """An agent with its metadata."""
 
     graph: Agent
     model: str
@@ -70,13 +70,13 @@ class Made:
 
 
 class Agents:
-    """Makes agents, and gives the same one again as long as the settings are the same.
+    """Builds agents, and caches them as long as the settings are the same.
 
     Args:
-        archive: Where threads are kept.
-        memories: What is known of users.
-        places: Where the files of threads are.
-        hidden: Folders that no command of an agent may see.
+        archive: The store of threads.
+        memories: The memories of users.
+        places: The store of the threads' files.
+        hidden: Folders that are hidden from an agent's commands.
     """
 
     def __init__(
@@ -96,14 +96,14 @@ class Agents:
         self._lock = asyncio.Lock()
 
     async def of(self, settings: Settings, model: str | None = None) -> Made:
-        """Give the agent of some settings.
+        """Return the agent for settings.
 
         Args:
-            settings: As they are now.
-            model: The model's name, which the run may use; theirs where it is not given.
+            settings: The current settings.
+            model: The name of a model that the run may use; the settings' default if not given.
 
         Raises:
-            ConfigError: It cannot be made of these settings.
+            ConfigError: It cannot be built from these settings.
         """
         name = model or named_model(settings)
         async with self._lock:
@@ -206,7 +206,7 @@ class Agents:
 
 
 def is_small(settings: Settings, model: BaseChatModel) -> bool:
-    """Tell whether a model is given the small agent."""
+    """Return whether a model gets the small agent."""
     profile = settings.agent.profile
     return profile == "small" or (profile == "auto" and wants_small(model))
 
@@ -264,7 +264,7 @@ class _Mounts:
         return found or None
 
     def some(self, subagent: str, names: Sequence[str]) -> list[str]:
-        """Mount some skills for a subagent, and give their folder.
+        """Mount some skills for a subagent, and return their folder.
 
         Raises:
             ConfigError: There is no such skill.
@@ -283,11 +283,11 @@ class _Mounts:
         return [f"{SKILLS}/of-{subagent}"]
 
     def over(self, files: BackendProtocol) -> BackendProtocol:
-        """Put the mounts beside the files of a thread."""
+        """Return a backend that combines the mounts with the files of a thread."""
         return CompositeBackend(files, self._routes) if self._folders else files
 
     def rules(self) -> list[FilesystemPermission]:
-        """Say what may not be written."""
+        """Return the rules that deny writes."""
         if not self._folders:
             return []
         return [FilesystemPermission(["write"], [f"{mount}**" for mount in self._routes], "deny")]
@@ -377,12 +377,13 @@ _BUILT_IN = frozenset(
 
 
 def learner_model(settings: Settings) -> BaseChatModel | None:
-    """Make the model that memory learns with; `None` where there is none.
+    """Return the model that extracts facts; `None` if there is none.
 
-    A small model does not learn unless it is named for it: what was said is found again without.
+    A small model does not extract facts unless it is configured for it: search over past turns
+    works without.
 
     Raises:
-        ConfigError: It cannot be made.
+        ConfigError: It cannot be built.
     """
     named = settings.memory.model_name
     if named is not None:

@@ -17,14 +17,14 @@ _DECISION: TypeAdapter[Decision] = TypeAdapter(Annotated[Decision, Field(discrim
 
 
 def check_answer(questions: Sequence[Question], given: JsonValue) -> None:
-    """Look at a word before it is kept.
+    """Validate an answer before it is stored.
 
     Args:
-        questions: What waits.
+        questions: The pending questions.
         given: `NewRun.resume`: the answer to the one question, or answers by the questions' ids.
 
     Raises:
-        AnswerError: It answers none of them.
+        AnswerError: It matches none of them.
     """
     if not questions:
         problem = "nothing waits for it"

@@ -8,7 +8,8 @@ from thalweg.threads import Said
 from thalweg.tokens import exact_counter
 
 INSIDE = "/~/"
-"""Parts a thread's id from the place of a subagent in it; no id that somebody chose has it."""
+"""Separates a thread's id from the path of a subagent in it; no id chosen by a caller contains
+it."""
 
 
 def copy_log(archive: Archive, target: ThreadKey, said: Sequence[Said]) -> None:

@@ -36,22 +36,22 @@ MOST_WAITING = 64
 """Writes of a run that wait at most."""
 MOST_CONNECTIONS = 10
 PATIENCE_S = 10.0
-"""How long a server may take until it gives a connection."""
+"""Seconds to wait for a connection of a database server."""
 Telling = Callable[[], AbstractContextManager[None]]
 
 
 class OwnSaver(BaseCheckpointSaver[Any]):
-    """The checkpoints of one owner: a thread's id is told apart from the same id of another's.
+    """The checkpoints of one owner, separated from those of the same thread id of another owner.
 
-    LangGraph knows threads by their id alone. What goes down gets the owner's mark before the
-    id, what comes up loses it; so whoever holds this saver can name no thread of another owner.
-    The application is asynchronous, and so is all that can be asked here.
+    LangGraph identifies threads by id alone. Writes get the owner's tag as a prefix of the id, and
+    reads lose it; so a caller with this saver can address no thread of another owner. The
+    application is asynchronous, and so are all methods that work here.
 
     Args:
-        inner: Keeps the checkpoints.
+        inner: Stores the checkpoints.
         tag: The owner's.
-        telling: Entered around what runs ask: tells a medium that failed as a `StorageError`,
-            of which a run does not end.
+        telling: Context manager around calls by runs: it converts a failed medium to a
+            `StorageError`, which does not end a run.
     """
 
     def __init__(self, inner: BaseCheckpointSaver[Any], tag: str, telling: Telling) -> None:
@@ -157,14 +157,14 @@ class OwnSaver(BaseCheckpointSaver[Any]):
 
 
 class RunSaver(OwnSaver):
-    """The checkpoints of one run, kept in batches.
+    """The checkpoints of one run, written in batches.
 
-    A step of a graph writes twice, and most of what it writes is needed only where the process
-    dies. What is written waits here: for `flush`, for a read, or for `LINGER_S`. A checkpoint of
-    a subagent does not wait: its graph goes on without asking.
+    A step of a graph writes twice, and most of it is needed only after a crash. Writes wait here
+    for `flush`, for a read, or for `LINGER_S`. A checkpoint of a subagent does not wait, since its
+    graph continues without a read.
 
     Args:
-        inner: Keeps the checkpoints.
+        inner: Stores the checkpoints.
         tag: The owner's.
         telling: See `OwnSaver`.
     """
@@ -226,10 +226,10 @@ class RunSaver(OwnSaver):
         task_id: str,
         task_path: str = "",
     ) -> Coroutine[Any, Any, None]:
-        """See `BaseCheckpointSaver.aput_writes`.
+        """Queue the writes of a task; see `BaseCheckpointSaver.aput_writes`.
 
-        No coroutine itself, so that `flush` has the writes from when it is called: the graph
-        emits what a task came to right behind that.
+        Not a coroutine function, so that `flush` has the writes from the moment of the call: the
+        graph emits a task's result directly after it.
         """
         self._add(PutWrites(self._down(config), writes, task_id, task_path))
 
@@ -280,10 +280,10 @@ class RunSaver(OwnSaver):
 
 
 class Checkpoints:
-    """The checkpoints of all owners, an owner's at a time.
+    """The checkpoints of all owners, accessed for one owner at a time.
 
     Args:
-        behind: Gives what keeps those of a tag, which a colon separates from a thread's id.
+        behind: Returns the saver for a tag, which a colon separates from a thread's id.
         telling: See `OwnSaver`.
     """
 

@@ -64,7 +64,7 @@ class _Better:
         return self._summarizer.spent
 
     def __call__(self, engine: Engine, fold: Fold, line: Line) -> Fold:
-        """Give a fold with a summary; where the model gives none that may be kept, as it is."""
+        """Return a compaction with a summary, or unchanged if the model writes no valid one."""
         before = self._summarizer.spent
         self._summarizer.unread = partial(self._folded, engine, line)
         written = run(self._summarizer.summarize(engine, fold, ()))

@@ -1,8 +1,8 @@
 """Erasing deleted rows from the files of SQLite databases while they are in use.
 
-A deleted row stays in three places: in free space of its page, in copies that are left behind
-where SQLite moved rows between pages, and in the write-ahead log. `secure_delete` overwrites the
-first only, so the whole file is written anew, and the log is truncated.
+A deleted row remains in three places: in free space of its page, in copies from when SQLite moved
+rows between pages, and in the write-ahead log. `secure_delete` overwrites the first only, so the
+whole file is rewritten, and the log is truncated.
 """
 
 import asyncio
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 MOST_BYTES: Final = 64 << 20
-"""A larger file is not written anew while it is served: other owners' writes would wait for more
-than a second."""
+"""Bytes above which a file is not rewritten while it is in use: writes of other owners would wait
+for more than a second."""
 _PATIENCE_S: Final = 5.0
 _DATABASES: Final = ("thalweg.db", "runs.db")
 _WORDS: Final = "INSERT INTO archive_words (archive_words) VALUES ('optimize')"
@@ -22,11 +22,11 @@ _WORDS: Final = "INSERT INTO archive_words (archive_words) VALUES ('optimize')"
 
 
 class Erasure:
-    """Erases what was deleted from the databases of one application.
+    """Erases deleted rows from the databases of one application.
 
     Args:
-        home: The folder of its SQLite files; `None` where everything is in PostgreSQL.
-        most_bytes: Size above which a file is not written anew.
+        home: The folder of its SQLite files; `None` if everything is in PostgreSQL.
+        most_bytes: Size above which a file is not rewritten.
     """
 
     def __init__(self, home: Path | None, *, most_bytes: int = MOST_BYTES) -> None:
@@ -35,10 +35,10 @@ class Erasure:
         self._turn = asyncio.Lock()
 
     async def erase(self) -> tuple[str, ...]:
-        """Erase what was deleted before; one caller at a time.
+        """Erase rows deleted so far; one caller at a time.
 
         Returns:
-            What may be left, and where: one line each, without any content.
+            What may remain, and where: one line each, without any content.
         """
         if self._home is None:
             return _LEFT_IN_POSTGRES
@@ -62,10 +62,10 @@ _LEFT_IN_POSTGRES: Final = (
 
 
 def erase_file(path: Path, most_bytes: int = MOST_BYTES) -> str:
-    """Write a database anew and truncate its log.
+    """Rewrite a database and truncate its log.
 
     Returns:
-        What is left to do, or an empty text.
+        What remains to be done, or an empty text.
     """
     if not path.exists():
         return ""

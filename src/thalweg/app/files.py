@@ -68,21 +68,21 @@ class Files:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def backend(self, thread: str) -> ThreadBackend:
-        """Give the backend of a thread's agent and its subagents: they see what is told here."""
+        """Return the backend of a thread's agent and its subagents, which see changes made here."""
         return self._places.backend(self._owner, thread)
 
     async def upload(
         self, thread: str, name: str, chunks: AsyncIterable[bytes] | Iterable[bytes]
     ) -> Upload:
-        """Take a file into a thread, and its text beside it where it is a document.
+        """Store a file in a thread, with its extracted text if it is a document.
 
         Args:
-            thread: Which.
-            name: As its sender has named it.
-            chunks: Its content. No more is read of it than may come in.
+            thread: The thread's id.
+            name: The sender's name for it.
+            chunks: Its content, read up to the size limit.
 
         Raises:
-            UploadRefusedError: It may not come in; nothing is kept of it.
+            UploadRefusedError: It is not allowed; nothing of it is stored.
             StorageError: The medium failed.
         """
         kept_name = safe_name(name)
@@ -94,7 +94,7 @@ class Files:
             path = await _created(files, kept_name, content)
         converted = await self._converter.convert(kind, content, owner=self._owner)
         text_path = None
-        # Whoever deleted it meanwhile did not mean to keep its text.
+        # If the file was deleted meanwhile, its text must be deleted, too.
         if converted.text is not None and await _stat(files, path) is not None:
             text_name = f"{PurePosixPath(path).name}.md"
             text_path = await _created(files, text_name, converted.text.encode("utf-8", "replace"))
@@ -208,16 +208,16 @@ class Files:
         return _shown(kept)
 
     async def read(self, thread: str, path: str, start: int = 0, stop: int | None = None) -> bytes:
-        """Read a file of a thread, or some bytes of it and not the rest.
+        """Return the content of a thread's file, or a range of its bytes.
 
         Args:
-            thread: Which.
-            path: As the agent sees it.
+            thread: The thread's id.
+            path: The path that the agent sees.
             start: The first byte, from 0.
-            stop: The byte after the last one; up to the end where it is not given.
+            stop: The byte after the last one; the end by default.
 
         Raises:
-            NoSuchFileError: There is none at that path, or none that may be read.
+            NoSuchFileError: There is no readable file at that path.
             StorageError: The medium failed.
         """
         files = self.backend(thread)
@@ -307,7 +307,7 @@ def _is_sent(kept: Kept, notes: dict[str, _Note]) -> bool:
 
 
 def _sent_path(name: str) -> str:
-    """Give the path of an upload; a name with a path in it is nobody's.
+    """Return the path of an upload, whose name may contain no path.
 
     Raises:
         NoSuchFileError: No upload can have that name.

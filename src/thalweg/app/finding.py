@@ -25,7 +25,7 @@ class Finder:
         self._registry = registry
 
     def get(self, thread: str) -> Row | None:
-        """Give one thread; one that was made elsewhere is registered."""
+        """Return one thread; one that was created elsewhere is registered."""
         row = self._registry.get(self._owner, thread)
         if row is None and INSIDE not in thread and self._is_archived(thread):
             self._registry.adopt(self._owner, [self._row(thread)])
@@ -41,12 +41,12 @@ class Finder:
             self._registry.adopt(self._owner, map(self._row, new))
 
     def find(self, words: str, limit: int, after: Row | None = None) -> list[Row]:
-        """List threads, the one that was used last first.
+        """Return threads, the most recently used first.
 
         Args:
-            words: What the title or the messages have; all threads, where it is empty.
+            words: Words of the title or the messages; empty for all threads.
             limit: How many at most.
-            after: Go on behind this one.
+            after: Continue after this one.
         """
         self.adopt()
         if not words.strip():
@@ -84,5 +84,5 @@ class Finder:
 
 
 def _begins_in(word: str, title: str) -> bool:
-    """Tell whether a word of a title begins so, or, in writing without spaces, has it."""
+    """Return whether a word of a title has this prefix or, in scripts without spaces, has it."""
     return re.search(rf"(?<![a-z0-9]){re.escape(word)}", title) is not None

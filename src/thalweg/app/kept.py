@@ -27,12 +27,13 @@ class Kept:
         self._lock = Lock()
 
     def get(self, key: object, version: int, make: Callable[[], T]) -> T:
-        """Give an answer, made only where there is none of this version.
+        """Return a cached value, computed if there is none of this version.
 
         Args:
-            key: Whose and which; answers of one key are of one type.
-            version: Of what it is made of, read before.
-            make: Makes it. What changes meanwhile has a higher version, and it is made again.
+            key: Owner and name; values of one key have one type.
+            version: Version of its source, read before.
+            make: Computes it. A concurrent change has a higher version, and the value is computed
+                again.
         """
         with self._lock:
             found = self._answers.get(key)

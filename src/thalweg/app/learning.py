@@ -25,13 +25,13 @@ PATIENCE_S = 5.0
 
 
 class Learning:
-    """Learns as the settings of the moment say, and notes what it costs.
+    """Extracts facts by the current settings, and records the cost.
 
     Args:
-        settings: As they are now.
-        memories: Where the jobs are.
-        registry: Where costs are noted.
-        tell: Is told of each job.
+        settings: Returns the current settings.
+        memories: The store of the jobs.
+        registry: The store of costs.
+        tell: Receives each completed job.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Learning:
         self._lock = Lock()
 
     def __call__(self, job: Job, until: str = "") -> object:
-        """Do a job and give it back to the store; see `Learner.learn`."""
+        """Run a job and return it to the store; see `Learner.learn`."""
         report = self._learner().learn(job, until)
         if report.spent.calls:
             self._registry.spend(job.scope.owner, job.thread, report.spent)

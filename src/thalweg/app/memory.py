@@ -46,7 +46,7 @@ class TenantMemory:
         return TenantMemory(self._scope.owner, self._parts, agent)
 
     async def document(self) -> MemoryDocument:
-        """Give what is remembered, in DeerFlow's shape."""
+        """Return the memory in DeerFlow's shape."""
         return await self._known(
             "document", lambda memory: MemoryDocument.model_validate_json(memory.export())
         )
@@ -62,11 +62,11 @@ class TenantMemory:
         return await self.document()
 
     async def config(self) -> dict[str, Any]:
-        """Give the settings of memory, DeerFlow's keys at the top level."""
+        """Return the settings of memory, DeerFlow's keys at the top level."""
         return self._parts.settings().memory.model_dump(mode="json")
 
     async def status(self) -> dict[str, Any]:
-        """Give settings and document at once: `{config, data}`."""
+        """Return settings and document together: `{config, data}`."""
         return {"config": await self.config(), "data": await self.export()}
 
     async def clear(self) -> Commit | None:
@@ -83,17 +83,17 @@ class TenantMemory:
         return whole(text, await self._ask(lambda memory: memory.facts(*_STATUSES)))
 
     async def import_(self, document: dict[str, Any]) -> Commit | None:
-        """Take a document in; `None` where it tells nothing new.
+        """Import a document; return `None` if it contains nothing new.
 
         Raises:
-            DocumentError: It cannot be read; nothing was changed.
+            DocumentError: It cannot be parsed; nothing was changed.
         """
         text = json.dumps(document, ensure_ascii=False)
         done = await self._ask(lambda memory: memory.import_(text, where="the document"))
         return None if done is None else commit_view(done)
 
     async def facts(self, status: Status | None = None) -> Facts:
-        """List facts of a status, newest first; those that hold where none is given."""
+        """Return facts of a status, newest first; the valid ones by default."""
 
         def listed(memory: Memory) -> Facts:
             found = memory.facts(*((status,) if status else ()))
@@ -115,7 +115,7 @@ class TenantMemory:
         return fact_view(await self._ask(add))
 
     async def fact(self, id_: str) -> FactView:
-        """Give one fact, whatever its status, with its evidence.
+        """Return one fact of any status, with its evidence.
 
         Raises:
             NoSuchFactError: There is none.
@@ -123,11 +123,11 @@ class TenantMemory:
         return fact_view(await self._ask(lambda memory: memory.fact(id_)))
 
     async def edit(self, id_: str, change: FactChange) -> FactView:
-        """Edit a fact; what it said before stays in the history.
+        """Edit a fact; the history keeps its former text.
 
         Raises:
             NoSuchFactError: There is none.
-            FactRefusedError: The new content may not be remembered.
+            FactRefusedError: The new content is not allowed.
         """
 
         def edit(memory: Memory) -> Fact:
@@ -170,11 +170,11 @@ class TenantMemory:
         return fact_view(await self._ask(decide))
 
     async def search(self, q: str) -> Recall:
-        """Tell what a run about these words would be told."""
+        """Return what a run about these words would be shown."""
         return recall_view(q, await self._ask(lambda memory: memory.search(q)))
 
     async def explain(self, q: str) -> Recall:
-        """Tell of all that was looked at why it would be told or not."""
+        """Return all candidates for these words, and why each would be shown or not."""
         return recall_view(q, await self._ask(lambda memory: memory.explain(q)))
 
     async def history(self, limit: int = 50) -> Commits:
@@ -205,12 +205,12 @@ class TenantMemory:
         return forgotten_view(receipt)
 
     async def set_mode(self, thread: str, mode: Mode) -> Mode:
-        """Say what memory does with a thread: `on`, `read_only`, `incognito` or `off`."""
+        """Set what memory does with a thread: `on`, `read_only`, `incognito` or `off`."""
         await self._ask(lambda memory: memory.set_mode(thread, mode))
         return mode
 
     async def _known(self, name: str, make: Callable[[Memory], T]) -> T:
-        """Give an answer that holds until the memory changes, whoever changes it."""
+        """Return a value that is cached until the memory changes, by any process."""
         parts, scope = self._parts, self._scope
 
         def find(memory: Memory) -> T:

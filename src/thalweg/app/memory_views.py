@@ -13,7 +13,7 @@ from thalweg.memory import Operation, Recalled, Receipt
 
 
 def fact_view(fact: Fact) -> FactView:
-    """Show a fact: DeerFlow's keys, and beside them where it is from and since when it holds."""
+    """Return a fact with DeerFlow's keys, its source and the time since when it is valid."""
     more = {
         "trust": fact.trust.name.lower(),
         "evidence": [
@@ -69,7 +69,7 @@ def _kind(change: Change) -> str:
 
 
 def recall_view(query: str, recalled: Recalled) -> Recall:
-    """Show what is told about some words, and why."""
+    """Return what is recalled for some words, and why."""
     return Recall(
         query=query,
         text=recalled.text,
@@ -115,7 +115,7 @@ def forgotten_view(receipt: Receipt) -> Forgotten:
 
 
 def whole(text: str, facts: list[Fact]) -> dict[str, object]:
-    """Give a document everything: evidence with its facts, and beside them what no longer holds."""
+    """Return a complete document: evidence with its facts, and facts that are no longer valid."""
     document: dict[str, object] = json.loads(text)
     shown = [fact_view(fact).model_dump(mode="json") for fact in facts]
     holding = [fact for fact in shown if fact["status"] == "active"]

@@ -25,7 +25,7 @@ class TenantModels:
         return Models(items=tuple(sorted(named, key=lambda model: not model.is_default)))
 
     async def get(self, name: str) -> Model:
-        """Give one model.
+        """Return one model.
 
         Raises:
             NoSuchModelError: There is none.

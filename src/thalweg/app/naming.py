@@ -5,17 +5,17 @@ from thalweg.settings.whole import Settings
 
 
 def named_model(settings: Settings, name: str | None = None, *, any_model: bool = False) -> str:
-    """Find the name of a model that a run may use.
+    """Return the name of a model that a run may use.
 
     Args:
-        settings: As they are now.
-        name: What a run asks for; the settings' default where it is not given.
-        any_model: Whether it may be one that the settings do not name. Whoever asks over HTTP may
-            not be who pays, nor one who may have this process connect to anywhere.
+        settings: The current settings.
+        name: The requested model; the settings' default if not given.
+        any_model: Whether a model outside of the settings is allowed. An HTTP caller may not be the
+            one who pays, nor be allowed to make this process connect to any address.
 
     Raises:
-        NoSuchModelError: The settings name no such model.
-        ConfigError: They name none at all.
+        NoSuchModelError: The settings have no such model.
+        ConfigError: They have no model at all.
     """
     default = settings.default_model
     if name is None:

@@ -69,7 +69,7 @@ class Addresses:
 
     @classmethod
     def of(cls, storage: StorageSettings, home: str | PathLike[str] | None) -> "Addresses":
-        """Tell from the settings; `home` goes before theirs, which go before THALWEG_HOME's."""
+        """Return the addresses; `home` precedes the settings', which precede THALWEG_HOME's."""
         is_said = "home" in storage.model_fields_set
         named = home if home is not None else storage.home if is_said else usual_home()
         return cls(Path(named), storage.address, storage.files)
@@ -81,11 +81,11 @@ class Addresses:
         return (self.home, *files)
 
     def at(self, file: str) -> str:
-        """Give the address of a part that is in this file where there is no server."""
+        """Return the address of a part whose file this is if there is no database server."""
         return self.url or str(self.home / file)
 
     def place(self, file: str) -> str | Path:
-        """Give the same, a file as a path."""
+        """Return the same, a file as a path."""
         return self.url or self.home / file
 
 
@@ -142,17 +142,17 @@ class App:
         return self._parts
 
     def watch(self, tell: Tell) -> None:
-        """Be told of runs that end in this process, of calls of models and of jobs of memory."""
+        """Subscribe to ended runs in this process, calls of models and jobs of memory."""
         self._watchers.add(tell)
 
     def tenant(self, owner: str) -> Tenant:
-        """Give what one owner can reach.
+        """Return the access of one owner.
 
         Args:
-            owner: Who asks, from whoever authenticated the caller.
+            owner: The authenticated caller.
 
         Raises:
-            ConfigError: Nobody can be called so.
+            ConfigError: The name is invalid.
         """
         if not is_owner(owner):
             mend = "give a name of 255 characters at most, all of them printable"
@@ -213,14 +213,14 @@ class App:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close every part; runs under way are left to be taken up by another process."""
+        """Close every part; another process resumes active runs."""
         try:
             await self._stack.aclose()
         finally:
             self._parts = None
 
     async def _open(self) -> Parts:
-        """Open every part: what others stand on first, and who performs runs last."""
+        """Open every part: dependencies first, and the runner of runs last."""
         from thalweg.app.checkpoints import open_checkpoints  # noqa: PLC0415 (LangGraph: seconds)
         from thalweg.app.learning import learning  # noqa: PLC0415 (LangChain: seconds)
 
@@ -326,7 +326,7 @@ class _Performing:
             _log.debug("no agent could be made ahead of the first run", exc_info=True)
 
     async def agents(self) -> "Agents":
-        """Give who makes agents."""
+        """Return the builder of agents."""
         async with self._making:
             if self._made is None:
                 kind = await asyncio.to_thread(_agents_class)
@@ -366,7 +366,7 @@ def _agents_class() -> "type[Agents]":
 
 
 def _memory_settings(settings: Settings, home: Path) -> MemorySettings:
-    """Say where the document of memory is: in this application's own folder, if nobody says."""
+    """Return memory settings with this application's own folder as the document's default."""
     memory = settings.memory
     if memory.storage == "database" or memory.storage_path:
         return memory
@@ -399,16 +399,16 @@ def open_app(
     """Prepare an application; its parts open with `async with`.
 
     Args:
-        settings: Settings, or the path of a `config.yaml`; the usual places where it is not
-            given. A file is read again when it changes.
-        home: Folder of the files that are kept; the settings' where it is not given.
-        any_model: Whether a run may name a model that the settings do not: for an application
-            that only those can reach who could start any model themselves.
-        is_eager: Whether the agent is made as soon as everything is open, in the background.
-            Its libraries take seconds to import, which the first run would wait for.
+        settings: Settings, or the path of a `config.yaml`; the usual places by default. A file is
+            read again when it changes.
+        home: Folder of stored files; that of the settings by default.
+        any_model: Whether a run may use a model outside of the settings: for an application whose
+            callers could all start any model themselves.
+        is_eager: Whether the agent is built as soon as everything is open, in the background. Its
+            libraries take seconds to import, which the first run would wait for.
 
     Raises:
-        SettingsError: The file cannot be used.
+        SettingsError: The file is invalid.
     """
     source = settings if isinstance(settings, Settings) else SettingsFile(settings)
     return App(source, home, any_model=any_model, is_eager=is_eager)

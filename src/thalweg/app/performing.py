@@ -1,4 +1,4 @@
-"""Performing a run: the agent at work, its events told, and going on where a process died."""
+"""Execution of a run: the agent's work, its events, and resumption after a crash."""
 
 import asyncio
 import logging
@@ -53,7 +53,7 @@ _PAGE = 2_000
 INTERRUPT = "__interrupt__"
 """Under which a graph streams that it waits for a person."""
 _KEPT = (MessageCompleted, ToolCompleted)
-"""Events of what a checkpoint has to have before anybody is told."""
+"""Events that are emitted only once a checkpoint contains their messages."""
 Part = tuple[tuple[str, ...], str, Any]
 """What a graph streams of itself and its subgraphs."""
 _log = logging.getLogger("thalweg.app")
@@ -73,11 +73,11 @@ class Performer:
     """See `named_model`."""
 
     async def __call__(self, run: Run, emit: Emit) -> Outcome:
-        """Perform a run to its end, or on from where another process left it.
+        """Perform a run to its end, or resume one of another process.
 
         Raises:
             ClaimLostError: Another process performs it now.
-            StorageError: The medium failed; it is begun again.
+            StorageError: The medium failed; the run is retried.
         """
         began = time.monotonic()
         status: RunStatus = "left"
@@ -138,7 +138,7 @@ class Performer:
         return lines
 
     async def _is_cancelled(self, run: Run) -> bool:
-        """Tell whether a person ended the run; else this process stops, and another goes on."""
+        """Return whether a person cancelled the run; if not, another process resumes it."""
         found = await self.journal.get(run.key)
         return found is not None and found.cancel_asked
 
@@ -159,7 +159,7 @@ def config_of(run: Run, new: NewRun, settings: Settings) -> RunnableConfig:
 
 
 class _Telling:
-    """Tells events to the run's journal."""
+    """Emits events to the run's journal."""
 
     def __init__(self, emit: Emit, run: Run, translator: Translator, archive: Archive) -> None:
         self._emit = emit
@@ -169,7 +169,7 @@ class _Telling:
         self.translator = translator
 
     async def tell(self, *events: Event) -> None:
-        """Tell events, and after each answer of the agent what was spent."""
+        """Emit events, and the usage after each answer of the agent."""
         for event in events:
             await self._emit(draft(event))
             if isinstance(event, MessageCompleted) and not event.caller:
@@ -235,7 +235,7 @@ async def _performed(
 
 
 def messages_of(run: str, new: NewRun) -> list[HumanMessage]:
-    """Write what is asked; the ids tell that it was asked, whoever looks."""
+    """Return the run's input as messages, whose ids identify it in a state."""
     given = [one.content for one in new.messages] if new.message is None else [new.message]
     return [
         HumanMessage(
@@ -253,7 +253,7 @@ def _given(new: NewRun, inputs: Sequence[HumanMessage]) -> Any:  # noqa: ANN401 
 async def _is_given(
     graph: Agent, config: RunnableConfig, before: StateSnapshot, new: NewRun
 ) -> bool:
-    """Tell whether the state has what the run was asked: it must not be given a second time."""
+    """Return whether the state already has the run's input, which must not be added twice."""
     run = (config.get("metadata") or {}).get(RUN)
     if (before.metadata or {}).get(RUN) == run:
         return True
@@ -268,15 +268,15 @@ _RESUME = "__resume__"
 
 
 def _rests(state: StateSnapshot) -> bool:
-    """Tell whether nothing is left to do: the run ended, or waits for a person.
+    """Return whether nothing remains to be done: the run ended, or waits for a person.
 
-    `state.next` leaves out a step that was done and whose checkpoint was lost.
+    `state.next` lacks a completed step whose checkpoint was lost.
     """
     return not state.tasks or bool(state.interrupts)
 
 
 def questions_of(state: StateSnapshot) -> tuple[Question, ...]:
-    """Tell what an agent waits for a person to decide."""
+    """Return the decisions that an agent waits for."""
     return tuple(Question(id=one.id, value=plain(one.value)) for one in state.interrupts)
 
 

@@ -1,4 +1,4 @@
-"""Why a run failed, in words for whoever asked: what happened, what to do, and no secret."""
+"""Errors of failed runs for the caller: what happened, what to do, and no secret."""
 
 import re
 
@@ -18,11 +18,11 @@ _UNREACHED = {"APIConnectionError", "APITimeoutError", "ConnectError", "ConnectT
 
 
 def problem_of(error: BaseException, model: str = "") -> Problem:
-    """Tell why a run failed.
+    """Return why a run failed.
 
     Args:
-        error: What ended it.
-        model: The model that was asked.
+        error: The error that ended it.
+        model: The model that was called.
     """
     if isinstance(error, ThalwegError):
         return _problem(error.code, str(error))
@@ -40,7 +40,7 @@ def problem_of(error: BaseException, model: str = "") -> Problem:
 
 
 def _address(error: BaseException) -> str:
-    """Say where it was looked for, if that is known; a user and a password are not told."""
+    """Return the address of the failed connection, if available, without user and password."""
     url = getattr(getattr(error, "request", None), "url", None)
     host, port = getattr(url, "host", ""), getattr(url, "port", None)
     return f" at {host}{f':{port}' if port else ''}" if host else ""

@@ -1,7 +1,7 @@
-"""What is known of threads at a glance, and what was spent beside them: titles, times, sums.
+"""The registry of threads: their titles, times of use, and usage outside of their logs.
 
-The archive knows what was said, not when a thread was last used nor what it is called; and what
-learning costs is in nobody's log. Both are small rows here, in the same database.
+The archive has the messages of a thread, but neither its title nor the time of its last use; and
+the cost of fact extraction is in no log. Both are small rows here, in the same database.
 """
 
 from collections.abc import Iterable, Sequence
@@ -47,20 +47,20 @@ class Registry:
         return made[0]
 
     def touch(self, owner: str, thread: str, now: int, *, title: str = "") -> Row:
-        """Note that a thread is used; one that is not known is made.
+        """Record the use of a thread, and create its row if needed.
 
         Args:
-            owner: Whose.
-            thread: Which.
-            now: The time.
-            title: Its title, where it has none yet.
+            owner: The owner.
+            thread: The thread's id.
+            now: The time in milliseconds.
+            title: Its title, if it has none yet.
         """
         values = (encode(owner), encode(thread), encode(title), now, now)
         with self._database.writing(owner) as rows:
             return _all(rows, f"{_INSERT} {_USED} RETURNING {_COLUMNS}", values)[0]
 
     def adopt(self, owner: str, found: Iterable[Row]) -> None:
-        """Note threads that were made elsewhere; those that are known stay as they are."""
+        """Register threads that were created elsewhere; existing rows do not change."""
         values = [
             (encode(owner), encode(row.thread), encode(row.title), row.created, row.updated)
             for row in found
@@ -69,14 +69,14 @@ class Registry:
             rows.run_each(f"{_INSERT} ON CONFLICT DO NOTHING", values)
 
     def rename(self, owner: str, thread: str, title: str) -> Row | None:
-        """Give a thread a title; `None` where there is none."""
+        """Set a thread's title; return `None` if there is no such thread."""
         change = f"UPDATE app_thread SET title = ? WHERE {_ONE} RETURNING {_COLUMNS}"  # noqa: S608 (ours)
         with self._database.writing(owner) as rows:
             changed = _all(rows, change, (encode(title), encode(owner), encode(thread)))
         return changed[0] if changed else None
 
     def get(self, owner: str, thread: str) -> Row | None:
-        """Give one thread."""
+        """Return one thread."""
         asked = f"SELECT {_COLUMNS} FROM app_thread WHERE {_ONE}"  # noqa: S608 (ours)
         with self._database.reading(owner) as rows:
             found = _all(rows, asked, (encode(owner), encode(thread)))
@@ -89,12 +89,12 @@ class Registry:
             return {decode(bytes(thread)) for (thread,) in found}
 
     def list(self, owner: str, limit: int, before: Row | None = None) -> Sequence[Row]:
-        """List threads, the one that was used last first.
+        """Return threads, the most recently used first.
 
         Args:
-            owner: Whose.
+            owner: The owner.
             limit: How many at most.
-            before: Go on behind this one.
+            before: Continue after this one.
         """
         asked = f"SELECT {_COLUMNS} FROM app_thread WHERE owner = ?"  # noqa: S608 (ours)
         values: tuple[int | bytes, ...] = (encode(owner),)
@@ -121,7 +121,7 @@ class Registry:
             rows.run(_SPEND, (*key, *counts))
 
     def spent(self, owner: str) -> dict[str, tuple[Spent, ...]]:
-        """Tell what learning cost, by thread, one for each model."""
+        """Return the usage of fact extraction, by thread, one entry for each model."""
         asked = (
             "SELECT thread, model, calls, input, cached, written, output"
             " FROM app_spent WHERE owner = ?"

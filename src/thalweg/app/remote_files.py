@@ -24,13 +24,13 @@ MOST_FILES: Final = 10_000
 
 
 class RemoteShell(RunFiles, SandboxBackendProtocol):
-    """The files of the thread whose run asks, and the commands of a sandbox of its own.
+    """The files of the current run's thread, and commands in a sandbox of its own.
 
     Args:
-        places: Where the files of all threads are.
-        make: Makes the sandbox of a thread, when its first command is run. It stays until this
-            process ends; ending one that is idle is its service's business.
-        folder: Where the files are in it.
+        places: The store of all threads' files.
+        make: Creates the sandbox of a thread, at its first command. It is kept until this process
+            ends; its service ends an idle one.
+        folder: Folder of the files in it.
     """
 
     def __init__(self, places: Places, make: MakeSandbox, folder: str) -> None:
@@ -88,10 +88,10 @@ class Mirror:
         self._lock = Lock()
 
     def execute(self, command: str, timeout: int | None) -> ExecuteResponse:
-        """Run a command over the files as they are, and take in what it changed.
+        """Run a command on the current files, and store its changes.
 
         Raises:
-            ConfigError: The sandbox cannot take or give files.
+            ConfigError: The sandbox does not support transfer of files.
         """
         with self._lock:
             self._push()

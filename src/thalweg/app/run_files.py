@@ -1,4 +1,4 @@
-"""The files of whichever run asks: one backend for an agent that all owners share."""
+"""The files of the current run's thread: one backend for an agent that all owners share."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ OWNER, AGENT, PLACE = "owner", "agent", "place"
 
 
 def owner_of_run(config: RunnableConfig) -> str:
-    """Tell whose run it is, as whoever performs it has said."""
+    """Return the owner of a run, as set by the process that performs it."""
     owner: str = config.get("configurable", {})[OWNER]
     return owner
 
@@ -37,12 +37,12 @@ def agent_of_run(config: RunnableConfig) -> str:
 
 
 def place_of_run(config: RunnableConfig) -> str:
-    """Return where the user of a run is; empty where it is not known."""
+    """Return the place of a run's user; empty if unknown."""
     return str(config.get("configurable", {}).get(PLACE) or "")
 
 
 def thread_of_run(config: RunnableConfig) -> str:
-    """Tell of which thread it is."""
+    """Return the thread of a run."""
     return str(config.get("configurable", {})["thread_id"])
 
 
@@ -71,9 +71,9 @@ class RunShell(RunFiles, OperationSandbox):
     """The same, with a shell: commands begin in the folder of the files.
 
     Args:
-        places: Where the files of all threads are: folders of this machine.
-        opened: Makes the shell over the folder of one thread; what it confines is its business.
-        command_root: What `/` of the file tools is for a command; empty where it is not known.
+        places: The store of all threads' files: folders of this machine.
+        opened: Makes the shell over the folder of one thread; it decides about confinement.
+        command_root: What `/` of the file tools is for a command; empty if unknown.
     """
 
     def __init__(self, places: Places, opened: OpenShell, command_root: str = "") -> None:

@@ -34,15 +34,15 @@ class TenantRuns:
         self._parts = parts
 
     async def start(self, thread: str, new: NewRun) -> Run:
-        """Ask an agent; a thread that is not there is made.
+        """Start a run; a missing thread is created.
 
-        The same id a second time starts nothing and gives the run that there is.
+        The same id a second time starts nothing and returns the existing run.
 
         Raises:
             BusyError: Another run of the thread has not ended, and is not to be cancelled.
-            RunExistsError: Something else was asked under that id.
+            RunExistsError: A run with that id has other input.
             NoSuchModelError: There is no such model.
-            ConfigError: No model is configured, or the thread's id does not do.
+            ConfigError: No model is configured, or the thread's id is invalid.
         """
         check_identifier("thread", thread)
         parts = self._parts
@@ -74,7 +74,7 @@ class TenantRuns:
         return await self._parts.runs.count_active(self._owner)
 
     async def get(self, thread: str, run: str) -> Run:
-        """Give one run.
+        """Return one run.
 
         Raises:
             NoSuchRunError: There is none.
@@ -85,7 +85,7 @@ class TenantRuns:
         return shown(found)
 
     async def follow(self, thread: str, run: str, after: int = 0) -> AsyncIterator[Numbered]:
-        """Give a run's events behind a number, as they come, up to its end.
+        """Yield a run's events after a number, as they are emitted, up to its end.
 
         Raises:
             NoSuchRunError: There is none; raised with the first event.
@@ -94,7 +94,7 @@ class TenantRuns:
             yield Numbered(seq=event.seq, event=EVENT.validate_json(event.data))
 
     def lines(self, thread: str, run: str, after: int = 0) -> AsyncIterator[Line]:
-        """Give the same as `follow` in the words of the journal: JSON that nobody read again."""
+        """Yield the same as `follow`, as the journal's unparsed lines of JSON."""
         return self._parts.runs.follow(RunKey(self._owner, thread, run), after)
 
     async def wait(self, thread: str, run: str, timeout_s: float | None = None) -> Run:
@@ -115,7 +115,7 @@ class TenantRuns:
         return found
 
     async def cancel(self, thread: str, run: str) -> Run:
-        """Ask a run to end; one that has ended stays as it is.
+        """Request cancellation of a run; no effect on one that has ended.
 
         Raises:
             NoSuchRunError: There is none.
@@ -126,7 +126,7 @@ class TenantRuns:
 
 
 def shown(run: Known) -> Run:
-    """Tell of a run as the API does."""
+    """Return a run in the API's form."""
     return Run(
         id=run.key.run,
         thread=run.key.thread,
@@ -141,10 +141,10 @@ def shown(run: Known) -> Run:
 
 
 def check_identifier(what: str, given: str) -> None:
-    """Look at an id that somebody chose.
+    """Validate an id that a caller chose.
 
     Raises:
-        ConfigError: It does not do.
+        ConfigError: It is invalid.
     """
     if not (_IDENTIFIER.fullmatch(given) and len(given) <= _MOST_CHARS):
         problem = f"{given[:200]!r} is no id"
@@ -153,5 +153,5 @@ def check_identifier(what: str, given: str) -> None:
 
 
 def now_ms() -> int:
-    """Tell the time, as the registry has it."""
+    """Return the current time in the registry's unit, milliseconds."""
     return time.time_ns() // 1_000_000

@@ -85,10 +85,10 @@ def made_by_factory(settings: SandboxSettings) -> MakeSandbox:
 
 
 def check_sandbox(settings: SandboxSettings) -> None:
-    """Look whether commands can be run where the settings say; takes milliseconds to seconds.
+    """Validate that the configured sandbox can run commands; takes milliseconds to seconds.
 
     Raises:
-        ConfigError: They cannot.
+        ConfigError: It cannot.
     """
     if settings.use == "bubblewrap":
         check_bubblewrap()

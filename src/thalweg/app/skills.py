@@ -24,7 +24,7 @@ class TenantSkills:
         return Skills(items=tuple(skill.model_copy(update={"text": None}) for skill in found))
 
     async def get(self, name: str) -> Skill:
-        """Give one skill with its whole text.
+        """Return one skill with its whole text.
 
         Raises:
             NoSuchSkillError: There is none.

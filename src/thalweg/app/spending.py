@@ -1,4 +1,4 @@
-"""What calls of models cost, as the API tells it."""
+"""Costs of calls of models, in the API's form."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
@@ -18,17 +18,17 @@ NOTHING = Usage(cost=0.0)
 
 
 class Prices:
-    """What each model costs, as the context engine sees it.
+    """The prices of each model, as the context engine uses them.
 
     Args:
-        policy: What its `pricing` says of every model goes before the table.
+        policy: Its `pricing` overrides the table.
     """
 
     def __init__(self, policy: ContextPolicy) -> None:
         self._pricing = policy.pricing
 
     def tariff(self, model: str) -> Tariff | None:
-        """Give the prices of a model, named `provider:name`; `None` where nobody knows them."""
+        """Return the prices of a model, as `provider:name`; `None` if unknown."""
         provider, _, name = model.partition(":")
         found = tariff_for(provider, name)
         tariff = self._pricing.over(found.tariff)
@@ -40,7 +40,7 @@ class Prices:
 
 
 def usage_of(spent: Spent, tariff: Tariff | None) -> Usage:
-    """Price what was spent; the cost is `None` where no price is known."""
+    """Return the usage with its cost; `None` if the price is unknown."""
     return Usage(
         calls=spent.calls,
         input_tokens=spent.input,
@@ -53,7 +53,7 @@ def usage_of(spent: Spent, tariff: Tariff | None) -> Usage:
 
 
 def added(usages: Iterable[Usage]) -> Usage:
-    """Add usages up; the cost is `None` where one of them is not known, or is in another unit.
+    """Return the sum of usages; the cost is `None` if one is unknown or in another unit.
 
     Example:
         >>> added([Usage(calls=1, cost=0.5), Usage(calls=2, cost=0.25)]).cost
@@ -79,12 +79,12 @@ def added(usages: Iterable[Usage]) -> Usage:
 
 
 def spent_by(reported: Reported, model: str) -> Spent:
-    """Tell what one call spent, as the archive has it."""
+    """Return the usage of one call from the archive's values."""
     return Spent(1, reported.input, reported.cached, reported.written, reported.output, model)
 
 
 def spent_in(reported: "UsageMetadata | None", model: str) -> Spent | None:
-    """Tell what one call spent, as LangChain tells it; `None` where the provider told nothing."""
+    """Return the usage of one call from LangChain's values; `None` if there are none."""
     if reported is None:
         return None
     details: Mapping[str, object] = reported.get("input_token_details") or {}

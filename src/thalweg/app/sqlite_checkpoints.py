@@ -32,7 +32,7 @@ T = TypeVar("T")
 _PAGE = 50
 """Checkpoints that are listed in one trip."""
 FORMER_FILE = "checkpoints.db"
-"""Where older versions kept checkpoints, beside the journal of runs."""
+"""The separate file for checkpoints of older versions."""
 
 
 class _Batch(threading.local):
@@ -187,12 +187,12 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
 def adopt(connection: sqlite3.Connection, former: Path) -> None:
     """Move checkpoints from a file of their own into a connection's file, and delete that file.
 
-    It is deleted once what was in it is durable: a process that is killed meanwhile leaves it to
-    the next one, which moves what is not there yet.
+    It is deleted once its content is durable in the other: after a crash the next process moves
+    what is still missing.
 
     Args:
         connection: To a file with LangGraph's tables; outside of any transaction.
-        former: The file; nothing happens where there is none.
+        former: The file; nothing happens if it is missing.
 
     Raises:
         StorageError: It cannot be read, or its checkpoints cannot be written.

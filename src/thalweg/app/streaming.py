@@ -1,13 +1,12 @@
-"""From what a graph of LangGraph streams to the events of a run.
+"""Translation of a LangGraph stream to the events of a run.
 
-Nothing here asks anybody anything: parts go in, events come out. What holds of them, whatever
-the graph does:
+The module does no I/O: parts of the stream in, events out. Guarantees for any graph:
 
-- a message that was started is completed or withdrawn, and the texts of its deltas joined are
-  the text it is completed with;
-- a tool that was started has answered when the run ends, in the words of its result or ours;
-- nothing of a call that the harness makes for itself (a summary, what memory learns, a model
-  that a tool asks) is a message.
+- a message that was started is completed or withdrawn, and the joined texts of its deltas are the
+  text of its completion;
+- a tool that was started has a result when the run ends, its own or one of ours;
+- a call that the harness makes for itself (a summary, fact extraction, a model called by a tool)
+  emits no message.
 """
 
 import json
@@ -67,7 +66,7 @@ class _Open:
 
 @dataclass(slots=True)
 class Told:
-    """What the events of a run have told so far: it is not told again."""
+    """State of the events emitted for a run, so that none is emitted twice."""
 
     open: dict[str, str] = field(default_factory=dict)
     """Messages that were started and not ended, with their callers."""
@@ -87,7 +86,7 @@ class Told:
 
     @classmethod
     def of(cls, lines: Iterable[Line], price: Price) -> "Told":
-        """Read what a journal has told."""
+        """Restore the state from a journal."""
         told = cls()
         for line in lines:
             told.take(EVENT.validate_json(line.data), price)
@@ -130,11 +129,11 @@ class Told:
 
 
 class Translator:
-    """Tells the events of one run.
+    """Computes the events of one run.
 
     Args:
-        price: Prices what a call spent.
-        told: What the run has told already, where another process began it.
+        price: Returns the cost of a call's usage.
+        told: Events already emitted, if another process began the run.
     """
 
     def __init__(self, price: Price, told: Told | None = None) -> None:
@@ -158,7 +157,7 @@ class Translator:
     # -- what a graph streams --------------------------------------------------------------
 
     def hear(self, namespace: Namespace, mode: str, payload: Any) -> list[Event]:  # noqa: ANN401 (LangGraph's)
-        """Tell what a part of the stream says."""
+        """Return the events for a part of the stream."""
         match mode:
             case "messages":
                 events = self._piece(namespace, *payload)
@@ -180,7 +179,7 @@ class Translator:
         return noted
 
     def _caller(self, namespace: Namespace) -> str:
-        """Name who speaks: the innermost task that runs there."""
+        """Return the author of a part: the innermost task that runs there."""
         for step in reversed(namespace):
             node, _, task = step.partition(":")
             if node == _TOOLS:
@@ -297,11 +296,11 @@ class Translator:
     # -- going on, and the end -------------------------------------------------------------
 
     def take_up(self, messages: Sequence[BaseMessage], began_with: Iterable[str]) -> list[Event]:
-        """Go on where a process died: tell what it could not, and take back what came to nothing.
+        """Resume after a crash: return the missing events, and withdrawals of lost messages.
 
         Args:
             messages: Those of the agent's state.
-            began_with: Ids of the messages that the run was asked with.
+            began_with: Ids of the messages of the run's input.
         """
         events = [MessageWithdrawn(message=id_) for id_ in list(self._told.open)]
         noted = self._noted(events)
@@ -346,7 +345,7 @@ class Translator:
             yield MessageWithdrawn(message=writing.id)
 
     def _withdraw_doubted(self, caller: str) -> Iterator[Event]:
-        """Take back an answer that was told and is not in the thread: another comes."""
+        """Withdraw an answer that was emitted and is not in the thread: another one will follow."""
         if caller or not self._doubted:
             return
         for id_ in list(self._doubted):
@@ -357,7 +356,7 @@ class Translator:
             yield MessageWithdrawn(message=id_)
 
     def _closed(self, call: str) -> Iterator[Event]:
-        """End what a task has left open: its messages, its tools."""
+        """Complete the open messages and tools of a task."""
         for namespace, writing in list(self._open.items()):
             if writing.caller == call:
                 yield from self._withdraw(namespace)
@@ -375,10 +374,10 @@ class Translator:
 
 
 def _goes_on(writing: _Open, id_: str) -> bool:
-    """Tell whether a piece belongs to a message.
+    """Return whether a piece belongs to a message.
 
-    A provider's first piece may have an id of its own, and the others the id of the call: an id
-    of the same kind that is another one begins another message.
+    A provider's first piece may have an id of its own, and the others the id of the call: a
+    different id of the same kind begins another message.
     """
     is_run = id_.startswith("lc_run-")
     same_kind = [known for known in writing.ids if known.startswith("lc_run-") == is_run]
@@ -410,7 +409,7 @@ def _calls_in(given: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 (LangG
 
 
 def calls_of(message: AIMessage) -> tuple[ToolCall, ...]:
-    """Tell what a message asks of tools, calls that could not be read included."""
+    """Return the tool calls of a message, including those that could not be parsed."""
     read = [
         ToolCall(id=str(call["id"] or ""), name=call["name"], arguments=_as_json(call["args"]))
         for call in message.tool_calls
@@ -425,7 +424,7 @@ def calls_of(message: AIMessage) -> tuple[ToolCall, ...]:
 
 
 def thinking_of(message: BaseMessage) -> str:
-    """Read what a model thought, in whichever form its provider gives it."""
+    """Return the reasoning of a model in any provider's format."""
     said = message.additional_kwargs.get("reasoning_content")
     texts = [said] if isinstance(said, str) else []
     for block in message.content if isinstance(message.content, list) else ():
@@ -439,5 +438,5 @@ def _as_json(given: Any) -> str:  # noqa: ANN401 (what a model wrote)
 
 
 def plain(given: Any) -> Any:  # noqa: ANN401 (any tool's)
-    """Make plain values that JSON can hold; what it cannot hold is told in words."""
+    """Return plain values that JSON can represent; others as text."""
     return json.loads(json.dumps(given, ensure_ascii=False, default=str))

@@ -1,4 +1,4 @@
-"""Threads of one owner: what was said, what was decided, and changes by hand."""
+"""Threads of one owner: messages, decisions, and manual operations."""
 
 import asyncio
 import base64
@@ -97,7 +97,7 @@ class TenantThreads:
         return await self._shown(row)
 
     async def get(self, thread: str) -> Thread:
-        """Give one thread.
+        """Return one thread.
 
         Raises:
             NoSuchThreadError: There is none.
@@ -121,12 +121,12 @@ class TenantThreads:
         """Delete a thread: log, checkpoints, runs and files.
 
         Args:
-            thread: Which.
-            forget: Whether memory forgets what it learned from it, too, and its bytes are erased
-                from the files of the databases.
+            thread: The thread's id.
+            forget: Whether facts learned from it are deleted, too, and its bytes are erased from
+                the files of the databases.
 
         Returns:
-            What may be left, and where.
+            What may remain, and where.
 
         Raises:
             NoSuchThreadError: There is none.
@@ -159,7 +159,7 @@ class TenantThreads:
     # -- what is in them -------------------------------------------------------------------
 
     async def state(self, thread: str) -> State:
-        """Tell where a thread stands: its plan, its files, what it waits for.
+        """Return the state of a thread: its plan, its files, its pending questions.
 
         Raises:
             NoSuchThreadError: There is none.
@@ -188,13 +188,13 @@ class TenantThreads:
         before: int | None = None,
         abandoned: bool = False,
     ) -> History:
-        """Give the newest messages, oldest first.
+        """Return the newest messages, oldest first.
 
         Args:
-            thread: Which.
+            thread: The thread's id.
             limit: How many at most.
-            before: Position to stay before; `History.before` of a newer stretch.
-            abandoned: Whether messages that a rewind left behind are told, too.
+            before: Only messages before this position; `History.before` of a newer page.
+            abandoned: Whether messages abandoned by a rewind are included.
 
         Raises:
             NoSuchThreadError: There is none.
@@ -243,12 +243,12 @@ class TenantThreads:
     # -- changes by hand -------------------------------------------------------------------
 
     async def compact(self, thread: str) -> Done:
-        """Fold what can be folded now, with a model's summary where that is set.
+        """Compact what can be compacted now, with a model's summary if configured.
 
         Raises:
             NoSuchThreadError: There is none.
             BusyError: A run of it has not ended.
-            ArchiveError: Nothing was said in it yet.
+            ArchiveError: It has no messages yet.
         """
         key = await self._resting(thread)
         from thalweg.app.compacting import compacted  # noqa: PLC0415 (LangChain: seconds)
@@ -257,7 +257,7 @@ class TenantThreads:
         return done_view(await self._ask(lambda: compacted(self._parts.archive, key, settings)))
 
     async def rewind(self, thread: str, to: Rewind) -> Done:
-        """Go back to how the thread stood when a turn was asked; the next run goes on from there.
+        """Restore the thread's state at the request of a turn; the next run continues there.
 
         Raises:
             NoSuchThreadError: There is none.
@@ -277,13 +277,13 @@ class TenantThreads:
         return await self._by_hand(thread, lambda key: undo(self._parts.archive, key, turn))
 
     async def branch(self, thread: str, branch: Branch) -> Thread:
-        """Make a thread of the beginning of another.
+        """Create a thread from the beginning of another.
 
-        What was said is there, the files are not: they are the other thread's.
+        It has the messages but not the files, which belong to the other thread.
 
         Raises:
             NoSuchThreadError: There is none to branch.
-            BusyError: A run of it has not ended: its newest words are half said.
+            BusyError: A run of it has not ended: its newest message is incomplete.
             ThreadExistsError: There is one with the new id.
             ArchiveError: The thread has no such turn.
         """
@@ -324,7 +324,7 @@ class TenantThreads:
         key = await self._resting(thread)
         return done_view(await self._ask(lambda: do(key)))
 
-    # -- what all of this stands on --------------------------------------------------------
+    # -- shared by the operations above --------------------------------------------------------
 
     async def _ask(self, do: Callable[[], T]) -> T:
         return await asyncio.to_thread(do)

@@ -1,4 +1,4 @@
-"""A title for a thread that nobody gave one: the beginning of what was asked first."""
+"""The default title of a thread: the beginning of its first message."""
 
 from thalweg.api.runs import NewRun
 

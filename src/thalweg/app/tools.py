@@ -15,7 +15,7 @@ from thalweg.errors import ConfigError
 from thalweg.settings.tools import McpServer, ToolSettings
 
 PATIENCE_S = 30.0
-"""How long a server of MCP may take until its tools are known."""
+"""Seconds to wait for the list of tools of an MCP server."""
 LOOK_S = 15.0
 """How often it is seen whether a server still answers."""
 AGAIN_S = 60.0
@@ -55,9 +55,10 @@ def _as_tool(found: object, settings: ToolSettings) -> BaseTool:
 
 
 class McpTools:
-    """The tools of servers of MCP: each is connected to once, when an agent is first made.
+    """The tools of MCP servers: each is connected to once, when an agent is first built.
 
-    A server that cannot be reached, or is gone, costs its tools, never the run; it is tried again.
+    If a server cannot be reached, or disconnects, its tools are missing and the run continues; the
+    connection is retried.
     """
 
     def __init__(self) -> None:
@@ -66,14 +67,14 @@ class McpTools:
         self._tried_at = 0.0
 
     def is_due(self, servers: Mapping[str, McpServer]) -> bool:
-        """Tell whether tools of a server are missing that may be there by now."""
+        """Return whether missing tools of a server may be available by now."""
         if time.monotonic() - self._tried_at < AGAIN_S:
             return False
         there = {name for name, (_, one) in self._servers.items() if not one.has_ended}
         return any(server.enabled and name not in there for name, server in servers.items())
 
     async def of(self, servers: Mapping[str, McpServer]) -> list[BaseTool]:
-        """Give the tools of the servers that can be reached; the others are told in the log.
+        """Return the tools of the servers that can be reached; log the others.
 
         Raises:
             ConfigError: The extra `mcp` is not installed.
@@ -182,7 +183,7 @@ def _address(server: McpServer) -> dict[str, Any]:
 
 
 def _told(error: BaseException) -> str:
-    """Tell an error of a group by its first one."""
+    """Return the text of an error; of a group, that of its first error."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     return f"{type(error).__name__}: {error}"[:300] if str(error) else type(error).__name__

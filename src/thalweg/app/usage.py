@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from thalweg.app.parts import Parts
 
 AGENT, SUMMARIES, MEMORY, SUBAGENT = "agent", "summaries", "memory", "subagent"
-"""Who calls models; a subagent's name stands behind the last."""
+"""Callers of models; the last is followed by a subagent's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class TenantUsage:
         self._finder = Finder(owner, parts.archive, parts.registry)
 
     async def thread(self, thread: str) -> ThreadUsage:
-        """Tell what a thread spent, by who called a model, and how its window is filled.
+        """Return a thread's usage, by caller of the model, and the fill of its window.
 
         Raises:
             NoSuchThreadError: There is no such thread.
@@ -52,7 +52,7 @@ class TenantUsage:
         return await asyncio.to_thread(self._thread, thread)
 
     async def owner(self) -> OwnerUsage:
-        """Tell what all threads spent, each and together, and by model."""
+        """Return the usage of all threads, each and in total, and by model."""
         return await asyncio.to_thread(self._all)
 
     def _thread(self, thread: str) -> ThreadUsage:
@@ -100,10 +100,9 @@ class TenantUsage:
 
 
 def charges_of(archive: Archive, key: ThreadKey, prices: Prices) -> Iterator[Charge]:
-    """Tell what the calls of a thread cost, or those of a subagent's, with its prices of then.
+    """Yield the costs of a thread's calls, or of a subagent's, at the prices of their time.
 
-    Prices that were assumed, because nobody knows the model, decide when to compact; they are
-    not what somebody pays.
+    Assumed prices of an unknown model decide when to compact; they are not actual costs.
     """
     thread, _, inside = key.thread.partition(INSIDE)
 
@@ -139,7 +138,7 @@ def _by(charges: Sequence[Charge], what: Callable[[Charge], str]) -> Mapping[str
 def _saved(
     archive: Archive, key: ThreadKey, taken: Sequence[Taken], prices: Prices
 ) -> float | None:
-    """Tell what compaction saved, where somebody pays; see `charges_of`."""
+    """Return the savings of compaction at actual prices; see `charges_of`."""
     newest = next((one.page for one in reversed(taken) if one.page.tariff), None)
     if newest is None or prices.tariff(newest.model) is None:
         return None

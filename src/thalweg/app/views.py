@@ -29,7 +29,7 @@ from thalweg.uploads.base import Kept
 
 
 def moment(milliseconds: int) -> datetime:
-    """Tell a time of the registry."""
+    """Return a time of the registry as a `datetime`."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
@@ -153,7 +153,7 @@ def done_view(done: Entered) -> Done:
 
 
 def todos_view(given: object) -> tuple[Todo, ...]:
-    """Show a plan; what is none of ours is left out."""
+    """Return a plan; items in an unknown format are dropped."""
     todos = given if isinstance(given, list) else []
     return tuple(
         Todo(content=str(todo["content"]), status=todo["status"])

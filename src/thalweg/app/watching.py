@@ -1,4 +1,4 @@
-"""What a process tells whoever looks after it: runs that ended, calls of models, jobs of memory."""
+"""Events for the operator of a process: ended runs, calls of models, jobs of memory."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class RunEnded:
     """This process has performed a run."""
 
     status: RunStatus
-    """`left`: to another process, which goes on with it."""
+    """`left`: handed to another process, which resumes it."""
     seconds: float
 
 
@@ -41,16 +41,16 @@ Tell = Callable[[Happened], None]
 
 
 class Watchers:
-    """Those who want to know; they are told in whichever thread it happened."""
+    """Subscribers to these events; each is called in the thread that emits."""
 
     def __init__(self) -> None:
         self._all: list[Tell] = []
 
     def add(self, tell: Tell) -> None:
-        """Let somebody know from now on."""
+        """Add a subscriber."""
         self._all.append(tell)
 
     def tell(self, what: Happened) -> None:
-        """Tell all of them."""
+        """Call all subscribers."""
         for tell in self._all:
             tell(what)
