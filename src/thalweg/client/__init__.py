@@ -1,7 +1,7 @@
 """`ThalwegClient`: the same methods in process and over HTTP, sync and async.
 
-Two rules: a client speaks HTTP alone, also with the gateway in its own process; what it raises
-is the error that the gateway met.
+Two rules: a client uses HTTP alone, also with a gateway in its own process; it raises the same
+error as the gateway.
 """
 
 from typing import TYPE_CHECKING

@@ -16,13 +16,13 @@ if TYPE_CHECKING:  # httpx2 is for who makes a client
 
 
 class AsyncThalwegClient(CatalogueCalls, MemoryCalls, ThreadCalls, RunCalls, FileCalls):
-    """Everything a gateway can do: of one in this process, or over HTTP.
+    """All operations of a gateway, in this process or over HTTP.
 
     It opens with its first request, or with `async with`; close it with `aclose`.
 
     Raises (all methods):
-        ThalwegError: The same error as the gateway met.
-        ClientError: What the gateway said where that is no error of ours, or that none answers.
+        ThalwegError: The same error as in the gateway.
+        ClientError: The gateway's answer is no error of Thalweg, or no gateway answers.
 
     Example:
         ```python
@@ -44,18 +44,18 @@ class AsyncThalwegClient(CatalogueCalls, MemoryCalls, ThreadCalls, RunCalls, Fil
         """Prepare a client.
 
         Args:
-            at: The address of a gateway, or several that share their storage: the next is taken
-                where one fails. Else settings or the path of a `config.yaml`, for a gateway in
-                this process; nothing: the usual places. An ASGI application is taken as it is.
-            key: Of a gateway that asks for one. For one on this machine, the token in the data
-                folder (`THALWEG_HOME`, or `.thalweg` here) is used where no key is given.
-            owner: In this process: whose threads and memory; `local` where it is not given.
-            agent: The agent whose memory of its own is read, changed and used by runs; the one that
-                all agents share where it is not given. Letters, digits, `.`, `_` and `-`.
-            timeout_s: How long a gateway may say nothing.
+            at: The address of a gateway, or several that share their storage: the next is used if
+                one fails. Otherwise settings or the path of a `config.yaml`, for a gateway in this
+                process; `None` for the usual places. An ASGI application is used directly.
+            key: The key of a gateway that requires one. For one on this machine, the token in the
+                data folder (`THALWEG_HOME`, or `.thalweg` here) is used by default.
+            owner: In this process: the owner of threads and memory; `local` by default.
+            agent: The agent whose own memory is read, changed and used by runs; by default the
+                memory that all agents share. Letters, digits, `.`, `_` and `-`.
+            timeout_s: Seconds of silence of a gateway before a timeout.
 
         Raises:
-            ConfigError: An address that is none.
+            ConfigError: The address is invalid.
         """
         self._agent = agent
         self._place = place_of(at, key=key, owner=owner, timeout_s=timeout_s)
@@ -70,7 +70,7 @@ class AsyncThalwegClient(CatalogueCalls, MemoryCalls, ThreadCalls, RunCalls, Fil
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Let go of everything; a run in this process goes on when a gateway opens again."""
+        """Close all connections; a run in this process resumes when a gateway opens again."""
         async with self._opening:
             connection, self._connection = self._connection, None
             if connection is not None:

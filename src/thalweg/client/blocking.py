@@ -35,7 +35,7 @@ class BlockingStream:
 
     @property
     def seq(self) -> int:
-        """The number of the last event that was given."""
+        """The number of the last returned event."""
         return self._stream.seq
 
     def __enter__(self) -> Self:
@@ -53,7 +53,7 @@ class BlockingStream:
             self._call(events.aclose)
 
     def close(self) -> None:
-        """End the stream; the run goes on."""
+        """Close the stream; the run continues."""
         self._call(self._stream.aclose)
 
 
@@ -86,8 +86,7 @@ def streaming(
 class ThalwegClient:
     """`AsyncThalwegClient`, one blocking call at a time.
 
-    It opens with its first call, or with `with`; `close` it, or leave that to the end of the
-    program.
+    It opens with its first call, or with `with`; call `close`, or the end of the program closes it.
 
     Example:
         ```python

@@ -18,14 +18,14 @@ _SAFE = frozenset({"GET", "HEAD", "PUT"})
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request, as it can be made of any gateway.
+    """One request to any gateway.
 
     Attributes:
-        body: What is sent as JSON; of an object, what is `None` was not given.
+        body: The JSON body; `None` values of an object are omitted.
         files: Name, content and type of each.
-        again: Whether a second one does no harm, though its method does not say so.
-        wait_s: How long the answer may take, where that is longer than usual.
-        takes: Statuses that are an answer though they say that something failed.
+        again: Whether it may be retried, although its method is not idempotent.
+        wait_s: Seconds that the answer may take, if longer than the default.
+        takes: Error statuses that are valid answers.
     """
 
     method: str
@@ -45,7 +45,7 @@ class Call:
 
 
 class Caller:
-    """Whatever asks a gateway; each room of the API is one, and a client is all of them."""
+    """Sends calls to a gateway; each part of the API is one, and a client combines them."""
 
     _agent: str | None = None
     """The agent whose memory is used; the one that all agents share where there is none."""
@@ -61,7 +61,7 @@ class Caller:
 
 
 def path_of(template: str, *names: object) -> str:
-    """Fill a path; whatever a name is made of stays one step of it.
+    """Return a path with quoted names: each remains one segment.
 
     Example:
         >>> path_of("/api/threads/{}/runs", "a/b c")

@@ -11,11 +11,11 @@ class CatalogueCalls(Caller):
     """What a client asks about models, skills, usage and health."""
 
     async def health(self) -> Health:
-        """Tell whether the gateway can do its work; one that cannot says why."""
+        """Return whether the gateway can work, with the reasons if not."""
         return await self._ask(Call("GET", "/healthz", takes=_UNAVAILABLE), Health)
 
     async def metrics(self) -> str:
-        """Give the gateway's figures, as Prometheus reads them."""
+        """Return the gateway's metrics in Prometheus format."""
         return (await (await self._connected()).fetch(Call("GET", "/metrics"))).text
 
     async def list_models(self) -> Models:
@@ -23,7 +23,7 @@ class CatalogueCalls(Caller):
         return await self._ask(Call("GET", "/api/models"), Models)
 
     async def get_model(self, name: str) -> Model:
-        """Give what is known of a model."""
+        """Return the metadata of a model."""
         return await self._ask(Call("GET", path_of("/api/models/{}", name)), Model)
 
     async def list_skills(self) -> Skills:
@@ -31,14 +31,14 @@ class CatalogueCalls(Caller):
         return await self._ask(Call("GET", "/api/skills"), Skills)
 
     async def get_skill(self, name: str) -> Skill:
-        """Give a skill, with its text."""
+        """Return a skill, with its text."""
         return await self._ask(Call("GET", path_of("/api/skills/{}", name)), Skill)
 
     async def get_usage(self) -> OwnerUsage:
-        """Give what was spent, by thread and by model."""
+        """Return the usage by thread and by model."""
         return await self._ask(Call("GET", "/api/usage"), OwnerUsage)
 
     async def get_thread_usage(self, thread: str) -> ThreadUsage:
-        """Give what a thread spent, and how full its window is."""
+        """Return the usage of a thread, and the fill of its window."""
         call = Call("GET", path_of("/api/threads/{}/usage", thread))
         return await self._ask(call, ThreadUsage)

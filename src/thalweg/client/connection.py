@@ -1,8 +1,7 @@
-"""How a client reaches its gateway: requests, tries, and the errors they end with.
+"""The connection of a client to its gateway: requests, retries, and errors.
 
-One request is tried again only where a second one can do no harm: it never reached a gateway, or
-it asks for the same thing whether it is made once or twice. With several gateways the next try
-goes to the next of them.
+A request is retried only if that is safe: it never reached a gateway, or it is idempotent. With
+several gateways the next attempt uses the next of them.
 """
 
 import asyncio
@@ -55,11 +54,11 @@ class Connection:
         await self._http.aclose()
 
     async def ask(self, call: Call, shape: type[Answer] | TypeAdapter[Answer]) -> Answer:
-        """Make a request, and read its answer.
+        """Send a request, and return its parsed answer.
 
         Raises:
-            ThalwegError: What the gateway said, as the error that it met.
-            ClientError: No gateway answered, or not in a shape that is known here.
+            ThalwegError: The error of the gateway.
+            ClientError: No gateway answered, or not in a known format.
         """
         response = await self.fetch(call)
         known = shape if isinstance(shape, TypeAdapter) else TypeAdapter(shape)
@@ -73,7 +72,7 @@ class Connection:
             raise ClientError(response.status_code, UNREADABLE, f"{told}; {mend}") from None
 
     async def fetch(self, call: Call) -> httpx2.Response:
-        """Make a request, and give the answer whole. Raises as `ask`."""
+        """Send a request, and return the complete response. Raises as `ask`."""
         tries = Tries()
         while True:
             try:
@@ -94,7 +93,7 @@ class Connection:
 
     @asynccontextmanager
     async def streamed(self, call: Call) -> AsyncIterator[httpx2.Response]:
-        """Make one request, once, and give its answer as it comes."""
+        """Send a request, without retries, and yield its response as a stream."""
         response = await self._http.send(self._request(call), stream=True)
         try:
             yield response
@@ -106,7 +105,7 @@ class Connection:
         self._at = (self._at + 1) % len(self._bases)
 
     def unreachable(self, error: Exception) -> ClientError:
-        """Say that no gateway answers, and what to start."""
+        """Return the error for no answer from any gateway, with what to start."""
         tried = " and ".join(self._bases)
         said = str(error).strip() or type(error).__name__
         mend = "start one with `thalweg serve`, or look at the address"
@@ -164,7 +163,7 @@ def is_passing(response: httpx2.Response) -> bool:
 
 
 def asked_pause(response: httpx2.Response) -> float | None:
-    """Give the pause in seconds that a gateway asked for."""
+    """Return the pause in seconds that a gateway requested."""
     asked = response.headers.get("retry-after", "")
     return min(float(asked), _LONGEST_PAUSE_S) if asked.isdigit() else None
 
@@ -174,7 +173,7 @@ def _given(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _query(given: Mapping[str, object]) -> dict[str, Any]:
-    """Leave out what was not given; say yes and no as JSON does."""
+    """Return the query without `None` values, with booleans as in JSON."""
     return {
         name: str(value).lower() if isinstance(value, bool) else value
         for name, value in given.items()

@@ -1,7 +1,7 @@
-"""An ASGI application reached in this process, without a socket, as a server would run it.
+"""A transport to an ASGI application in this process, without a socket, like a server.
 
-The body of an answer streams: the application waits until a part is taken before it may send
-the next one, and hears of it when the reader goes away.
+The body of a response streams: the application waits until a part is consumed before it may send
+the next one, and receives a disconnect when the reader closes.
 """
 
 import asyncio
@@ -25,10 +25,9 @@ _PATIENCE_S = 10.0
 
 
 class InProcess(httpx2.AsyncBaseTransport):
-    """Carries requests to an application in this process, inside its lifespan.
+    """Sends requests to an application in this process, inside its lifespan.
 
-    What the application does, it does in tasks of its own: they know nothing of the context
-    variables of whoever asks.
+    The application runs in tasks of its own, without the context variables of the caller.
     """
 
     def __init__(self, application: Application) -> None:
@@ -38,10 +37,10 @@ class InProcess(httpx2.AsyncBaseTransport):
         self._exchanges: set[_Exchange] = set()
 
     async def start(self) -> None:
-        """Run the application's start; the first request does so by itself.
+        """Run the application's startup; the first request does so automatically.
 
         Raises:
-            ConfigError: It said that it cannot start.
+            ConfigError: It reported that it cannot start.
         """
         if self._lifespan is None:
             self._lifespan = _Lifespan(self._application, self._state)
@@ -56,7 +55,7 @@ class InProcess(httpx2.AsyncBaseTransport):
         return await exchange.response()
 
     async def aclose(self) -> None:
-        """Tell every request that its reader is gone, wait for them, run the application's end."""
+        """Disconnect every request, wait for them, and run the application's shutdown."""
         exchanges = list(self._exchanges)
         for exchange in exchanges:
             exchange.disconnect()
@@ -85,7 +84,7 @@ class _Lifespan:
         self._task.add_done_callback(self._end)
 
     async def started(self) -> None:
-        """Wait for the start; every waiter is told why there was none."""
+        """Wait for the startup; every waiter gets its error."""
         await asyncio.shield(self._is_up)
 
     async def stop(self) -> None:
@@ -102,7 +101,7 @@ class _Lifespan:
             self._is_up.set_result(None)
 
     def _end(self, task: asyncio.Task[None]) -> None:
-        """Tell who waits for the start that there was none: with the error itself, if there is."""
+        """Pass a failed startup to its waiters, with the original error if there is one."""
         if self._is_up.done():
             return
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
@@ -123,7 +122,7 @@ async def _performed(
 
 
 class _Exchange:
-    """One request and its answer. Whatever changes wakes everybody who waits for something."""
+    """One request and its response. Each change wakes all waiters."""
 
     def __init__(
         self, request: httpx2.Request, application: Application, state: dict[str, Any]
@@ -155,15 +154,15 @@ class _Exchange:
         return httpx2.Response(self._head["status"], headers=headers, stream=_Stream(self))
 
     def disconnect(self) -> None:
-        """Tell the application that nobody reads on."""
+        """Notify the application that the reader has disconnected."""
         self._is_gone = True
         self._change()
 
     async def parts(self) -> AsyncIterator[bytes]:
-        """Give the body as it comes.
+        """Yield the body as it arrives.
 
         Raises:
-            RemoteProtocolError: The application died before the end.
+            RemoteProtocolError: The application failed before the end.
         """
         while True:
             while not (self._part or self._is_whole or self.task.done()):
@@ -179,7 +178,7 @@ class _Exchange:
 
     async def _receive(self) -> Message:
         if not self._is_read and not self._is_gone:
-            # One part ahead, as only who knows that nothing follows can say that it was the last.
+            # Read one part ahead: only after the next read is it certain which part was the last.
             part = self._ahead or await anext(self._body, b"")
             self._ahead = await anext(self._body, None)
             self._is_read = self._ahead is None
@@ -241,7 +240,7 @@ async def _body_of(request: httpx2.Request) -> AsyncIterator[bytes]:
 
 
 class _Stream(httpx2.AsyncByteStream):
-    """The body of an answer; closing it early is how a reader goes away."""
+    """The body of a response; closing it early disconnects the reader."""
 
     def __init__(self, exchange: _Exchange) -> None:
         self._exchange = exchange

@@ -30,19 +30,19 @@ class MemoryCalls(Caller):
         return await self._ask(replace(call, query={**call.query, "agent": self._agent}), shape)
 
     async def get_memory(self) -> dict[str, Any]:
-        """Give what is remembered: `userContext`, `history`, `facts`."""
+        """Return the memory: `userContext`, `history`, `facts`."""
         return await self._recalled(Call("GET", "/api/memory"), _DOCUMENT)
 
     async def reload_memory(self) -> dict[str, Any]:
-        """Read memory again from where it is kept, and give it."""
+        """Reload memory from its store, and return it."""
         return await self._recalled(Call("POST", "/api/memory/reload", again=True), _DOCUMENT)
 
     async def get_memory_config(self) -> dict[str, Any]:
-        """Give memory's settings: `enabled`, `max_facts` and the others."""
+        """Return memory's settings: `enabled`, `max_facts` and the others."""
         return await self._recalled(Call("GET", "/api/memory/config"), _DOCUMENT)
 
     async def get_memory_status(self) -> dict[str, Any]:
-        """Give memory's settings as `config`, and what is remembered as `data`."""
+        """Return memory's settings as `config`, and the memory as `data`."""
         return await self._recalled(Call("GET", "/api/memory/status"), _DOCUMENT)
 
     async def clear_memory(self) -> Commit | None:
@@ -50,11 +50,11 @@ class MemoryCalls(Caller):
         return await self._recalled(Call("DELETE", "/api/memory"), _COMMIT)
 
     async def export_memory(self, *, shape: Literal["seeds", "full"] = "seeds") -> dict[str, Any]:
-        """Give memory as a document: in DeerFlow's shape, or with all that is known."""
+        """Return memory as a document: in DeerFlow's shape, or with all fields."""
         return await self._recalled(Call("GET", "/api/memory/export", {"shape": shape}), _DOCUMENT)
 
     async def import_memory(self, document: Mapping[str, Any]) -> Commit | None:
-        """Take a document into memory. `None`: all of it was known."""
+        """Import a document into memory. `None`: it contains nothing new."""
         call = Call("POST", "/api/memory/import", body=document, wait_s=_LONG_S)
         return await self._recalled(call, _COMMIT)
 
@@ -74,7 +74,7 @@ class MemoryCalls(Caller):
         return await self._recalled(Call("POST", "/api/memory/facts", body=fact), FactView)
 
     async def get_fact(self, fact: str) -> FactView:
-        """Give a fact, with where it comes from.
+        """Return a fact, with its source.
 
         Raises:
             NoSuchFactError: There is none with that id.
@@ -89,7 +89,7 @@ class MemoryCalls(Caller):
         category: Category | None = None,
         confidence: float | None = None,
     ) -> FactView:
-        """Change a fact; what is not given stays. Raises as `get_fact` and `add_fact`."""
+        """Change a fact; other fields are kept. Raises as `get_fact` and `add_fact`."""
         change = {"content": content, "category": category, "confidence": confidence}
         return await self._recalled(Call("PATCH", path_of(_FACT, fact), body=change), FactView)
 
@@ -98,16 +98,16 @@ class MemoryCalls(Caller):
         return await self._recalled(Call("DELETE", path_of(_FACT, fact)), Commit)
 
     async def review_fact(self, fact: str, *, accept: bool) -> FactView:
-        """Say whether a fact that waits for a person's word may hold. Raises as `get_fact`."""
+        """Accept or reject a fact that waits for review. Raises as `get_fact`."""
         call = Call("POST", path_of(_FACT + "/review", fact), body={"accept": accept})
         return await self._recalled(call, FactView)
 
     async def search_memory(self, words: str) -> Recall:
-        """Show what an agent would be told about these words."""
+        """Return what an agent would be shown for these words."""
         return await self._recalled(Call("GET", "/api/memory/search", {"q": words}), Recall)
 
     async def explain_memory(self, words: str) -> Recall:
-        """Show everything that was looked at for these words, and why it is told or not."""
+        """Return all candidates for these words, and why each is shown or not."""
         return await self._recalled(Call("GET", "/api/memory/explain", {"q": words}), Recall)
 
     async def memory_history(self, *, limit: int | None = None) -> Commits:
@@ -130,7 +130,7 @@ class MemoryCalls(Caller):
         threads: Sequence[str] = (),
         everything: bool = False,
     ) -> Forgotten:
-        """Delete for good: facts, whatever has some words in it, what threads taught, or all."""
+        """Delete permanently: facts, everything with some words, what threads taught, or all."""
         body = {
             "facts": list(facts),
             "words": words,
@@ -140,6 +140,6 @@ class MemoryCalls(Caller):
         return await self._recalled(Call("POST", "/api/memory/forget", body=body), Forgotten)
 
     async def set_memory_mode(self, thread: str, mode: MemoryMode) -> MemoryMode:
-        """Say what memory may do in a thread; the mode that holds now comes back."""
+        """Set what memory may do in a thread; return the effective mode."""
         call = Call("PUT", path_of("/api/threads/{}/memory", thread), body={"mode": mode})
         return (await self._recalled(call, _MODE))["mode"]

@@ -24,14 +24,14 @@ _SCHEMES = ("http://", "https://")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a gateway is, and what it is told.
+    """The address of a gateway, and the parameters of its requests.
 
     Attributes:
         bases: Addresses of gateways that share their storage; empty: in this process.
         inside: In this process: settings, the path of a `config.yaml`, or an application.
-        key: Of a gateway that asks for one.
-        owner: In this process: whose threads and memory.
-        timeout_s: How long a gateway may say nothing.
+        key: The key of a gateway that requires one.
+        owner: In this process: the owner of threads and memory.
+        timeout_s: Seconds of silence of a gateway before a timeout.
     """
 
     bases: tuple[str, ...]
@@ -79,10 +79,10 @@ def _local_token(bases: Sequence[str]) -> str | None:
 
 
 def place_of(at: "At", *, key: str | None, owner: str | None, timeout_s: float) -> Place:
-    """Read what a client was given.
+    """Parse the arguments of a client.
 
     Raises:
-        ConfigError: An address that is none, or a key and an owner for the wrong place.
+        ConfigError: An address is invalid, or a key or an owner does not apply to it.
 
     Example:
         >>> place_of("http://a/", key="k", owner=None, timeout_s=60.0).bases

@@ -74,8 +74,8 @@ def _close_at_exit(portal: Portal) -> None:
     global _is_watched  # noqa: PLW0603 (once a process)
     if not _is_watched:
         _is_watched = True
-        # `atexit` comes too late: executors take nothing any more, and files close in them. What
-        # ends executors is registered when they are imported, and what comes later goes first.
+        # `atexit` is too late: by then executors accept no work, and closing files needs them.
+        # Hooks that shut executors down are registered at their import, and later hooks run first.
 
         at_exit = getattr(threading, "_register_atexit", lambda _: None)
         at_exit(_close_all)

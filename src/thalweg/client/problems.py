@@ -10,16 +10,16 @@ from thalweg.errors import ClientError, ThalwegError
 UNREACHABLE = "client.unreachable"
 """`ClientError.problem_code` where no gateway answered."""
 UNREADABLE = "client.unreadable"
-"""`ClientError.problem_code` where one answered in a shape that is not known here."""
+"""`ClientError.problem_code` of an answer in an unknown format."""
 _SHOWN = 200
 
 
 def error_of(problem: Problem) -> ThalwegError:
-    """Make the error that a problem tells of.
+    """Return the error that a problem describes.
 
     Returns:
-        The same error as the gateway met, where it is one of `thalweg.errors` and says the
-        same sentence; else a `ClientError`.
+        The same error as in the gateway, if it is one of `thalweg.errors` with the same message;
+        otherwise a `ClientError`.
 
     Example:
         >>> error_of(
@@ -49,7 +49,7 @@ def error_of(problem: Problem) -> ThalwegError:
 
 
 def problem_in(status: int, reason: str, body: bytes) -> Problem:
-    """Read the body of a failed answer, whoever wrote it: a gateway, or a proxy before it.
+    """Parse the body of an error response, from a gateway or from a proxy before it.
 
     Example:
         >>> problem_in(502, "Bad Gateway", b"<html>nginx</html>").detail

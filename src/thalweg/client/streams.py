@@ -16,20 +16,20 @@ from thalweg.errors import ClientError, ThalwegError
 
 _OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 _SILENCE_S = 45.0
-"""A gateway says something every fifteen seconds; three times nothing is a cut."""
+"""A gateway sends at least every fifteen seconds; three missing intervals count as a disconnect."""
 
 
 class RunStream:
-    """A run, followed to its end: iterate it for `Numbered` events.
+    """The stream of a run up to its end: iterate it for `Numbered` events.
 
-    A cut is mended in silence: it goes on behind the last event, at another gateway where there
-    is one. Leaving the loop, or `aclose`, ends the stream and not the run; iterating again goes
-    on behind the last event.
+    It reconnects automatically after a disconnect and continues after the last event, at another
+    gateway if there is one. Leaving the loop, or `aclose`, closes the stream and not the run;
+    iterating again continues after the last event.
 
     Attributes:
         thread: The thread.
         run: The run.
-        seq: The number of the last event that was given.
+        seq: The number of the last returned event.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class RunStream:
         return self._follow()
 
     async def aclose(self) -> None:
-        """End the stream; the run goes on."""
+        """Close the stream; the run continues."""
         self._ended.set()
         if self._response is not None:
             await self._response.aclose()
@@ -89,7 +89,7 @@ class RunStream:
                 raise why if isinstance(why, ThalwegError) else connection.unreachable(why)
 
     async def _news(self, response: httpx2.Response) -> AsyncGenerator[Numbered]:
-        """Give what was not given yet, up to a gap, which is a cut like any other."""
+        """Yield new events up to a gap, which is treated as a disconnect."""
         async for frame in httpx2.EventSource(response):
             if not frame.id.isdecimal() or (seq := int(frame.id)) <= self.seq:
                 continue
@@ -127,7 +127,7 @@ async def _refusal(response: httpx2.Response) -> tuple[ThalwegError, float | Non
 
 
 def _event_of(frame: httpx2.ServerSentEvent) -> Event:
-    """Read an event; one of a newer gateway is told as a notice."""
+    """Parse an event; an unknown one of a newer gateway becomes a notice."""
     try:
         return EVENT.validate_json(frame.data)
     except ValidationError:

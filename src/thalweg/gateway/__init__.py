@@ -1,7 +1,7 @@
 """The gateway: thin HTTP routes over `thalweg.app`.
 
-Two rules: a route says what comes in and what goes out, and the application does the rest; whose
-things a request reaches is decided at the door, and nowhere behind it.
+Two rules: a route declares its input and output, and the application does the rest; authentication
+alone decides which owner's objects a request can reach.
 """
 
 from typing import TYPE_CHECKING

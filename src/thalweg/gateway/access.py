@@ -26,7 +26,7 @@ class Gateway:
     metrics: Metrics
     budgets: Budgets
     is_locked: Callable[[], bool]
-    """Whether callers say who they are."""
+    """Whether callers must authenticate."""
 
 
 async def _gateway(request: Request) -> Gateway:
@@ -73,7 +73,7 @@ Number = Annotated[int, Query(ge=0, le=NUMBERS_END)]
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Document errors of a route, beside those that all routes have."""
+    """Return the documented errors of a route, in addition to those of all routes."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {status: {"description": WHY[status], "content": content} for status in statuses}
 

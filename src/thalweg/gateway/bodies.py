@@ -93,10 +93,10 @@ class Bodies:
             await refuse(refusal, scope, receive, send)
 
     async def _looked_at(self, scope: Scope, receive: Receive) -> Receive:
-        """Return what the application receives from; parsed JSON goes into the scope.
+        """Return the application's `receive` function; parsed JSON is stored in the scope.
 
         Raises:
-            Refusal: The body may not come in.
+            Refusal: The body is not allowed.
         """
         headers = Headers(scope=scope)
         length = headers.get("content-length", "")
@@ -182,7 +182,7 @@ async def _parse(body: bytes, bounds: JsonBounds) -> object:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Return what gives a body that was read already, and then what comes after it."""
+    """Return a `receive` that yields a body that was already read, then what follows it."""
     given = False
 
     async def again() -> Message:

@@ -39,14 +39,14 @@ class Rate:
     at: float = -math.inf
 
     def take(self, per_minute: int, *, now: float) -> float:
-        """Take one.
+        """Take one request from the budget.
 
         Args:
-            per_minute: How many may be taken in a minute.
-            now: Seconds of a clock that never goes back.
+            per_minute: Allowed requests in a minute.
+            now: Seconds of a monotonic clock.
 
         Returns:
-            0, or the seconds until there is one.
+            0, or the seconds until one is available.
         """
         self.used = max(0.0, self.used - (now - self.at) * per_minute / _MINUTE_S)
         self.at = now
@@ -169,7 +169,7 @@ class Budgets:
 
 
 class RequestBudget:
-    """ASGI middleware that counts the requests of each owner, behind the door."""
+    """ASGI middleware that counts the requests of each owner, after authentication."""
 
     def __init__(self, application: ASGIApp, budgets: Budgets) -> None:
         self._application = application

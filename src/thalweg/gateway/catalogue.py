@@ -23,7 +23,7 @@ async def list_models(mine: Mine) -> Models:
 async def get_model(
     mine: Mine, name: Annotated[Name, Path(description="As it is listed.", examples=["small"])]
 ) -> Model:
-    """Give one model."""
+    """Return one model."""
     return await mine.models.get(name)
 
 
@@ -39,13 +39,13 @@ async def list_skills(mine: Mine) -> Skills:
 async def get_skill(
     mine: Mine, name: Annotated[Name, Path(description="As it is listed.", examples=["pdf"])]
 ) -> Skill:
-    """Give one skill with its whole text."""
+    """Return one skill with its whole text."""
     return await mine.skills.get(name)
 
 
 @catalogue.get("/api/usage", operation_id="get_usage", tags=["usage"])
 async def get_usage(mine: Mine) -> OwnerUsage:
-    """Tell what all threads spent, each and together, and by model."""
+    """Return the usage of all threads, each and in total, and by model."""
     return await mine.usage.owner()
 
 
@@ -56,5 +56,5 @@ async def get_usage(mine: Mine) -> OwnerUsage:
     responses=problems(404),
 )
 async def get_thread_usage(mine: Mine, thread: ThreadId) -> ThreadUsage:
-    """Tell what a thread spent, by who called a model, and how full its window is."""
+    """Return a thread's usage, by caller of the model, and the fill of its window."""
     return await mine.usage.thread(thread)

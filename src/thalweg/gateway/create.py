@@ -35,16 +35,16 @@ def create_app(
     owner: str | None = None,
     token: str | None = None,
 ) -> FastAPI:
-    """Make the HTTP application over an `App`.
+    """Return the HTTP application over an `App`.
 
     Args:
-        app: One that is open, and stays so when this ends; or one that is not, or settings, or
-            the path of a `config.yaml` (the usual places where nothing is given), which is opened
-            and closed with this application's lifespan.
-        owner: Whose everything is, for an application that only its own process can reach: then
-            nobody is asked who they are. Where it is not given, keys and tokens say it.
-        token: What callers on this machine bring where the settings have neither keys nor an
-            OpenID provider; without it every process of the machine is let in.
+        app: An open `App`, which this application does not close; or a closed one, settings, or the
+            path of a `config.yaml` (by default the usual places), which is opened and closed with
+            this application's lifespan.
+        owner: The owner of everything, for an application that only its own process can reach: then
+            callers do not authenticate. By default keys and tokens determine the owner.
+        token: The token of callers on this machine if the settings have neither keys nor an OpenID
+            provider; without it every process of the machine has access.
     """
     inside = open_app(app) if not isinstance(app, App) else app
     rules = RuleBook(lambda: inside.settings.gateway, owner, token)

@@ -48,11 +48,11 @@ _LOCKED = (401,)
 
 
 def documents_itself(application: FastAPI, is_locked: Callable[[], bool]) -> None:
-    """Let an application give its whole document.
+    """Add the complete OpenAPI document to an application.
 
     Args:
-        application: Whose; its routes are there already.
-        is_locked: Whether callers say who they are.
+        application: The application, with all its routes.
+        is_locked: Whether callers must authenticate.
     """
     made: dict[bool, dict[str, Any]] = {}
 
@@ -117,7 +117,7 @@ def _complete(operation: dict[str, Any], *, locked: bool) -> None:
 
 
 def _headed(words: str) -> tuple[str, str]:
-    """Part a docstring in a heading and what else is said.
+    """Split a docstring into a heading and the rest.
 
     Example:
         >>> _headed("Give it; all of it. Twice.")

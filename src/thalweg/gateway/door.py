@@ -18,12 +18,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from thalweg.gateway.problems import Refusal, refuse
 
 LOCAL = "local"
-"""The owner of everything where nobody has to say who they are."""
+"""The owner of everything if callers need not authenticate."""
 _KEY_HEADER = "x-api-key"
 OWNER = "thalweg.owner"
 """Where in a request's scope its owner is noted."""
 _OPEN = frozenset({"/", "/healthz", "/docs", "/openapi.json", "/favicon.ico"})
-"""What tells nothing of anybody."""
+"""Paths that reveal no owner's data."""
 UNKNOWN = "this key opens nothing here"
 _CHALLENGE = 'Bearer realm="thalweg"'
 
@@ -32,10 +32,10 @@ class Tokens(Protocol):
     """Reads bearer tokens."""
 
     async def owner(self, token: str) -> str:
-        """Give the owner that a token speaks for.
+        """Return the owner of a token.
 
         Raises:
-            Refusal: It does not let anybody in.
+            Refusal: It is not valid.
         """
         ...
 
@@ -55,7 +55,7 @@ class Keys:
         return len(self._owners)
 
     def owner(self, key: str) -> str | None:
-        """Give whose key it is; every key is compared, and each in the same time."""
+        """Return the owner of a key; all keys are compared, in constant time each."""
         given = _hashed(key)
         found = None
         for known, owner in self._owners:
@@ -68,10 +68,10 @@ class Lock(Protocol):
     """Decides for one gateway who may come in."""
 
     async def owner(self, headers: Headers, scope: Scope) -> str:
-        """Give the owner a request speaks for.
+        """Return the owner of a request.
 
         Raises:
-            Refusal: It may not come in.
+            Refusal: It is not allowed.
         """
         ...
 
@@ -107,14 +107,14 @@ class KeyLock:
 
 @dataclass(frozen=True, slots=True)
 class LoopbackLock:
-    """Lets in whoever is on this machine, and no page of a browser that comes from elsewhere.
+    """Allows callers on this machine, except for a browser's pages from other origins.
 
-    A page can make a browser send requests to this machine: under a name of its own that
-    resolves to 127.0.0.1, or across origins. The names a request gives tell it apart.
+    A page can make a browser send requests to this machine: under a name of its own that resolves
+    to 127.0.0.1, or across origins. The host and origin headers of a request reveal it.
     """
 
     origins: frozenset[str] = frozenset()
-    """Origins that may, beside the gateway's own."""
+    """Allowed origins, in addition to the gateway's own."""
 
     async def owner(self, headers: Headers, scope: Scope) -> str:
         """See `Lock.owner`."""
@@ -165,7 +165,7 @@ class OpenLock:
 
 
 class Rules(Protocol):
-    """Says who may come in."""
+    """Decides which requests are allowed."""
 
     @property
     def lock(self) -> Lock:
@@ -204,7 +204,7 @@ class Door:
 
 
 def is_this_machine(name: str) -> bool:
-    """Tell whether a host's name or address is this very machine's.
+    """Return whether a host's name or address is this machine's.
 
     Example:
         >>> [is_this_machine(name) for name in ("localhost", "127.0.0.1", "::ffff:127.0.0.1")]
@@ -223,7 +223,7 @@ def is_this_machine(name: str) -> bool:
 
 
 def unauthorized(code: str, detail: str, error: str) -> Refusal:
-    """Refuse whoever did not say, or could not show, who they are."""
+    """Return the refusal of a caller with missing or invalid credentials."""
     more = f', error="{error}", error_description="{detail}"' if error else ""
     return Refusal(401, code, detail, {"WWW-Authenticate": _CHALLENGE + more})
 

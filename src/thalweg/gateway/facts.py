@@ -35,7 +35,7 @@ async def add_fact(
 
 @facts.get("/{fact}", operation_id="get_fact", responses=problems(404))
 async def get_fact(known: Known, fact: FactId) -> FactView:
-    """Give one fact with its evidence, whether it still holds or not."""
+    """Return one fact with its evidence, valid or not."""
     return await known.fact(fact)
 
 
@@ -45,7 +45,7 @@ async def edit_fact(
     fact: FactId,
     change: Annotated[FactChange, Body(examples=[{"content": "Ada prefers SI units."}])],
 ) -> FactView:
-    """Edit a fact; what it said before stays in the history."""
+    """Edit a fact; the history keeps its former text."""
     return await known.edit(fact, change)
 
 

@@ -34,10 +34,10 @@ async def upload_file(
     thread: ThreadId,
     sent: Annotated[list[UploadFile], File(alias="files", description="One or more files.")],
 ) -> Uploads:
-    """Send files to a thread: all of them, or where one is refused none.
+    """Upload files to a thread: all of them, or none if one is refused.
 
-    A thread that is not there is made. Of a document the text is taken, and lies beside it for
-    the agent to read.
+    A missing thread is created. The text of a document is extracted to a file next to it, for the
+    agent to read.
     """
     made = []
     try:

@@ -1,4 +1,4 @@
-"""`/healthz` and `/metrics`: for whoever looks after the gateway."""
+"""`/healthz` and `/metrics`: for the operator of the gateway."""
 
 import logging
 
@@ -20,14 +20,15 @@ _TEXT = {"text/plain": {"schema": {"type": "string"}}}
     responses={503: {"model": Health, "description": "A part of it is not well."}},
 )
 async def healthz(shared: Shared, response: Response) -> Health:
-    """Tell whether every part of the gateway can do its work; nobody has to say who they are."""
+    """Return whether every part of the gateway works; callers need not authenticate."""
     found = await shared.app.health()
     if found.status != "ok":
         response.status_code = 503
         _LOG.error("not well: %s", "; ".join(f"{c.name}: {c.detail}" for c in _failed(found)))
     if not shared.is_locked():
         return found
-    # Strangers ask, too: what failed is told, and how only in the log.
+    # Anonymous callers are allowed: the response names the failed part; details are only in the
+    # log.
     checks = tuple(check.model_copy(update={"detail": ""}) for check in found.checks)
     return found.model_copy(update={"checks": checks})
 
@@ -43,6 +44,6 @@ def _failed(found: Health) -> tuple[Check, ...]:
     responses={200: {"description": "As Prometheus reads it.", "content": _TEXT}, **problems(403)},
 )
 async def metrics(shared: Shared) -> Response:
-    """Tell what was counted since the gateway started."""
+    """Return the metrics since the gateway started."""
     text = shared.metrics.text(shared.streams.opened)
     return Response(text, headers={"Content-Type": CONTENT_TYPE})

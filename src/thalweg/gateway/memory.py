@@ -22,7 +22,7 @@ class MemoryMode(Shape):
 
 @memory.get("/api/memory", operation_id="get_memory")
 async def get_memory(known: Known) -> MemoryDocument:
-    """Give what is remembered: profile, history and facts."""
+    """Return the memory: profile, history and facts."""
     return await known.document()
 
 
@@ -40,13 +40,13 @@ async def reload_memory(known: Known) -> MemoryDocument:
 
 @memory.get("/api/memory/config", operation_id="get_memory_config")
 async def get_memory_config(known: Known) -> dict[str, Any]:
-    """Give the settings of memory."""
+    """Return the settings of memory."""
     return await known.config()
 
 
 @memory.get("/api/memory/status", operation_id="get_memory_status")
 async def get_memory_status(known: Known) -> dict[str, Any]:
-    """Give settings and document at once."""
+    """Return settings and document together."""
     return await known.status()
 
 
@@ -79,19 +79,19 @@ async def import_memory(
         ),
     ],
 ) -> Commit | None:
-    """Take a document in beside what is there; `null` where it tells nothing new."""
+    """Import a document, in addition to existing facts; `null` if it contains nothing new."""
     return await known.import_(document)
 
 
 @memory.get("/api/memory/search", operation_id="search_memory")
 async def search_memory(known: Known, q: Query_) -> Recall:
-    """Tell what a run about these words would be told."""
+    """Return what a run about these words would be shown."""
     return await known.search(q)
 
 
 @memory.get("/api/memory/explain", operation_id="explain_memory")
 async def explain_memory(known: Known, q: Query_) -> Recall:
-    """Tell of all that was looked at why it would be told or not."""
+    """Return all candidates for these words, and why each would be shown or not."""
     return await known.explain(q)
 
 
@@ -128,5 +128,5 @@ async def forget_memory(
 async def set_memory_mode(
     known: Known, thread: ThreadId, mode: Annotated[MemoryMode, Body(examples=[{"mode": "off"}])]
 ) -> MemoryMode:
-    """Say what memory does with a thread."""
+    """Set what memory does with a thread."""
     return MemoryMode(mode=await known.set_mode(thread, mode.mode))

@@ -83,7 +83,7 @@ class Metrics:
         self._refused.labels(limit).inc()
 
     def happened(self, what: Happened) -> None:
-        """Count what the application tells of; see `App.watch`."""
+        """Count an event of the application; see `App.watch`."""
         match what:
             case RunEnded(status, seconds):
                 self._runs.labels(status).inc()

@@ -59,20 +59,20 @@ _POLICY = {
 
 @page.get("/docs")
 async def docs(request: Request) -> HTMLResponse:
-    """Give the page."""
+    """Return the page."""
     root = request.scope.get("root_path", "")
     return HTMLResponse(_PAGE.format(title=TITLE, root=root), headers=_POLICY)
 
 
 @page.get("/docs/start.js")
 async def start() -> Response:
-    """Give what starts it: a script of its own, so that none has to stand in the page."""
+    """Return its start script: a separate file, so that the page needs no inline script."""
     return Response(_START, media_type="text/javascript")
 
 
 @page.get("/docs/look.css")
 async def look() -> Response:
-    """Give how it looks."""
+    """Return its stylesheet."""
     return Response(_LOOK, media_type="text/css")
 
 

@@ -1,7 +1,7 @@
-"""Errors over HTTP: whatever goes wrong is answered with problem details, RFC 9457.
+"""Errors over HTTP: every error is answered with problem details, RFC 9457.
 
-What is the caller's to mend is told in words; what is not is told by a number under which the
-log has it, and by nothing else.
+An error that the caller can correct has a text; any other has only a number, under which the log
+has the details.
 """
 
 import logging
@@ -42,7 +42,7 @@ class Refusal(HTTPException):
 
 
 def answer(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    """Make the response that tells a problem; defaults are left out."""
+    """Return the response of a problem; defaults are omitted."""
     told = problem.model_dump_json(exclude_defaults=True)
     return Response(told, problem.status, headers, MEDIA_TYPE)
 
@@ -54,11 +54,11 @@ async def refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -
 
 
 def problem_of(error: ThalwegError, instance: str = "") -> Problem:
-    """Say in the API's words what went wrong.
+    """Return an error as a problem of the API.
 
     Args:
         error: Any error of the tree.
-        instance: The path that was asked for.
+        instance: The requested path.
 
     Example:
         >>> from thalweg.errors import NoSuchRunError
@@ -158,7 +158,7 @@ def _titled(
 
 
 def _told(arguments: Sequence[object]) -> tuple[JsonValue, ...]:
-    """Give an error's arguments where all of them are words and numbers; else none."""
+    """Return an error's arguments if all of them are JSON scalars; otherwise none."""
     told: list[JsonValue] = []
     for each in arguments:
         if isinstance(each, tuple) and all(isinstance(part, str) for part in each):

@@ -1,4 +1,4 @@
-"""What the settings say of the gateway, ready to use, and made anew when they change."""
+"""The gateway's settings in their effective form, rebuilt when they change."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from thalweg.settings.gateway import OwnerLimits
 
 _FILES_AT_ONCE = 4
 _FORM_BYTES = 1 << 20
-"""What a form has beside its files."""
+"""Bytes of a form in addition to its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Rules:
 
     @property
     def is_locked(self) -> bool:
-        """Whether callers say who they are."""
+        """Whether callers must authenticate."""
         return isinstance(self.lock, KeyLock | TokenLock)
 
     def limits_of(self, owner: str) -> OwnerLimits:
@@ -43,7 +43,7 @@ class Rules:
 
 
 class RuleBook:
-    """Gives the rules of the settings as they are now."""
+    """Returns the rules of the current settings."""
 
     def __init__(
         self,
@@ -51,12 +51,12 @@ class RuleBook:
         owner: str | None = None,
         token: str | None = None,
     ) -> None:
-        """Prepare it.
+        """Create a rule book.
 
         Args:
-            settings: Gives them as they are now.
-            owner: Whose everything is, where whoever calls is known already.
-            token: What callers on this machine bring where the settings have no keys.
+            settings: Returns the current settings.
+            owner: The owner of everything, if the caller is already authenticated.
+            token: The token of callers on this machine if the settings have no keys.
         """
         self._token = token
         self._settings = settings
@@ -64,7 +64,7 @@ class RuleBook:
         self._rules: Rules | None = None
 
     def __call__(self) -> Rules:
-        """Give the rules; the same object until the settings change."""
+        """Return the rules; the same object until the settings change."""
         now = self._settings()
         if self._rules is None or (self._rules.settings is not now and self._rules.settings != now):
             self._rules = rules_of(now, self._owner, self._token)

@@ -70,10 +70,10 @@ async def list_runs(
 async def start_run(
     mine: Mine, shared: Shared, thread: ThreadId, new: Asked, request: Request, response: Response
 ) -> Run:
-    """Ask an agent. The run goes on whether anybody follows it or not.
+    """Start a run. It continues with or without a client that follows it.
 
-    A thread that is not there is made. The same id a second time starts nothing, and gives the
-    run that there is: a request whose answer was lost can be sent again.
+    A missing thread is created. The same id a second time starts nothing, and returns the existing
+    run: a request whose response was lost can be retried.
     """
     async with shared.budgets.starting(mine.owner, mine.runs.active):
         run = await mine.runs.start(thread, new)
@@ -104,7 +104,7 @@ async def stream(
 
 @runs.get("/{run}", operation_id="get_run", responses=problems(404))
 async def get_run(mine: Mine, thread: ThreadId, run: RunId) -> Run:
-    """Give one run."""
+    """Return one run."""
     return await mine.runs.get(thread, run)
 
 
@@ -128,7 +128,7 @@ async def join_run(
         Header(ge=0, le=NUMBERS_END, description="The same, as browsers send it; it comes first."),
     ] = None,
 ) -> EventStream:
-    """Follow a run from any event on, on whichever gateway; one that has ended, too."""
+    """Stream a run from any event on, on any gateway; also one that has ended."""
     shared.streams.check(mine.owner)
     found = await mine.runs.get(thread, run)
     return _stream(mine, shared, found, after if last_event_id is None else last_event_id)
@@ -144,9 +144,9 @@ async def wait_run(
         float, Query(ge=0, le=300, description="Seconds to wait at most.")
     ] = 60.0,
 ) -> Run:
-    """Wait for a run to end; one that has not is given as it is when the time is over.
+    """Wait for a run to end; after the timeout, return its current state.
 
-    It is over earlier where the gateway closes.
+    The wait ends early if the gateway closes.
     """
     ended = asyncio.ensure_future(mine.runs.wait(thread, run, timeout))
     closing = asyncio.ensure_future(shared.streams.closing.wait())
@@ -160,7 +160,7 @@ async def wait_run(
 
 @runs.post("/{run}/cancel", operation_id="cancel_run", responses=problems(404))
 async def cancel_run(mine: Mine, thread: ThreadId, run: RunId) -> Run:
-    """End a run; the thread stays as its last step left it. One that has ended stays as it is."""
+    """Cancel a run; the thread keeps the state of its last step. No effect on an ended one."""
     return await mine.runs.cancel(thread, run)
 
 

@@ -1,8 +1,8 @@
-"""The application on a socket: bound in words, and ended so that nothing is lost.
+"""The application on a socket: bound with clear errors, and shut down without loss.
 
-When it is told to end (SIGTERM, Ctrl-C) it takes nothing new, ends every stream so that clients
-connect to another gateway, lets requests under way finish, and closes the application, which
-leaves its runs to whoever lives.
+On SIGTERM or Ctrl-C it accepts no new requests, ends every stream so that clients connect to
+another gateway, waits for active requests, and closes the application, whose runs another process
+resumes.
 """
 
 import asyncio
@@ -86,7 +86,7 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def address_of(taken: socket.socket, scheme: str = "http") -> str:
-    """Say where a socket is reached, as one types it into a browser.
+    """Return the URL of a socket for a browser.
 
     Example:
         >>> with bound("127.0.0.1", 0) as taken:
@@ -131,10 +131,10 @@ async def serve(
 
 
 def pauses_less() -> None:
-    """Have this process hold up its streams as little as it can; for one that does nothing else.
+    """Reduce pauses of streams by garbage collection; for a process that does nothing else.
 
-    What is there by now stays, and is not looked through for garbage again. New objects are
-    looked through less often: with many runs at work, going through all of them takes long.
+    Objects that exist now are excluded from garbage collection. New objects are collected less
+    often: with many active runs, a full collection takes long.
     """
     sys.setswitchinterval(_SWITCH_S)
     trace_in_loop()

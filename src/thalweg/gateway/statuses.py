@@ -36,7 +36,7 @@ STATUSES: dict[type[errors.ThalwegError], int] = {
 
 
 def status_of(error: errors.ThalwegError) -> int:
-    """Give the HTTP status of an error.
+    """Return the HTTP status of an error.
 
     Example:
         >>> status_of(errors.BusyError("t1", "r1")), status_of(errors.NoSuchRunError("r1"))

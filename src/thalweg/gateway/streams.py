@@ -1,7 +1,8 @@
 """Server-sent events of runs: from the journal to the client, at the client's own speed.
 
-A stream holds nothing: it reads the journal behind the last number it sent, and waits for the
-client to take that before it reads on. A client that goes away ends its stream and not the run.
+A stream buffers nothing: it reads the journal after the last number it sent, and waits for the
+client to receive that before it reads on. A client that disconnects ends its stream and not the
+run.
 
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
@@ -21,7 +22,7 @@ from thalweg.runs.base import Event
 KEEP_ALIVE_S = 15.0
 """A comment is sent where nothing else was for so long: proxies close what is silent."""
 RETRY_MS = 1_000
-"""How long a browser is told to wait until it connects again."""
+"""Milliseconds that a browser waits before it reconnects."""
 _KEEP_ALIVE = b": keep-alive\n\n"
 _HEADERS = {
     "Cache-Control": "no-cache, no-store",
@@ -53,14 +54,14 @@ class Streams:
 
     @property
     def closing(self) -> asyncio.Event:
-        """Set when the gateway goes: every stream ends, and its client connects elsewhere."""
+        """Set when the gateway shuts down: streams end, and clients connect to another gateway."""
         return self._closing
 
     def check(self, owner: str) -> None:
-        """Refuse a stream before anything was begun for it.
+        """Refuse a stream before any work for it has begun.
 
         Raises:
-            Refusal: The owner has as many as may be open, or the gateway goes.
+            Refusal: The owner has the maximum of open streams, or the gateway shuts down.
         """
         if self._closing.is_set():
             said = "this gateway is closing; connect again"
@@ -97,14 +98,14 @@ class EventStream(Response):
         headers: Mapping[str, str] | None = None,
         sent: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Prepare a stream.
+        """Create a stream.
 
         Args:
-            events: Lines of a journal, sent as they are; closed when the client goes.
-            streams: Those of the gateway.
-            owner: Whose it is.
+            events: Lines of a journal, sent unchanged; closed when the client disconnects.
+            streams: The gateway's streams.
+            owner: The owner of the stream.
             headers: More headers.
-            sent: Told the type of each event that was sent.
+            sent: Called with the type of each event that was sent.
         """
         super().__init__(headers={**_HEADERS, **(headers or {})})
         del self.headers["content-length"]
@@ -115,7 +116,7 @@ class EventStream(Response):
         self._at = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send until the run ends, the client goes, or the gateway does."""
+        """Send until the run ends, the client disconnects, or the gateway shuts down."""
         del scope
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         with self._streams.one(self._owner):
@@ -157,7 +158,7 @@ class EventStream(Response):
 
 
 def frame(event: Event) -> bytes:
-    r"""Write one event as it goes over the wire.
+    r"""Return one event in its wire format.
 
     Example:
         >>> frame(Event(7, "run.cancelled", '{"type":"run.cancelled"}'))

@@ -51,7 +51,7 @@ async def create_thread(
 
 @threads.get("/{thread}", operation_id="get_thread", responses=problems(404))
 async def get_thread(mine: Mine, thread: ThreadId) -> Thread:
-    """Give a thread at a glance."""
+    """Return the metadata of a thread."""
     return await mine.threads.get(thread)
 
 
@@ -73,15 +73,15 @@ async def delete_thread(
 ) -> DeletedThread:
     """Delete a thread: messages, runs and files.
 
-    With `memory=forget` what was learned from it goes, too, and the bytes of all of it are erased
-    from the files of the databases before the answer, which names what is left and where.
+    With `memory=forget` the facts learned from it are deleted, too, and all bytes are erased from
+    the files of the databases before the response, which lists what remains and where.
     """
     return await mine.threads.delete(thread, forget=memory == "forget")
 
 
 @threads.get("/{thread}/state", operation_id="get_state", responses=problems(404))
 async def get_state(mine: Mine, thread: ThreadId) -> State:
-    """Tell where a thread stands: its plan, its files, what it waits for."""
+    """Return the state of a thread: its plan, its files, its pending questions."""
     return await mine.threads.state(thread)
 
 
@@ -95,7 +95,7 @@ async def get_history(
         bool, Query(description="Whether messages that a rewind left behind are told, too.")
     ] = False,
 ) -> History:
-    """Give the newest messages, oldest first; every one is there, compacted or not."""
+    """Return the newest messages, oldest first, including compacted ones."""
     return await mine.threads.history(thread, limit=limit, before=before, abandoned=abandoned)
 
 
@@ -111,7 +111,7 @@ async def list_turns(
 
 @threads.get("/{thread}/context", operation_id="get_context", responses=problems(404))
 async def get_context(mine: Mine, thread: ThreadId, turn: Number | None = None) -> Context:
-    """Give the exact request of a turn, as the model got it; of the newest where none is named."""
+    """Return the exact request of a turn, as the model received it; the newest by default."""
     return await mine.threads.context(thread, turn)
 
 
@@ -125,7 +125,7 @@ async def compact_thread(mine: Mine, thread: ThreadId) -> Done:
 async def rewind_thread(
     mine: Mine, thread: ThreadId, to: Annotated[Rewind, Body(examples=[{"turn": 3}])]
 ) -> Done:
-    """Go back to how the thread stood when a turn was asked; the next run goes on from there."""
+    """Restore the thread's state at the request of a turn; the next run continues there."""
     return await mine.threads.rewind(thread, to)
 
 
@@ -141,7 +141,7 @@ async def undo_compaction(mine: Mine, thread: ThreadId, turn: Number | None = No
 async def branch_thread(
     mine: Mine, thread: ThreadId, branch: Annotated[Branch, Body(examples=[{"turn": 3}])]
 ) -> Thread:
-    """Make a thread of the beginning of another, which stays as it is."""
+    """Create a thread from the beginning of another, which does not change."""
     return await mine.threads.branch(thread, branch)
 
 
@@ -172,7 +172,7 @@ _LINES = {"application/jsonl": {"schema": {"type": "string"}}}
 async def export_thread(mine: Mine, thread: ThreadId) -> StreamingResponse:
     """Write the whole thread as lines of JSON, as `thalweg thread export` does."""
     lines = mine.threads.export(thread)
-    # Asked for before the answer begins: that there is no such thread is said with a 404.
+    # Requested before the response begins, so that a missing thread is answered with a 404.
     first = await anext(lines, "")
     name = f'attachment; filename="{thread}.jsonl"'
     body = _encoded(first, lines)

@@ -1,7 +1,7 @@
-"""Bearer tokens of an OpenID provider: signed by it, for this gateway, and not yet over.
+"""Bearer tokens of an OpenID provider: signed by it, for this gateway, and not expired.
 
-The provider's public keys are fetched when they are needed and kept; a key that is not known is
-looked for again, but not more often than every few seconds, whatever tokens come.
+The provider's public keys are fetched on demand and cached; they are fetched again for an unknown
+key, but at most once every few seconds, for any number of tokens.
 """
 
 import asyncio
@@ -38,7 +38,8 @@ key is no secret."""
 LEEWAY_S = 60
 """How far the clocks may be apart."""
 _NOBODYS = frozenset({LOCAL, NOBODY})
-"""Owners that no token speaks for: what was made before there were keys, and health checks."""
+"""Owners that no token is valid for: the owner of data from before keys, and that of health
+checks."""
 _KEPT_S = 600.0
 _PAUSE_S = 10.0
 _TIMEOUT_S = 5.0
@@ -58,7 +59,7 @@ class Provider:
     owner_prefix: str = ""
     """What the owner of a token begins with."""
     jwks_url: str | None = None
-    """Where its keys are; where its discovery document says so, if not given."""
+    """The address of its keys; that of its discovery document by default."""
 
 
 class ProviderTokens:
@@ -127,7 +128,7 @@ class _Key:
 
 
 class _KeySet:
-    """The provider's keys by their ids, fetched anew when they are old or one is missing."""
+    """The provider's keys by their ids, fetched again when they are old or one is missing."""
 
     def __init__(self, provider: Provider, fetch: Fetch) -> None:
         self._provider = provider
@@ -138,10 +139,10 @@ class _KeySet:
         self._turn = asyncio.Lock()
 
     async def get(self, kid: object, algorithm: str) -> Any:  # noqa: ANN401 (a key of `cryptography`)
-        """Give the key that verifies a signature.
+        """Return the key that verifies a signature.
 
         Raises:
-            Refusal: There is none, or the provider cannot be reached.
+            Refusal: There is no such key, or the provider cannot be reached.
         """
         name = kid if isinstance(kid, str) else None
         if (key := self._known(name)) is None or self._is_old:

@@ -1,5 +1,5 @@
 """Runs that outlive the process that performs them, and their journals.
 
-Two rules: nothing is shown of a run that is not durable in its journal, and nobody writes to it
-but who holds its newest claim.
+Two rules: only events that are durable in a run's journal are visible, and only the holder of its
+newest claim writes to it.
 """

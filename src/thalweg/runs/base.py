@@ -1,8 +1,8 @@
-"""What a run is, and what keeps its events: the protocol of every journal.
+"""The definition of a run, and the protocol of every journal of events.
 
-A run is one answer of an agent to what it was asked. Its journal is append-only: events have
-numbers 1, 2, 3… without a gap, whichever process wrote them. Nothing is shown of a run that is
-not durable in its journal, so a reader that was cut off goes on exactly where it was.
+A run is one answer of an agent to its input. Its journal is append-only: events have numbers 1, 2,
+3… without a gap, over all processes that write them. Only durable events are visible, so a reader
+that was disconnected continues exactly where it was.
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -42,8 +42,8 @@ class Draft:
     """An event that has no number yet.
 
     Attributes:
-        joins: Deltas with one `joins` that wait together become one event: their `data`'s
-            `text` in a row. Empty: it stands alone.
+        joins: Deltas with one `joins` that wait together become one event: the `text` of their
+            `data`, concatenated. Empty: never joined.
     """
 
     type: str
@@ -53,7 +53,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What is known of a run."""
+    """The metadata of a run."""
 
     key: RunKey
     status: Status
@@ -67,7 +67,7 @@ class Run:
     attempt: int = 0
     """How often it was claimed."""
     handed: int = 0
-    """How many of its claims were given back in good order, by a process that stopped."""
+    """Number of its claims that were released by a process that stopped in order."""
     last_seq: int = 0
     cancel_asked: bool = False
     worker: str = ""
@@ -106,19 +106,19 @@ class Journal(Protocol):
         ...
 
     async def get(self, key: RunKey) -> Run | None:
-        """Give one run; `None` where the owner has none like it."""
+        """Return one run; `None` if the owner has no such run."""
         ...
 
     async def list(
         self, owner: str, thread: str | None = None, *, limit: int = 50, before: str | None = None
     ) -> Sequence[Run]:
-        """Give the newest runs, newest first.
+        """Return the newest runs, newest first.
 
         Args:
-            owner: Whose.
-            thread: Of which thread; of all, when not given.
+            owner: The owner.
+            thread: The thread; all threads by default.
             limit: How many at most.
-            before: The run to go on behind.
+            before: Continue after this run.
         """
         ...
 
@@ -150,13 +150,13 @@ class Journal(Protocol):
         ...
 
     async def release(self, claim: Claim) -> bool:
-        """Give a claim back, for another process to take; False where it was void."""
+        """Release a claim for another process; return False if it was void."""
         ...
 
     def hold(self, claim: Claim) -> AbstractAsyncContextManager[None]:
-        """Keep a claim good while this is entered: who else wants the run waits so long.
+        """Lock a claim inside the context: another process that claims the run waits.
 
-        What a claim entitles to beside this journal is done inside; let it be short.
+        Use it for short operations outside of this journal that need the claim.
 
         Raises (when entered):
             ClaimLostError: Another process has claimed the run, or it has ended.
@@ -164,10 +164,10 @@ class Journal(Protocol):
         ...
 
     async def called_off(self, claim: Claim) -> bool:
-        """Wait until whoever performs a run has to stop.
+        """Wait until the process that performs a run has to stop.
 
         Returns:
-            True where somebody asked for its end, False where the claim is void.
+            True if cancellation was requested, False if the claim is void.
         """
         ...
 
@@ -193,13 +193,13 @@ class Journal(Protocol):
         ...
 
     async def read(self, key: RunKey, after: int = 0, limit: int = 1000) -> Sequence[Event]:
-        """Give events behind a number, oldest first."""
+        """Return events after a number, oldest first."""
         ...
 
     def follow(self, key: RunKey, after: int = 0) -> AsyncIterator[Event]:
-        """Give events behind a number as they come, up to the end of the run.
+        """Yield events after a number as they are written, up to the end of the run.
 
-        It works whichever process performs the run.
+        Any process may perform the run.
 
         Raises:
             NoSuchRunError: There is none, or it was deleted meanwhile.
@@ -207,7 +207,7 @@ class Journal(Protocol):
         ...
 
     async def ask_cancel(self, key: RunKey) -> bool:
-        """Ask whoever performs the run to end it; False where it has ended."""
+        """Request cancellation of a run; return False if it has ended."""
         ...
 
     async def delete(self, owner: str, thread: str) -> int:

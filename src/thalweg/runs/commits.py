@@ -1,4 +1,4 @@
-"""Group commit: what many runs have to write at a time goes in one transaction."""
+"""Group commit: the concurrent writes of many runs share one transaction."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,7 @@ from thalweg.runs.drafts import joined
 from thalweg.runs.tables import End, State, Tables, Write
 
 Written = Callable[[Write], None]
-"""Told of every write once it is durable."""
+"""Called with every write once it is durable."""
 LINGER_S = 0.002
 """How long the first of a batch waits for others."""
 _PAUSES_S = (0.05, 0.2, 0.5, 1.0, 2.0, 4.0)
@@ -34,11 +34,10 @@ class _Part:
 
 
 class GroupCommit:
-    """Writes what waits, one transaction after the other.
+    """Writes pending events, one transaction after the other.
 
-    It knows the number of the last event of each claim that writes here. So a transaction that
-    broke at its end, when nobody can tell whether it was done, is seen through: what is there
-    already is not written again.
+    It tracks the number of the last event of each claim that writes here. So a transaction with an
+    unknown outcome, whose commit failed, is completed: events that exist are not written again.
     """
 
     def __init__(self, tables: Tables, written: Written, linger_s: float = LINGER_S) -> None:
@@ -101,7 +100,7 @@ class GroupCommit:
                 await self._flush(self._in_flight)
 
     def _give_up(self, _: asyncio.Task[None]) -> None:
-        """Let nobody wait for a writer that is no more."""
+        """Release all waiters of a writer that has ended."""
         for part in [*self._in_flight.values(), *self._parts.values()]:
             for waiting in part.waiting:
                 _fail(waiting.done, self._broken)
@@ -120,7 +119,7 @@ class GroupCommit:
             self._settle(write, ends, part, is_good=is_good)
 
     def _write_of(self, claim: Claim, part: _Part) -> tuple[Write, Sequence[int]]:
-        """Join what waits of a claim, and tell with which of its events each time ends."""
+        """Join the pending writes of a claim; return also the last event of each of them."""
         waiting = _up_to_the_end(part.waiting)
         drafts, ends = joined(one.drafts for one in waiting)
         return Write(claim, self._last.get(claim, -1), tuple(drafts), waiting[-1].end), ends

@@ -8,9 +8,9 @@ from thalweg.runs.base import Draft
 
 
 def sound(data: str) -> str:
-    r"""Give JSON that every database takes: a lone surrogate is escaped.
+    r"""Return JSON that every database accepts: a lone surrogate is escaped.
 
-    A line that a database refuses would take down what other runs write beside it.
+    A line that a database refuses would fail the writes of other runs in the transaction.
 
     Raises:
         ValueError: It is no JSON.

@@ -1,4 +1,4 @@
-"""How a performed run writes its events: at once as far as it can tell, and never far ahead."""
+"""Writing of a performed run's events: immediate where possible, with a bounded queue."""
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
@@ -7,7 +7,7 @@ from thalweg.errors import RunError, StorageError
 from thalweg.runs.base import Claim, Draft, Journal
 
 AHEAD = 256
-"""Drafts that may wait to be durable; whoever emits more waits with them."""
+"""Drafts that may wait to be durable; a further emit waits with them."""
 
 
 class Emit:

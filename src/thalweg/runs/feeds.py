@@ -9,13 +9,13 @@ from thalweg.runs.tables import State
 
 MOST_EVENTS = 512
 MOST_CHARS = 256_000
-"""What a feed holds at most. Who is further behind reads the journal."""
+"""Maximum characters in a feed. A follower further behind reads the journal."""
 
 
 class Feed:
     """The newest events of one run in a row without gap, for any number of followers.
 
-    Nothing here waits for a follower: old events leave when there are too many.
+    A feed never waits for a follower: old events are dropped when there are too many.
 
     Example:
         >>> feed = Feed()
@@ -30,7 +30,7 @@ class Feed:
         self._waiting: list[asyncio.Future[None]] = []
         self.followers = 0
         self.last = 0
-        """The number of the last event that is known to be durable."""
+        """The number of the last durable event."""
         self.end: int | None = None
         """The number of the last event, once the run has ended."""
         self.is_known = False
@@ -39,7 +39,7 @@ class Feed:
         """Whether the run was deleted."""
 
     def behind(self, after: int) -> Sequence[Event] | None:
-        """Give what is here behind a number; `None` where the journal has to be read."""
+        """Return the events here after a number; `None` if the journal has to be read."""
         if after >= self.last:
             return ()
         if not self._events or not self._events[0].seq - 1 <= after < self._events[-1].seq:
@@ -89,7 +89,7 @@ class Feed:
                 one.set_result(None)
 
     async def news(self) -> None:
-        """Wait until somebody is to look."""
+        """Wait for a notification."""
         one: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(one)
         await one

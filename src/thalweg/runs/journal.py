@@ -16,7 +16,7 @@ from thalweg.runs.marks import mark
 from thalweg.runs.tables import End, State, Tables, Write
 
 LOOK_S = 2.0
-"""How often this process looks by itself, should a notice have gone astray."""
+"""Seconds between this process's own polls, in case a notification was lost."""
 PAGE = 500
 """Events that are read at a time."""
 _KEYS = 500
@@ -211,7 +211,7 @@ class TableJournal:
             self._stir.set()
 
     async def _look_on(self) -> None:
-        """Look after the runs that were told of, and from time to time after all."""
+        """Poll the runs of notifications, and from time to time all runs."""
         loop = asyncio.get_running_loop()
         all_at = loop.time() + self._look_s
         while True:

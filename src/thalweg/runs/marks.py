@@ -6,7 +6,7 @@ from thalweg.runs.base import RunKey
 
 
 def mark(key: RunKey) -> str:
-    """Give the short name that a notice gives a run; two runs may share one.
+    """Return the short name of a run in notifications; two runs may share one.
 
     Example:
         >>> len(mark(RunKey("ann", "thread", "run")))

@@ -16,7 +16,7 @@ MOST = 6
 """Connections of one process that anybody asks, and as many that keep claims good."""
 _HOLD = "SELECT pg_advisory_xact_lock_shared(hashtextextended(%s, 7))"
 _TAKE = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 7))"
-"""Whoever holds a claim does so together with others; whoever claims, alone."""
+"""A lock that is shared by holders of claims, and exclusive for a process that claims."""
 _WORKERS = "SELECT run_workers()"
 _TAKE_OVER = "SELECT * FROM run_take_over(%s::text[], %s, %s)"
 _IS_GOOD = (

@@ -1,4 +1,4 @@
-"""Connections to a PostgreSQL server: what is asked at once goes there and back at once."""
+"""Connections to a PostgreSQL server: concurrent statements share a round trip."""
 
 import asyncio
 import secrets

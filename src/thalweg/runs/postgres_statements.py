@@ -1,7 +1,8 @@
-"""What is asked of many runs at a time on a PostgreSQL server.
+"""Statements over many runs at a time on a PostgreSQL server.
 
-Row-level security tells rows apart by the setting `thalweg.owner`. A group commit writes for many
-owners in one transaction: it names them all, separated by `BETWEEN`, and the wall reads that.
+Row-level security selects rows by the setting `thalweg.owner`. A group commit writes for many
+owners in one transaction: it lists them all, separated by `BETWEEN`, and the security policy parses
+that.
 """
 
 from collections.abc import Iterable
@@ -9,7 +10,7 @@ from collections.abc import Iterable
 BETWEEN = "\x1f"
 """Separates owners in `thalweg.owner`; no owner's name has it."""
 CHANNEL = "thalweg_runs"
-"""Where changes are told: `ORIGIN MARK MARK …`."""
+"""The channel of notifications of changes: `ORIGIN MARK MARK …`."""
 WRITE = """
     WITH given AS (
         SELECT * FROM unnest(
@@ -36,11 +37,11 @@ WRITE = """
     )
     SELECT number FROM good
 """
-"""Writes for every claim that is good, and tells which are."""
+"""Writes for every valid claim, and returns which are valid."""
 
 
 def named(owners: Iterable[str]) -> str:
-    r"""Give the value of `thalweg.owner` for a transaction on rows of some owners.
+    r"""Return the value of `thalweg.owner` for a transaction on rows of some owners.
 
     Example:
         >>> named(["ann", "bob", "ann"])

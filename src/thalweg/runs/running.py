@@ -1,4 +1,4 @@
-"""Runs: started once, performed by whoever lives, followed from anywhere."""
+"""Runs: started once, performed by any live process, followed from any process."""
 
 import asyncio
 import logging
@@ -55,7 +55,7 @@ class Outcome:
 
 
 Perform = Callable[[Run, Emit], Awaitable[Outcome]]
-"""Performs a run. An attempt above the first goes on from the last checkpoint."""
+"""Performs a run. An attempt after the first resumes from the last checkpoint."""
 
 
 @asynccontextmanager
@@ -211,10 +211,10 @@ class Runs:
         return run
 
     async def _start(self, key: RunKey, request: str) -> Run:
-        """See a start through, be the caller cancelled or not.
+        """Complete a start even if the caller is cancelled.
 
-        A database goes on with what it was asked when nobody waits any more: there would be a
-        run that this process is to perform and does not.
+        A database completes a statement after the caller has stopped waiting: this process would
+        own a run and not perform it.
         """
         starting = asyncio.create_task(self._started(key, request), name=f"start-{key.run}")
         self._starting.add(starting)
@@ -340,7 +340,7 @@ class Runs:
         await self._journal.finish(claim, outcome.status, [draft], error=outcome.error)
 
     async def _leave(self, claim: Claim, emit: Emit) -> None:
-        """Give a run back for others to go on with."""
+        """Release a run for other processes to resume."""
         with suppress(RunError, StorageError, TimeoutError):
             async with asyncio.timeout(_LEAVE_S):
                 await emit.drain()
@@ -349,7 +349,7 @@ class Runs:
 
 
 def _heard(done: asyncio.Task[Run]) -> None:
-    """Take note of an error: whoever it is for may have gone."""
+    """Retrieve an error whose waiter may no longer exist."""
     if not done.cancelled():
         done.exception()
 

@@ -19,10 +19,10 @@ from thalweg.runs.tables import ACTIVE, READ, Heard, State, Tables, Write, colum
 R = TypeVar("R")
 T = TypeVar("T")
 POLL_S = 0.1
-"""How often this process looks whether another one wrote, while somebody waits for that."""
+"""Seconds between polls for writes of other processes, while a caller waits for one."""
 _PATIENCE_S = 30.0
 _TIDY_S = 1.0
-"""How often what was written goes from the log of writes to its place."""
+"""Seconds between checkpoints of the write-ahead log."""
 LOG_PAGES = 10_000
 """So long is the log before a commit has to do that itself."""
 PAGE_BYTES = 4096
@@ -91,10 +91,10 @@ class SqliteTables(Tables):
 
     @asynccontextmanager
     async def hold(self, claim: Claim) -> AsyncIterator[None]:
-        """See `Tables.hold`.
+        """Check a claim once; see `Tables.hold`.
 
-        It is seen once that the claim is good. On one machine nobody is taken for dead who
-        lives, and who is begun again in his own process is stopped first.
+        On one machine no live process is treated as crashed, and a run that restarts in its own
+        process is stopped first.
         """
         states = await self.states([claim.key])
         if claim.key not in states or states[claim.key].voids(claim):
@@ -148,7 +148,7 @@ class SqliteTables(Tables):
             seen = found
 
     async def _tidy(self) -> None:
-        """Move what was written to its place; nobody waits for that, and it waits for nobody."""
+        """Checkpoint the write-ahead log; neither side waits for the other."""
         while True:
             await asyncio.sleep(_TIDY_S)
             if self._is_untidy:
@@ -226,10 +226,10 @@ def _version(database: sqlite3.Connection) -> int:
 
 
 def _write(rows: SqliteRows, writes: Sequence[Write]) -> Sequence[bool]:
-    """Write for all runs in statements of one step each, however many they are.
+    """Write for any number of runs in statements of one step each.
 
-    At each step this thread gives the interpreter away, and gets it back when the event loop,
-    which has the most to do when there is much to write, lets go of it.
+    At each step this thread releases the interpreter lock, and gets it back only when the event
+    loop, which is busiest when there is much to write, releases it.
     """
     claims = [(*columns(one.claim.key), one.claim.attempt, one.after) for one in writes]
     good = set(json.loads(rows.row(GOOD, (json.dumps(claims),))[0]))

@@ -39,7 +39,7 @@ STATES = """
         AND runs.thread = json_extract(given.value, '$[1]')
         AND runs.run = json_extract(given.value, '$[2]')
 """
-"""How runs (owner, thread, run) stand, each with its place in the list."""
+"""The states of runs (owner, thread, run), each with its index in the list."""
 WORKERS = "SELECT DISTINCT work FROM runs WHERE status IN ('queued', 'running')"
 """The processes that have runs which have not ended."""
 TAKE_OVER = """

@@ -11,7 +11,7 @@ from thalweg.errors import BusyError, RunExistsError
 from thalweg.runs.base import ENDED, Claim, Draft, Event, Run, RunKey, Status
 
 Heard = Callable[[Sequence[str] | None], None]
-"""Told the marks of runs that changed; `None`: any may have."""
+"""Called with the marks of runs that changed; `None`: any may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,11 @@ class Tables(ABC):
 
     @abstractmethod
     async def open(self, heard: Heard, is_awaited: Callable[[], bool]) -> None:
-        """Make the tables where they are missing, and begin to listen for changes.
+        """Create missing tables, and begin to listen for changes.
 
         Args:
             heard: Called, in this event loop, with changes that other processes made.
-            is_awaited: Whether anybody waits for them.
+            is_awaited: Whether any caller waits for them.
         """
 
     @abstractmethod
@@ -179,23 +179,23 @@ class Tables(ABC):
 
     @abstractmethod
     async def write(self, writes: Sequence[Write]) -> Sequence[bool]:
-        """Write all or, where the database fails, nothing; a void claim's part is left out.
+        """Write all or, if the database fails, nothing; a void claim's part is skipped.
 
-        A claim is good where its attempt runs and `after` is the last number.
+        A claim is valid if its attempt is running and `after` is the last number.
 
         Returns:
-            For each whether it was written.
+            For each write, whether it was done.
         """
 
     @abstractmethod
     async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, State]:
-        """Return the states of runs; those that are not there are left out."""
+        """Return the states of runs; missing runs are omitted."""
 
     @abstractmethod
     async def read_each(
         self, after: Mapping[RunKey, int], limit: int
     ) -> Mapping[RunKey, Sequence[Event]]:
-        """Return the events of many runs, behind a number each; at most `limit` of each."""
+        """Return the events of many runs, after a number each; at most `limit` of each."""
 
     @abstractmethod
     async def delete(self, owner: str, thread: str) -> int:
@@ -236,7 +236,7 @@ _RELEASE = f"""
 """  # noqa: S608
 _CANCEL = f"UPDATE runs SET cancel_asked = true WHERE {_KEY} AND {_IS_ACTIVE} RETURNING 1"  # noqa: S608
 READ = f"SELECT seq, type, data FROM run_events WHERE {_KEY} AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
-"""Events of a run behind a number."""
+"""Events of a run after a number."""
 
 
 def columns(key: RunKey) -> tuple[str, str, str]:

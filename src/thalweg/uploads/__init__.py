@@ -1,5 +1,5 @@
-"""Files that people send: what may come in, and what text is in them.
+"""Uploaded files: what is accepted, and extraction of text.
 
-Two rules: what a file is, its content and its name say alike, or it does not come in; what
-others wrote is parsed in a process of its own, which may be killed.
+Two rules: a file is accepted only if its content and its name are of one kind; untrusted content is
+parsed in a separate process that can be killed.
 """

@@ -1,6 +1,6 @@
-"""Looking into a ZIP archive, and an Office file is one, without unpacking it to anywhere.
+"""Inspection of a ZIP archive (also an Office file) without writing its content anywhere.
 
-What an archive says of its sizes is held against what is really in it.
+The sizes that an archive declares are compared with its real content.
 """
 
 import stat
@@ -33,17 +33,17 @@ _BY_MIMETYPE: Final = {
 
 
 def archive_family(name: str, content: bytes, policy: UploadPolicy) -> str:
-    """Look into an archive and say which it is: `docx`, `odt`, …, or `zip`.
+    """Inspect an archive and return its kind: `docx`, `odt`, …, or `zip`.
 
     Args:
         name: For the error.
-        content: The whole archive; at most `policy.max_expanded_bytes` of it are unpacked, to
-            nowhere.
-        policy: What may be in it.
+        content: The whole archive; at most `policy.max_expanded_bytes` of it are unpacked, and
+            discarded.
+        policy: The limits of its content.
 
     Raises:
-        UploadRefusedError: It is damaged, unpacks to more than it may, says less than it
-            unpacks to, has macros or programs of Java in it, or names that lead elsewhere.
+        UploadRefusedError: It is damaged, unpacks to more than the limit or than it declares,
+            contains macros or Java programs, or has names outside of its folder.
     """
     try:
         with ZipFile(BytesIO(content)) as archive:
@@ -111,7 +111,7 @@ def _refuse_names(name: str, entries: list[ZipInfo]) -> None:
 
 
 def _refuse_lie(name: str, content: bytes, entry: ZipInfo) -> None:
-    """Unpack an entry to nowhere, and hold its size against what the archive says of it."""
+    """Unpack an entry, discard it, and refuse one larger than the archive declares."""
     if entry.flag_bits & _ENCRYPTED:
         message = "it is encrypted"
         raise BadZipFile(message)

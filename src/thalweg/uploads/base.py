@@ -1,8 +1,8 @@
-"""What keeps the files of one thread: a backend for its agent, and what a gateway needs beside.
+"""Storage of one thread's files: a backend for its agent, with more operations for a gateway.
 
-Agent and gateway see the same files by the same paths. What a backend does not have, a gateway
-needs: parts of a file without the rest, a file put where none is, and a note about a file that
-is void when the file changes.
+Agent and gateway see the same files by the same paths. A gateway needs operations that backends
+lack: reading a part of a file, creating a file only if it is missing, and a note about a file that
+becomes void when the file changes.
 """
 
 from abc import abstractmethod
@@ -15,13 +15,13 @@ from thalweg.backends.protocol import BackendProtocol
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A file as it is kept.
+    """The metadata of a stored file.
 
     Attributes:
-        path: Absolute, as `validate_path` gives it.
+        path: Absolute, as `validate_path` returns it.
         size: Bytes.
         modified: When its content was written.
-        version: Another whenever the content is another.
+        version: Changes whenever the content changes.
     """
 
     path: str
@@ -57,15 +57,15 @@ class ThreadBackend(BackendProtocol):
 
     @abstractmethod
     def files(self, most: int) -> list[Kept]:
-        """List files in all folders, by their paths.
+        """Return files in all folders, by their paths.
 
         Args:
-            most: How many at most; which are left out is not said.
+            most: How many at most; any others are omitted.
         """
 
     @abstractmethod
     def create(self, path: str, content: bytes) -> bool:
-        """Write a file where none is; false where there is one, which stays as it is."""
+        """Write a new file; return False and change nothing if it exists."""
 
     @abstractmethod
     def annotate(self, path: str, note: str) -> None:
@@ -80,11 +80,11 @@ class Places(Protocol):
     """Where the files of all threads are; one for a process."""
 
     def backend(self, owner: str, thread: str) -> ThreadBackend:
-        """Give the files of one thread; costs nothing, and makes nothing."""
+        """Return the files of one thread; a cheap call that creates nothing."""
         ...
 
     def forget(self, owner: str, thread: str) -> None:
-        """Delete all files of a thread, and all that is known of them.
+        """Delete all files of a thread, and all their metadata.
 
         Raises:
             StorageError: The medium failed.

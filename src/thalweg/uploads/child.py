@@ -1,8 +1,8 @@
-"""The process in which a document is turned into text: run as a file, never imported.
+"""The process that converts a document to text: run as a file, never imported.
 
-It reads a document from its input and writes Markdown to its output. It knows nothing of
-Thalweg and has no rights it could lose: no environment, no limits above those it is given.
-Arguments: media type, seconds, bytes of memory (0: as much as there is), bytes of text.
+It reads a document from its input and writes Markdown to its output. It imports nothing of Thalweg
+and has minimal rights: no environment, and no limits above those in its arguments. Arguments: media
+type, seconds, bytes of memory (0: as much as there is), bytes of text.
 
 Exit codes: 0 text, 3 the document cannot be read (why, on standard error).
 """
@@ -14,7 +14,7 @@ _LARGEST_FILE = 64 << 20
 
 
 def _limit(seconds: float, memory: int) -> None:
-    """Let the system end this process: also where nobody is left to do so."""
+    """Set limits with which the system ends this process, even if its parent has crashed."""
     try:
         import resource  # noqa: PLC0415 (not on Windows)
         import signal  # noqa: PLC0415 (the same)
@@ -47,7 +47,7 @@ def main() -> int:
 
     document = sys.stdin.buffer.read()
     _limit(float(seconds), int(memory))
-    # No cache: it would leave documents of one owner in a folder of all.
+    # No cache: it would store documents of one owner in a folder that all share.
     config = ExtractionConfig(  # type: ignore[call-arg]  # its stub knows no `disable_ocr`
         use_cache=False,
         output_format="markdown",

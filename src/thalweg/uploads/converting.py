@@ -96,7 +96,7 @@ class Converter:
         return self._told(code, text, said)
 
     async def _exchange(self, process: Process, content: bytes) -> tuple[bytes, bytes]:
-        """Give a process its document and read what it says, up to what may be kept of that."""
+        """Send a process its document and return its output, up to the limits."""
         text, said, _ = await asyncio.gather(
             _read(process, process.stdout, self._policy.max_text_bytes + 1),
             _read(process, process.stderr, _MOST_SAID),
@@ -107,7 +107,7 @@ class Converter:
     async def _start(self, kind: Kind, folder: str) -> Process:
         policy = self._policy
         limits = (policy.convert_timeout_s, policy.convert_memory_bytes, policy.max_text_bytes + 1)
-        # Isolated: neither PYTHON… variables nor the working folder say what is imported.
+        # Isolated: neither PYTHON… variables nor the working folder affect its imports.
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", self._child, kind.media_type, *map(str, limits)),
             stdin=PIPE,
@@ -145,13 +145,13 @@ def _too_long(seconds: float) -> str:
 
 
 def _environment(folder: str) -> dict[str, str]:
-    """Give a conversion a home of its own and nothing else: no keys, no addresses."""
+    """Return the environment of a conversion: a home of its own; no keys, no addresses."""
     kept = {"SYSTEMROOT": os.environ["SYSTEMROOT"]} if "SYSTEMROOT" in os.environ else {}
     return {**kept, "HOME": folder, "TMPDIR": folder, "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "2"}
 
 
 async def _read(process: Process, stream: asyncio.StreamReader | None, most: int) -> bytes:
-    """Read up to the end; a process that says more than it was allowed to is ended."""
+    """Read up to the end; kill a process that writes more than allowed."""
     received = bytearray()
     while stream is not None and (chunk := await stream.read(_STEP)):
         received += chunk
@@ -165,7 +165,7 @@ async def _read(process: Process, stream: asyncio.StreamReader | None, most: int
 async def _write(stream: asyncio.StreamWriter | None, content: bytes) -> None:
     if stream is None:
         return
-    # Who does not want to read on has ended, or is about to say why.
+    # A process that closed its input has ended, or is about to report an error.
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         stream.write(content)
         await stream.drain()
@@ -173,7 +173,7 @@ async def _write(stream: asyncio.StreamWriter | None, content: bytes) -> None:
 
 
 async def _end(process: Process) -> None:
-    """Kill a process that has not ended, with all it has started, and wait until it is gone."""
+    """Kill a process that has not ended, with all its children, and wait for its exit."""
     if process.returncode is not None:
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -1,4 +1,4 @@
-"""Files of threads in a folder on disk, which one machine has or several have mounted.
+"""Files of threads in a folder on disk, of one machine or mounted by several.
 
     files/<owner>/<thread>/          what the agent of the thread sees as `/`
     files/<owner>/<thread>.notes/    what is known of its files, out of its reach
@@ -38,9 +38,9 @@ _NOT_HERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.E
 
 
 def tag(name: str) -> str:
-    """Name the folder of an owner or a thread: readable, and nobody else's.
+    """Return the folder name of an owner or a thread: readable, and unique.
 
-    Safe on every file system, whatever the id has in it.
+    Safe on every file system, for any characters in the id.
 
     Example:
         >>> tag("Ada Lovelace")
@@ -55,7 +55,7 @@ def tag(name: str) -> str:
 
 
 class DiskPlaces:
-    """Folders beneath one folder, a folder for each owner and in it one for each thread."""
+    """Folders inside one folder: a folder for each owner, which has one for each thread."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self._root = Path(os.path.realpath(root))
@@ -83,10 +83,10 @@ class DiskPlaces:
 
 
 class DiskFiles(FilesystemBackend, ThreadBackend):
-    """Files of one thread in a folder. See `ThreadBackend`.
+    """Files of one thread in a folder; implements `ThreadBackend`.
 
     A file that has another name as well, by a hard link, is not read: a command may have linked
-    the file of somebody else.
+    another owner's file.
     """
 
     is_private = True
@@ -165,7 +165,7 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
             raise _storage(self.folder, problem) from None
 
     def notes(self, folder: str) -> dict[str, str]:
-        """See `ThreadBackend.notes`; those of files that are gone or changed are deleted."""
+        """Return notes, and delete those of missing or changed files; see `ThreadBackend.notes`."""
         found: dict[str, str] = {}
         for at in sorted(self._notes_folder.glob("*.json")):
             with suppress(OSError, ValueError, KeyError, TypeError, PathError):
@@ -198,7 +198,7 @@ def _is_ours(entry: Entry) -> bool:
 
 
 def _passed_over(_path: str) -> None:
-    """Leave a folder out that cannot be listed: an agent may make one."""
+    """Skip a folder that cannot be listed: an agent may create one."""
 
 
 def _storage(folder: Path, problem: OSError) -> StorageError:

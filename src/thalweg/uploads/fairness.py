@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 class FairSlots:
     """Slots that owners share fairly.
 
-    One slot is always left for other owners, where there is more than one; a free slot goes to
-    the owner who waits and was served longest ago.
+    If there is more than one slot, one is always reserved for other owners; a free slot goes to the
+    waiting owner who was served longest ago.
 
     Args:
         slots: How many may be held at once, at least 1.
@@ -42,7 +42,7 @@ class FairSlots:
             self._release(owner)
 
     def _serve(self) -> None:
-        """Give free slots to the owners whose turn it is."""
+        """Assign free slots to the owners whose turn it is."""
         for owner in tuple(self._waiting):
             if not self._free:
                 return

@@ -1,4 +1,4 @@
-"""What may come in: a file is let in if its name and its content say the same, and it may."""
+"""Validation of uploads: a file's name and content must be of one kind, which is allowed."""
 
 from typing import Final
 
@@ -19,15 +19,15 @@ _SAID: Final = {
 
 
 def admitted(name: str, content: bytes, policy: UploadPolicy) -> Kind:
-    """Say what a file is, or refuse it.
+    """Return the kind of a file.
 
     Args:
-        name: As `safe_name` gives it.
+        name: As `safe_name` returns it.
         content: The whole file.
-        policy: What may come in.
+        policy: The allowed kinds and sizes.
 
     Raises:
-        UploadRefusedError: It may not come in; the error says why, and what may.
+        UploadRefusedError: It is not allowed; the error has the reason, and the allowed kinds.
     """
     if not content:
         raise UploadRefusedError(name, "it is empty", "send a file with something in it")
@@ -58,7 +58,7 @@ def too_large(name: str, policy: UploadPolicy) -> UploadRefusedError:
 
 
 def what_may(policy: UploadPolicy) -> str:
-    """Say what may come in."""
+    """Return a description of the allowed files."""
     if policy.allowed:
         return "what may come in ends in " + ", ".join(f".{one}" for one in sorted(policy.allowed))
     return (

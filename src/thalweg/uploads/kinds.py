@@ -14,10 +14,10 @@ class Kind:
     """A kind of file.
 
     Attributes:
-        family: What its content is told by: `text`, or one of `CONTENTS`.
-        media_type: As HTTP names it.
-        title: As a person names it.
-        converts: Text can be made of it by the extra `documents`.
+        family: How its content is recognized: `text`, or one of `CONTENTS`.
+        media_type: The media type in HTTP.
+        title: The name for a person.
+        converts: The extra `documents` can extract its text.
     """
 
     family: str
@@ -45,7 +45,7 @@ RUNS: Final = frozenset(distinct(_TABLE["runs"].split()))
 
 
 def ending_of(name: str) -> str:
-    """Give a name's ending as `KINDS` has it; empty where there is none.
+    """Return a name's ending as in `KINDS`; empty if there is none.
 
     Example:
         >>> ending_of("Report.PDF"), ending_of("Makefile")
@@ -55,7 +55,7 @@ def ending_of(name: str) -> str:
 
 
 def kind_by_name(name: str) -> Kind:
-    """Say what a file is, by its name alone."""
+    """Return the kind of a file by its name alone."""
     return KINDS.get(ending_of(name), UNKNOWN)
 
 
@@ -138,7 +138,8 @@ CONTENTS: Final[tuple[tuple[str, Test], ...]] = (
                        b"\x28\xb5\x2f\xfd")),
     ("mp3", _mp3),
 )  # fmt: skip
-"""Families by content, the surest first. `archive` is looked into, to say which of `PACKED`."""
+"""Families by content, the most specific first. An `archive` is inspected for its kind in
+`PACKED`."""
 
 
 def sniffed(content: bytes) -> str:

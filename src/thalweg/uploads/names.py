@@ -8,7 +8,7 @@ from typing import Final
 from thalweg.errors import UploadRefusedError
 
 MAX_NAME_BYTES: Final = 200
-"""Bytes of a name; leaves room for what is put behind it where a file system takes 255."""
+"""Maximum bytes of a name; with a suffix, it fits a file system's limit of 255."""
 
 _LONGEST_ENDING = 16
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])", re.IGNORECASE)
@@ -19,14 +19,14 @@ _MEND = "give the file a plain name, such as report.pdf"
 
 
 def safe_name(name: str) -> str:
-    """Bring a name to the form in which it is kept, or refuse it.
+    """Return a name in the form in which it is stored.
 
-    The result is NFC, is its own result, and is one name on every file system: signs that
-    Windows or a shell take to mean something stand as `_`.
+    The result is NFC, idempotent, and one valid name on every file system: characters with a
+    meaning in Windows or a shell become `_`.
 
     Raises:
-        UploadRefusedError: There is a path in it, or something invisible, it is reserved, or
-            nothing is left of it.
+        UploadRefusedError: It contains a path or invisible characters, is reserved, or has no valid
+            character.
 
     Example:
         >>> safe_name("Q3: Zahlen?.pdf"), safe_name("-rf.txt")
@@ -99,11 +99,11 @@ def split_ending(name: str) -> tuple[str, str]:
 
 
 def unlike(name: str, taken: Collection[str]) -> str:
-    """Number a name until it is none of those taken, small letters or large.
+    """Add a number to a name until it is unused, ignoring case.
 
     Args:
-        name: As `safe_name` gives it.
-        taken: As they are kept; compare `folded`.
+        name: As `safe_name` returns it.
+        taken: The names in use; see `folded`.
 
     Example:
         >>> unlike("a.txt", {"a.txt", "a (2).txt"}), unlike("b", {"a"})
@@ -124,5 +124,5 @@ def unlike(name: str, taken: Collection[str]) -> str:
 
 
 def folded(name: str) -> str:
-    """Give what two names share that one file system or another takes for the same."""
+    """Return a key that is equal for names that some file system treats as the same."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

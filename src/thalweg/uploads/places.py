@@ -11,7 +11,7 @@ from thalweg.uploads.disk import DiskPlaces
 def open_places(
     *, url: str | None, home: str | PathLike[str], files: str | PathLike[str] = "database"
 ) -> Places:
-    """Open the files of all threads, as `storage:` says where they are.
+    """Open the files of all threads at the place set in `storage:`.
 
     Args:
         url: `storage.url`: a PostgreSQL database, or `None` for files in `home`.
@@ -19,11 +19,11 @@ def open_places(
         files: `storage.files`: `database`, or a folder that all machines have mounted.
 
     Returns:
-        With `database` and a URL, files in that database, seen by all machines; otherwise
-        files in a folder.
+        With `database` and a URL, files in that database, seen by all machines; otherwise files in
+        a folder.
 
     Raises:
-        ConfigError: The extra `postgres` is not installed, or the address cannot be read.
+        ConfigError: The extra `postgres` is not installed, or the address is invalid.
         StorageError: The server cannot be reached.
 
     Example:

@@ -17,7 +17,7 @@ class UploadPolicy(Section):
     max_thread_bytes: PositiveInt = 500 * _MIB
     """Bytes of all files of one thread, the agent's own among them."""
     allowed: tuple[str, ...] = ()
-    """Endings that may come in (`pdf`, `md`); all that are known, where none is named."""
+    """Allowed endings (`pdf`, `md`); all known ones by default."""
     max_expanded_bytes: PositiveInt = 256 * _MIB
     """Bytes that an archive, or an Office file, may unpack to."""
     max_expansion: PositiveInt = 200
@@ -25,12 +25,12 @@ class UploadPolicy(Section):
     max_entries: PositiveInt = 10_000
     """Files inside of one archive."""
     convert: bool = True
-    """Whether documents are turned into text beside them."""
+    """Whether the text of documents is extracted to a file next to them."""
     convert_timeout_s: PositiveFloat = 60.0
     """Seconds after which a conversion is killed."""
     convert_memory_bytes: int = Field(default=1_024 * _MIB, ge=256 * _MIB)
-    """Memory that a conversion may take beyond the library itself, where the platform can say."""
+    """Memory of a conversion in addition to the library's own, if the platform can limit it."""
     max_text_bytes: PositiveInt = 10 * _MIB
-    """Bytes of text kept of one document; the rest is cut off, which is said."""
+    """Maximum bytes of text of one document; a longer text is truncated with a note."""
     conversions: PositiveInt = 2
     """How many run at once in a process; others wait."""

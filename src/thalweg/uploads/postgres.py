@@ -152,7 +152,7 @@ class _Files:
             return False
         self._rows.run("DELETE FROM thread_file_chunk WHERE file = ?", (row[0],))
         chunks = range(0, len(content), CHUNK_BYTES)
-        # One at a time: a film never stands in memory twice.
+        # One at a time, so that a large file is never in memory twice.
         for number, start in enumerate(chunks):
             data = content[start : start + CHUNK_BYTES]
             add = "INSERT INTO thread_file_chunk VALUES (?, ?, ?)"
@@ -160,7 +160,7 @@ class _Files:
         return True
 
     def drop(self, path: str) -> int:
-        """Delete a file, or all in a folder; say how many."""
+        """Delete a file, or all in a folder; return how many."""
         gone = (
             "DELETE FROM thread_file WHERE owner = ? AND thread = ?"
             " AND (hash = ? OR starts_with(path, ?)) RETURNING 1"
@@ -299,7 +299,7 @@ class PostgresFiles(ThreadBackend):
         new_string: str,
         replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
     ) -> EditResult:
-        """See `BackendProtocol.edit`. Line ends stay as they are in the file."""
+        """Replace a text in a file and keep its line endings; see `BackendProtocol.edit`."""
         try:
             key = validate_path(file_path)
             with self._writing() as files:

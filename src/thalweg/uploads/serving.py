@@ -1,7 +1,7 @@
-"""How a file goes over HTTP so that it is only ever looked at, never run.
+"""Serving of files over HTTP such that a browser displays them and never runs them.
 
-What an agent or a stranger wrote may be a page with a script in it. It is served from the
-address of the gateway, so nothing that a browser would run is shown by one: it is saved.
+A file of an agent or an untrusted author may be a page with a script. It has the origin of the
+gateway, so content that a browser would run is downloaded, not displayed.
 """
 
 import re
@@ -26,7 +26,7 @@ _READ: Final = (
 _LOOKED_AT: Final = frozenset(_SHOWN.split())
 """What a browser shows and does not run."""
 _AS_TEXT: Final = frozenset(_READ.split())
-"""What is shown as plain text, whatever markup is in it."""
+"""Media types served as plain text, even with markup in them."""
 _RUNS: Final = re.compile(r"html|xml|script|svg|flash|ecmascript|mhtml|rfc822", re.IGNORECASE)
 _OPAQUE: Final = "application/octet-stream"
 
@@ -44,15 +44,15 @@ class UnsatisfiableRange(ValueError):  # noqa: N818  # it is answered with 416, 
 
 
 def parse_range(header: str | None, size: int) -> ByteRange | None:
-    """Read a `Range` of a request.
+    """Parse a request's `Range` header.
 
     Args:
-        header: As it came; `None` where none did.
+        header: The header's value; `None` if missing.
         size: Bytes of the file.
 
     Returns:
-        `None` where the whole file is to be sent: no range was asked for, it is in no form
-        that is known, or there are several, which nobody has to serve.
+        `None` to send the whole file: there is no range, its format is unknown, or there are
+        several, which a server need not support.
 
     Raises:
         UnsatisfiableRange: It begins past the end of the file.
@@ -136,12 +136,11 @@ def _names(if_none_match: str, etag: str) -> bool:
 
 
 def headers_for(file: FileStat, *, inline: bool = False) -> dict[str, str]:
-    """Say what a file is, so that no browser runs it.
+    """Return the headers of a file, with which no browser runs it.
 
     Args:
-        file: What is sent.
-        inline: To be shown, if it is of a kind that is only looked at; anything else is saved
-            all the same.
+        file: The file.
+        inline: Whether to display it, if its kind is safe; other kinds are downloaded anyway.
     """
     shown = inline and file.media_type in _LOOKED_AT | _AS_TEXT
     return {
@@ -151,7 +150,7 @@ def headers_for(file: FileStat, *, inline: bool = False) -> dict[str, str]:
         "Content-Security-Policy": "default-src 'none'; frame-ancestors 'self'; sandbox",
         "Cross-Origin-Resource-Policy": "same-origin",
         "Referrer-Policy": "no-referrer",
-        # Whoever shares a cache does not share the files.
+        # Users of a shared cache do not share access to the files.
         "Cache-Control": "private, no-cache",
         "Accept-Ranges": "bytes",
         "ETag": f'"{_plain(file.etag)}"',
@@ -160,7 +159,7 @@ def headers_for(file: FileStat, *, inline: bool = False) -> dict[str, str]:
 
 
 def safe_media_type(media_type: str) -> str:
-    """Give a media type under which no browser runs a content.
+    """Return a media type with which no browser runs the content.
 
     Example:
         >>> (
