@@ -114,7 +114,8 @@ def claude(tmp_path: Path) -> Iterator[World]:
 
 
 def _state(home: Path, folder: str) -> dict[str, bytes]:
-    paths = (path for path in (home / folder).glob("*.*") if path.is_file())
+    # Hidden files are notes of the agent's own, which it writes at any time.
+    paths = (path for path in (home / folder).glob("[!.]*.*") if path.is_file())
     return {path.name: path.read_bytes() for path in paths}
 
 
