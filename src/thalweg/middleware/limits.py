@@ -102,7 +102,7 @@ def once_per_model(find: Reads) -> Reads:
 def _settings(one: object) -> dict[str, object]:
     return {
         name: dict(value) if isinstance(value, Mapping) else value
-        for name, value in vars(one).items()
+        for name, value in vars(one).copy().items()  # another thread may add to it
         if isinstance(value, (str, int, float, Mapping))
     }
 
