@@ -1,11 +1,11 @@
-"""A chat model by its name: of a provider, behind a URL, or in a process of ours.
+"""Chat models by name: of a provider, at a URL, or in a process of ours.
 
-Two rules of this room:
+Two rules:
 
-- Nothing of LangChain and no model is loaded before one is asked for; what an integration
-  knows under a name of its own (a key, the length of an answer, a window) is said here once.
-- What is missing is told before the first request: a package with the command that installs
-  it, a key with its variable.
+- Nothing of LangChain and no model is loaded before one is asked for; an integration's own names of
+  settings (a key, the length of an answer, a window) are listed here once.
+- Missing parts raise before the first request: a package with the command that installs it, a key
+  with its variable.
 """
 
 from thalweg.models.answering import how_to_answer

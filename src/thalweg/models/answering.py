@@ -1,4 +1,4 @@
-"""What to tell people who have no model yet."""
+"""Help for people who have no model yet."""
 
 from collections.abc import Sequence
 
@@ -6,14 +6,14 @@ from thalweg.models.finding import Offer
 from thalweg.prompts import prompt
 
 _SHOWN = 6
-"""Offers that fit a screen beside the rest."""
+"""Offers that fit on a screen with the rest of the text."""
 
 
 def how_to_answer(offers: Sequence[Offer] = ()) -> str:
-    """Say, on one screen, how to get to an answer, and what was found here.
+    """Return, for one screen, how to get a model, and which were found.
 
     Args:
-        offers: What `find_models` found.
+        offers: The result of `find_models`.
 
     Example:
         >>> found = Offer("ollama:qwen3:4b", "Ollama at http://127.0.0.1:11434", "server")

@@ -1,4 +1,4 @@
-"""Whoever speaks OpenAI's API at another address: llama.cpp, vLLM, LM Studio, a proxy."""
+"""Servers with OpenAI's API at another address: llama.cpp, vLLM, LM Studio, a proxy."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,9 +16,9 @@ from thalweg.wires.langchain import LangChainWire
 class CompatibleChat(ChatOpenAI):
     """`ChatOpenAI` for a server that is not OpenAI's.
 
-    It counts tokens with what is here: the client of OpenAI would fetch a vocabulary, and knows
-    none for these models. And it asks streams for their usage, which that client asks of OpenAI
-    alone; where a server refuses this, write `stream_usage: false`.
+    It counts tokens with the included vocabulary: the client of OpenAI would download one, and has
+    none for these models. It also requests usage in streams, which that client requests from OpenAI
+    alone; if a server refuses this, set `stream_usage: false`.
     """
 
     stream_usage: bool | None = Field(default=True)

@@ -25,7 +25,7 @@ SERVERS: Final = (
     ("LM Studio", "http://127.0.0.1:1234"),
     ("vLLM", "http://127.0.0.1:8000"),
 )
-"""Servers that speak OpenAI's API, where they listen unless told otherwise."""
+"""Servers with OpenAI's API, and their default addresses."""
 _MOST_BYTES: Final = 1_000_000
 _MOST_MODELS: Final = 20
 """Models of one server that are offered."""
@@ -55,14 +55,14 @@ class Offer:
 def find_models(
     environ: Mapping[str, str] | None = None, home: Path | None = None
 ) -> tuple[Offer, ...]:
-    """Look for models that could answer: nothing is sent but the question which models are there.
+    """Return available models; the only request sent is for a server's list of models.
 
     Args:
-        environ: Where keys are looked for; the environment of this process when not given.
-        home: Thalweg's folder; where none is given no files are looked for.
+        environ: The variables to search for keys; the environment of this process by default.
+        home: Thalweg's folder; no search for files by default.
 
     Returns:
-        What is ready first: keys, servers, files; then what lacks something.
+        Ready ones first: keys, servers, files; then incomplete ones.
     """
     known = os.environ if environ is None else environ
     offers = [*_keys(known), *_servers(known), *(_files(home) if home is not None else ())]
@@ -96,7 +96,7 @@ def _files(home: Path) -> Iterator[Offer]:
 
 
 def _servers(environ: Mapping[str, str]) -> list[Offer]:
-    """Ask all servers at once; one that is silent holds up nobody, not even the end of us."""
+    """Query all servers concurrently; a silent one blocks neither the others nor the exit."""
     asked = [partial(_ollama, ollama_address(environ))]
     asked += [partial(_compatible, title, address) for title, address in SERVERS]
     answers: list[list[Offer]] = [[] for _ in asked]
@@ -114,7 +114,7 @@ def _servers(environ: Mapping[str, str]) -> list[Offer]:
 
 
 def ollama_address(environ: Mapping[str, str]) -> str:
-    """Say where Ollama listens, as its own variable has it.
+    """Return the address of Ollama from its own variable.
 
     Example:
         >>> ollama_address({"OLLAMA_HOST": "0.0.0.0"}), ollama_address({"OLLAMA_HOST": "box:99"})

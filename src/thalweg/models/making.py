@@ -22,37 +22,36 @@ if TYPE_CHECKING:
 LOCAL = "local"
 """The provider of models in files."""
 COMPATIBLE = "openai"
-"""The provider whose API others speak, and who is meant where only an address is given."""
+"""The provider whose API others implement, and the default for an address alone."""
 SERVED_WINDOW = 8_192
-"""Tokens of a window that we choose ourselves, because a model is loaded when it is asked for
-(Ollama, a file). A larger one takes memory that may not be there, and on a CPU a full one takes
-minutes to read; a smaller one leaves little beside the tools of an agent."""
+"""Default tokens of a window for a model that is loaded on demand (Ollama, a file). A larger one
+takes memory that may not be available, and on a CPU a full one takes minutes to process; a smaller
+one has little room in addition to the tools of an agent."""
 
 
 def chat_model(settings: ModelSettings, *, folder: Path | None = None) -> "BaseChatModel":
-    """Make one of the models of the settings.
+    """Return one of the models of the settings.
 
     Args:
-        settings: What is said of the model.
-        folder: Thalweg's own, where pulled models are; the usual one when not given.
+        settings: The settings of the model.
+        folder: Thalweg's own, where pulled models are; the usual one by default.
 
     Raises:
-        ConfigError: Its package is not installed, its key is missing, or something it was given
-            cannot be used.
+        ConfigError: Its package is not installed, its key is missing, or a setting is invalid.
     """
     return make(settings, f"models.{settings.name}", folder or home())
 
 
 def model_by_name(name: str, settings: Settings) -> "BaseChatModel":
-    """Make a model by its name; nothing is sent to anybody yet.
+    """Return a model by its name, without any request.
 
     Args:
         name: One of `models:` in the settings; `local:PATH.gguf`; `ollama:NAME`; `provider:model`
-            of `init_chat_model`; or `openai:NAME@http://host/v1` for whoever speaks that API.
-        settings: Where names are looked up first.
+            of `init_chat_model`; or `openai:NAME@http://host/v1` for any server with that API.
+        settings: The settings to search for names first.
 
     Raises:
-        ConfigError: There is no such model, or it cannot be made here.
+        ConfigError: There is no such model, or it cannot be built here.
     """
     for one in settings.models:
         if one.name == name:
@@ -61,7 +60,7 @@ def model_by_name(name: str, settings: Settings) -> "BaseChatModel":
 
 
 def folder_of(settings: Settings) -> Path:
-    """Name Thalweg's folder: what the settings say, or else the usual one."""
+    """Return Thalweg's folder: that of the settings, or the usual one."""
     storage = settings.storage
     return Path(storage.home) if "home" in storage.model_fields_set else home()
 
@@ -136,10 +135,10 @@ def _local(wanted: ModelSettings, where: str, folder: Path) -> "BaseChatModel":
 
 
 def limit(model: "BaseChatModel", window: int | None, output: int | None) -> None:
-    """Write into a model's profile what it accepts, where somebody said so.
+    """Write configured limits into a model's profile.
 
-    A profile is what the context engine asks first. What is said replaces what LangChain knows of
-    both: its figures belong to each other.
+    The context engine reads the profile first. A configured limit replaces both of LangChain's: its
+    figures belong together.
     """
     if window is None and output is None:
         return
@@ -157,7 +156,7 @@ _LONGEST = 8_192
 
 
 def _is_elsewhere(wanted: ModelSettings) -> bool:
-    """Tell whether OpenAI's API is spoken at another address than its own."""
+    """Return whether OpenAI's API is used at another address than its own."""
     address = wanted.base_url or os.environ.get("OPENAI_BASE_URL") or ""
     address = address or os.environ.get("OPENAI_API_BASE") or ""
     return bool(address) and ".openai.com" not in address
@@ -197,7 +196,7 @@ def _of_provider(wanted: ModelSettings, where: str) -> "BaseChatModel":
 
 
 def _arguments(wanted: ModelSettings, known: Provider) -> dict[str, Any]:
-    """Call what was said as this provider's integration does."""
+    """Return the settings under the names of this provider's integration."""
     said: dict[str, Any] = {
         known.key_argument: wanted.api_key,
         known.url_argument: wanted.base_url or None,
@@ -226,7 +225,7 @@ def _of_class(wanted: ModelSettings, use: str, where: str) -> "BaseChatModel":
 
 
 def _as_fields(wanted: ModelSettings, kind: "type[BaseChatModel]", where: str) -> dict[str, Any]:
-    """Call what was said as the fields of a class are called.
+    """Return the settings under the field names of a class.
 
     Raises:
         ConfigError: It has no such field.
@@ -284,10 +283,10 @@ def _import(where: str, module: str, known: Provider | None) -> Any:  # noqa: AN
 def _made(
     where: str, make_one: "Callable[..., BaseChatModel]", arguments: Mapping[str, Any]
 ) -> "BaseChatModel":
-    """Call a constructor, and tell its troubles as ours.
+    """Call a constructor, and convert its errors to ours.
 
     Raises:
-        ConfigError: It cannot be made so.
+        ConfigError: It cannot be built with these arguments.
     """
     from langchain_core.exceptions import LangChainException  # noqa: PLC0415 (takes seconds)
 

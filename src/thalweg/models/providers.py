@@ -1,4 +1,4 @@
-"""What is known of providers: their packages, the variables of their keys, their words."""
+"""Data about providers: their packages, the variables of their keys, their names of settings."""
 
 import os
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ class Provider:
     url_argument: str = "base_url"
     output_argument: str = "max_tokens"
     window_argument: str = ""
-    """How the constructor calls these; empty where it knows no such thing."""
+    """The constructor's names of these settings; empty if it has none."""
 
     @property
     def module(self) -> str:
@@ -51,11 +51,11 @@ PROVIDERS: Final = tuple(
     Provider(name, **{**row, "keys": tuple(row.get("keys", ()))})
     for name, row in read_table(__package__, "providers.toml").items()
 )
-"""Providers whose keys are looked for. Any other of LangChain's goes by its name as well."""
+"""Providers whose keys are searched. Any other one of LangChain also works by its name."""
 
 
 def provider(name: str) -> Provider | None:
-    """Find what is known of a provider; `None` where nothing is."""
+    """Return the data about a provider; `None` if there is none."""
     return next((one for one in PROVIDERS if one.name == name), None)
 
 
@@ -66,7 +66,7 @@ def key_of(one: Provider, environ: Mapping[str, str] | None = None) -> str:
 
 
 def ask_for_key(where: str, one: Provider) -> None:
-    """Refuse a model whose key nobody gave.
+    """Raise if a model's key is missing.
 
     Raises:
         ConfigError: None of the variables is set.

@@ -22,19 +22,19 @@ from thalweg.transcript import speaker
 ASK_TOKENS = 60
 """Tokens of the call that asks for them."""
 LAYOUT_TOKENS = 64
-"""A request may differ by this much from one sent whole without anybody having changed it: by
-the notes that stand for what is missing."""
+"""Tokens by which a request may differ from one sent whole although no message changed: notes stand
+in for missing messages."""
 HEAD_CHARS = 100
 """Beginning of a message that an outline shows."""
 
 
 @dataclass(slots=True)
 class Account:
-    """What one contestant's requests come to under one tariff.
+    """The accounting of one contestant's requests under one tariff.
 
-    What a contestant adds of its own beside the messages (its harness's prompt, its tools) is
-    left out of the cost: it is the same in every request, and it is not what keeps a thread
-    inside the window. `beside` tells how much it is.
+    A contestant's own overhead tokens (its harness's prompt, its tools) are excluded from the cost:
+    they are the same in every request, and do not affect how a thread fits into the window.
+    `beside` has their number.
     """
 
     subject: Subject
@@ -54,7 +54,7 @@ class Account:
     fault_cost: float = 0.0
     lost: int = 0
     beside: int = 0
-    """Most tokens of its own that the contestant sent beside the messages."""
+    """Maximum overhead tokens that the contestant sent in a request."""
     _whole: AbstractSet[int] = frozenset()
     """Positions that the last request showed word for word."""
     _freed: int = 0
@@ -134,7 +134,7 @@ class Account:
         seen.extend(_line(item, contestant) for item in items[len(seen) :])
 
     def _forget(self, now: int, dropped: AbstractSet[int]) -> None:
-        """Let go of what was fetched back when the messages around it leave the context."""
+        """Drop what was re-fetched when the messages around it are removed from the context."""
         if not dropped:
             return
         for source, turn in [*self.fetched.items()]:
@@ -229,7 +229,7 @@ class Account:
 
 
 def _unnamed(broke_at: int) -> str:
-    """Say why a request differs, where the contestant does not."""
+    """Return why a request differs, if the contestant does not."""
     return "arrived too large" if broke_at < 0 else "a trigger of the policy"
 
 

@@ -1,14 +1,14 @@
-"""A provider's prefix cache, simulated: what a request reads from it, and what it pays.
+"""A simulated prefix cache of a provider: what a request reads from it, and its cost.
 
-Two kinds of cache. One finds the longest prefix that it has seen by itself, in whole blocks of
-tokens (OpenAI, Gemini, DeepSeek). The other keeps what a request marks, and looks for it at the
-marks of later requests and the few positions before each (Anthropic). Either forgets what was
-not read for a lifetime, and does not know prefixes that are too short. Every prefix that was
-sent is remembered, not the last request's alone: after a rewind, what was sent long ago is found.
+There are two kinds. One matches the longest prefix automatically, in whole blocks of tokens
+(OpenAI, Gemini, DeepSeek). The other stores prefixes up to a request's breakpoints, and matches
+them at the breakpoints of later requests and the few positions before each (Anthropic). Both expire
+entries that were not read for a lifetime, and ignore prefixes that are too short. All sent prefixes
+are stored, not only the last request's: after a rewind, an old one still matches.
 
-The unit is the message. Tools, and a system prompt that is not among the messages, stand before
-all of them and are one unit more. Prices are those of `Tariff.prices`, in units of one uncached
-input token; a request that is large enough for a dearer tier pays that for all its tokens.
+The unit is the message. Tools, and a system prompt outside of the messages, precede all of them and
+are one more unit. Prices are those of `Tariff.prices`, in units of one uncached input token; a
+request that is large enough for a dearer tier pays that for all its tokens.
 """
 
 import math
@@ -46,7 +46,7 @@ class Charge:
 
 @dataclass(slots=True)
 class _Prefixes:
-    """The beginnings of one request, by their number of messages: 0 is what stands before them."""
+    """The prefixes of one request, by their number of messages: 0 is the overhead before them."""
 
     keys: list[int]
     """Equal for equal beginnings."""
@@ -58,7 +58,7 @@ class _Prefixes:
 
     @classmethod
     def before(cls, beside: int) -> Self:
-        """Begin with what stands before the messages, known by its tokens."""
+        """Begin with the overhead before the messages, identified by its number of tokens."""
         stands = int(beside > 0)
         return cls([hash((beside,))], [beside], [stands], [stands])
 
@@ -91,7 +91,7 @@ class PrefixCache:
     _until: dict[int, float] = field(default_factory=dict, repr=False)
     """When the cache forgets a prefix, by its key."""
     _older: dict[int, float] = field(default_factory=dict, repr=False)
-    """The same of those that no request had since `_until` was begun anew."""
+    """The same for prefixes that no request had since `_until` was reset."""
     _now: float = 0.0
     _used: float = 0.0
     """When what the last request read or wrote was last in use."""
@@ -106,20 +106,20 @@ class PrefixCache:
         beside: int = 0,
         marks: Iterable[int] | None = None,
     ) -> Charge:
-        """Charge a request, and remember it.
+        """Return the charge of a request, and store its prefixes.
 
         Args:
             items: The request, in order.
-            cold: Whether the cache has forgotten everything since the last request.
-            at: When it is sent; no time has passed since the last request, when not given.
+            cold: Whether the cache has expired since the last request.
+            at: When it is sent; by default no time has passed since the last request.
             answered: When its answer came; lifetimes count from then (recorded requests found
-                entries that had been written or read up to five minutes before by answers, not
-                by requests), from `at` when not given.
-            beside: Tokens of what stands before the messages. Other tokens are taken for other
-                tools, which leave nothing of the prefix.
-            marks: How many leading messages each mark keeps, where the provider wants marks
-                (0: what stands before them); `plan_marks` picks them, when not given. Of too many
-                the shortest are left out.
+                entries that had been written or read up to five minutes before by answers, not by
+                requests), from `at` by default.
+            beside: Overhead tokens before the messages. Another number means other tools, which
+                invalidate the prefix.
+            marks: How many leading messages each breakpoint caches, if the provider uses
+                breakpoints (0: the overhead before them); by default `plan_marks` picks them. Of
+                too many the shortest are dropped.
         """
         if at is not None:
             self._now = max(self._now, at.timestamp())
@@ -144,7 +144,7 @@ class PrefixCache:
         return Charge(tokens, cached, written, cost, broke)
 
     def _prefixes(self, items: Sequence[Item], same: int, beside: int) -> _Prefixes:
-        """List the beginnings of a request; those of the last request's are known."""
+        """Return the prefixes of a request; those of the last request are reused."""
         known = self._path.tokens[0] == beside
         path = self._path.cut(same) if known else _Prefixes.before(beside)
         start = same if known else 0
@@ -218,7 +218,7 @@ def _size(message: Message) -> tuple[int, int]:
 
 
 def _sent(message: Message) -> tuple[object, ...]:
-    """Give what a provider is sent of a message: its bytes, not its id nor when it was said."""
+    """Return the part of a message that a provider receives: its content, not its id or time."""
     return message.role, message.parts, message.answers, message.name, message.is_error
 
 

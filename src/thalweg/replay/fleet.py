@@ -45,9 +45,9 @@ class Order:
     paths: tuple[Path, ...]
     policies: tuple[str, ...]
     budget: Budget | None
-    """`None` for the window of the recorded model, or `USUAL_WINDOW` where it is not known."""
+    """`None` for the window of the recorded model, or `USUAL_WINDOW` if that is unknown."""
     tariffs: tuple[Tariff, ...]
-    """None for the prices of the recorded model, or `UNKNOWN` where it is not known."""
+    """Empty for the prices of the recorded model, or `UNKNOWN` if those are unknown."""
     adds_recorded: bool = False
     """Whether to add the policy `recorded` for a session of an agent that states its usage."""
 
@@ -137,12 +137,12 @@ def replay_under(
     Args:
         subject: The recording.
         policy: A name; see `POLICIES`.
-        budget: Of each request.
-        terms: Of the tariffs; one alone, unless the policy knows no prices (`is_peer`).
-        oracle: Whose folds to make, in place of the policy's.
+        budget: The budget of each request.
+        terms: Terms of the tariffs; only one, unless the policy ignores prices (`is_peer`).
+        oracle: The oracle whose compactions replace the policy's.
 
     Raises:
-        WindowExceededError: The window cannot hold what must stay.
+        WindowExceededError: The part that cannot be compacted exceeds the window.
     """
     key = ThreadKey("replay", f"{subject.recording.name} under {policy}")
     with closing(open_archive(":memory:", secret=SECRET)) as archive:
@@ -160,11 +160,11 @@ def replay_all(
 ) -> Outcome:
     """Replay every recording of an order; the result is in the order's own order.
 
-    Recordings of one name are told apart by the folders they lie in.
+    Recordings of one name are distinguished by their folders.
 
     Args:
         order: What to replay.
-        workers: Processes to use; as many as there are cores when not given.
+        workers: Processes to use; the number of cores by default.
         tell: Called with each path when it is done, in no particular order.
     """
     workers = min(workers or os.cpu_count() or 1, len(order.paths))
@@ -186,7 +186,7 @@ def replay_all(
 
 
 def _told_apart(names: Mapping[Path, str]) -> dict[Path, str]:
-    """Put as many folders before a name as tell it from its like; the whole path at worst."""
+    """Return each name with as many folders as make it unique; the whole path at worst."""
     told: dict[Path, str] = {}
     alike: dict[str, list[Path]] = defaultdict(list)
     for path, name in names.items():

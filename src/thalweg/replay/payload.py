@@ -1,8 +1,8 @@
 """Runs as one compact JSON object, for the page of the report.
 
-Texts and lines are written once and pointed at; what every call has is written as one column
-per field; a request is written as stretches of lines. Measured times are left out, so that two
-replays of one recording give the same bytes.
+Texts and lines are written once and referenced by index; fields of calls are written as one column
+each; a request is written as ranges of lines. Measured times are omitted, so that two replays of
+one recording have equal bytes.
 """
 
 import re
@@ -20,7 +20,7 @@ from thalweg.replay.verdict import verdict
 from thalweg.transcript import as_text
 
 TEXT_CHARS = 24_000
-"""Most characters of one text that stands for another; the rest is counted."""
+"""Maximum characters of one replacement text; the rest is counted."""
 _FILLER = re.compile(r"(?: summary){20,}")
 _Row = list[Any]
 
@@ -35,7 +35,7 @@ class _Pools:
         return self.texts.number(text)
 
     def line(self, line: Line) -> int:
-        """Number a line; its fields stand in the order of `Line`."""
+        """Return the number of a line; its fields are in the order of `Line`."""
         texts = (line.speaker, line.shown, line.head, line.handle)
         who, shown, head, handle = map(self.text, texts)
         return self.lines.number((line.position, who, line.tokens, shown, head, handle))
@@ -103,7 +103,7 @@ def _tariff(name: str) -> dict[str, Any]:
 
 
 def _summaries(run: Run) -> list[_Row]:
-    """Say what the summaries written for a call cost, where a model writes them."""
+    """Return the cost of a call's summaries, if a model writes them."""
     read, written = run.summary_input_tokens, run.summary_output_tokens
     spent = run.cost - sum(call.cost for call in run.calls)
     price = (spent - read) / written if written else 0.0

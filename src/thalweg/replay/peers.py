@@ -1,8 +1,8 @@
-"""The policies of other systems, as far as their triggers, keeps and removals are known.
+"""The policies of other systems: their triggers, and what they keep and remove.
 
-They are run by our engine, with exact counts, a valid layout and a stand-in summary of a
-stated size, so that only *when* and *what* they remove differs from ours. Constants as
-measured on deepagents 0.7.32, langchain 1.4 and DeerFlow 2 (November 2026).
+They are run by our engine, with exact counts, a valid layout and a stand-in summary of a stated
+size, so that only *when* and *what* they remove differs from ours. Constants as measured on
+deepagents 0.7.32, langchain 1.4 and DeerFlow 2 (November 2026).
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,10 +18,10 @@ from thalweg.entries import Entry, Text, ToolCall
 from thalweg.tokens import Counter
 
 SUMMARY_TOKENS = 1_500
-"""Size of the stand-in summary: between the 600 and 3,000 tokens that models write when asked
-by these systems' prompts."""
+"""Tokens of the stand-in summary: between the 600 and 3,000 that models write with these systems'
+prompts."""
 PROMPT_TOKENS = 500
-"""The instructions that a summarizer is given beside the messages."""
+"""Tokens of a summarizer's instructions, in addition to the messages."""
 WHY: Reason = "a trigger of the policy"
 
 
@@ -39,8 +39,8 @@ class NoPolicy(Policy):
 class FixedTrigger(Policy):
     """Summarize the oldest messages when the context reaches a fixed size.
 
-    The messages that go are given to a summarizer (cut to its last `trimmed` tokens, if set)
-    and replaced by what it writes.
+    A summarizer gets these messages (truncated to the last `trimmed` tokens, if set), and its
+    summary replaces them.
     """
 
     share: float

@@ -1,4 +1,4 @@
-"""The policies that `thalweg replay` knows, by the name a user types."""
+"""The policies of `thalweg replay`, by their names on the command line."""
 
 from collections.abc import Callable, Iterable
 

@@ -23,12 +23,12 @@ RECALL_TOKENS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Needle:
-    """A question whose answer stands once in the recording."""
+    """A question whose answer appears once in the recording."""
 
     question: str
     answer: str
     line: int
-    """Line of the recording that says it."""
+    """Line of the recording with the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """What is asked of one recording; empty when nothing lies beside it."""
+    """The questions about one recording; empty if there is no file of them."""
 
     needles: tuple[Needle, ...] = ()
     goals: tuple[Goal, ...] = ()
@@ -83,13 +83,13 @@ class _GoalRow(BaseModel):
 
 
 def questions_beside(path: Path) -> dict[str, Questions]:
-    """Read `needles.jsonl` and `goals.jsonl` beside a recording or in a folder above it.
+    """Read `needles.jsonl` and `goals.jsonl` in a recording's folder or one above it.
 
     Returns:
         Questions by the name of the recording they are about.
 
     Raises:
-        RecordingError: A file of questions cannot be read; it is named, with the line.
+        RecordingError: A file of questions is invalid; the error has its path and line.
     """
     needles: dict[str, list[Needle]] = defaultdict(list)
     goals: dict[str, list[Goal]] = defaultdict(list)
@@ -109,7 +109,7 @@ _AnyRow = TypeVar("_AnyRow", _NeedleRow, _GoalRow)
 
 
 def _rows(path: Path, name: str, row: type[_AnyRow]) -> list[_AnyRow]:
-    """Read the nearest file of that name; fields that nobody asks for are passed over."""
+    """Read the nearest file of that name; unknown fields are ignored."""
     for folder in [*path.resolve().parents][:ABOVE]:
         file = folder / name
         try:
@@ -176,11 +176,11 @@ def hidden(
 
 
 def shows(parts: Sequence[Part], message: Message, *, reasoning: bool) -> bool:
-    """Whether parts say all that a message says; calls may have other ids.
+    """Return whether parts contain all of a message; ids of calls may differ.
 
     Args:
-        parts: What is shown.
-        message: As it was said.
+        parts: The shown parts.
+        message: The original message.
         reasoning: Whether its reasoning is to be shown, too.
     """
     sent = {_without_id(part) for part in parts}

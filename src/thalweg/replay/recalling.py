@@ -1,4 +1,4 @@
-"""Whether the needles of a recording can be found at its end, in the context or behind it."""
+"""Search for the needles of a recording at its end: in the context or through recall."""
 
 from collections.abc import Sequence
 

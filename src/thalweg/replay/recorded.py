@@ -15,13 +15,13 @@ RECORDED = "recorded"
 
 
 def recorded_run(subject: Subject, terms: Terms, window: int) -> Run:
-    """Return the calls that a log states, priced, and what its compactions took out.
+    """Return the calls of a log with their costs, and what its compactions removed.
 
     The agent's own system prompt and tools are estimated as what its first request has above the
-    messages. As for every policy they are reported in `beside_tokens` and left out of the cost.
-    The context after a compaction is the agent's own summary and what came later: a request of
-    the user that neither contains is lost, and so is all text from before, since the agent has
-    no tool that reads it back.
+    messages. As for every policy they are reported in `beside_tokens` and left out of the cost. The
+    context after a compaction is the agent's own summary and what came later: a request of the user
+    that neither contains is lost, and so is all text from before, since the agent has no tool that
+    reads it back.
 
     Raises:
         RecordingError: The log states no usage.

@@ -9,7 +9,7 @@ from thalweg.replay.payload import payload
 from thalweg.replay.results import Run
 
 SCRIPTS = ("data.js", "marks.js", "charts.js", "tables.js", "savings.js", "outline.js", "page.js")
-"""The script of the page, in the order in which the parts stand."""
+"""The scripts of the page, in the order of its parts."""
 _PAGE = files("thalweg.replay") / "page"
 
 
@@ -24,7 +24,7 @@ def write_report(runs: Sequence[Run], path: Path) -> None:
 
 
 def render_report(runs: Sequence[Run]) -> str:
-    """Make the page: equal runs give an equal page, and nothing in it points elsewhere.
+    """Return the page: deterministic, and without external references.
 
     Example:
         >>> render_report([]).startswith("<!doctype html>")

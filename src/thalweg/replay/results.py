@@ -22,7 +22,7 @@ class Line:
     head: str
     """The beginning of what is sent, on one line."""
     handle: str = ""
-    """What reads the whole back, when something else is shown and says so."""
+    """The reference that reads the whole, if a shortened form is shown and contains it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +135,11 @@ class Run:
         return self.cost_with_faults / self.oracle.one_cut - 1
 
     def to_json(self, *, timing: bool = True) -> dict[str, Any]:
-        """Give the fields that `thalweg replay --json` prints.
+        """Return the fields that `thalweg replay --json` prints.
 
         Args:
-            timing: Whether to include measured times, the only field that differs from one
-                replay to the next.
+            timing: Whether to include measured times, the only field that differs from one replay
+                to the next.
         """
         calls = self.calls
         edits = [edit for call in calls for edit in call.edits]

@@ -1,4 +1,4 @@
-"""Drive one recording through contestants, request by request, each account beside it."""
+"""Run one recording through contestants, request by request, with their accounting."""
 
 from collections.abc import Sequence
 
@@ -9,16 +9,16 @@ from thalweg.replay.subject import Subject
 
 
 def drive(subject: Subject, contestant: Contestant, accounts: Sequence[Account]) -> list[Run]:
-    """Let a contestant see a recording to its end, and settle its accounts.
+    """Run a contestant through a recording, and return the results of its accounts.
 
     Args:
         subject: The recording.
-        contestant: Who keeps it inside the window; new.
-        accounts: One a tariff. The contestant is told of a cold cache as the first one's terms
-            have it, so only one whose requests do not depend on prices may have several.
+        contestant: The context manager; new.
+        accounts: One per tariff. Cache misses are reported to the contestant by the terms of the
+            first, so only a contestant whose requests do not depend on prices may have several.
 
     Raises:
-        WindowExceededError: The window cannot hold what must stay.
+        WindowExceededError: The part that cannot be compacted exceeds the window.
     """
     cold = accounts[0].terms.cold
     for position, message in enumerate(subject.recording.messages):

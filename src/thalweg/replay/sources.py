@@ -37,10 +37,10 @@ def read_thread(path: Path) -> Recording:
 
 
 def questions_about(recording: Recording, path: Path) -> Questions:
-    """Give what is asked of a thread: what lies beside the file, or what the script knows.
+    """Return the questions about a thread: from files in its folder, or from its script.
 
     Raises:
-        RecordingError: A file of questions cannot be read.
+        RecordingError: A file of questions is invalid.
     """
     if is_scripted(path):
         return scripted(path)[1]
@@ -48,7 +48,7 @@ def questions_about(recording: Recording, path: Path) -> Questions:
 
 
 def size_of(path: Path) -> int:
-    """Tell about how many bytes a thread has, to begin with the largest; 0 if there is none."""
+    """Return the approximate bytes of a thread, to start with the largest; 0 if missing."""
     try:
         return SCRIPTED_BYTES if is_scripted(path) else path.stat().st_size
     except OSError:

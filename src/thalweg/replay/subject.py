@@ -56,7 +56,7 @@ def subject_of(recording: Recording, questions: Questions) -> Subject:
 
 
 def terms_of(subject: Subject, tariff: Tariff) -> Terms:
-    """Find out what a tariff makes of a recording, whatever the policy."""
+    """Return the effect of a tariff on a recording, independent of the policy."""
     cold = frozenset(_cold_turns(subject.recording.messages, tariff.lifetime_s))
     return Terms(tariff, cold, _whole(subject.entries, cold, tariff))
 

@@ -1,9 +1,9 @@
 """Later uses of earlier content, found in the recording itself, without a model.
 
-A tool result is *used* by a later model turn when the turn says an identifier that only the
-result (and at most a few other messages before it) had said, or asks for the same read again
-though nothing was written in between. Both are signs that the content mattered at that point;
-what a view no longer shows then is a *fault*.
+A tool result is *used* by a later model turn if the turn contains an identifier that only the
+result (and at most a few other earlier messages) had contained, or repeats the same read although
+nothing was written in between. Both are signs that the content mattered at that point; content that
+a view no longer shows then is a *fault*.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from thalweg.entries import Entry
 from thalweg.transcript import as_text
 
 RARE = 3
-"""An identifier that more messages than this had said before is common knowledge."""
+"""An identifier that more earlier messages than this contain is too common."""
 WEIGHT = 3
 """Least weight of an identifier that counts (see `identifiers`)."""
 LENGTH = 6
@@ -30,9 +30,9 @@ class Use:
     source: int
     """Position of the tool result."""
     identifier: str
-    """What was said again; empty when the same read was asked for again."""
+    """The repeated identifier; empty for a repeated read."""
     said_at: tuple[int, ...]
-    """Every position before the turn that had said it."""
+    """Every position before the turn that contains it."""
 
 
 def find_uses(entries: Sequence[Entry]) -> Iterator[Use]:

@@ -62,7 +62,7 @@ def read_calls(text: str) -> tuple[str, list[tuple[str, dict[str, Any]]]]:
 
 @dataclass(slots=True)
 class HeldBack:
-    """Holds back the chunks of a stream that may be a call until it is known whether they are."""
+    """Buffers the chunks of a stream that may be a call until that is certain."""
 
     is_offered: bool
     """Whether the request has tools: else nothing is held back."""

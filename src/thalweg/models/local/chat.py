@@ -24,9 +24,9 @@ from thalweg.models.local.serving import ADDRESS, AsyncLocalTransport, LocalTran
 from thalweg.settings import ModelSettings
 
 LOCAL_WINDOW: Final = 8_192
-"""Tokens of a window that nobody named, or what the model was trained for if that is less. On a
-CPU a full one of these is read in minutes, and its memory is a fraction of the model's; the tools
-of a whole agent fit."""
+"""Tokens of the default window, or the trained length of the model if that is less. On a CPU a full
+one is processed in minutes, and its memory is a fraction of the model's; the tools of a whole agent
+fit."""
 TEMPERATURE: Final = 0.2
 """Small models that sample more freely invent tools and facts."""
 
@@ -34,10 +34,10 @@ TEMPERATURE: Final = 0.2
 class LocalChat(CompatibleChat):
     """A GGUF file as a chat model. It is loaded by the first request, once in a process.
 
-    Beyond `ChatOpenAI`: tokens are counted in the model's own vocabulary; a request that leaves
-    no room for its answer is refused (`serving`); of tools of which one must be called, only that
-    one is offered, since llama.cpp knows only that some tool must be called; and a call that the
-    model writes as plain JSON is read as a call.
+    Beyond `ChatOpenAI`: tokens are counted in the model's own vocabulary; a request that leaves no
+    room for its answer is refused (`serving`); if one tool is required, only that one is offered,
+    since llama.cpp can only require some tool; and a call that the model writes as plain JSON is
+    parsed as a call.
     """
 
     _host: Host = PrivateAttr()
@@ -176,7 +176,7 @@ def with_one_tool(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def longest_answer(window: int) -> int:
-    """Bound an answer whose length nobody named: a small model may never come to an end.
+    """Return the default limit of an answer: a small model may never stop.
 
     Example:
         >>> longest_answer(4_096), longest_answer(32_768)

@@ -23,7 +23,7 @@ class Origin:
     pulled_at: str
     """UTC, ISO 8601."""
     is_pinned: bool
-    """Whether its hash was known before it was fetched."""
+    """Whether its hash was given before the download."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,13 @@ class ModelFolder:
         self.path(name).with_suffix(".json").write_text(text, encoding="utf-8")
 
     def remove(self, name: str) -> int:
-        """Remove a model, its note, and what is left of one that was not fetched to its end.
+        """Remove a model with its metadata, and the rest of an incomplete download.
 
         Returns:
             The bytes that were freed.
 
         Raises:
-            ConfigError: There is none of that name.
+            ConfigError: There is no model of that name.
         """
         path = self.path(name)
         there = [one for one in (path, path.with_suffix(".gguf.part")) if one.is_file()]

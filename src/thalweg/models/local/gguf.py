@@ -1,4 +1,4 @@
-"""What a GGUF file says of itself."""
+"""The metadata of a GGUF file."""
 
 import re
 import struct
@@ -18,20 +18,20 @@ class Gguf:
     """The metadata of one file, as far as people and requests need it."""
 
     name: str
-    """What its makers call the model; empty where they do not say."""
+    """The name of the model in the file; empty if missing."""
     architecture: str
     quantisation: str
-    """`Q4_K_M` and the like; empty for one that is not known here."""
+    """`Q4_K_M` and the like; empty if unknown."""
     context: int
-    """Tokens of the window it was trained for; 0 where it does not say."""
+    """Tokens of the window it was trained for; 0 if missing."""
     template: str
     """How it wants a conversation written, in Jinja; empty where it has none."""
 
     @property
     def calls_tools(self) -> bool:
-        """Whether the model was taught to call tools, as far as its template shows.
+        """Whether the model was trained to call tools, by its template.
 
-        A model that was not calls tools where nobody asked for it, too.
+        A model without this training also calls tools without need.
         """
         return "tools" in self.template and not _UNTAUGHT.search(self.name)
 
@@ -49,8 +49,8 @@ class Gguf:
 
 
 _UNTAUGHT: Final = re.compile(r"qwen\W?2(\.5)?\W?coder", re.IGNORECASE)
-"""Models that write calls into a block of code, whatever their template asks for (measured with
-Qwen2.5-Coder 1.5B; docs/models.md)."""
+"""Models that write calls into a block of code, with any template (measured with Qwen2.5-Coder
+1.5B; docs/models.md)."""
 
 
 def read_gguf(path: Path) -> Gguf:

@@ -1,11 +1,11 @@
-"""The process that runs a model: started by `process.py`, and gone when its parent is.
+"""The process that runs a model: started by `process.py`, and ended with its parent.
 
-llama.cpp's own server runs in it, on a port that the system chooses. It is not run in the process
-that asks: while it loads a model nothing else of Python would run there, a request under way when
-it is taken down would hang that process or crash it, and so would a failed assertion.
+llama.cpp's own server runs in it, on a port that the system chooses. It does not run in the calling
+process: while it loads a model no other Python code would run there, a request that is active at
+its shutdown would hang or crash that process, and so would a failed assertion.
 
-It is told what to run by one line of JSON, answers with one, and then waits for the end of its
-input, which comes when the parent closes it or dies, however it dies.
+It reads its task as one line of JSON, answers with one, and then waits for the end of its input,
+which the parent closes or which its exit closes in any case.
 """
 
 import json
@@ -16,7 +16,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Read what to run, run it, and stay until nobody wants it any more."""
+    """Read the task, run the model, and wait until the parent closes the input."""
     said = json.loads(sys.stdin.readline())
     # Read by OpenMP when it is loaded: waiting threads would otherwise keep their cores busy.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")

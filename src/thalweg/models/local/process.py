@@ -1,4 +1,4 @@
-"""Processes that run models: one for a file, started when it is first asked, gone with this one."""
+"""Processes that run models: one per file, started at its first use, ended with this process."""
 
 import atexit
 import json
@@ -50,10 +50,10 @@ class Host:
         self._server: Server | None = None
 
     def server(self) -> Server:
-        """Give the server; it is started where none runs.
+        """Return the server, started if none runs.
 
         Raises:
-            ConfigError: llama.cpp cannot load the file; it says why.
+            ConfigError: llama.cpp cannot load the file; the error has its reason.
         """
         with self._lock:
             if self._server is None or self._process is None or self._process.poll() is not None:
@@ -114,7 +114,7 @@ def _spawn(errors: IO[str]) -> subprocess.Popen[str]:
 
 
 def _ask(process: "subprocess.Popen[str]", load: Load, key: str) -> dict[str, str]:
-    """Say what to load, and wait until it is."""
+    """Send the process its task, and wait until the model is loaded."""
     if process.stdin is None or process.stdout is None:  # never: both are pipes
         return {}
     said = {

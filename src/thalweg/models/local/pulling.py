@@ -19,11 +19,11 @@ from thalweg.models.local.sources import Address, as_address, pieces_of
 from thalweg.private_files import make_private_folder
 
 SPARE: Final = 256_000_000
-"""Bytes of the disk that are left free."""
+"""Bytes of the disk to keep free."""
 _CHUNK: Final = 1 << 20
 
 Progress = Callable[[int, int | None], None]
-"""Is told the bytes that are here, and those of the whole where they are known."""
+"""Called with the bytes received, and the total if available."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +43,21 @@ def pull(
     sha256: str = "",
     progress: Progress = lambda _done, _whole: None,
 ) -> Pulled:
-    """Fetch a model, and check it before it counts.
+    """Download a model, and verify it before it becomes available.
 
-    What is fetched from a server and stops on the way is gone on with the next time.
+    An interrupted download from a server is resumed the next time.
 
     Args:
-        models: Where it is kept.
-        name: What it is to be called.
+        models: The folder of models.
+        name: The name of the model.
         where: An address, or files; see `pieces_of`.
-        sha256: Its hash, in hexadecimal digits. Without one, whatever comes is believed if nobody
-            on the way could change it, and the origin says so.
-        progress: Is told how far it is.
+        sha256: Its hash, in hexadecimal digits. Without one, content is accepted only from a source
+            that is protected in transit, and the recorded origin states this.
+        progress: Called with the progress.
 
     Raises:
-        ConfigError: It cannot be had, or is not what it was to be; what there is of it then is no
-            model that anybody finds.
+        ConfigError: The download fails, or the content does not match; an incomplete model is never
+            listed.
     """
     wanted = _hash(sha256)
     path = models.path(name)
@@ -100,7 +100,7 @@ class _Part:
 
     @property
     def note(self) -> Path:
-        """Says what the beginning of the file is from."""
+        """The file that records the source of an incomplete download."""
         return self.path.with_suffix(".part.json")
 
     @contextlib.contextmanager
@@ -216,7 +216,7 @@ def _copy(part: _Part, where: Sequence[str]) -> None:
 
 
 def _keep(part: _Part, models: ModelFolder, name: str, wanted: str, source: str) -> Pulled:
-    """Check what was fetched, and give it its name."""
+    """Verify the download, and rename it to the model."""
     found = part.digest.hexdigest()
     if wanted and found != wanted:
         part.drop()

@@ -19,7 +19,7 @@ ADDRESS: Final = "http://local-model.invalid"
 _CHAT: Final = "/v1/chat/completions"
 _COUNT: Final = f"{_CHAT}/input_tokens"
 _FRESH: Final = httpx2.Limits(max_keepalive_connections=0)
-"""A kept connection would outlive its event loop, or the process behind it."""
+"""A pooled connection would outlive its event loop, or the server's process."""
 
 
 class LocalTransport(httpx2.BaseTransport):
@@ -40,7 +40,7 @@ class LocalTransport(httpx2.BaseTransport):
         return self._http.handle_request(_addressed(request, server, request.url.path))
 
     def close(self) -> None:
-        """Close its connections; the process goes on."""
+        """Close its connections; the process keeps running."""
         self._http.close()
 
 
@@ -62,7 +62,7 @@ class AsyncLocalTransport(httpx2.AsyncBaseTransport):
         return await self._http.handle_async_request(_addressed(request, server, request.url.path))
 
     async def aclose(self) -> None:
-        """Close its connections; the process goes on."""
+        """Close its connections; the process keeps running."""
         await self._http.aclose()
 
 
@@ -86,9 +86,9 @@ def _addressed(request: httpx2.Request, server: Server, path: str) -> httpx2.Req
 def _refusal(
     request: httpx2.Request, counted: httpx2.Response, window: int
 ) -> httpx2.Response | None:
-    """Return the answer to a request that leaves no room for its answer; `None` where it fits.
+    """Return the refusal of a request without room for its answer; `None` if it fits.
 
-    Where llama.cpp cannot count a request, it is sent: the completion says what is wrong with it.
+    If llama.cpp cannot count a request, it is sent: the completion then reports the error.
     """
     if not counted.is_success:
         return None
@@ -96,7 +96,7 @@ def _refusal(
     answer = int(body.get("max_completion_tokens") or body.get("max_tokens") or 0)
     if tokens + answer <= window:
         return None
-    # LangChain knows by the first words that the context overflowed.
+    # LangChain recognizes a context overflow by these first words.
     sizes = f"input length and max_tokens exceed context limit: {tokens} + {answer} > {window}"
     problem = f"prompt is too long: {sizes}"
     error = {"code": "context_length_exceeded", "message": problem, "type": "invalid_request_error"}

@@ -17,7 +17,7 @@ from zipfile import BadZipFile, ZipFile
 from thalweg.errors import ConfigError
 
 SILENCE_S: Final = 60
-"""Seconds without a byte after which a server is given up."""
+"""Seconds without a byte after which a download fails."""
 _ARCHIVES: Final = frozenset({".whl", ".zip"})
 _PART: Final = re.compile(r"\.(?:gguf|bin|dat|chunk|part)[-_.]?\d*$", re.IGNORECASE)
 """How the members of an archive are called that are parts of a model."""
@@ -47,7 +47,7 @@ class Address:
 
     @property
     def is_guarded(self) -> bool:
-        """Whether nobody on the way can change what comes, or there is no way."""
+        """Whether the content is protected in transit, or is local."""
         parts = urlsplit(self.url)
         return parts.scheme == "https" or parts.hostname in {"127.0.0.1", "localhost", "::1"}
 
@@ -88,7 +88,7 @@ class Answer:
     start: int
     """Where in the file it begins."""
     size: int | None
-    """Bytes of the whole file; `None` where the server does not say."""
+    """Bytes of the whole file; `None` if the server does not send it."""
     version: str
     """What it calls the file as it is now."""
 
@@ -126,16 +126,16 @@ def as_address(where: Sequence[str]) -> Address | None:
 
 
 def pieces_of(where: Sequence[str]) -> list[Piece]:
-    """Find files and parts, in the order in which they make the file.
+    """Return files and parts, in the order in which they form the file.
 
-    Parts are ordered by the last number in their names, wherever they lie.
+    Parts are ordered by the last number in their names, in any folder.
 
     Args:
-        where: Files, folders and patterns; archives (`.zip`, `.whl`) hold parts. Nothing in them
-            is run.
+        where: Files, folders and patterns; archives (`.zip`, `.whl`) hold parts. Nothing in them is
+            run.
 
     Raises:
-        ConfigError: There is nothing, or a number stands twice.
+        ConfigError: There is none, or a number appears twice.
     """
     files = [path for one in where for path in _files(one)]
     pieces = [piece for path in dict.fromkeys(files) for piece in _pieces(path)]

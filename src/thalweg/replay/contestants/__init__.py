@@ -1,5 +1,5 @@
-"""Contestants: who keeps a recorded thread inside a window, ours and others, behind one protocol.
+"""Contestants: adapters of context managers, ours and others, behind one protocol.
 
-Two rules: a contestant says what it would send and what it kept, never what that costs; what
-belongs to another project is imported only by the file that drives it, when it is asked for.
+Two rules: a contestant reports what it would send and what it keeps, never the cost; another
+project's packages are imported only by the file that drives it, on demand.
 """

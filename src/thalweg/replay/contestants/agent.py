@@ -62,9 +62,9 @@ MakeAgent = Callable[[Setting], Any]
 class Agent(Contestant):
     """A recording's thread in an agent of LangChain's.
 
-    The model is a stand-in that says what was recorded, and tools give what was recorded. What
-    the model is handed is the request. It reports exact usage, as providers do. When it is
-    asked for a summary, it writes 1,500 tokens.
+    The model is a stand-in that returns the recorded answers, and tools return the recorded
+    results. The model's input is the request. It reports exact usage, as providers do. Asked for a
+    summary, it writes 1,500 tokens.
     """
 
     make: MakeAgent

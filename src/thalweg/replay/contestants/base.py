@@ -1,4 +1,4 @@
-"""What a replay asks of whoever keeps a thread inside a window, and what it is told."""
+"""The protocol between a replay and a context manager."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,17 +47,17 @@ class Request:
 
 
 class Contestant(Protocol):
-    """Somebody who keeps one thread inside a window."""
+    """A context manager that keeps one thread inside a window."""
 
     def receive(self, message: Message) -> None:
         """Take in the recording's next message."""
         ...
 
     def request(self, *, cold: bool) -> Request:
-        """Say what would be sent now; asked before each assistant message, and at the end.
+        """Return the current request; called before each assistant message, and at the end.
 
         Args:
-            cold: Whether the provider's cache has forgotten the prefix anyway.
+            cold: Whether a cache miss on the prefix is expected anyway.
         """
         ...
 
@@ -74,30 +74,30 @@ class Contestant(Protocol):
         ...
 
     def steps(self, needle: Needle, position: int, named: str) -> int:
-        """Count the further steps to an answer that neither the context nor one search shows.
+        """Return the number of further steps to an answer outside of the context and one search.
 
         Args:
-            needle: What is looked for.
-            position: Of the message that says them; -1 when it is not known.
+            needle: The question.
+            position: Position of the message with the answer; -1 if unknown.
             named: All that the context and the search show.
 
         Returns:
-            -1 where no few steps reach it.
+            The steps; -1 if a few steps do not reach it.
         """
         del needle, position, named
         return -1
 
     def shown(self, item: Item) -> tuple[str, str]:
-        """Say how the last request shows a message, and what reads the whole back.
+        """Return how the last request shows a message, and the reference that reads it in full.
 
         Returns:
-            `whole` or the name of an edit (`record` or `note` for what is no message of the
-            recording), and a handle or nothing.
+            `whole` or the name of an edit (`record` or `note` for an item that is no message of the
+            recording), and a reference or an empty text.
         """
         if item.position < 0:
             return "note", ""
         return "whole", ""
 
     def close(self) -> None:
-        """Let go of whatever it holds; nothing is asked of it any more."""
+        """Release all resources; no further calls are made."""
         return

@@ -16,7 +16,7 @@ from thalweg.wires.langchain import LangChainWire
 _HOME = json.dumps({"langchain": {}})
 _TOOL_USE = json.dumps({"langchain": {"block": {"type": "tool_use"}}})
 _RANDOM = re.compile(r"(?<=/conversation_history/)(?:session_)?[0-9a-f-]{32,36}(?=\.md)")
-"""Random names of files: a replay gives the same each time."""
+"""Random names of files, replaced so that a replay is deterministic."""
 
 
 @dataclass(slots=True)
@@ -26,9 +26,9 @@ class Conversation:
     count: Counter
     _wire: LangChainWire = field(default_factory=LangChainWire)
     _given: dict[str, tuple[AnyMessage, Item]] = field(default_factory=dict)
-    """By the message's id: what was given to the agent."""
+    """Messages passed to the agent, by the message's id."""
     _other: dict[str, tuple[BaseMessage, Item]] = field(default_factory=dict)
-    """By id or words: what was sent and is not what was given."""
+    """Sent messages that were not passed to the agent, by id or text."""
     _blocks: dict[str, set[int]] = field(default_factory=dict)
     _transcribed: int = 0
 
@@ -77,12 +77,12 @@ class Conversation:
         return Item(read, position, size.tokens, size.bytes, size.media, section)
 
     def is_given(self, item: Item) -> bool:
-        """Whether an item is a message of the recording, just as it was given."""
+        """Return whether an item is an unchanged message of the recording."""
         given = self._given.get(f"m{item.position}")
         return given is not None and given[1] is item
 
     def words(self, position: int) -> tuple[str, str]:
-        """Give a message as a transcript has it, and its plain text alone; nothing if unknown."""
+        """Return a message in a transcript's form, and its plain text; empty if unknown."""
         given = self._given.get(f"m{position}")
         if given is None:
             return "", ""
@@ -90,9 +90,9 @@ class Conversation:
         return (blocks[0] if blocks else ""), given[1].message.text
 
     def blocks(self) -> dict[str, set[int]]:
-        """Give the positions of all that was given, by what a transcript has of each.
+        """Return the positions of all passed messages, by their form in a transcript.
 
-        Each is written once, when it is first asked for.
+        Each is rendered once, at its first use.
         """
         for message, item in [*self._given.values()][self._transcribed :]:
             if item.position >= 0:
@@ -105,7 +105,7 @@ class Conversation:
 def blocks_of(transcript: str) -> list[str]:
     """Split a transcript as LangChain writes them (XML) into its messages.
 
-    What they say is escaped, so that a mark of the transcript's own is never a message's.
+    Their text is escaped, so that a tag of the transcript is never part of a message.
     """
     pieces = transcript.split(_BEGIN)[1:]
     return [piece[: piece.rfind(_END)].strip() for piece in pieces if _END in piece]
@@ -115,9 +115,9 @@ _BEGIN, _END = "<message type=", "</message>"
 
 
 def _at_home(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    """Bring parts of any wire to the form in which LangChain's models give and take them.
+    """Convert parts of any wire to the form of LangChain's models.
 
-    Reasoning stands in the content, as it does for Claude, and then the calls do, too.
+    Reasoning is part of the content, as for Claude, and then so are the calls.
     """
     thinks = any(isinstance(part, Thinking) for part in parts)
     return tuple(_part_at_home(part, thinks=thinks) for part in parts)
@@ -136,7 +136,7 @@ def _part_at_home(part: Part, *, thinks: bool) -> Part:
 
 
 def without_chance(text: str) -> str:
-    """Give files that were named by chance the same name each time."""
+    """Replace random names of files by fixed ones."""
     return _RANDOM.sub("session_" + "0" * 32, text)
 
 

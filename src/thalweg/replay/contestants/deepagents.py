@@ -21,14 +21,14 @@ from thalweg.replay.contestants.shelf import Shelf
 
 
 def deep_agent(window: int, share: float | None, archive: Archive, key: ThreadKey) -> Agent:
-    """Make a deep agent.
+    """Return a deep agent.
 
-    Its model has a profile with the window, so that its defaults are those it has for a known
-    model: offload results above 20,000 tokens, act at 85 %, keep 10 %.
+    Its model has a profile with the window, so that its defaults are those for a model with a
+    profile: offload results above 20,000 tokens, act at 85 %, keep 10 %.
 
     Args:
         window: Tokens the model accepts.
-        share: Of the window, where it acts instead.
+        share: Share of the window at which it acts instead.
         archive: An empty one, to search its files with.
         key: The thread in it.
     """
@@ -67,22 +67,22 @@ def _acting_at(share: float, setting: Setting, backend: FilesystemBackend) -> An
 
 @dataclass(slots=True)
 class DeepFiles:
-    """The history files and large results that a deep agent left in its backend."""
+    """The history files and large results in the backend of a deep agent."""
 
     folder: "TemporaryDirectory[str]"
     shelf: Shelf
     _read: dict[Path, int] = field(default_factory=dict)
-    """Files, and how many characters of each are known."""
+    """Files, and the number of characters already read of each."""
     _blocks: set[str] = field(default_factory=set)
     _texts: set[str] = field(default_factory=set)
 
     def holds(self, block: str, text: str) -> bool:
-        """See `Files.holds`: the message stands in a file, or all of its text is one."""
+        """See `Files.holds`: the message is in a file, or all of its text is one."""
         self._look()
         return block in self._blocks or text in self._texts
 
     def recall(self, question: str) -> str:
-        """See `Files.recall`: one search over what the files say, marks of XML undone."""
+        """See `Files.recall`: one search over the text of the files, with XML unescaped."""
         self._look()
         return self.shelf.recall(question)
 

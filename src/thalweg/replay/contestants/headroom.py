@@ -57,34 +57,34 @@ _ESCAPE = re.compile(r"\\+(?:u[0-9a-fA-F]{4}|[nrtbf\"/])?")
 class Headroom(Contestant):
     """One thread, compressed by Headroom before each request.
 
-    It drops no message and knows no limit: what does not fit its compression is sent too large.
+    It drops no message and has no limit: a request that is too large after compression is sent.
     """
 
     window: int
-    """Tokens that it is told the model takes."""
+    """Tokens of the model's window, as passed to Headroom."""
     shelf: Shelf
     """Where the texts are searched that it keeps."""
     is_frozen: bool = False
-    """Whether it goes on with what was sent, and is told that this is cached
-    (`frozen_message_count`). By default it is given the whole conversation each time."""
+    """Whether it continues with the messages as sent, marked as cached (`frozen_message_count`). By
+    default it gets the whole conversation each time."""
     count: Counter = field(default_factory=exact_counter)
     store: CompressionStore = field(default_factory=CompressionStore)
     _pipeline: TransformPipeline = field(default_factory=TransformPipeline)
     _layout: Layout = field(init=False)
     _checker: Checker = field(default_factory=Checker)
     _system: list[Item] = field(default_factory=list)
-    """What the thread begins with; in this form it goes beside the messages."""
+    """The beginning of the thread; in this format it is separate from the messages."""
     _items: list[Item] = field(default_factory=list)
     _given: list[Block] = field(default_factory=list)
-    """Messages as they were said."""
+    """The original messages."""
     _runs: list[list[tuple[int, int]]] = field(default_factory=list)
     """By message: its items, and how many blocks each has."""
     _messages: list[Block] = field(default_factory=list)
-    """Messages as they are given to it next."""
+    """Its next input."""
     _changed: dict[int, tuple[list[Block], Item]] = field(default_factory=dict)
     """What the last request shows of an item that it changed."""
     _named: dict[int, dict[str, str]] | None = None
-    """Originals by hash that it names, by item, once somebody asked."""
+    """Originals by the hash in its text, by item, once requested."""
     _shelved: set[str] = field(default_factory=set)
     _beside: int = 0
     _watch: Stopwatch = field(default_factory=Stopwatch)
@@ -131,7 +131,7 @@ class Headroom(Contestant):
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
-        """Give it a store and a cache of its own, as it has in a process of its own."""
+        """Set a store and a cache of its own, as in a separate process."""
         set_request_compression_store(self.store)
         _MODULE._pipeline = self._pipeline  # type: ignore[attr-defined] # noqa: SLF001
         try:
@@ -140,7 +140,7 @@ class Headroom(Contestant):
             clear_request_compression_store()
 
     def _write(self, item: Item, *, after: int) -> None:
-        """Add an item's blocks; neighbours of one role share a message behind so many."""
+        """Add an item's blocks; adjacent ones of one role share a message after index `after`."""
         if item.section == "system":
             self._system.append(item)
             return
@@ -161,7 +161,7 @@ class Headroom(Contestant):
         self._items.append(item)
 
     def _read(self, sent: Sequence[Block]) -> Iterator[Item]:
-        """Say what a request shows: the very items, where nothing changed."""
+        """Return the items that a request shows: the same objects if nothing changed."""
         before, self._changed = self._changed, {}
         for was, now, runs in zip(self._given, sent, self._runs, strict=True):
             old: Sequence[Block] = was["content"]

@@ -22,7 +22,7 @@ class Place:
     window: int
     """Tokens the model accepts."""
     share: float | None
-    """Of the window, where it acts; where its documentation has it act, when not given."""
+    """Share of the window at which it acts; by default that of its documentation."""
     archive: Archive
     """An empty one of ours, to search with what the peer puts away."""
     key: ThreadKey
@@ -72,7 +72,7 @@ class Installed:
     package: str
     begin: Callable[[Place], Contestant]
     has_trigger: bool = True
-    """Whether it can be told at what share of the window to act."""
+    """Whether the share of the window at which it acts can be set."""
 
 
 INSTALLED: dict[str, Installed] = {

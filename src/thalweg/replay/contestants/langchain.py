@@ -14,15 +14,15 @@ from thalweg.replay.contestants.agent import Agent, Setting
 SHARE = 0.85
 """Of the window: where its documentation has SummarizationMiddleware act."""
 CLEARS_ABOVE = 100_000
-"""Tokens above which ClearToolUsesEdit acts when nothing else is said."""
+"""Tokens above which ClearToolUsesEdit acts by default."""
 
 
 def summarization(window: int, share: float | None) -> Agent:
-    """Make an agent with `SummarizationMiddleware`: keep 20 messages, and its other defaults.
+    """Return an agent with `SummarizationMiddleware`: keep 20 messages, and its other defaults.
 
     Args:
         window: Tokens the model accepts.
-        share: Of the window, where it acts; 0.85 when not given.
+        share: Share of the window at which it acts; 0.85 by default.
     """
 
     def make(setting: Setting) -> Any:  # noqa: ANN401 (LangGraph's)
@@ -37,11 +37,11 @@ def summarization(window: int, share: float | None) -> Agent:
 
 
 def editing(window: int, share: float | None) -> Agent:
-    """Make an agent with `ContextEditingMiddleware`: clear all but the last 3 results.
+    """Return an agent with `ContextEditingMiddleware`: clear all but the last 3 results.
 
     Args:
         window: Tokens the model accepts.
-        share: Of the window, where it acts; at 100,000 tokens when not given, its default.
+        share: Share of the window at which it acts; by default its own 100,000 tokens.
     """
     trigger = int(share * window) if share else CLEARS_ABOVE
 

@@ -14,9 +14,9 @@ from thalweg.tokens import Counter, exact_counter
 class Layout:
     """The whole thread as our window lays it out, never compacted.
 
-    Logs are odd: results without ids, calls without results, results that come late, several
-    turns in a row. Who is measured here is given what a provider would take instead: unique
-    ids, a result behind every call, no turn of the assistant's behind another.
+    Logs have defects: results without ids, calls without results, late results, several turns in a
+    row. A contestant gets what a provider would accept instead: unique ids, a result after every
+    call, no two turns of the assistant in a row.
     """
 
     count: Counter = field(default_factory=exact_counter)
@@ -33,12 +33,12 @@ class Layout:
         self._window.add(self._reader.read(message))
 
     def new(self) -> list[Item]:
-        """Give what came since this was asked before; ask when the next turn is about to begin.
+        """Return the items since the last call; call it when the next turn is about to begin.
 
         Returns:
-            At the beginning system messages, then a user's. Later the assistant's message, a
-            result for each of its calls, and then whatever else was said. The assistant's is
-            missing where it had nothing to send.
+            At the beginning system messages, then a user's. Later the assistant's message, a result
+            for each of its calls, and then all other messages. The assistant's is missing if it was
+            empty.
         """
         self._window.settle()
         new = self._window.items[self._given :]
@@ -54,7 +54,7 @@ class Checker:
     _checked: list[Item] = field(default_factory=list)
 
     def problems(self, items: Sequence[Item]) -> tuple[str, ...]:
-        """Say why a provider would reject a request; nothing when it takes it."""
+        """Return why a provider would reject a request; empty if it would accept it."""
         known = len(self._checked)
         if items[:known] != self._checked:
             self._gate, self._checked, known = Gate(), [], 0

@@ -1,8 +1,8 @@
-"""A LangChain agent at work, standing still at each call of its model.
+"""A running LangChain agent that pauses at each call of its model.
 
-The agent is the real one: its graph, its middleware, its tool node. Only its model and its
-tools are stand-ins. It runs in a thread of its own, because what the model answers is known
-only when the recording's next message comes.
+The agent is the real one: its graph, its middleware, its tool node. Only its model and its tools
+are stand-ins. It runs in a thread of its own, because the model's answer is available only with the
+recording's next message.
 """
 
 import threading
@@ -20,7 +20,7 @@ from langchain_core.runnables import Runnable
 from langgraph.types import Command
 
 PROVIDER = "stand-in"
-"""Whose model it says it is, in usage and in answers."""
+"""The provider of its model, in usage and in answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +32,16 @@ class Sent:
 
 
 class Over(BaseException):
-    """The agent is let go: nobody is going to answer."""
+    """Ends the agent: no answer will follow."""
 
 
 class StandIn(BaseChatModel):
-    """Answers what it is told to, and writes summaries of a fixed size."""
+    """A model that returns answers passed to it, and summaries of a fixed size."""
 
     ask: Callable[[Sent], AIMessage]
-    """Gives the answer to a request of the agent."""
+    """Returns the answer to a request of the agent."""
     summarize: Callable[[str], AIMessage]
-    """Gives the summary that a prompt asks for."""
+    """Returns the summary for a prompt."""
 
     @property
     def _llm_type(self) -> str:
@@ -85,14 +85,14 @@ class Results(AgentMiddleware[Any, Any, Any]):
     results: Mapping[str, ToolMessage] = field(default_factory=dict)
     """Of the calls under way, by their ids."""
     said: Sequence[AnyMessage] = ()
-    """What else was said before the model's next turn; it comes behind the last result."""
+    """Other messages before the model's next turn; they follow the last result."""
 
     def wrap_tool_call(
         self,
         request: ToolCallRequest,
         handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
     ) -> ToolMessage | Command[Any]:
-        """Give the recorded result instead of running a tool."""
+        """Return the recorded result instead of running a tool."""
         del handler
         called = str(request.tool_call["id"])
         result = self.results[called]
@@ -126,13 +126,13 @@ class Loop:
         return answer
 
     def run(self, messages: Sequence[AnyMessage]) -> Sent | None:
-        """Say something to the agent, which rests.
+        """Send messages to the idle agent.
 
         Returns:
-            What its model was handed; `None` when it rests without having asked it.
+            The model's input; `None` if the agent ends without a call of the model.
 
         Raises:
-            Exception: Whatever the agent died of.
+            Exception: The agent's error.
         """
         self._worker = threading.Thread(target=self._work, args=(messages,), daemon=True)
         self._worker.start()
@@ -152,10 +152,10 @@ class Loop:
         """Answer the model's last request.
 
         Returns:
-            What it was handed next; `None` when the agent rests.
+            Its next input; `None` if the agent ends.
 
         Raises:
-            Exception: Whatever the agent died of.
+            Exception: The agent's error.
         """
         self._answers.put(message)
         return self._next()

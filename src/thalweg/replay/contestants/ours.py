@@ -22,7 +22,7 @@ FURTHER_STEPS = 2
 READ_CHARS = 8_000
 """Characters that one reading of a handle brings."""
 AROUND = 20
-"""Messages before and behind a hit that one outline shows."""
+"""Messages before and after a hit that one outline shows."""
 _NAMED = re.compile(r"(?m)^#(\d+) ")
 
 
@@ -35,7 +35,7 @@ class Ours(Contestant):
     archive: Archive
     key: ThreadKey
     summarizer: StandIn | None = None
-    """Writes the summaries; without one the record is all that is left of a fold."""
+    """Writes the summaries; without one, only the structured summary of a compaction remains."""
     count: Counter = field(default_factory=exact_counter)
     engine: Engine = field(init=False)
     entries: list[Entry] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Ours(Contestant):
     _sent: int = 0
     """Tokens of the last request."""
     _spans: list[Span] | None = None
-    """What the last request reaches by its handles, once somebody asked."""
+    """Spans that references of the last request reach, once requested."""
 
     def __post_init__(self) -> None:
         self.engine = Engine(
@@ -60,10 +60,10 @@ class Ours(Contestant):
             self.entries.append(self.engine.receive(message))
 
     def request(self, *, cold: bool) -> Request:
-        """See `Contestant.request`.
+        """Return the current request; see `Contestant.request`.
 
         Raises:
-            WindowExceededError: The window cannot hold what must stay.
+            WindowExceededError: The part that cannot be compacted exceeds the window.
         """
         self._log()
         done = len(self.engine.history)
@@ -111,7 +111,7 @@ class Ours(Contestant):
         return edit
 
     def _live(self) -> frozenset[int]:
-        """Give the positions that the live request shows whole, reasoning aside."""
+        """Return the positions that the live request shows whole, reasoning excluded."""
         window = self.engine.window
         edits = window.rewrites
         return frozenset(
@@ -121,7 +121,7 @@ class Ours(Contestant):
         )
 
     def _log(self) -> None:
-        """Put what arrived since the last request into the archive, before anything leaves."""
+        """Archive messages since the last request, before any is removed."""
         new = self.entries[self._logged :]
         logged = [Logged(e.message, e.answers.brief if e.answers else "") for e in new]
         self._logged = self.archive.append(self.key, logged, expected=self._logged)
@@ -191,5 +191,5 @@ class Ours(Contestant):
 
 
 def _asked(fold: Fold) -> Summarizing:
-    """Tell what a modelled policy's summarizer was shown; which messages, it does not say."""
+    """Return the input of a modelled policy's summarizer, without the positions of messages."""
     return Summarizing(tokens=fold.summary_input, output=fold.summary_output, read=frozenset())

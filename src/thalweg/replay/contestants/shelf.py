@@ -12,8 +12,8 @@ from thalweg.replay.questions import RECALL_TOKENS
 class Shelf:
     """Texts in an archive of ours, one message each.
 
-    Other systems leave files and a way to read them; how well a model would look through those
-    is anybody's guess. Searching their texts as ours are searched is the generous one.
+    Other systems write files that a model can read; how well a model would search those is unknown.
+    Searching their texts with our own search favours them.
     """
 
     archive: Archive

@@ -1,4 +1,4 @@
-"""How long a contestant takes, what others do in between left out."""
+"""The time that a contestant takes, excluding the work of others."""
 
 import time
 from dataclasses import dataclass
@@ -18,6 +18,6 @@ class Stopwatch:
         self._spent_s += time.perf_counter() - self._started
 
     def lap_ms(self) -> float:
-        """Give the milliseconds since it was last read, and begin anew."""
+        """Return the milliseconds since the last call, and restart."""
         spent, self._spent_s = self._spent_s, 0.0
         return spent * 1e3

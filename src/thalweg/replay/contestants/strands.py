@@ -1,9 +1,9 @@
 """Strands Agents, as installed: the manager of its conversation, called as its loop calls it.
 
-The agent and all that keeps its conversation are the real ones. Its model is a stand-in that
-counts exactly, refuses what is larger than the window, and writes summaries of a fixed size.
-Of its loop only the order of events is played here, because what the model answers is known
-only when the recording's next message comes.
+The agent and its conversation manager are the real ones. Its model is a stand-in that counts
+exactly, refuses what is larger than the window, and writes summaries of a fixed size. Of its loop
+only the order of events is reproduced here, because the model's answer is available only with the
+recording's next message.
 """
 
 import asyncio
@@ -41,11 +41,11 @@ from thalweg.tokens import Counter, count_json, exact_counter
 logging.getLogger("strands").addHandler(logging.NullHandler())
 
 Way = Literal["sliding", "summarizing", "auto"]
-"""How an agent keeps its conversation. `sliding`: as it does when nothing is said, a window of
-40 messages; `summarizing` and `auto` (which also keeps originals) as its documentation offers."""
+"""How an agent manages its conversation. `sliding`: its default, a window of 40 messages;
+`summarizing` and `auto` (which also keeps originals) as in its documentation."""
 NESTED_RETRIES = 900
-"""How often its loop can try again: each try is made inside the one before, and Python goes
-1,000 calls deep."""
+"""Maximum retries of its loop: each attempt is nested in the one before, and Python allows a depth
+of 1,000 calls."""
 _REFERENCES = re.compile(r"\[refs?: ([^\]\n]+)\]")
 """How a text names what it was cut from, in the mode that keeps originals."""
 
@@ -70,11 +70,11 @@ class StandIn:
         return self.window
 
     def estimate_utilization(self, input_tokens: int) -> float:
-        """Tell how much of the window tokens fill, as `strands.models.Model` does."""
+        """Return the share of the window that tokens fill, as `strands.models.Model` does."""
         return input_tokens / self.window
 
     async def count_tokens(self, messages: Sequence[StrandsMessage], **also: Any) -> int:  # noqa: ANN401 (Strands' signature)
-        """Estimate tokens from characters, as its models do unless they are told otherwise."""
+        """Return an estimate of tokens from characters, as its models do by default."""
         said = cast("list[AgentMessage]", messages)
         tokens: int = await Model.count_tokens(cast("Model", self), said, **also)
         return tokens
@@ -114,10 +114,10 @@ def _refusal(tokens: int, window: int) -> ContextWindowOverflowException:
 class Strands(Contestant):
     """One thread of an agent of Strands.
 
-    Its loop sends all it has. When the model refuses that as too large, the conversation
-    manager shrinks it and the loop tries again, until it is taken or the manager gives up and
-    the run dies; the thread then goes on with its next message, as a user would have it. When
-    a run has ended, the manager tidies up.
+    Its loop sends the whole conversation. If the model refuses that as too large, the conversation
+    manager shrinks it and the loop retries, until it is accepted or the manager gives up and the
+    run fails; the thread then continues with its next message, as a user would. After a run, the
+    manager applies its own reduction.
     """
 
     way: Way
@@ -134,7 +134,8 @@ class Strands(Contestant):
     _layout: Layout = field(init=False)
     _checker: Checker = field(default_factory=Checker)
     _system: list[Item] = field(default_factory=list)
-    """What the thread begins with; Strands keeps the system prompt beside the messages."""
+    """The beginning of the thread; Strands stores the system prompt separately from the
+    messages."""
     _keeper: ContextManager | None = None
     """Who keeps originals, in the mode that does."""
     _beside: int = 0
@@ -146,7 +147,7 @@ class Strands(Contestant):
     _whole: frozenset[int] = frozenset()
     """Positions that it shows word for word."""
     _reached: frozenset[int] | None = None
-    """Positions of what the last request names, once somebody asked."""
+    """Positions that the last request refers to, once requested."""
     _shelved: set[int] = field(default_factory=set)
     _died: bool = False
     """Whether the last request was refused for good."""
@@ -166,7 +167,7 @@ class Strands(Contestant):
         self._beside = sum(count_json(json.loads(json.dumps(s)), self.count) for s in specs)
 
     def _manager(self) -> ConversationManager | None:
-        """Make what keeps the conversation; an agent makes its own where nothing is to be said."""
+        """Return the conversation manager; `None` for the agent's own default."""
         early: ProactiveCompressionConfig | None = None
         if self.share is not None:
             early = {"compression_threshold": self.share}
@@ -203,12 +204,12 @@ class Strands(Contestant):
 
     @property
     def _tokens(self) -> int:
-        """Of the request as it stands."""
+        """Tokens of the current request."""
         system = sum(item.tokens for item in self._system)
         return self._beside + system + sum(i.tokens for i in self._blocks.shown(self._messages))
 
     async def _turn(self, new: Sequence[Item]) -> None:
-        """Take in what was said since the request before, and find the request that is taken."""
+        """Add new messages, and find the request that is accepted."""
         self._system += [item for item in new if item.section == "system"]
         if self._died:
             self._rest()
@@ -259,7 +260,7 @@ class Strands(Contestant):
         )
 
     async def _is_to_try_again(self) -> bool:
-        """Send the request as it stands; where it is refused, let it be made smaller."""
+        """Send the current request; if it is refused, make it smaller and return True."""
         hooks, agent = self.agent.hooks, self.agent
         before = BeforeModelCallEvent(
             agent=agent,
@@ -288,11 +289,11 @@ class Strands(Contestant):
         return self.shelf.recall(question)
 
     def holds(self, position: int) -> bool:
-        """See `Contestant.holds`: the original is read back by the names that stand for it."""
+        """See `Contestant.holds`: the original is read back through its references."""
         return position in self._reach()
 
     def _reach(self) -> frozenset[int]:
-        """Read back all that the last request names; each text goes on the shelf once."""
+        """Read all texts that the last request refers to; each is added to the shelf once."""
         if self._reached is None:
             cut = [item for item in self._sent if item.position not in self._whole]
             names = [n for item in cut for n in _REFERENCES.findall(item.message.text)]

@@ -1,7 +1,7 @@
-"""Items as messages of Strands Agents, and what its managers made of them read back.
+"""Conversion of items to messages of Strands Agents and, after changes by its managers, back.
 
-Its managers take away or replace content blocks, and keep all others as the very objects they
-were: what a block is tells which item it shows, and that it shows it word for word.
+Its managers remove or replace content blocks, and keep all others as the same objects: the identity
+of a block determines its item, and that it is unchanged.
 """
 
 import base64
@@ -18,7 +18,7 @@ from thalweg.tokens import MESSAGE_OVERHEAD, Counter, measure
 from thalweg.wires.fields import arguments_object
 
 Block = dict[str, Any]
-"""A content block of Strands: a mapping whose one key says its kind."""
+"""A content block of Strands: a mapping whose one key is its kind."""
 StrandsMessage = dict[str, Any]
 """A message of Strands: `role` (user or assistant) and `content`, a list of blocks."""
 
@@ -46,7 +46,7 @@ class _Shown:
 
 @dataclass(slots=True)
 class Blocks:
-    """Knows which block shows which item. A message is read again only when it has changed."""
+    """Maps blocks to items. A message is parsed again only if it has changed."""
 
     count: Counter
     _items: list[Item] = field(default_factory=list)
@@ -89,7 +89,7 @@ class Blocks:
         return [*written]
 
     def shown(self, messages: Iterable[StrandsMessage]) -> list[Item]:
-        """Say what messages show: the very items that were written, where nothing changed."""
+        """Return the items that messages show: the same objects if nothing changed."""
         return [item for message in messages for item in self._shown(message).items]
 
     def whole(self, messages: Iterable[StrandsMessage]) -> frozenset[int]:
@@ -131,10 +131,10 @@ class Blocks:
         return read
 
     def _runs(self, message: StrandsMessage) -> list[tuple[int | None, list[Block]]]:
-        """Part a message by the items that its blocks show.
+        """Split a message by the items that its blocks show.
 
-        What a manager adds to a message of the assistant's belongs to what was said there: a
-        message of its own would part calls from their results.
+        A manager's addition to an assistant message belongs to that message: as a separate one it
+        would divide calls from their results.
         """
         runs = [(index, [*run]) for index, run in groupby(message["content"], self._index)]
         if message["role"] == "user":
@@ -178,9 +178,9 @@ class Blocks:
         return Opaque("strands", json.dumps(block, default=repr))
 
     def read_in(self, messages: Iterable[StrandsMessage]) -> frozenset[int]:
-        """Find the positions of the items whose words messages to a summarizer bring, all of them.
+        """Return the positions of the items whose complete text is in messages to a summarizer.
 
-        Reasoning may be left out, and a call may be told in words.
+        Reasoning may be missing, and a call may be written as text.
         """
         blocks = [b for m in messages for block in m["content"] for b in _inner(block)]
         brought = {id(block) for block in blocks}
@@ -199,7 +199,7 @@ class Blocks:
 
 
 def _inner(block: Block) -> list[Block]:
-    """Give a block, or those in a tool result."""
+    """Return a block, or the blocks in a tool result."""
     result = block.get("toolResult")
     return [block] if result is None else result["content"]
 

@@ -1,4 +1,4 @@
-"""Summaries of folded messages in a replay: what a model would be shown, and a stand-in of it."""
+"""Summaries of compacted messages in a replay: the model's input, and a stand-in for the model."""
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
@@ -29,9 +29,10 @@ LINES = 8
 
 @dataclass(slots=True)
 class StandIn:
-    """Does what the middleware's summarizer does, with words that say nothing in place of a model.
+    """Replaces the middleware's summarizer, with filler text instead of a model's.
 
-    The same rules decide whether it is asked, of what, and where (`context.summarizing`).
+    The same rules decide whether it is called, with which messages, and where
+    (`context.summarizing`).
     """
 
     tariff: Tariff

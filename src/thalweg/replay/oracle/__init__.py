@@ -1,5 +1,5 @@
-"""What the best in hindsight would have cost: bounds to hold a policy against.
+"""The cost of the best decisions in hindsight: bounds for comparison with a policy.
 
-Two rules: a bound is worked out from what a recording needed, not by trying policies; it says
-whom it binds, and where it cannot know it takes the cheaper side.
+Two rules: a bound is computed from what a recording needed, not by trying policies; its
+documentation states which policies it bounds, and unknown costs are underestimated.
 """

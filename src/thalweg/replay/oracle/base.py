@@ -1,4 +1,4 @@
-"""What the oracles say of one recording."""
+"""Results of the oracles for one recording."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,9 +11,9 @@ class FoldAt:
     call: int
     """The call it is made for, from 0."""
     position: int
-    """Of the first message that stays."""
+    """Position of the first message that is kept."""
     tail: int
-    """Tokens that stay behind the cut."""
+    """Tokens after the cut."""
     before: int
     """Tokens of the request without the fold."""
     after: int
@@ -27,27 +27,26 @@ class Oracle:
     """What one recording costs at best, in hindsight, under one tariff."""
 
     one_cut: float
-    """With the best schedule of folds of our shape, faults included, summaries by no model.
+    """The cost with the best schedule of our kind of compactions, re-fetches included, without a
+    model's summaries.
 
-    Exact for folds that leave the record ours does and every message behind the cut as it was
-    sent, where what is fetched back goes with the next fold. What else a policy does to the tail,
-    or keeps of what it fetched, may undercut it a little.
-    """
+    Exact for compactions with our structured summary that keep every message after the cut as sent,
+    if the next compaction removes re-fetched content. A policy that also changes the tail, or keeps
+    re-fetched content, may be slightly cheaper."""
     sets: float
-    """No policy costs less, however it drops messages, shortens them and shows them again.
+    """A lower bound for all policies that drop messages, shorten them and show them again.
 
-    It binds whoever sends the system prompt always, and a message of up to 5,000 tokens (a
-    quarter of the limit if that is less) whole when it arrives, reasoning aside. Larger ones, and
-    those of a call whose news fill a third of the limit, need not be shown at all. Nor does
-    anything stay: a policy that loses the goals is bound as well.
-    """
+    It assumes that a policy always sends the system prompt, and each new message of up to 5,000
+    tokens (a quarter of the limit if that is less) whole, reasoning excluded. Larger ones, and
+    those of a call whose new messages fill a third of the limit, may be omitted. No message must be
+    kept: the bound also holds for a policy that loses the goals."""
     folds: tuple[FoldAt, ...]
     """Of the best schedule, in order."""
     bounds_arrivals: bool
     """Whether that schedule shows what is too large shortened from its arrival on."""
 
     def to_json(self) -> dict[str, Any]:
-        """Give the fields that `thalweg replay --json` prints."""
+        """Return the fields that `thalweg replay --json` prints."""
         return {
             "one_cut": round(self.one_cut, 1),
             "sets": round(self.sets, 1),

@@ -24,7 +24,7 @@ SQUEEZED = 3
 
 @dataclass(frozen=True, slots=True)
 class Hindsight:
-    """What is known of a recording before it is priced."""
+    """The analysis of a recording before prices."""
 
     entries: Sequence[Entry]
     uses: Mapping[int, Sequence[Use]]
@@ -42,12 +42,12 @@ class Hindsight:
         budget: Budget,
         count: Counter | None = None,
     ) -> Self:
-        """Lay a recording out, with the record that every cut would leave.
+        """Analyse a recording, with the structured summary at every possible cut.
 
         Args:
-            entries: All of the recording, by position.
+            entries: All entries of the recording, by position.
             uses: Later uses of tool results, by the position of the turn that uses them.
-            budget: The window, and the size of our records.
+            budget: The window, and the size of our structured summaries.
             count: Counts tokens.
         """
         count = count or exact_counter()
@@ -101,7 +101,7 @@ class Hindsight:
         return least_cost(pieces, life)
 
     def _pieces(self) -> Iterator[Piece]:
-        """Tell what every policy has to do with, message by message."""
+        """Yield the content that every policy has to handle, by message."""
         wanted = self._wanted()
         limit, start = self.budget.limit, self.layout.head
         large = min(ARRIVES, limit // 4)

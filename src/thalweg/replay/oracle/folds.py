@@ -22,7 +22,7 @@ class Rules:
     """Tokens that a model writes for each fold, having read the request it takes the place of
     on the cached prefix."""
     tail: int | None = None
-    """Where given, a fold must cut where at most so many tokens stay."""
+    """If set, a compaction must cut where at most so many tokens remain."""
 
     def charge(self, found: int, tokens: int, *, cold: bool) -> float:
         """Price a request as `PrefixCache.send` does.
@@ -76,11 +76,11 @@ class Schedule:
 
 
 def cheapest(trail: Trail, rules: Rules) -> Schedule:
-    """Find the folds with which a recording costs least; exact under the rules.
+    """Return the cheapest schedule of compactions of a recording; exact under the rules.
 
-    A fold leaves only the fixed items in the cache, so what a stretch between two folds costs
-    depends on where it begins and where it cuts, and on nothing before. The best way to begin
-    one is the best way to be behind any earlier cut at the call before.
+    After a compaction the cache has only the fixed items, so the cost between two compactions
+    depends on their positions and cuts alone. The best way to begin such a segment is the best way
+    to have any earlier cut at the call before.
     """
     rooms = [_Room(None), *(_Room(cut, k) for k, cut in enumerate(trail.cuts))]
     rooms[0].ways = [_Way(0.0, None)]
@@ -103,7 +103,7 @@ class _Link:
 
 @dataclass(slots=True)
 class _Way:
-    """One way to have come behind a cut."""
+    """One way to have reached a cut."""
 
     cost: float
     last: _Link | None
@@ -116,16 +116,16 @@ class _Way:
 
 @dataclass(slots=True)
 class _Room:
-    """Being behind one cut, or behind none."""
+    """The state with a certain cut, or with none."""
 
     cut: Cut | None
     number: int = -1
     """Of the cut among the trail's."""
     ways: list[_Way] = field(default_factory=list)
-    """Later beginnings behind earlier ones, each cheaper than all before it: where a beginning
-    pays for a fetch, every later one does, so one that is not cheaper will never be."""
+    """Later beginnings after earlier ones, each cheaper than all before it: if a beginning pays for
+    a re-fetch, every later one does, so one that is not cheaper now never will be."""
     missed: dict[int, int] = field(default_factory=dict)
-    """The last call that missed a tool result behind this cut, by its position."""
+    """The last call that missed a tool result before this cut, by the result's position."""
 
     def prune(self) -> None:
         """Let go of the ways that are not cheaper than an earlier one."""
@@ -140,7 +140,7 @@ class _Room:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One call, taken behind every cut at once."""
+    """One call, processed for every cut at once."""
 
     trail: Trail
     rules: Rules
@@ -151,7 +151,7 @@ class _Step:
     def take(self, rooms: Sequence[_Room]) -> None:
         """Charge the call to every way, and begin new ones."""
         moment = self.moment
-        # a cut is of use as soon as there is something behind it
+        # a cut is useful as soon as an item follows it
         rooms = [room for room in rooms if room.cut is None or room.cut.index < moment.length]
         sizes = [self.trail.tokens(room.cut, moment) for room in rooms]
         begun = self._begun(rooms, sizes)
@@ -168,7 +168,7 @@ class _Step:
         return size <= most and (bool(room.ways) or begun is not None)
 
     def _begun(self, rooms: Sequence[_Room], sizes: Sequence[int]) -> list[_Way | None]:
-        """Give, for each room, the best way to fold into it: its cost before the call itself."""
+        """Return, for each state, the best compaction into it: its cost before the call itself."""
         only = self._only(sizes)
         begun: list[_Way | None] = []
         best: _Way | None = None
@@ -182,7 +182,7 @@ class _Step:
         return begun
 
     def _only(self, sizes: Sequence[int]) -> int | None:
-        """Find the one room a fold may lead to, where the rules say how much stays."""
+        """Return the only state that a compaction may lead to, if the rules set the tail."""
         if self.rules.tail is None:
             return None
         first = self.trail.cut_for_tail(self.rules.tail, self.moment) + 1

@@ -17,7 +17,7 @@ from thalweg.replay.uses import Use
 from thalweg.tokens import Counter, measure
 
 HANDLE = "a" * 16
-"""Stands for the handles that a record shows."""
+"""Placeholder for the references in a structured summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,13 @@ class Layout:
 
 
 def lay_out(entries: Sequence[Entry], budget: Budget, count: Counter, *, bounded: bool) -> Layout:
-    """Lay out a whole recording.
+    """Return the layout of a whole recording.
 
     Args:
-        entries: All of it.
-        budget: Says what is too large.
+        entries: All entries.
+        budget: Determines what is too large.
         count: Counts tokens.
-        bounded: Whether what is too large is shown shortened from its arrival on, as we do.
+        bounded: Whether items that are too large are shortened on arrival, as in our engine.
     """
     window = Window(count)
     calls: list[tuple[int, int]] = []
@@ -58,10 +58,10 @@ def lay_out(entries: Sequence[Entry], budget: Budget, count: Counter, *, bounded
 def records_of(
     layout: Layout, entries: Sequence[Entry], budget: Budget, count: Counter
 ) -> Iterator[tuple[int, str]]:
-    """Write the record that a fold would leave at every place where one may cut.
+    """Yield the structured summary of a compaction at every possible cut.
 
     Yields:
-        The index of the first item that stays, and the record of all before it.
+        The index of the first kept item, and the structured summary of all before it.
     """
     fixed = sum(item.tokens for item in layout.items[: layout.head])
     room, widest = budget.record(fixed), budget.widest_record(fixed)
@@ -82,11 +82,11 @@ def trail_of(
     uses: Mapping[int, Sequence[Use]],
     count: Counter,
 ) -> Trail:
-    """Put together what the oracles go by.
+    """Return the input of the oracles.
 
     Args:
         layout: The recording as it would be sent.
-        records: What a fold would leave, at every place where one may cut.
+        records: The structured summaries at every possible cut.
         entries: All of the recording, by position.
         uses: Later uses of tool results, by the position of the turn that uses them.
         count: Counts tokens.

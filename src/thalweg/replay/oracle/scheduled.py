@@ -1,4 +1,4 @@
-"""The best schedule of folds as a policy: what our engine does when it is told the future."""
+"""The best schedule of compactions as a policy: our engine with knowledge of the future."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ WHY: Reason = "a trigger of the policy"
 
 @dataclass(frozen=True, slots=True)
 class Scheduled(Policy):
-    """Fold when and where an oracle says, and else only what would not fit."""
+    """Compact when and where an oracle decides, and otherwise only what would not fit."""
 
     oracle: Oracle
 

@@ -1,8 +1,8 @@
-"""What no policy can cost less than, whatever it drops, whenever it likes.
+"""A lower bound of the cost of any policy that may drop any message at any time.
 
-A request is a set of messages here, not a prefix and a record: dropping one costs nothing and
-spoils no cache. Then every message can be looked at alone, and the cheapest lives of all of
-them add up to a lower bound (Belady's argument for paging, with prices).
+A request is a set of messages here, not a prefix and a summary: dropping one costs nothing and
+invalidates no cache. Then messages are independent, and the sum of the cheapest choices for each is
+a lower bound (Belady's argument for paging, with prices).
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ class Piece:
     tokens: int
     """Of the whole message."""
     least: int
-    """The least that is shown of it when it is first sent: all of it, but for what is so large
-    that it may be shortened at its arrival, and reasoning, which anybody may leave out."""
+    """The least tokens of its first sending: all of it, except for what may be shortened on arrival
+    because of its size, and reasoning, which any policy may omit."""
     call: int
     """The call it is first sent with."""
     wanted: tuple[int, ...] = ()
-    """Calls whose answers say something that stands nowhere else, in order."""
+    """Calls whose answers contain something that appears nowhere else, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class Life:
     """Most tokens that one fetch brings."""
 
     def least_tokens(self, call: int) -> int:
-        """Give the least tokens a request can have."""
+        """Return the least tokens of a request."""
         return self.fixed + self.new[call]
 
     def prices(self, call: int) -> tuple[float, float]:
-        """Give the least that a token sent again costs, and one that is sent first."""
+        """Return the least price of a token that is sent again, and of one that is sent first."""
         tiers = _tiers_from(self.tariff, self.least_tokens(call))
         cached = self.least_tokens(call) >= self.tariff.minimum
         first = min(t.write if cached else min(t.write, t.input) for t in tiers)

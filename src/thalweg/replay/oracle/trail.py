@@ -12,7 +12,8 @@ class Need:
     source: int
     """Position of the tool result."""
     seen_to: int
-    """A cut at this item or before it leaves in sight what the turn says; -1 when none does."""
+    """A cut at this item or an earlier one keeps what the turn repeats visible; -1 if no cut
+    does."""
     fetched: int
     """Tokens that fetching it back brings."""
     identifier: str = ""
@@ -33,14 +34,14 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A place where a fold may cut, and the record that then stands for what is before it."""
+    """A place where a compaction may cut, and its structured summary of everything before."""
 
     index: int
-    """The first item that stays."""
+    """The index of the first kept item."""
     record: int
     """Tokens of the record."""
     names: frozenset[str] = frozenset()
-    """Identifiers that the record says."""
+    """Identifiers in the structured summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +56,24 @@ class Trail:
     """Tokens of the first i items, for every i."""
     moments: tuple[Moment, ...]
     cuts: tuple[Cut, ...]
-    """In order. A fold may use one as soon as an item behind it is there."""
+    """In order. A compaction may use one as soon as an item follows it."""
 
     def tokens(self, cut: Cut | None, moment: Moment) -> int:
-        """Count the request of a call behind a cut, or of everything."""
+        """Return the tokens of a call's request after a cut, or without one."""
         if cut is None:
             return self.sums[moment.length]
         return self.fixed + cut.record + self.sums[moment.length] - self.sums[cut.index]
 
     def cooled(self, cold: Container[int]) -> Self:
-        """Say at which turns the cache had expired, by the position of each answer."""
+        """Return a copy whose cache had expired at some turns, by the position of each answer."""
         moments = (replace(m, cold=m.position in cold) for m in self.moments)
         return replace(self, moments=tuple(moments))
 
     def cut_for_tail(self, tail: int, moment: Moment) -> int:
-        """Find which cut leaves as much as `tail` tokens can hold: the earliest that does.
+        """Return the earliest cut that keeps at most `tail` tokens.
 
         Returns:
-            Its place among the cuts; that of the last, where all leave more; -1 without any.
+            Its index among the cuts; that of the last, if all keep more; -1 without any.
         """
         last = -1
         for k, cut in enumerate(self.cuts):

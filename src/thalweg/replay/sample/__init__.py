@@ -1,7 +1,7 @@
-"""A recording that ships with the package, so that a replay has something to read anywhere.
+"""A recording that ships with the package, so that a replay works without any other file.
 
-Two rules: it was recorded by `scripts/record_sample.py` on this project's own source and holds
-nobody else's words; it changes only when it is recorded anew.
+Two rules: `scripts/record_sample.py` recorded it on this project's own source, without third-party
+text; it changes only when it is recorded again.
 """
 
 from thalweg.replay.sample.place import sample_path

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def sample_path() -> Path:
-    """Find the sample recording; its `needles.jsonl` and `goals.jsonl` lie beside it.
+    """Return the sample's path; `needles.jsonl` and `goals.jsonl` are in the same folder.
 
     Example:
         >>> sample_path().name

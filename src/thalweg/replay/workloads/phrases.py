@@ -19,7 +19,7 @@ class Fact(_Frozen):
     """A sentence with one answer in it, and a question for the answer in other words."""
 
     medium: Literal["code", "doc", "log", "config", "said"]
-    """Where it stands; `said`: in a request of the user."""
+    """Its place; `said`: in a request of the user."""
     says: str
     asks: str
     answer: str
@@ -27,7 +27,7 @@ class Fact(_Frozen):
 
 
 class Talk(_Frozen):
-    """What user, agent and tools say."""
+    """Texts of user, agent and tools."""
 
     system: str
     goal: str
@@ -49,7 +49,7 @@ class Talk(_Frozen):
 
 
 class Phrases(_Frozen):
-    """One language: templates in which `<word>` stands for something drawn or made."""
+    """One language: templates in which `<word>` is replaced by a drawn or generated text."""
 
     gap: str
     """Between two sentences."""

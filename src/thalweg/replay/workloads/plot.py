@@ -19,7 +19,7 @@ PLANTED = 0.2
 FACTS = 28
 """Facts that are asked for."""
 SAID_WITHIN = 0.27
-"""Share of the turns in which they are said."""
+"""Share of the turns in which they are stated."""
 _DETAILS = (
     "<AREA>_<NOUN>_<NOUN>_<n2>",
     "<NOUN>_<NOUN>_MODE_<n2>",
@@ -27,12 +27,12 @@ _DETAILS = (
     "LED-<n5>",
     "src/legacy/rev_<n5>.py",
 )
-"""What the agent comes back to: names that nobody could guess."""
+"""Details that the agent uses again: names that cannot be guessed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A fact that was said: a question for it in other words, and the answer."""
+    """A stated fact: a question for it in other words, and the answer."""
 
     question: str
     answer: str
@@ -49,21 +49,21 @@ class Plot:
     _due: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
     """Details to be used, by turn."""
     _facts: deque[tuple[int, Fact]] = field(default_factory=deque)
-    """Facts still to be said, each from some turn on."""
+    """Facts still to be stated, each from some turn on."""
 
     def __post_init__(self) -> None:
         dice, known = self.dice, self.writer.phrases.facts
         facts = [*known, *dice.sample(known, k=max(0, FACTS - len(known)))]
         dice.shuffle(facts)
-        # Requests are few: what is said in one comes first, to be said in time.
+        # Requests are few: facts for one come first, so that each is stated in time.
         facts.sort(key=lambda fact: fact.medium != "said")
         last = SAID_WITHIN * self.turns
         self._facts.extend((int(last * k / len(facts)), fact) for k, fact in enumerate(facts))
 
     def fact(self, medium: str, turn: int) -> tuple[str, Asked] | None:
-        """Give a fact that is to be said in such a place by now, with its sentence.
+        """Return a fact that is due in such a place, with its sentence.
 
-        One that found no place for long is said in any.
+        A fact that has waited long is stated in any place.
         """
         late = 0.03 * self.turns
         for begin, fact in self._facts:
@@ -92,7 +92,7 @@ class Plot:
         return asked
 
     def due(self, turn: int) -> list[str]:
-        """Give the details that the agent uses in a turn."""
+        """Return the details that the agent uses in a turn."""
         details = self._due.pop(turn, [])
         for detail in details:
             if self.dice.random() < USED_AGAIN:

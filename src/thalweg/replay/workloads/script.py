@@ -52,8 +52,8 @@ class Script:
     needles: list[Needle] = field(default_factory=list)
     goals: list[Goal] = field(default_factory=list)
     dice: Random = field(init=False)
-    """For the pace of the thread; words and deeds have dice of their own, so that another word
-    or another size leaves the rest as it is."""
+    """Random generator for the pace of the thread; texts and actions have generators of their own,
+    so that a change of a text or a size does not affect the rest."""
     writer: Writer = field(init=False)
     plot: Plot = field(init=False)
     tools: Tools = field(init=False)
@@ -185,7 +185,7 @@ class Script:
         self._say("assistant", Text("\n\n".join((said, *more))))
 
     def _think(self) -> tuple[str, list[str]]:
-        """Begin a turn: what the agent says before it acts, and the details it speaks of."""
+        """Begin a turn: return the agent's text before it acts, and the details in it."""
         self._turn += 1
         self._wait(self.dice.uniform(3, 25))
         talk, details = self.writer.phrases.talk, self.plot.due(self._turn)

@@ -18,7 +18,7 @@ TURNS = 300
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What tells a workload from the others."""
+    """The parameters of a workload."""
 
     language: str
     pages: Pages
@@ -41,7 +41,7 @@ WORKLOADS: dict[str, Workload] = {
 
 
 def is_scripted(place: str | Path) -> bool:
-    """Tell whether a place names workloads, not files."""
+    """Return whether a place names workloads, not files."""
     return str(place).startswith(SCHEME)
 
 

@@ -33,7 +33,7 @@ class Done:
     result: str
     is_error: bool = False
     asked: tuple[Asked, ...] = ()
-    """Facts that the result says."""
+    """Facts in the result."""
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class _File:
     medium: Medium
     lines: list[str]
     asked: tuple[Asked, ...]
-    """Facts it says: such a file is shown once, so that its facts stand in one place."""
+    """Facts in the file: such a file is shown once, so that its facts appear in one place."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class Tools:
     _files: dict[str, _File] = field(default_factory=dict)
     """What was read or written, by path."""
     _deck: list[tuple[int, int]] = field(default_factory=list)
-    """Pages still to be dealt: whatever the dice, a hundred results have all kinds."""
+    """Pages still to be drawn: for any random seed, a hundred results have all kinds."""
 
     def __post_init__(self) -> None:
         media: list[Medium] = self.dice.choices([*KINDS], [*KINDS.values()], k=FILES)
@@ -86,7 +86,7 @@ class Tools:
         return Done("read_file", arguments, shown, asked=file.asked)
 
     def files_to_read(self, number: int) -> list[str]:
-        """Choose files: mostly of those that a search showed, seldom one that is known."""
+        """Choose files: mostly from those in search results, seldom one already read."""
         shown = [path for path in self.writer.nearby if path not in self._files]
         anew = [path for path in self.paths if path not in self._files]
         known = [path for path, file in self._files.items() if not file.asked]

@@ -37,12 +37,12 @@ class Writer:
     dice: Random
     taken: set[str] = field(default_factory=set)
     nearby: deque[str] = field(default_factory=lambda: deque(maxlen=NEARBY))
-    """Paths that were seen last; `<path>` is drawn from them, since files speak of their like."""
+    """Paths used last; `<path>` is drawn from them, since files mention related files."""
     _likenesses: int = 0
     _templates: dict[str, list[str]] = field(default_factory=dict)
 
     def fill(self, template: str, **given: str) -> str:
-        """Fill a template: with what is given, else with what is drawn.
+        """Fill a template with the given values, and others with drawn ones.
 
         `<Word>` is a drawn `<word>` with a capital.
         """
@@ -77,7 +77,7 @@ class Writer:
         return lines
 
     def state(self, fact: Fact) -> tuple[str, str, str]:
-        """Make a fact of its own: what says it, what asks for it, and the answer."""
+        """Return a new fact: its statement, its question, and the answer."""
         subject = self.unique("<subject>")
         answer = self.unique(self.phrases.answers[fact.answer])
         says = self.fill(fact.says, subject=subject, answer=answer)
