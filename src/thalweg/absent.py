@@ -14,7 +14,7 @@ __all__ = [
 
 
 class AbsentFeatureError(ConfigError, NotImplementedError):
-    """Thalweg does not have what a name of Deep Agents stands for."""
+    """A name of Deep Agents has no implementation in Thalweg."""
 
 
 class _Absent(type):

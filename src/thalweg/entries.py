@@ -1,10 +1,10 @@
-"""The frozen values everyone speaks in: messages with their parts, and entries.
+"""The frozen values of all packages: messages with their parts, and entries.
 
-A *message* is content, in one form for every provider. An *entry* is what the planner
-knows of a message: small, built once when the message arrives, never changed.
+A *message* is content, in one form for every provider. An *entry* is the planner's metadata of a
+message: small, built once when the message arrives, never changed.
 
-Two rules: nothing here is ever mutated; a part that no wire understands is carried as
-`Opaque`, never dropped.
+Two rules: nothing here is ever mutated; a part unknown to a wire is passed on as `Opaque`, never
+dropped.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
 Kind = Literal["said", "injected"]
-"""Who is behind a message: the speaker of its role, or the harness around the agent."""
+"""The author of a message: the speaker of its role, or the harness around the agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,8 @@ class Text:
 
     text: str
     extra: str = ""
-    """Provider fields beside the text (`cache_control`, citations), as a JSON object or empty."""
+    """Provider fields in addition to the text (`cache_control`, citations), as a JSON object or
+    empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class ToolCall:
     """A model's request to run a tool."""
 
     id: str
-    """As it was recorded: may be empty or reused. The engine gives unique ids in the view."""
+    """As recorded: may be empty or reused. The engine assigns unique ids in the view."""
     name: str
     arguments: str
     """As it was recorded: JSON in the good case, any text in the bad one."""
@@ -93,11 +94,11 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """The wire objects a message was read from, so that an untouched message goes out as it came.
+    """The wire objects that a message was parsed from, so that it is sent unchanged.
 
-    `raws` are the provider's own objects. When one raw object holds several messages (an
-    Anthropic user message with two tool results), each of them has the same `raws` and its
-    `share` is `(k, n)`: the k-th of n.
+    `raws` are the provider's own objects. When one raw object holds several messages (an Anthropic
+    user message with two tool results), each of them has the same `raws` and its `share` is `(k,
+    n)`: the k-th of n.
     """
 
     wire: str
@@ -120,7 +121,7 @@ class Message:
     uid: str = ""
     """The message's own id on its wire (a uuid, an item id), or empty."""
     at: str = ""
-    """When it was said, ISO 8601, or empty."""
+    """The time of the message, ISO 8601, or empty."""
     line: int = -1
     """Line (JSON Lines) or index (list) in the recording, from 0; -1 when not recorded."""
     usage: Usage | None = None
@@ -136,7 +137,7 @@ class Message:
 
     @property
     def is_request(self) -> bool:
-        """Whether a person said this: not a tool, not the harness."""
+        """Whether a person wrote this: not a tool, not the harness."""
         return self.role == "user" and self.kind == "said"
 
     @property
@@ -159,10 +160,10 @@ _DEFAULTS = {
 
 
 def message_to_json(message: Message) -> str:
-    """Write a message as one line of canonical JSON; `message_from_json` reads it back.
+    """Return a message as one line of canonical JSON; `message_from_json` parses it.
 
-    The origin is left out: it holds live objects of the border. Equal messages give equal
-    text, to the byte.
+    The origin is omitted: it holds live objects of the wire. Equal messages have equal text, to the
+    byte.
 
     Example:
         >>> message_to_json(Message("user", (Text("hi"),)))
@@ -230,12 +231,12 @@ def message_from_json(text: str) -> Message:
 
 
 Action = Literal["read", "write", "run", "search", "delegate", "plan", "other"]
-"""What a tool call does to the world, as far as its name and arguments tell."""
+"""The effect of a tool call, as far as its name and arguments show."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """What the planner knows of one tool call."""
+    """The planner's metadata of one tool call."""
 
     id: str
     """Unique in the thread. The recorded id where that is possible, else one made from the
@@ -243,7 +244,7 @@ class ToolUse:
     name: str
     action: Action
     target: str
-    """What it acts on: a path, a command, a query, an address; empty when it cannot be told."""
+    """The object of the call: a path, a command, a query, an address; empty if unknown."""
     scope: str
     """The other arguments, as JSON: which part of the target, and how; empty for all of it."""
     brief: str
@@ -254,7 +255,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the planner knows of one message. Built once, when the message arrives."""
+    """The planner's metadata of one message, built once, when the message arrives."""
 
     position: int
     """Index in the thread's log, from 0."""
@@ -272,5 +273,5 @@ class Entry:
 
     @property
     def is_request(self) -> bool:
-        """Whether a person said this: not a tool, not the harness."""
+        """Whether a person wrote this: not a tool, not the harness."""
         return self.message.is_request

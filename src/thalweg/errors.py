@@ -54,7 +54,7 @@ class ThalwegError(Exception):
 
 
 class ConfigError(ThalwegError):
-    """An argument or a setting cannot be used as given.
+    """An argument or a setting is invalid.
 
     Attributes:
         what: The setting or argument.
@@ -75,13 +75,13 @@ class ConfigError(ThalwegError):
 
 
 class SettingsError(ConfigError):
-    """A file of settings cannot be used.
+    """A file of settings is invalid.
 
     Attributes:
-        file: The file, as it was named; empty where none was read.
-        line: The line of what is wrong, from 1; 0 where it is in no line.
-        key: The path of the setting, as it stands in the file (`models[0].window`); may be empty.
-        others: What else is wrong with the file.
+        file: The file's path as passed; empty if none was read.
+        line: The line of the error, from 1; 0 if it is in no line.
+        key: The path of the setting in the file (`models[0].window`); may be empty.
+        others: Further errors of the file.
     """
 
     code = "config.settings"
@@ -118,7 +118,7 @@ class RecordingError(ThalwegError):
     """A file cannot be read as a recorded thread.
 
     Attributes:
-        path: The file, as it was named.
+        path: The file's path as passed.
         problem: What was found there.
         mend: What to do about it.
     """
@@ -136,11 +136,11 @@ class RecordingError(ThalwegError):
 
 
 class PeerError(ThalwegError):
-    """Another system, driven through a recorded thread, died of it.
+    """Another system failed during a recorded thread.
 
     Attributes:
         kind: The class of its error.
-        told: What the error said.
+        told: The error's text.
     """
 
     code = "peer"
@@ -159,7 +159,7 @@ class PathError(ThalwegError, ValueError):
     """A path that no backend may touch: it climbs, is not text, or cannot be a file's name.
 
     Attributes:
-        path: The path, as it was given.
+        path: The path as passed.
         problem: What is wrong with it.
         mend: What to do about it; may be empty.
     """
@@ -185,11 +185,11 @@ class InvalidGlobPatternError(ThalwegError, ValueError):
 
 
 class MemoryFileError(ThalwegError, ValueError):
-    """A memory file is there and cannot be read.
+    """A memory file exists and cannot be read.
 
     Attributes:
         path: The file.
-        problem: What its backend said.
+        problem: The backend's error.
     """
 
     code = "memory_file"
@@ -232,11 +232,11 @@ class PinError(ContextError):
 
 
 class SummaryError(ContextError):
-    """What a model wrote cannot stand for the messages it was to summarise.
+    """A model's summary is no valid replacement of its messages.
 
     Attributes:
         problem: What is wrong with it.
-        text: The beginning of what the model wrote.
+        text: The beginning of the model's text.
     """
 
     code = "context.summary"
@@ -252,12 +252,12 @@ class SummaryError(ContextError):
 
 
 class WindowExceededError(ContextError):
-    """What must stay is larger than the window, and no rung of the ladder can shrink it.
+    """What cannot be compacted is larger than the window, after all steps of reduction.
 
     Attributes:
         needed: Tokens in the smallest context that could be built.
         window: Tokens the request may fill.
-        irreducible: What cannot shrink, as `name: tokens`, largest first.
+        irreducible: What cannot be reduced, as `name: tokens`, largest first.
     """
 
     code = "context.window_exceeded"
@@ -277,12 +277,12 @@ class WindowExceededError(ContextError):
 
 
 class RefusedError(WindowExceededError):
-    """A provider refused a request as too large, and the smaller ones sent after it.
+    """A provider refused a request as too large, and the smaller ones after it.
 
     Attributes:
         kind: What was too much: `tokens`, `sum` (with the answer), `bytes` or `media`.
-        model: Who refused it, as `provider:name`.
-        said: The provider's words.
+        model: The model that refused it, as `provider:name`.
+        said: The provider's error text.
     """
 
     code = "context.refused"
@@ -315,16 +315,16 @@ class RefusedError(WindowExceededError):
 
 
 class RejectedRequestError(ContextError):
-    """A provider refused what a request contains, and its repair too.
+    """A provider refused a request's content, and its repair, too.
 
-    The provider's own error is the `__cause__`. The thread can go on: its next request leaves
-    out what was refused.
+    The provider's own error is the `__cause__`. The thread remains usable: its next request omits
+    what was refused.
 
     Attributes:
-        model: Who refused it, as `provider:name`.
+        model: The model that refused it, as `provider:name`.
         status: The HTTP status.
-        said: The provider's words.
-        tried: What was changed before it was sent again; empty where nothing could be.
+        said: The provider's error text.
+        tried: The changes before the retry; empty if there were none.
         thread: Id of the thread.
     """
 
@@ -370,10 +370,10 @@ class MemoryStoreError(ThalwegError):
 class NoSuchFactError(MemoryStoreError):
     """No fact of this memory has that id.
 
-    A fact that never existed, one that was forgotten and one of another scope are told alike.
+    A fact that never existed, one that was forgotten and one of another scope raise the same error.
 
     Attributes:
-        fact: The id, as it was given.
+        fact: The id as passed.
     """
 
     code = "memory.no_such_fact"
@@ -387,10 +387,10 @@ class NoSuchFactError(MemoryStoreError):
 
 
 class NoSuchOperationError(MemoryStoreError):
-    """No commit of this memory has that number, or what it did was forgotten.
+    """No commit of this memory has that number, or its changes were forgotten.
 
     Attributes:
-        operation: The number, as it was given.
+        operation: The number as passed.
     """
 
     code = "memory.no_such_operation"
@@ -407,11 +407,11 @@ class NoSuchOperationError(MemoryStoreError):
 
 
 class FactRefusedError(MemoryStoreError):
-    """What was to be remembered may not be.
+    """The content is not allowed in memory.
 
     Attributes:
         content: The beginning of it.
-        problem: What is wrong with it, and how to mend it.
+        problem: What is wrong with it, and how to correct it.
     """
 
     code = "memory.refused"
@@ -426,7 +426,7 @@ class FactRefusedError(MemoryStoreError):
 
 
 class DocumentError(MemoryStoreError):
-    """A memory document cannot be read; the memory is as it was.
+    """A memory document is invalid; the memory did not change.
 
     Attributes:
         where: The file and the place in it (`memory.json: facts[3].confidence`).
@@ -464,7 +464,7 @@ class StaleWriteError(MemoryStoreError):
 
 
 class MemoryOffError(MemoryStoreError):
-    """Memory is off, or may not be written, here.
+    """Memory is off or read-only here.
 
     Attributes:
         where: What is off: the setting or the thread.
@@ -483,7 +483,7 @@ class MemoryOffError(MemoryStoreError):
 
 
 class RunError(ThalwegError):
-    """A run cannot be started, found or gone on with."""
+    """A run cannot be started, found or resumed."""
 
     code = "run"
 
@@ -508,7 +508,7 @@ class BusyError(RunError):
 
 
 class AnswerError(RunError):
-    """A person's word does not answer what an agent waits for; nothing was done with it.
+    """A person's answer does not match the agent's pending questions; it was ignored.
 
     Attributes:
         problem: What is wrong with it.
@@ -544,10 +544,10 @@ class NoSuchRunError(RunError):
 
 
 class RunExistsError(RunError):
-    """A run of this owner has that id already.
+    """A run of this owner already has that id.
 
     Attributes:
-        run: The id that was to be given.
+        run: The requested id.
     """
 
     code = "run.exists"
@@ -617,8 +617,8 @@ class NoSuchModelError(ThalwegError):
     """The settings name no such model.
 
     Attributes:
-        name: The name that was asked for.
-        known: Names that there are.
+        name: The requested name.
+        known: The existing names.
     """
 
     code = "model.not_found"
@@ -674,12 +674,12 @@ class NoSuchFileError(FileError):
 
 
 class UploadRefusedError(FileError):
-    """A file's type, size or content may not come in.
+    """A file's type, size or content is not allowed.
 
     Attributes:
-        name: The file, as its sender named it.
+        name: The sender's name of the file.
         problem: What is wrong with it, with the numbers.
-        mend: What may come in.
+        mend: What is allowed.
     """
 
     code = "file.refused"
@@ -722,13 +722,13 @@ class ArchiveError(ThalwegError):
 
 
 class HandleError(ArchiveError):
-    """A handle names nothing this reader may read.
+    """A reference resolves to nothing that this reader may read.
 
-    A handle that never existed, one that was pruned and one that belongs to another
-    thread or owner are told alike, so that guessing learns nothing.
+    A reference that never existed, one that was pruned and one of another thread or owner raise the
+    same error, so that guessing reveals nothing.
 
     Attributes:
-        handle: The handle, as it was given.
+        handle: The reference as passed.
     """
 
     code = "archive.handle"
@@ -815,8 +815,8 @@ class StorageError(ArchiveError):
     """The medium under the archive failed; nothing was changed.
 
     Attributes:
-        place: The file, as it was named.
-        problem: What the medium said.
+        place: The file's path as passed.
+        problem: The medium's error.
         mend: What to do about it.
     """
 

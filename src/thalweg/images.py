@@ -1,7 +1,7 @@
-"""How large an image is, by its first bytes, and how many tokens providers take for it.
+"""The size of an image, by its first bytes, and the tokens that providers charge for it.
 
-An image is priced by its pixels, not by its bytes. Prices are bounds from above: where the
-name of a model does not tell which price is its own, the dearest counts.
+An image is priced by its pixels, not by its bytes. Prices are bounds from above: if the price of a
+model is unknown, the highest one is used.
 """
 
 import binascii
@@ -14,7 +14,7 @@ LARGEST_TOKENS = 4_784
 """The most Anthropic takes for an image, and the bound where no model is named. Only GPT-5.5 and
 later take more, for photographs above four megapixels that they look at in full."""
 LONGEST_EDGE = 30_000
-"""Pixels; a header that claims more is broken, and nobody accepts such an image."""
+"""Pixels; a header with more is broken, and no provider accepts such an image."""
 
 Dimensions = tuple[int, int]
 """Width and height in pixels."""
@@ -103,7 +103,7 @@ def _jpeg(data: str) -> Dimensions | None:
 _MOST_SEGMENTS = 1_000
 _MARK = 0xFF
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-"""Markers that start a frame; the three left out are tables."""
+"""Markers that start a frame; the three excluded ones are tables."""
 
 _HEADERS: tuple[tuple[re.Pattern[bytes], int, Callable[[str], Dimensions | None]], ...] = (
     (re.compile(rb"\x89PNG\r\n\x1a\n"), 24, _png),
@@ -117,15 +117,14 @@ _HEADERS: tuple[tuple[re.Pattern[bytes], int, Callable[[str], Dimensions | None]
 
 
 def image_tokens(width: int, height: int, model: str = "", *, detail: str = "") -> int:
-    """Bound the tokens a model takes for an image from above.
+    """Return an upper bound of a model's tokens for an image.
 
     Args:
         width: In pixels.
         height: In pixels.
-        model: `provider:name`, or either; when empty, the dearest of all providers counts, up
-            to `LARGEST_TOKENS`.
-        detail: What OpenAI's models are told of how closely to look: `low`, `high`, `original`
-            or nothing.
+        model: `provider:name`, or either; when empty, the highest of all providers is used, up to
+            `LARGEST_TOKENS`.
+        detail: The parameter `detail` of OpenAI's models: `low`, `high`, `original` or empty.
 
     Example:
         >>> image_tokens(1092, 1092, "anthropic:claude-sonnet-4-5")
@@ -176,12 +175,12 @@ def _flat(_width: int, _height: int, _detail: str, *, tokens: int) -> int:
 
 
 def _dearest(width: int, height: int, detail: str) -> int:
-    """OpenAI, a model whose name is not told or not known."""
+    """Return the tokens of an OpenAI model with an unknown or missing name."""
     return max(price(width, height, detail) for price in (_OLD_GPT, _NEW_GPT, _GPT_6))
 
 
 _UNBOUNDED = 10**6
-"""No bound of GPT-6's is known: 11,970 squares were measured to cost in full."""
+"""GPT-6 has no published bound: 11,970 squares were measured to cost in full."""
 
 Price = Callable[[int, int, str], int]
 _CLAUDE: Price = partial(_area, edge=2_576, most=LARGEST_TOKENS)
@@ -212,6 +211,6 @@ _PRICES = (
     _rule(r"gemini-[3-9]", partial(_flat, tokens=1_120)),
     _rule(r"gemini|google", _GEMINI),
 )
-"""Prices by the name of a model, the narrowest name first. Claude reads images in more pixels from
-Opus 4.7 on; OpenAI counts patches from GPT-5.2 on, and in every small model since GPT-4.1; from
-GPT-5.5 on it looks in full at what nobody asked to be looked at otherwise."""
+"""Prices by the name of a model, the most specific name first. Claude processes images in more
+pixels from Opus 4.7 on; OpenAI counts patches from GPT-5.2 on, and in every small model since
+GPT-4.1; from GPT-5.5 on its default is the full detail."""

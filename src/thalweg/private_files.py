@@ -1,8 +1,8 @@
-"""Files and folders that no other user of the machine can read, whatever the umask is.
+"""Files and folders that no other user of the machine can read, for any umask.
 
-A mode that is set after a file exists leaves a moment in which others can open it. So everything
-is created with its final mode: 0700 for folders, 0600 for files. What exists already keeps its
-mode: a user may share a folder on purpose.
+If the mode is set after a file exists, others can open it in between. So everything is created with
+its final mode: 0700 for folders, 0600 for files. What exists already keeps its mode: a user may
+share a folder on purpose.
 """
 
 import os
@@ -31,9 +31,9 @@ def make_private_folder(folder: Path) -> None:
 
 
 def make_private_file(path: str | os.PathLike[str]) -> None:
-    """Create an empty file with mode 0600 where there is none.
+    """Create an empty file with mode 0600 if it does not exist.
 
-    SQLite gives its journal, its log and its shared memory the mode of the database file, so
+    SQLite creates its journal, its log and its shared memory with the mode of the database file, so
     creating that file first makes all of them private.
 
     Raises:

@@ -35,7 +35,7 @@ class ProfileTypeError(ConfigError, TypeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneralPurposeSubagentProfile:
-    """What differs in the subagent `general-purpose`; `None` leaves the standard."""
+    """Differences of the subagent `general-purpose`; `None` keeps the default."""
 
     enabled: bool | None = None
     """`False`: there is none, unless one of that name is among `subagents`."""
@@ -83,11 +83,11 @@ class HarnessProfile:
     system_prompt_suffix: str | None = None
     """Appended to that text, in subagents to their prompt."""
     tool_description_overrides: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Descriptions by the name of a tool, whoever brought it."""
+    """Descriptions by the name of a tool, of any origin."""
     excluded_tools: frozenset[str] = frozenset()
     """Names of tools that the model does not see and cannot call."""
     excluded_middleware: frozenset[type[Middleware] | str] = frozenset()
-    """Classes, or names, of middleware to leave out."""
+    """Classes, or names, of middleware to omit."""
     extra_middleware: Sequence[Middleware] | Callable[[], Sequence[Middleware]] = ()
     """Middleware to add, or a function that makes it for each agent."""
     general_purpose_subagent: GeneralPurposeSubagentProfile | None = None
@@ -108,7 +108,7 @@ class HarnessProfile:
         return list(extra() if callable(extra) else extra)
 
     def excludes(self, middleware: Middleware) -> bool:
-        """Whether a middleware is left out: by its exact class or its name."""
+        """Return whether a middleware is omitted: by its exact class or its name."""
         return bool(self.excluded_middleware & {type(middleware), middleware.name})
 
 

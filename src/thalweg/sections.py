@@ -20,7 +20,7 @@ KeyPath = tuple[str | int, ...]
 
 
 class Section(BaseModel):
-    """A section of the settings. An unknown key is an error that names the nearest known one."""
+    """A section of the settings. An unknown key is an error that names the nearest valid one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -65,8 +65,8 @@ def refuse(
     Args:
         problem: What is wrong, with the value.
         mend: What to write instead.
-        key: The setting below the one being validated, where it is known.
-        against: Another setting below it that the first one contradicts, where there is one.
+        key: The setting below the one being validated, if available.
+        against: Another setting below it that contradicts the first one, if any.
 
     Raises:
         PydanticCustomError: Always.
@@ -82,12 +82,12 @@ def _path(key: str | KeyPath) -> KeyPath:
 
 
 def nearest(name: str, known: Sequence[str], otherwise: str = "") -> str:
-    """Return a remedy for an unknown name: the nearest known one, or all of them.
+    """Return a remedy for an unknown name: the nearest valid one, or all of them.
 
     Args:
         name: The unknown name.
-        known: The known names.
-        otherwise: The remedy where nothing is near, in place of all known names.
+        known: The valid names.
+        otherwise: The remedy if no name is near, in place of all valid names.
 
     Example:
         >>> nearest("triger", ["trigger", "keep"]), nearest("x", ["trigger", "keep"])
@@ -100,7 +100,7 @@ def nearest(name: str, known: Sequence[str], otherwise: str = "") -> str:
 
 
 def choices(name: str, known: Sequence[str]) -> str:
-    """Return a remedy for an unknown name: the nearest known one, and all of them.
+    """Return a remedy for an unknown name: the nearest valid one, and all of them.
 
     Example:
         >>> choices("triger", ["trigger", "keep"]), choices("x", ["trigger", "keep"])

@@ -85,10 +85,10 @@ def byte_counter(text: str) -> int:
 
 
 def _bindings() -> ModuleType:
-    """Load the compiled part of `bpe_openai`, and nothing else of it.
+    """Import the compiled part of `bpe_openai` alone.
 
-    Its wrapper class refuses texts over a million characters, where the binding is linear; and
-    whoever imports the package waits half a second while it makes every encoding there is.
+    Its wrapper class refuses texts over a million characters, where the binding is linear; and an
+    import of the package takes half a second, in which it builds every encoding.
     """
     name = "bpe_openai._bindings"
     if name not in sys.modules:
@@ -112,7 +112,7 @@ class Size:
     thinking: int
     """The part of `tokens` that is reasoning."""
     bytes: int
-    """UTF-8 bytes of text and base64 in the body, framing left out."""
+    """UTF-8 bytes of text and base64 in the body, without framing."""
     media: int
     """Number of images, documents and sounds."""
 
@@ -183,10 +183,10 @@ def _utf8(text: str) -> int:
 class Calibration:
     """How a provider's count relates to ours, learned from the usage it reports.
 
-    The bound is one-sided: it follows an undercount at once and forgets it slowly, so that
-    `upper` stays above what the provider counts. A report far below our count is believed
-    once several requests agree: a proxy that leaves cached tokens out, or a provider that
-    counts a part, would else let a request outgrow the window.
+    The bound is one-sided: it follows an undercount at once and forgets it slowly, so that `upper`
+    stays above what the provider counts. A report far below our count is accepted once several
+    requests agree: a proxy that omits cached tokens, or a provider that counts a part, would
+    otherwise let a request exceed the window.
 
     Example:
         >>> seen = Calibration().observe(estimated=10_000, reported=13_000)
@@ -196,7 +196,7 @@ class Calibration:
 
     factor: float = 1.0
     """Reported tokens per token of ours; never below `least` nor above 8. Before the first
-    observation, what is known of the provider."""
+    observation, the provider's default."""
     observations: int = 0
     least: float = 0.75
     """A report below this share of our count is no count of the request. o200k is among the
@@ -212,7 +212,7 @@ class Calibration:
     SPREAD = 0.05
     """How far ratios may differ that agree."""
     MARGIN = 0.02
-    """Kept above the factor where one is known."""
+    """Added to the factor if one was measured."""
     LEAST = 2_000
     """Tokens of the smallest request that is learned from."""
     DECAY = 0.9
@@ -245,7 +245,7 @@ class Calibration:
 
     @property
     def is_known(self) -> bool:
-        """Whether anything is known of how the provider counts."""
+        """Whether the provider's way of counting is measured or has a default."""
         return self.observations > 0 or self.factor != 1.0
 
     def upper(self, tokens: int) -> int:
@@ -269,7 +269,7 @@ SECTIONS = ("system", "tools", "memory", "skills", "added", "history", "summary"
 class Ledger:
     """Tokens and bytes of a request by section, kept up to date as it changes.
 
-    Adding and removing an item costs the same whatever the length of the thread.
+    Adding and removing an item takes constant time, for any length of the thread.
     """
 
     tokens: dict[str, int]

@@ -8,10 +8,10 @@ from thalweg.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCa
 
 
 def as_text(message: Message) -> str:
-    r"""Write a message as plain text, word for word, without markup around it.
+    r"""Return a message as plain text, verbatim, without markup around it.
 
-    Text and thinking stand as they are; a tool call is its name and arguments; media is a
-    line that names its type and size.
+    Text and thinking are unchanged; a tool call is its name and arguments; media is a line that
+    names its type and size.
 
     Example:
         >>> as_text(Message("assistant", (Text("look:"), ToolCall("c1", "ls", '{"path":"."}'))))
@@ -35,7 +35,7 @@ def _part_as_text(part: Part) -> str:
 
 
 def speaker(message: Message) -> str:
-    """Say who speaks, in one word or two, as a transcript heads the message.
+    """Return the author of a message in one or two words, as in a transcript's headings.
 
     Example:
         >>> speaker(Message("tool", (), name="grep"))
@@ -69,7 +69,7 @@ OUTLINE_CHARS = 120
 
 
 def as_outline(messages: Iterable[Message], first: int = 0) -> str:
-    r"""Write a stretch of a thread as one line a message: where to look, not what it says.
+    r"""Return a part of a thread as one line per message: positions and beginnings.
 
     Args:
         messages: Oldest first.

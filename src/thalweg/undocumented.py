@@ -46,7 +46,7 @@ REPLAY_KEY: Final = CONFIG_KEY_REPLAY_STATE
 def loop_of(configurable: Mapping[str, Any]) -> Any:  # noqa: ANN401 (LangGraph's `PregelLoop`)
     """Return the loop that runs a step: its tasks and pending writes; `None` outside of one.
 
-    LangGraph gives a resumed task its own earlier writes and none of its siblings'.
+    LangGraph passes a resumed task its own earlier writes and none of its siblings'.
     """
     schedule = getattr(configurable.get(CONFIG_KEY_CALL), "keywords", {}).get("schedule_task")
     return getattr(schedule, "__self__", None)

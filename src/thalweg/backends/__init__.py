@@ -1,7 +1,7 @@
-"""Virtual files: one protocol, kept in an agent's state, a folder, a store, a sandbox.
+"""Virtual files: one protocol for an agent's state, a folder, a store, a sandbox.
 
-Two rules: what goes wrong is told in a result that says what to do next; a path is absolute
-in every result, and means the same file to every method.
+Two rules: errors are part of a result and explain what to do next; a path is absolute in every
+result, and is the same file for every method.
 """
 
 from importlib import import_module

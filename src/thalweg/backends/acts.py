@@ -26,7 +26,7 @@ def known(at: Here, author: Author, ledger: Ledger) -> None:
 
 
 class _OfAgent:
-    """Something that an agent does; of nobody, where files are not shared."""
+    """An operation of an agent; of none, if files are not shared."""
 
     def __init__(self) -> None:
         at = here()
@@ -65,13 +65,13 @@ class Look(_OfAgent):
 
 
 class Act(_OfAgent):
-    """An agent changes a file: nobody else changes it meanwhile.
+    """Write access of an agent to a path, exclusive until its end.
 
     Args:
-        path: What; with everything below it if it is a folder.
-        verb: What was to be done to it, as in "was not written".
-        digest: Of the whole content that will be there, `GONE` if none; empty if what is there
-            is only changed in places, so that nothing can be undone unseen.
+        path: The path; with everything below it if it is a folder.
+        verb: The intended operation in the past tense, as in "was not written".
+        digest: Digest of the whole new content, `GONE` if none; empty for an edit of parts, which
+            cannot overwrite unseen changes.
     """
 
     def __init__(self, path: str, verb: str, digest: str = "") -> None:
@@ -85,7 +85,7 @@ class Act(_OfAgent):
         return self._live.turnstile.at(self._path) if self._live is not None else nullcontext()
 
     def problem(self) -> str | None:
-        """Say why the change must not be made, in words for the model; tell whom it would undo."""
+        """Return why the change must not be made, for the model; notify the agent it would undo."""
         if self._author is None or self._live is None:
             return None
         if self._author.ended:
@@ -105,7 +105,7 @@ class Act(_OfAgent):
         return None
 
     def done(self, error: str | None) -> str | None:
-        """Note the change, if it was made; where it was not, say why in full."""
+        """Record a change that was made; return the complete error of one that was not."""
         if error is not None:
             return error if self._digest else self._reason(error)
         if self._author is None or self._live is None:
@@ -125,7 +125,7 @@ class Act(_OfAgent):
         return None
 
     def _reason(self, error: str) -> str:
-        """Add to why an edit failed that another changed the file, and tell the other."""
+        """Add to an edit's error that another agent changed the file, and notify that agent."""
         if self._author is None or self._live is None or self._author.ended:
             return error
         ledger = self._live.ledger

@@ -111,7 +111,8 @@ def as_glob(response: ExecuteResponse, path: str, outside: Outside) -> GlobResul
                 return GlobResult(error=f"Path '{path}': {error}")
             case {"warning": warning}:
                 is_cut = True
-                # No narrower pattern shows what cannot be read, so that is told before all.
+                # A narrower pattern does not help against unreadable files, so this reason comes
+                # first.
                 reason = "unreadable" if warning == "walk_errors" else reason or "budget"
             case {"path": str()}:
                 found.append(_info(record, outside))

@@ -49,17 +49,17 @@ class BubblewrapBackend(LocalShellBackend):
 
     A command runs in namespaces of its own (bubblewrap): it sees the folder as `/workspace`, `/usr`
     and a few files of `/etc` read-only, an empty `/tmp` and home folder, no other process, no
-    network unless it is given, and an environment of PATH, HOME, LANG and `env`. All its
-    processes end with it. Entries of the folder are linked at `/`, so that a path of the file
-    methods names the same file in a command.
+    network by default, and an environment of PATH, HOME, LANG and `env`. All its processes end with
+    it. Entries of the folder are linked at `/`, so that a path of the file methods names the same
+    file in a command.
 
-    The programs are this machine's; what is readable below `/usr` and `read_only` is readable
-    for commands. With `network`, commands reach what this machine reaches, its own services
-    included. The kernel enforces the number of processes: by the user namespace of a command, and
-    for root, whom that does not bind, by a control group for each command.
+    The programs are this machine's; what is readable below `/usr` and `read_only` is readable for
+    commands. With `network`, commands reach what this machine reaches, its own services included.
+    The kernel enforces the number of processes: by the user namespace of a command, and for root,
+    whom that does not bind, by a control group for each command.
 
     Args:
-        root_dir: Where the files are.
+        root_dir: The folder of the files.
         limits: What one command may use.
         network: Whether commands reach the network.
         read_only: More folders of this machine that commands see, at the same paths.
@@ -67,10 +67,10 @@ class BubblewrapBackend(LocalShellBackend):
         env: More variables of the environment.
         is_private: Whether files that commands create are for this user alone.
         timeout: Seconds a command may take.
-        max_output_bytes: How much of a command's output is told.
+        max_output_bytes: Maximum bytes of a command's output in the result.
 
     Raises:
-        ConfigError: bubblewrap is not installed, or nothing bounds the number of processes here.
+        ConfigError: bubblewrap is not installed, or the number of processes cannot be limited here.
 
     Example:
         ```python

@@ -1,4 +1,4 @@
-"""A command whose output stays where it runs: in a file there, with a preview for the model."""
+"""A command whose output is stored where it runs: in a file there, with a preview for the model."""
 
 import shlex
 from typing import Final
@@ -7,7 +7,7 @@ from thalweg.backends.protocol import ExecuteOffloadResult, ExecuteResponse
 from thalweg.backends.text import TRUNCATION_MARKER_TEMPLATE
 
 MAX_CAPTURE_BYTES: Final = 10 * 1024 * 1024
-"""Bytes kept of an output unless told otherwise."""
+"""Default maximum of stored bytes of an output."""
 _SIGN: Final = "__THALWEG_CAPTURED__"
 _FIELDS: Final = 5
 _LINES: Final = 5

@@ -1,11 +1,11 @@
-"""The channel of an agent's state that keeps its files, and what may be written to it.
+"""The channel of an agent's state with its files, and the deltas written to it.
 
-What is written is always a *delta*: `{path: FileData}` for a file, `{path: None}` for one that
-is gone. A checkpoint holds the deltas of its step, and now and then a snapshot.
+Each write is a *delta*: `{path: FileData}` for a file, `{path: None}` for a deleted one. A
+checkpoint holds the deltas of its step, and occasionally a snapshot.
 
-Deltas of steps that ran side by side come in no order that means anything, and come in yet
-another when a thread is loaded. `Live` therefore stamps each with its place in the order in
-which the changes were made, and the later one of a path stands, wherever it comes.
+Deltas of concurrent steps arrive in an arbitrary order, and in another one when a thread is loaded.
+`Live` therefore stamps each with its place in the order of the changes, and the later one of a path
+wins, in any order of arrival.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,9 +18,9 @@ from thalweg.backends.live import Live, Stamp
 from thalweg.backends.protocol import FileData
 
 GONE = "\0gone"
-"""Key in a delta under which stand the stamps of the paths that it deletes."""
+"""Key in a delta with the stamps of the paths that it deletes."""
 STAMP = "stamp"
-"""Key in a file of a delta under which stands its stamp. State never shows it."""
+"""Key in a file of a delta with its stamp. State never shows it."""
 SNAPSHOT_EVERY = 50
 """Deltas that a loaded thread replays at most."""
 
@@ -56,7 +56,7 @@ def merge_file(left: Mapping[str, FileData] | None, right: Delta) -> dict[str, F
 
 
 def merge_files(left: Mapping[str, FileData] | None, writes: Sequence[Delta]) -> Files:
-    """Apply deltas to files; of two with stamps of one step, the later made stands."""
+    """Apply deltas to files; of two with stamps of one step, the later change wins."""
     merged = Files(left or {}, left.stamps if isinstance(left, Files) else None)
     for delta in writes:
         for path, data in delta.items():
@@ -84,7 +84,7 @@ def stamped(path: str, data: FileData | None, stamp: Stamp) -> dict[str, Any]:
 
 
 def stamps_of(delta: Delta) -> dict[str, Stamp]:
-    """Read the stamps of a delta; paths without one are left out."""
+    """Return the stamps of a delta; paths without one are omitted."""
     found = {path: _stamp(delta, path) for path in delta if path != GONE}
     return {path: stamp for path, stamp in found.items() if stamp is not None}
 

@@ -21,11 +21,11 @@ from thalweg.prompts import prompt
 
 
 def child_of(*, name: str, call_id: str) -> "Child":
-    """Make the agent that runs here, in one of its tool calls, the parent of a subagent.
+    """Return a subagent whose parent is the current agent, in one of its tool calls.
 
     Args:
-        name: Of the subagent.
-        call_id: Of the tool call; other agents are told of the subagent by both.
+        name: The name of the subagent.
+        call_id: Id of the tool call; notices to other agents contain both.
 
     Example:
         >>> with child_of(name="researcher", call_id="call_1") as child:
@@ -37,10 +37,10 @@ def child_of(*, name: str, call_id: str) -> "Child":
 
 
 class Child:
-    """A subagent while it runs, and what it leaves to its parent after.
+    """A subagent while it runs, and its results for the parent.
 
-    In a graph that does not keep files for itself there is nothing to share; what the subagent
-    gives back is compared with what it was given, and that is all.
+    A graph without the files channel shares nothing; the files that the subagent returns are
+    compared with those that it received.
     """
 
     def __init__(self, at: Here | None, name: str, call_id: str) -> None:
@@ -83,15 +83,15 @@ class Child:
         *,
         given: Mapping[str, FileData] | None = None,
     ) -> dict[str, Any]:
-        """Make the update of the parent's state: what the subagent, or one under it, changed.
+        """Return the update of the parent's state: the changes of the subagent's whole tree.
 
         Args:
-            files: Those of the subagent's last state; `None` if it came to none. What it changed
-                there itself, past every backend, counts if nobody else changed it.
-            given: Those that it was given.
+            files: Those of the subagent's last state; `None` if there is none. Its changes there
+                outside of any backend are included if no other agent changed the file.
+            given: The files that it received.
 
         Returns:
-            Nothing if it changed nothing.
+            The update; empty if it changed nothing.
         """
         direct = _difference(files, given or {}) if files is not None else {}
         if self._member is None or self._at is None:
@@ -111,7 +111,7 @@ class Child:
         return update
 
     def notices(self) -> str:
-        """Tell what others tried over the subagent's changes and it did not hear any more."""
+        """Return notices of attempted changes over the subagent's own that it has not received."""
         return "".join(f"\n\n{told}" for told in self._left)
 
     def _take(

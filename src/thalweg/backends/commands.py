@@ -1,7 +1,7 @@
 """Commands of the local shell: run to their end, with bounded output, and killed as a tree.
 
-Two rules: memory holds at most the beginning of each stream, however much is printed; a
-command that is stopped, by its time or by a cancelled task, leaves no process of its group.
+Two rules: memory holds at most the beginning of each stream, for any size of output; a command that
+is stopped, by a timeout or a cancelled task, has no surviving process of its group.
 """
 
 import asyncio
@@ -19,8 +19,8 @@ from typing import Final, Self
 LOOK_S: Final = 0.05
 """How often limits are compared with what a command uses."""
 _GRACE_S: Final = 1.0
-"""How long a command that has ended may be survived by writers to its output: a process left
-in the background holds the streams open, and nobody waits for a server to end."""
+"""Seconds to wait for writers to the output after a command has ended: a process in the background
+keeps the streams open, and a server may never end."""
 _CLEANUP_S: Final = 30
 """How long `cleanup` may take: a runtime that hangs must not hold the caller of a command."""
 _CHUNK: Final = 65_536
@@ -37,7 +37,7 @@ class Stream:
     """There was more."""
 
     def take(self, chunk: bytes) -> None:
-        """Keep what there is room for, and forget the rest."""
+        """Store what fits, and discard the rest."""
         room = self.room - len(self.kept)
         self.kept += chunk[:room]
         self.is_cut = self.is_cut or len(chunk) > room
@@ -81,7 +81,7 @@ class Shell:
     exceeded: Callable[[int], str] | None = None
     """Asked every `LOOK_S` seconds with the process id: the limit it exceeds, or an empty text."""
     cleanup: tuple[str, ...] = ()
-    """Program and arguments that end what a killed `prefix` leaves behind: a container."""
+    """Program and arguments that remove the remains of a killed `prefix`: a container."""
     surround: Callable[[], AbstractContextManager[tuple[str, ...]]] = lambda: nullcontext(())
     """Makes what one command runs in, such as a control group: the program and arguments that
     enter it and run the arguments after them."""
@@ -258,7 +258,7 @@ class _Exit:
 
 
 class _Listener(asyncio.SubprocessProtocol):
-    """Takes what a process prints, and knows when it is over."""
+    """Collects the output of a process, and records its end."""
 
     def __init__(self, printed: Printed) -> None:
         self._streams = {1: printed.out, 2: printed.err}

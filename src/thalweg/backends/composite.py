@@ -157,10 +157,9 @@ class CompositeBackend(FlowBackend):
         return cap_matches(merged, max_count)
 
     def _search(self, pattern: str, search: "_Search", left: int | None) -> Flow[GrepResult]:
-        """Search one backend for as many matches as there is room for.
+        """Search one backend for up to the remaining number of matches.
 
-        When there is none, for one: what is full to the brim is complete only if nothing else
-        has any.
+        If none remain, for one: a full result is complete only if no other backend has a match.
         """
         place = search.place
         wanted = None if left is None else max(left, 1)
@@ -174,7 +173,7 @@ class CompositeBackend(FlowBackend):
             matches = raw.matches or []
             own = self._own(place, matches, place.outer_match)
             hidden = len(matches) - len(own)
-            # What is hidden took the room of what is not.
+            # Hidden matches took the place of visible ones.
             if wanted is None or enough is None or not (raw.truncated and hidden):
                 break
             if len(own) >= enough:
@@ -210,7 +209,7 @@ class CompositeBackend(FlowBackend):
         )
 
     def _searches(self, path: str | None, glob: str | None) -> list["_Search"]:
-        """Say where to search for what is in a folder: there, and in the backends below it."""
+        """Return where to search for a folder's content: there, and in the backends below it."""
         place = self.place(path or "/")
         # Without a path a backend chooses, and what it chooses may not be `/`.
         searches = [_Search(place, path if place.prefix is None else place.path, glob)]
@@ -224,7 +223,7 @@ class CompositeBackend(FlowBackend):
     def _own(
         self, place: Place, items: Iterable[Found], outer: Callable[[Found], Found]
     ) -> list[Found]:
-        """Name what a backend gave as everybody does, without what longer prefixes hide."""
+        """Return a backend's items with outer paths, without those that longer prefixes hide."""
         named = map(outer, items)
         return [item for item in named if self._routes.owns(place, item["path"])]
 
@@ -291,7 +290,7 @@ class _Search:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """What goes to one backend, and where in the whole it stands."""
+    """The items for one backend, with their positions in the whole batch."""
 
     backend: BackendProtocol
     items: list[tuple[int, Place]] = field(default_factory=list[tuple[int, Place]])
@@ -315,7 +314,7 @@ def _expect_list(kind: type[Result], result: object) -> list[Result]:
     return [_expect(kind, item) for item in _expect(list, result)]
 
 
-# Backends written long ago give bare lists, and an error as a text.
+# Older backends return bare lists, and an error as a text.
 
 
 def _as_ls(result: object) -> LsResult:
@@ -342,7 +341,7 @@ def _outer(result: Changed, place: Place, path: str) -> Changed:
 
 
 def _worst(reasons: list[GlobTruncationReason | None]) -> GlobTruncationReason | None:
-    """Choose what to tell: what no narrower pattern mends, before all else."""
+    """Return the reason to report: one that no narrower pattern resolves, before all others."""
     if "unreadable" in reasons:
         return "unreadable"
     return next((reason for reason in reasons if reason is not None), None)

@@ -26,20 +26,20 @@ _HOME: Final = "/tmp/home"  # noqa: S108 (inside)
 class ContainerBackend(LocalShellBackend):
     """Files under a folder, and commands that each run in a container of their own.
 
-    A container sees the folder as `/workspace` and its image, which is read-only but for `/tmp`.
-    It has no capabilities, no network unless it is given, limits of memory and processes that the
-    runtime enforces, and is removed when its command ends.
+    A container sees the folder as `/workspace` and its image, which is read-only but for `/tmp`. It
+    has no capabilities, no network by default, limits of memory and processes that the runtime
+    enforces, and is removed when its command ends.
 
     Args:
         root_dir: Where the files are; the runtime must see it at the same path.
         runtime: The program that runs containers.
-        image: What is in the container; it needs `/bin/sh`.
+        image: The image of the container; it needs `/bin/sh`.
         limits: What one command may use.
         network: Whether commands reach the network.
-        env: Variables of the environment beside those of the image.
+        env: Variables of the environment in addition to those of the image.
         is_private: Whether files that commands create are for this user alone.
         timeout: Seconds a command may take.
-        max_output_bytes: How much of a command's output is told.
+        max_output_bytes: Maximum bytes of a command's output in the result.
 
     Raises:
         ConfigError: The runtime is not installed.

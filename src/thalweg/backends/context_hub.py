@@ -49,14 +49,14 @@ class _RefusedChangeError(Exception):
 
 
 class ContextHubBackend(BackendProtocol):
-    """Keeps text files in a repository of Context Hub; each change is a commit.
+    """Text files in a repository of Context Hub; each change is a commit.
 
-    The repository is read at the first use and kept in memory. A commit that conflicts with
-    another's is made again on the files as they are then: an edit whose text is gone fails. An
-    error of the hub is in the result, and the next call reads the repository again.
+    The repository is read at the first use and kept in memory. A commit with a conflict is retried
+    on the current files: an edit whose text is missing there fails. An error of the hub is in the
+    result, and the next call reads the repository again.
 
     Args:
-        identifier: Owner and name, `"-/my-agent"`; it is made by the first commit.
+        identifier: Owner and name, `"-/my-agent"`; the first commit creates it.
         client: LangSmith's client; one from the environment by default.
     """
 

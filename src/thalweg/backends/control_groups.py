@@ -112,10 +112,10 @@ def find_process_groups() -> ProcessGroups | None:
 
 
 def places(membership: str, mounts: str) -> tuple[Path, ...]:
-    r"""Name the folders where groups for commands may be made, the best one first.
+    r"""Return the folders in which groups for commands may be created, the best one first.
 
-    In version 2, a group that has processes passes no controller on, so that a group beside one's
-    own is the other place.
+    In version 2, a group that has processes passes no controller on, so that a sibling of the own
+    group is the other place.
 
     Args:
         membership: The text of `/proc/self/cgroup`.

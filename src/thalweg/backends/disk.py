@@ -1,7 +1,7 @@
-"""What is done at a place on a disk: whole files read and replaced, folders listed and emptied.
+"""Operations at a place on a disk: read and replace whole files, list and delete folders.
 
-A file is replaced by another that is written beside it first, so that whoever reads it sees
-the old one or the new one. Changes to one file take turns within this process.
+A file is replaced by another that is first written next to it, so that a reader sees the old one or
+the new one. Changes to one file are serialized within this process.
 """
 
 import errno
@@ -143,9 +143,9 @@ def write_bytes(place: Place, content: bytes) -> None:
 
 
 def create_bytes(place: Place, content: bytes) -> bool:
-    """Put a file at a place where nothing is; false where something is, which stays.
+    """Create a file; return False and change nothing if the path exists.
 
-    Of two who do so at once, also in two processes, one does.
+    Of two concurrent calls, also in two processes, one succeeds.
 
     Raises:
         OSError: It cannot be written.
@@ -187,10 +187,10 @@ def _write_over(place: Place, content: bytes) -> None:
 
 
 def remove(place: Place) -> None:
-    """Delete what is at a place: a file, a link and not what it leads to, or a whole folder.
+    """Delete a file, a link (not its target), or a whole folder.
 
     Raises:
-        OSError: Nothing is there, or it cannot be deleted; part of a folder may be gone then.
+        OSError: It does not exist, or cannot be deleted; part of a folder may then be deleted.
     """
     if not look(place).is_folder:
         os.unlink(place.name, dir_fd=place.folder)
@@ -271,7 +271,7 @@ def _looked_at(place: Place, folder: int | None, names: list[str]) -> Iterator[E
         if name.startswith(_UNFINISHED):
             continue
         inside = name if folder is not None else os.path.join(place.name, name)  # noqa: PTH118  # relative to a descriptor
-        # What is gone by now was never there.
+        # Missing by now counts as never existing.
         with suppress(FileNotFoundError):
             shown = f"{place.shown.rstrip('/')}/{name}"
             yield look(Place(folder, inside, shown, place.is_private))
@@ -280,15 +280,15 @@ def _looked_at(place: Place, folder: int | None, names: list[str]) -> Iterator[E
 def walk(
     find: Find, path: str, *, unread: Callable[[str], None], stop: Callable[[], bool]
 ) -> Iterator[Entry]:
-    """Yield everything beneath a folder but folders, its own files before those deeper in.
+    """Yield everything below a folder except folders, its own files before deeper ones.
 
-    Links are not followed. One folder is open at a time, however deep they go.
+    Links are not followed. One folder is open at a time, at any depth.
 
     Args:
-        find: How to open a folder by the path it is told by.
-        path: Of the folder to begin with.
-        unread: Told of every folder that cannot be listed.
-        stop: Asked before every folder and everything in it.
+        find: Opens a folder by its shown path.
+        path: The folder to begin with.
+        unread: Called with every folder that cannot be listed.
+        stop: Called before every folder and every entry in it.
     """
     todo = [path]
     while todo and not stop():

@@ -10,7 +10,7 @@ from zlib import compress
 from thalweg.backends.globs import compile_grep_include_glob
 
 _START: Final = (
-    # A file of the project named as a module of Python's must not stand in for it.
+    # A file of the project must not shadow a module of Python's standard library.
     "import sys;sys.path[:]=[p for p in sys.path if p];"
     "import base64,zlib;"
     'g={"__name__":"inside"};'
@@ -35,7 +35,7 @@ def errand(python: str, task: str, *arguments: str) -> str:
 
 
 def included(glob: str) -> str:
-    """Say in regular expressions which files a glob means, for who has no other means.
+    """Return regular expressions for a glob, for a process without a glob library.
 
     Raises:
         InvalidGlobPatternError: See `compile_grep_include_glob`.

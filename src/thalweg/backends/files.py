@@ -11,7 +11,7 @@ FileType = Literal["text", "image", "audio", "video", "file"]
 """What a file is to a model: text, something to look at or to listen to, or a document."""
 
 MAX_VIDEO_INPUT_BYTES: Final = 1 << 30
-"""Bytes of a film above which nobody reads it whole."""
+"""Bytes above which a video is not read whole."""
 
 _ENDINGS: tuple[tuple[FileType, str], ...] = (
     ("image", "png jpeg jpg webp gif heic heif"),
@@ -30,7 +30,7 @@ VIDEO_EXTRA_EXTENSIONS: Final = frozenset({".mkv"})
 
 
 def file_type(path: str) -> FileType:
-    """Say what a file is, by its name.
+    """Return the type of a file by its name.
 
     Example:
         >>> file_type("/a/Photo.PNG"), file_type("/a/notes"), file_type("/a/film.mkv")
@@ -40,7 +40,7 @@ def file_type(path: str) -> FileType:
 
 
 def read_file_type(path: str) -> FileType:
-    """Say how a backend reads a file: as `file_type`, and every film as bytes.
+    """Return how a backend reads a file: as `file_type`, but every video as bytes.
 
     Example:
         >>> read_file_type("/a/film.mkv")
@@ -68,7 +68,7 @@ def create_file_data(
 
 
 def update_file_data(file_data: FileData, content: str) -> FileData:
-    """Give a file another content, now; it stays as old as it was."""
+    """Return a file with new content, modified now; its creation time is kept."""
     updated = with_content(file_data, content)
     updated["modified_at"] = datetime.now(UTC).isoformat()
     return updated
@@ -114,10 +114,10 @@ def file_data_from_bytes(content: bytes, created_at: str | None = None) -> FileD
 
 
 def file_data_to_bytes(file_data: FileData) -> bytes:
-    """Take the bytes of a file.
+    """Return the bytes of a file.
 
     Raises:
-        ValueError: It says it is base64 and is not, or has half a character in it.
+        ValueError: It is marked as base64 and is not, or contains a lone surrogate.
     """
     content = file_data_to_string(file_data)
     if file_data.get("encoding") == "base64":

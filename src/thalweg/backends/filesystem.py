@@ -51,7 +51,7 @@ from thalweg.errors import InvalidGlobPatternError, PathError
 from thalweg.private_files import make_private_folder
 
 _DEFAULT_GLOB_TIMEOUT: Final = 5
-"""Seconds that a walk for `glob` may take; then it tells what it has found."""
+"""Seconds that a walk for `glob` may take; it then returns what it has found."""
 
 _MIB = 1 << 20
 
@@ -59,20 +59,20 @@ _MIB = 1 << 20
 class FilesystemBackend(BackendProtocol):
     """Files of a folder on disk.
 
-    In virtual mode the folder is `/`, and no path leads out of it: not by `..`, not by a link,
-    whatever else changes the disk meanwhile. That keeps the file tools inside; a shell on the
-    same machine (`LocalShellBackend`) is not kept by it.
+    In virtual mode the folder is `/`, and no path leads out of it: not by `..`, not by a link, even
+    if other processes change the disk concurrently. That confines the file tools, but not a shell
+    on the same machine (`LocalShellBackend`).
 
-    Without virtual mode a path is a path of this machine, relative to the folder if it is
-    relative, and nothing is refused: for a developer's own machine alone.
+    Without virtual mode a path is a path of this machine, relative to the folder if it is relative,
+    and nothing is refused: for a developer's own machine alone.
 
-    An edit reads, replaces and writes in one turn, so that of two edits in one process none is
-    lost. A write puts a new file in the place of the old one at once.
+    An edit reads, replaces and writes under a lock, so that of two edits in one process none is
+    lost. A write replaces the old file atomically.
 
     Args:
         root_dir: The folder; the current one when `None`.
         virtual_mode: See above.
-        max_file_size_mb: Mebibytes of a file above which `grep` passes it over.
+        max_file_size_mb: Mebibytes of a file above which `grep` skips it.
     """
 
     is_private: bool = False
@@ -90,7 +90,7 @@ class FilesystemBackend(BackendProtocol):
         self.max_file_size_bytes = max_file_size_mb * _MIB
 
     def real_path(self, path: str) -> str:
-        """Say where a path leads when links are followed, for rules that name paths.
+        """Return the target of a path after links are resolved, for rules about paths.
 
         Returns:
             In virtual mode a virtual path, else one of this machine; always with `/`.
@@ -109,7 +109,7 @@ class FilesystemBackend(BackendProtocol):
     _real_path = real_path  # the name by which the peers' permissions look for it
 
     def ls(self, path: str) -> LsResult:
-        """See `BackendProtocol.ls`. Links are told with what they lead to, by their own names."""
+        """See `BackendProtocol.ls`. Links are listed by their own names, with their targets."""
         problems: list[str] = []
         try:
             with self._at(path) as place:
@@ -177,7 +177,7 @@ class FilesystemBackend(BackendProtocol):
         new_string: str,
         replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
     ) -> EditResult:
-        """See `BackendProtocol.edit`. Line ends stay as they are in the file."""
+        """Replace a text in a file and keep its line endings; see `BackendProtocol.edit`."""
         try:
             with self._at(file_path) as place, turn(place):
                 edited = edit_text(
@@ -193,7 +193,7 @@ class FilesystemBackend(BackendProtocol):
         return EditResult(path=file_path, occurrences=edited[1])
 
     def delete(self, file_path: str) -> DeleteResult:
-        """See `BackendProtocol.delete`. Of a link, the link goes and not what it leads to."""
+        """Delete a file or a link itself, not its target; see `BackendProtocol.delete`."""
         try:
             with self._at(file_path, follow=False) as place:
                 if self._holds_root(place):
@@ -225,14 +225,14 @@ class FilesystemBackend(BackendProtocol):
     ) -> GrepResult:
         """See `BackendProtocol.grep`. Hidden and ignored files are searched like all others.
 
-        Binary files are passed over, and so are links: what they lead to is found where it is.
+        Binary files are skipped, and so are links: their targets are found at their own paths.
 
         Args:
             pattern: The text.
             path: Folder or file.
             glob: Which files.
             max_count: Matches at most.
-            context_lines: Lines to give with each match, on each side.
+            context_lines: Lines before and after each match.
 
         Raises:
             ValueError: `context_lines` is negative.
@@ -348,7 +348,7 @@ class FilesystemBackend(BackendProtocol):
             self.cwd.mkdir(parents=True, exist_ok=True)
 
     def _exactly(self, shown: str) -> AbstractContextManager[Place]:
-        """Open the place of a path as a walk told it; it may be longer than a model may ask."""
+        """Open the place of a path from a walk; it may be longer than a model's paths."""
         if self.virtual_mode:
             return self._beneath(shown, make=False, follow=False)
         return anywhere(str(self.cwd), shown, follow=False)

@@ -1,7 +1,7 @@
-"""What is written once and done in two ways, by blocking calls and by awaited ones.
+"""Logic that is written once and run in two ways, with blocking or awaited calls.
 
-A flow is a generator: it yields the next step, is sent what came of it, and returns its result.
-What a step is, and how it is done, is for whoever goes through the flow.
+A flow is a generator: it yields the next step, receives the step's result, and returns its own. The
+driver of the flow defines steps and performs them.
 """
 
 from abc import abstractmethod
@@ -34,12 +34,12 @@ Errors = tuple[type[Exception], ...]
 def go(
     flow: Generator[Step, Any, Result], perform: Callable[[Step], object], told: Errors = ()
 ) -> Result:
-    """Go through a flow by blocking calls.
+    """Run a flow with blocking calls.
 
     Args:
-        flow: What is to be done.
-        perform: Does a step.
-        told: Errors of a step that the flow hears of; others end it.
+        flow: The flow.
+        perform: Performs a step.
+        told: Errors of a step that are raised in the flow; others end it.
 
     Example:
         >>> def twice():

@@ -24,11 +24,11 @@ FILE_METHODS: Final = ("ls", "read", "write", "edit", "glob", "grep")
 
 
 class BackendKindError(ConfigError, TypeError):
-    """An object given as a backend lacks the methods of one."""
+    """An object passed as a backend lacks the methods of one."""
 
 
 def as_backend(backend: object) -> BackendProtocol:
-    """Return a backend as this package knows it.
+    """Return a backend of this package: the same object, or a wrapper of another one.
 
     A backend of ours is returned as it is. Another object with the file methods is wrapped; one
     that also has `execute` and `id` is a sandbox.

@@ -1,7 +1,7 @@
-"""What runs inside a sandbox for `BaseSandbox`: sent there as text, answers in lines of JSON.
+"""The remote script of `BaseSandbox`: sent to a sandbox as text, it prints lines of JSON.
 
-Two rules: it needs Python 3.8 and nothing that does not come with it; it prints records and
-nothing else, so many at most as it was told.
+Two rules: it needs only Python 3.8 and its standard library; it prints only records, up to the
+maximum in its arguments.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 
 COUNTED_BYTES = 1 << 24
-"""Of a larger file nobody counts the lines after those that were asked for."""
+"""In a larger file, lines after the requested ones are not counted."""
 MAX_ENTRIES = 10_000
 SECONDS = {"glob": 5.0, "grep": 15.0}
 NOT_BELOW_THE_ROOT = ("proc", "sys", "dev")
@@ -55,12 +55,12 @@ def main(arguments: list[str]) -> None:
 
 
 def tell(**record: object) -> int:
-    """Print a record, and say how long it is."""
+    """Print a record, and return its length."""
     return sys.stdout.write(json.dumps(record) + "\n")
 
 
 def list_folder(path: str) -> None:
-    """Tell the entries of a folder."""
+    """Print the entries of a folder."""
     count = 0
     for count, name in enumerate(sorted(os.listdir(path)), 1):
         if count > MAX_ENTRIES:
@@ -70,7 +70,7 @@ def list_folder(path: str) -> None:
 
 
 def tell_entry(path: str) -> int:
-    """Tell of a file or a folder; of what is gone meanwhile, nothing."""
+    """Print a file or a folder; nothing if it was deleted meanwhile."""
     try:
         found = os.stat(path)
     except OSError:
@@ -83,7 +83,7 @@ def tell_entry(path: str) -> int:
 
 
 def read_file(path: str, kind: str, offset: str, limit: str, room: str) -> None:
-    """Tell a window of a text, or the bytes of something else."""
+    """Print a window of a text, or the bytes of any other file."""
     found = os.stat(path)
     if not stat.S_ISREG(found.st_mode):
         tell(error="not_a_file")
@@ -97,7 +97,7 @@ def read_file(path: str, kind: str, offset: str, limit: str, room: str) -> None:
 
 
 def tell_bytes(path: str, size: int, room: int) -> None:
-    """Tell a whole file as base64, if there is room for it."""
+    """Print a whole file as base64, if it fits."""
     if size > room:
         tell(error=f"Binary file exceeds maximum preview size of {room} bytes")
         return
@@ -106,7 +106,7 @@ def tell_bytes(path: str, size: int, room: int) -> None:
 
 
 def tell_window(path: str, size: int, offset: int, limit: int, room: int) -> None:
-    """Tell some lines, where they stand, and how many there are if that is soon known."""
+    """Print some lines, their position, and the number of lines if it is cheap to count."""
     window: list[str] = []
     number = 0
     is_blank = True
@@ -151,7 +151,7 @@ def whole(path: str) -> str:
 
 
 def edit_with_files(path: str, old_path: str, new_path: str, everywhere: str) -> None:
-    """Edit with texts that were too long to say; what brought them is removed."""
+    """Edit with texts that were too long for arguments; delete the files that contain them."""
     try:
         old, new = whole(old_path), whole(new_path)
     finally:
@@ -166,7 +166,7 @@ def edit_with_files(path: str, old_path: str, new_path: str, everywhere: str) ->
 
 
 def edit_file(path: str, old: str, new: str, everywhere: str) -> None:
-    """Replace a text in a file, and nobody else meanwhile."""
+    """Replace a text in a file under a lock."""
     path = os.path.realpath(path)
     if not stat.S_ISREG(os.stat(path).st_mode):
         tell(error="not_a_file")
@@ -185,7 +185,7 @@ def edit_file(path: str, old: str, new: str, everywhere: str) -> None:
 
 
 def edit(text: str, old: str, new: str, *, everywhere: bool) -> tuple[str | None, int]:
-    r"""Replace where every `\n` stands for any end of a line, and put in the ends of the file."""
+    r"""Replace a text in which `\n` matches any line ending, with the line endings of the file."""
     ends = re.compile(r"\r\n|\r|\n")
     parts = [re.escape(part) for part in ends.split(old)]
     searched = re.compile(r"(?:\r\n|\r|\n)".join(parts))
@@ -198,7 +198,7 @@ def edit(text: str, old: str, new: str, *, everywhere: bool) -> tuple[str | None
 
 
 def refusal(path: str, old: str, count: int) -> str:
-    """Say why a text was not replaced."""
+    """Return why a text was not replaced."""
     if count:
         return "multiple_occurrences"
     if old.endswith("\n") and old != "\n" and whole(path).endswith(old[:-1]):
@@ -222,7 +222,7 @@ def alone() -> Iterator[None]:
 
 
 def put(path: str, text: str) -> None:
-    """Write a file at once, so that nobody reads half of it."""
+    """Write a file atomically, so that no reader sees half of it."""
     try:
         descriptor, beside = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".thalweg-")
     except OSError:
@@ -240,7 +240,7 @@ def put(path: str, text: str) -> None:
 
 
 def find_files(path: str, included: str) -> None:
-    """Tell the files below a folder whose paths are meant."""
+    """Print the files below a folder whose paths match."""
     if path and not os.path.isdir(path):
         os.stat(path)
         return
@@ -259,7 +259,7 @@ def find_files(path: str, included: str) -> None:
 def find_lines(
     path: str, pattern: str, included: str, excluded: str, max_count: str, room: str
 ) -> None:
-    """Tell the lines that hold a text, of files that are text."""
+    """Print the lines that contain a text, of text files."""
     search = Search(path or os.getcwd(), included, excluded, SECONDS["grep"])
     left = int(max_count) if max_count else -1
     free = int(room)
@@ -329,7 +329,7 @@ class Search:
         return any(regex.fullmatch(tested) for regex in self.regexes)
 
     def is_inside(self, file: str) -> bool:
-        """Whether it is a regular file of this folder, also behind a link."""
+        """Return whether it is a regular file of this folder, also through a link."""
         real = os.path.realpath(file)
         return real.startswith(self.real.rstrip("/") + "/") and os.path.isfile(real)
 
@@ -338,7 +338,7 @@ class Search:
         self.unreadable.append(str(error.filename))
 
     def tell_warnings(self) -> None:
-        """Tell why there may be more."""
+        """Print why the result may be incomplete."""
         if self.unreadable:
             tell(warning="walk_errors", count=len(self.unreadable), sample=self.unreadable[:5])
         if self.is_cut:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from langsmith.sandbox import AsyncSandbox, AsyncSandboxClient, ExecutionResult, Sandbox
 
 DEFAULT_TIMEOUT: Final = 30 * 60
-"""Seconds that a command may take when the call says nothing."""
+"""Default seconds that a command may take."""
 
 
 class LangSmithSandbox(BaseSandbox):
@@ -148,7 +148,7 @@ def _window(path: str, raw: bytes, offset: int, limit: int) -> ReadResult:
 
 
 def _bounded(read: ReadResult) -> ReadResult:
-    """Cut a window that is too long for one answer behind its last whole line, or in its first."""
+    """Cut a window that is too long for one answer after its last whole line, or in its first."""
     room = MAX_OUTPUT_BYTES - len(TRUNCATION_MSG.encode())
     data, start = read.file_data, read.start_line
     if data is None or start is None or len(data["content"].encode()) <= room:

@@ -1,7 +1,7 @@
-"""Who changed which file, and who has seen it since.
+"""Versions of files: which agent changed each, and which agents have seen it since.
 
-Nothing here knows contents or where they lie. Agents are told apart, and so are the calls of
-one turn of an agent: a model that asks for two calls at once wrote each without the other.
+Contents and their place are not stored here. Agents are distinguished, and so are the calls of one
+turn of an agent: a model that requests two calls at once wrote each without the other's result.
 """
 
 from collections.abc import Hashable, Iterator
@@ -25,16 +25,17 @@ class Author:
     """An agent that changes files."""
 
     label: str
-    """How others are told of it."""
+    """Its name in notices to others."""
     of: "Author | None" = None
-    """Who it works for; who hears what it no longer can."""
+    """The author that delegated to it, and receives notices after its end."""
     uid: str = ""
-    """Known by it across processes."""
+    """Its identity across processes."""
     ended: bool = False
     knows: dict[str, int] = field(default_factory=dict)
     """The last change of a path that it has seen."""
     knew: dict[str, int] = field(default_factory=dict)
-    """The same as its turn began: what whoever it sends in this turn knows, too."""
+    """The versions at the beginning of its turn, which an agent that it sends in this turn has,
+    too."""
     turn: Hashable = None
     unheard: list[str] = field(default_factory=list)
     is_known: bool = False
@@ -55,7 +56,7 @@ class Change:
     author: Author
     call: Call
     digest: str = ""
-    """Known for a whole file that was written; of a file that is gone it is `GONE`."""
+    """Available for a file that was written whole; `GONE` for a deleted file."""
 
 
 GONE = "gone"
@@ -88,14 +89,15 @@ class Ledger:
     def changed(
         self, author: Author, call: Call, path: str, *, digest: str = "", whole: bool = False
     ) -> None:
-        """Note that an author changed a path.
+        """Record that an author changed a path.
 
         Args:
-            author: Who.
-            call: In which of its calls.
-            path: What.
-            digest: Of the whole content if it is known, or `GONE`.
-            whole: Nothing that was there before is left, so the author knows what is there.
+            author: The author.
+            call: Its call.
+            path: The path.
+            digest: Digest of the whole content if available, or `GONE`.
+            whole: The former content was replaced entirely, so the author has seen all of the
+                current one.
         """
         with self._lock:
             informed = whole or self._unseen(author, path) is None
@@ -136,9 +138,9 @@ class Ledger:
                     break
 
     def tell(self, author: Author, told: str, *, by: Author) -> None:
-        """Leave word for an author, or for whom it worked if it has ended.
+        """Add a notice for an author, or for its parent if it has ended.
 
-        Nothing is left for the agent that the word is about: it has the error.
+        The agent that the notice is about gets none: it has the error.
         """
         with self._lock:
             to: Author | None = author
@@ -148,13 +150,13 @@ class Ledger:
                 to.unheard.append(told)
 
     def heard(self, author: Author) -> list[str]:
-        """Take what was left for an author."""
+        """Return and remove the pending notices of an author."""
         with self._lock:
             told, author.unheard = author.unheard, []
         return told
 
     def ends(self, author: Author) -> list[str]:
-        """Note that an author does nothing any more; take what was left for it."""
+        """Record the end of an author; return and remove its pending notices."""
         with self._lock:
             author.ended = True
             told, author.unheard = author.unheard, []
@@ -188,13 +190,13 @@ def _folders(path: str) -> Iterator[str]:
 
 
 def sends(author: Author, label: str, uid: str, before: Author | None = None) -> Author:
-    """Make an author that works for another, and knows what that one knew as its turn began.
+    """Return an author delegated by another, with that one's versions at the beginning of its turn.
 
     Args:
-        author: Who sends it.
-        label: How others are told of it.
-        uid: Known by it across processes.
-        before: The same before it was interrupted; it goes on.
+        author: The delegating author.
+        label: Its name in notices to others.
+        uid: Its identity across processes.
+        before: The same author before an interrupt, to resume.
     """
     sent = before or Author(label, uid=uid)
     sent.of, sent.ended = author, False

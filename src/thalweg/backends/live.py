@@ -15,7 +15,7 @@ Stamp = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What a path became by one change; `data` is `None` if it is gone."""
+    """The state of a path after one change; `data` is `None` if it was deleted."""
 
     data: FileData | None
     stamp: Stamp
@@ -46,7 +46,7 @@ class Live:
         self._made_on: dict[str, int] = {}
 
     def settle(self, base: Mapping[str, FileData]) -> None:
-        """Begin a step on the files that the last one left."""
+        """Begin a step on the files after the last one."""
         with self.lock:
             self._base = base
             self._changed.clear()
@@ -83,11 +83,11 @@ class Live:
             return stamp
 
     def adopt(self, author: Author, path: str, data: FileData | None, stamp: Stamp) -> bool:
-        """Put back a change that was made before the step was interrupted.
+        """Restore a change that was made before the step was interrupted.
 
         Returns:
-            Whether it stands, or is in what stands: not if somebody has since changed the path
-            without it.
+            Whether it is in effect, alone or within a later change: not if another agent has since
+            changed the path without it.
         """
         with self.lock:
             self._stretch = self._stretch or stamp[0]

@@ -1,4 +1,4 @@
-"""A folder of this machine, and the shell of this machine beside it."""
+"""A folder of this machine, and its shell."""
 
 import os
 import uuid
@@ -10,7 +10,7 @@ from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.protocol import ExecuteResponse, SandboxBackendProtocol
 
 DEFAULT_EXECUTE_TIMEOUT: Final = 120
-"""Seconds a command may take unless told otherwise."""
+"""Default seconds that a command may take."""
 _TIMED_OUT: Final = 124
 """Exit code of a command whose time was over, as of `timeout(1)`."""
 _KILLED: Final = 137
@@ -20,20 +20,20 @@ _KILLED: Final = 137
 class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
     r"""Files under a folder, and commands that run in it with all rights of this process.
 
-    Nothing confines a command: `virtual_mode` and permissions hold for the file methods
-    alone. It suits one's own machine and trusted agents, best with every `execute` approved
-    (`interrupt_on`); for anything else, subclass `BaseSandbox` around a container.
+    Nothing confines a command: `virtual_mode` and permissions hold for the file methods alone. It
+    suits one's own machine and trusted agents, best with every `execute` approved (`interrupt_on`);
+    for anything else, subclass `BaseSandbox` around a container.
 
-    A command runs in a session of its own. When its time is over, or the task that awaits it
-    is cancelled, its whole process group is killed. What it leaves in the background when it
-    ends by itself lives on, as in a terminal; redirect the output of such a process.
+    A command runs in a session of its own. When its time is over, or the task that awaits it is
+    cancelled, its whole process group is killed. Its background processes survive its normal end,
+    as in a terminal; redirect the output of such a process.
 
     Args:
-        root_dir: Where the files are and commands start; the current folder when `None`.
+        root_dir: The folder of the files, in which commands start; the current folder when `None`.
         virtual_mode: `/` in a path of the file methods is `root_dir`, and nothing above it is
             reached.
         timeout: Seconds a command may take.
-        max_output_bytes: How much of a command's output is told; the rest is never kept.
+        max_output_bytes: Maximum bytes of a command's output in the result; the rest is discarded.
         env: Environment of commands.
         inherit_env: Commands see the environment of this process, below `env`.
 
@@ -70,8 +70,8 @@ class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
     def execute(self, command: str, *, timeout: float | None = None) -> ExecuteResponse:
         """Run a command with `/bin/sh`, without input.
 
-        Its standard output comes first, then each line of its standard error after
-        `[stderr]`; a code other than 0 is told at the end.
+        Its standard output comes first, then each line of its standard error after `[stderr]`; a
+        code other than 0 is added at the end.
 
         Args:
             command: A line for the shell.
@@ -106,7 +106,8 @@ class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
         return self._told(printed, seconds, is_custom=timeout is not None)
 
     def _shell(self) -> Shell:
-        # One byte more than is told, so that what fits exactly is not called cut.
+        # One byte more than the limit, so that output of exactly this size is not reported as
+        # truncated.
         return Shell(folder=str(self.cwd), environment=self._env, room=self._max_output_bytes + 1)
 
     def _seconds(self, timeout: float | None) -> float:
@@ -136,7 +137,7 @@ def _no_command() -> ExecuteResponse:
 
 
 def _is_command(command: object) -> bool:
-    """Whether a model gave words to run; what it gives is not checked before."""
+    """Return whether a model passed text to run; its arguments are not validated before."""
     return isinstance(command, str) and bool(command)
 
 

@@ -196,7 +196,7 @@ def _by_path(matches: Iterable[GrepMatch]) -> dict[str, list[GrepMatch]]:
 
 
 def _rows(matches: Sequence[GrepMatch]) -> list[str]:
-    """Rows of one file; with context, `--` stands where lines are left out."""
+    """Return the rows of one file; with context, `--` replaces omitted lines."""
     if not any("context_before" in match or "context_after" in match for match in matches):
         return [f"  {match['line']}: {match['text']}" for match in matches]
     marks: dict[int, tuple[str, str]] = {}
@@ -216,7 +216,7 @@ _REGEX = re.compile(r"\||\.[*+]|\\[.wWdDsSbB(){}\[\]|+*?^$]")
 
 
 def regex_literal_hint(pattern: str) -> str | None:
-    r"""Say that a search is literal, if what was searched for looks like a regular expression.
+    r"""Return a hint that a search is literal, if its text looks like a regular expression.
 
     Characters that are common in code (`.`, `(`, `[`) do not count.
 

@@ -1,4 +1,4 @@
-"""Whose items of a store: namespaces that can mean nobody else's."""
+"""Namespaces of a store, each unique to an owner."""
 
 import re
 from typing import Final

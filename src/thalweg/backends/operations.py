@@ -45,7 +45,7 @@ class Operation(Generic[Answer]):
     def call(self, backend: object, prefix: Literal["", "a"] = "") -> Any:  # noqa: ANN401  # of any package
         """Call the method of a backend, which may be one of another package.
 
-        An option that is `None`, or that the backend's method does not take, is left out.
+        An option that is `None`, or that the backend's method does not accept, is omitted.
 
         Args:
             backend: Has the methods of `BackendProtocol`.

@@ -89,7 +89,7 @@ def refuse_unwritable(path: str) -> None:
 
 
 def to_posix_path(path: str) -> str:
-    r"""Separate names with `/`, whatever separated them.
+    r"""Return a path with `/` between names, for any separator.
 
     Example:
         >>> to_posix_path(r"C:\a\b")
@@ -99,13 +99,13 @@ def to_posix_path(path: str) -> str:
 
 
 def normalize_path(path: str | None) -> str:
-    """Bring the folder of a search to its form: with `/` before it and none after it.
+    """Return the folder of a search in its normal form: with `/` before it and none after it.
 
     Args:
-        path: `None` or an empty text stands for everything.
+        path: `None` or an empty text means everything.
 
     Raises:
-        PathError: There is nothing but blanks.
+        PathError: It contains only blanks.
 
     Example:
         >>> normalize_path("src/"), normalize_path(None)
@@ -118,11 +118,11 @@ def normalize_path(path: str | None) -> str:
 
 
 def files_under(files: Mapping[str, Value], folder: str) -> dict[str, Value]:
-    """Choose the file at a path, or else all files under it.
+    """Return the file at a path, or else all files under it.
 
     Args:
         files: By absolute path.
-        folder: As `normalize_path` gives it.
+        folder: As `normalize_path` returns it.
     """
     if folder in files:
         return {folder: files[folder]}
@@ -131,7 +131,7 @@ def files_under(files: Mapping[str, Value], folder: str) -> dict[str, Value]:
 
 
 def relative_to(path: str, folder: str) -> str:
-    """Say where a file is from the folder of a search; its name if it is that itself.
+    """Return a file's path relative to the folder of a search; its name if it is that itself.
 
     Example:
         >>> relative_to("/src/app/main.py", "/src"), relative_to("/a/b.md", "/a/b.md")

@@ -31,19 +31,19 @@ _MAX_LINKS = 40
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A name in an open folder, of a file that may or may not be there.
+    """A name in an open folder, of a file that may or may not exist.
 
-    Good while the folder is open, which whoever made it sees to.
+    Valid while the folder is open; its creator closes it.
     """
 
     folder: int | None
     """Descriptor of the folder; without one, `name` is a whole path."""
     name: str
     shown: str
-    """The path as it is told: where links led to, from the root."""
+    """The path to show: the target of links, from the root."""
     is_private: bool = False
-    """Whether files belong to one owner alone: created for the user of this process only, and
-    not read where they have a second name (a hard link), which may be a file of somebody else."""
+    """Whether files belong to one owner alone: created for the user of this process only, and not
+    read if they have a second name (a hard link), which may be another owner's file."""
 
     @property
     def file_mode(self) -> int:
@@ -63,18 +63,18 @@ class Place:
 def beneath(
     root: str, path: str, *, make: bool = False, follow: bool = True, is_private: bool = False
 ) -> Iterator[Place]:
-    """Walk from a root to a path, through links that stay beneath it.
+    """Open the place of a path below a root, through links whose targets are below it, too.
 
     Args:
         root: A real path, without links.
-        path: As `validate_path` gives it.
+        path: As `validate_path` returns it.
         make: Make the folders on the way.
-        follow: Go on if a link is at the end of the path.
+        follow: Follow a link at the end of the path.
         is_private: See `Place.is_private`.
 
     Raises:
         PathError: A link leads out.
-        OSError: A folder is missing, is none, or may not be entered; or links go in a circle.
+        OSError: A folder is missing, is no folder, or may not be entered; or links form a cycle.
     """
     mode = FOLDER_MODE if is_private else 0o777
     todo = _names(path)[::-1]
@@ -85,7 +85,7 @@ def beneath(
         while todo:
             name = todo.pop()
             if name == "..":
-                # Up is where we came from, whatever that folder has become part of since.
+                # `..` is the folder that this walk came from, even if it was moved since.
                 todo += [*done[:-1][::-1]] if done else _refuse(path)
                 done, at = [], _moved(at, os.open(root, _FOLDER))
                 continue
@@ -135,7 +135,7 @@ def _link(name: str, folder: int) -> str | None:
 
 
 def _below(root: str, target: str, path: str) -> str:
-    # The root is a real path, and what a link says of it may be another name of the same.
+    # The root is a real path, and a link's target may be another name of it.
     for name in (target, os.path.realpath(target)):
         if name == root or name.startswith(f"{root.rstrip('/')}/"):
             return name[len(root) :]
@@ -153,11 +153,11 @@ def _enter(name: str, folder: int, *, make: bool, mode: int) -> int:
 def resolved(
     root: str, path: str, *, make: bool = False, follow: bool = True, is_private: bool = False
 ) -> Iterator[Place]:
-    """Find where a path beneath a root leads, by name: for platforms that cannot walk.
+    """Resolve a path below a root by name: for platforms without operations on open folders.
 
     Raises:
         PathError: It leads out.
-        OSError: Links go in a circle, or a folder cannot be made.
+        OSError: Links form a cycle, or a folder cannot be created.
     """
     whole = os.path.join(root, *_names(path))  # noqa: PTH118  # names, of a platform unknown
     folder, name = os.path.split(whole)

@@ -1,7 +1,7 @@
-"""What a backend is: files by path, in the names and result types of Deep Agents.
+"""The protocol of a backend: files by path, with the names and result types of Deep Agents.
 
-Two rules: what goes wrong is told in the result, never raised; a path in a result is always
-absolute, so that a rule about paths sees it.
+Two rules: errors are part of the result, never raised; a path in a result is always absolute, so
+that a rule about paths sees it.
 """
 
 import abc
@@ -20,10 +20,10 @@ ASYNC_GREP_TIMEOUT: Final = 2 * DEFAULT_GREP_TIMEOUT + 5
 """Seconds an awaited `grep` may take: two searches, of which the second is the fallback."""
 
 ASYNC_GLOB_TIMEOUT: Final = 30
-"""Seconds for a `glob` that goes to another machine and back."""
+"""Seconds for a `glob` on another machine."""
 
 FileOperationError = Literal["file_not_found", "permission_denied", "is_directory", "invalid_path"]
-"""What commonly goes wrong with one file of a batch, in words a model can act on."""
+"""Common errors of one file in a batch, in words that a model can act on."""
 
 FILE_NOT_FOUND: Final = "file_not_found"
 PERMISSION_DENIED: Final = "permission_denied"
@@ -48,7 +48,7 @@ class FileInfo(TypedDict):
 
 
 class ContextLine(TypedDict):
-    """A line beside a match, itself no match."""
+    """A line of context around a match, itself no match."""
 
     line: int
     """From 1."""
@@ -96,17 +96,17 @@ class FileUploadResponse:
     """One file of an upload."""
 
     path: str
-    """As it was given."""
+    """The path as passed by the caller."""
     error: FileOperationError | str | None = None
 
 
 @dataclass
 class ReadResult:
-    """Lines of a file, not yet numbered, and where they stand in it.
+    """Lines of a file, not yet numbered, and their position in it.
 
     Raises:
-        ValueError: The fields contradict each other, so that reading on at `next_offset`
-            would skip lines nobody saw.
+        ValueError: The fields contradict each other, so that reading on at `next_offset` would skip
+            lines that were never shown.
     """
 
     error: str | None = None
@@ -120,7 +120,7 @@ class ReadResult:
     next_offset: int | None = None
     """Offset, from 0, of the first line not read; `None` at the end."""
     no_lines_requested: bool = False
-    """No line was asked for, so nothing is known of the file: not the same as an empty one."""
+    """No line was requested, so the file's content is unknown: not the same as an empty one."""
 
     def __post_init__(self) -> None:
         if problem := self._contradiction():
@@ -204,7 +204,7 @@ class LsResult:
 
     error: str | None = None
     entries: list[FileInfo] | None = None
-    """`None` when it failed; beside an error, what could be listed in spite of it."""
+    """`None` after a failure; next to an error, the entries that could be listed."""
 
 
 @dataclass
@@ -213,7 +213,7 @@ class GrepResult:
 
     error: str | None = None
     matches: list[GrepMatch] | None = None
-    """`None` when it failed; beside an error, what was found in spite of it."""
+    """`None` after a failure; next to an error, the matches found so far."""
     truncated: bool = False
     """There may be more: the search stopped at its time or at the number asked for."""
 
@@ -224,10 +224,10 @@ class GlobResult:
 
     error: str | None = None
     matches: list[FileInfo] | None = None
-    """`None` when it failed; beside an error, what was found in spite of it."""
+    """`None` after a failure; next to an error, the matches found so far."""
     truncated: bool = False
     truncation_reason: GlobTruncationReason | None = None
-    """`None` also when nobody knows why."""
+    """`None` also if the reason is unknown."""
 
 
 class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
@@ -251,11 +251,11 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         return await asyncio.to_thread(self.ls, path)
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """Read a window of lines, as they are in the file and without numbers.
+        """Return a window of lines, unchanged and without numbers.
 
-        A negative `offset` reads from the first line; a `limit` below 1 reads nothing and says
-        so in `no_lines_requested`. Text always comes with `start_line`. Binary files, told by
-        their extension, come whole and as base64.
+        A negative `offset` reads from the first line; a `limit` below 1 reads nothing and sets
+        `no_lines_requested`. Text always has a `start_line`. Binary files, by their extension, are
+        returned whole as base64.
 
         Args:
             file_path: Absolute.
@@ -384,10 +384,10 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         return await asyncio.to_thread(self.delete, file_path)
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """Write bytes to many paths; one answer for each, in their order.
+        """Write bytes to many paths; return one result for each, in their order.
 
         Args:
-            files: Absolute paths and what goes there.
+            files: Absolute paths and their contents.
         """
         raise NotImplementedError
 
@@ -415,7 +415,7 @@ class ExecuteResponse:
     output: str
     """Both streams, as they came."""
     exit_code: int | None = None
-    """`None` when nobody knows."""
+    """`None` if unknown."""
     truncated: bool = False
     """Some of the output is lost."""
 
@@ -427,7 +427,7 @@ class ExecuteArtifact(TypedDict):
     """
 
     exit_code: NotRequired[int]
-    """Missing when nobody knows."""
+    """Missing if unknown."""
     truncated: NotRequired[bool]
     """Some of the output is lost, and not only moved to a file."""
     output_file: NotRequired[str]
@@ -436,14 +436,14 @@ class ExecuteArtifact(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ExecuteOffloadResult:
-    """A command whose output may have stayed where it ran."""
+    """The result of a command whose output may be stored where it ran."""
 
     offloaded: bool
     """The output is in a file over there, and `response` has a preview of it."""
     response: ExecuteResponse
     preview_has_truncation_marker: bool = False
-    """The preview says, in a line of its own, how many lines are missing. Told here because
-    a command may print such a line itself."""
+    """The preview contains a line with the number of missing lines. A separate field, because a
+    command may print such a line itself."""
 
 
 class SandboxBackendProtocol(BackendProtocol):
@@ -509,7 +509,7 @@ def accepts_max_count(
 
 
 def cap_matches(result: GrepResult, max_count: int | None) -> GrepResult:
-    """Cut what a search found to `max_count` matches, and say so if there were more."""
+    """Cut a search's result to `max_count` matches, and mark it as truncated if there were more."""
     if max_count is None or result.matches is None or len(result.matches) <= max_count:
         return result
     return GrepResult(error=result.error, matches=result.matches[:max_count], truncated=True)

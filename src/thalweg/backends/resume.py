@@ -1,10 +1,9 @@
-"""A step that was interrupted and goes on, perhaps in another process.
+"""Resumption of an interrupted step, perhaps in another process.
 
-LangGraph runs again the tasks of the step that had not ended, and keeps what the others wrote
-until the step is done. So before anybody touches a file again, what the others wrote is put
-where it is seen; so is what each subagent had changed when it was interrupted, which its parent
-left in a note beside the checkpoint of the step; and what a subagent has in its own state, in
-case nobody came to write a note.
+LangGraph reruns the tasks of the step that had not ended, and keeps the writes of the others until
+the step is done. So before any further file operation, those writes are made visible; so are the
+changes of each interrupted subagent, which its parent stored in a note next to the checkpoint of
+the step, and those in a subagent's own state, in case no note was written.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,13 +17,13 @@ from thalweg.backends.protocol import FileData
 from thalweg.undocumented import REPLAY_KEY, RESUMING_KEY, loop_of
 
 NOTE = "__thalweg_files"
-"""Name under which notes stand among the writes of a step; no channel has it."""
+"""Name of notes among the writes of a step; no channel has it."""
 UNSEEN = "files_unseen"
 """Channel that keeps, by path, who changed what its agent has not seen since."""
 
 
 def is_resumed(configurable: Mapping[str, Any]) -> bool:
-    """Whether a step goes on where it was interrupted, and does not go back in time."""
+    """Return whether a step resumes after an interrupt, and is no rewind."""
     return bool(configurable.get(RESUMING_KEY)) and not configurable.get(REPLAY_KEY)
 
 
@@ -56,10 +55,10 @@ def leave_note(live: Live, author: Author, configurable: Mapping[str, Any], delt
 
 
 def contribute(live: Live, author: Author, files: Files) -> list[str]:
-    """Put back what a subagent wrote before, from its own state.
+    """Restore a subagent's earlier changes from its own state.
 
     Returns:
-        Paths of which somebody else made another version meanwhile; theirs stands.
+        Paths that another agent has changed since, whose version is kept.
     """
     lost = []
     with live.lock:

@@ -1,7 +1,7 @@
-"""Which files hold a text, told by ripgrep where it is installed.
+"""Search for the files that contain a text with ripgrep, if it is installed.
 
-It narrows a search down and does not answer it: what it names is read and searched as without
-it, so that the answer is the same.
+It only narrows a search down: its files are read and searched as without it, so that the result is
+the same.
 """
 
 import os
@@ -16,16 +16,16 @@ def _ripgrep() -> str | None:
 
 
 def files_with(text: str, folder: str, *, timeout_s: float) -> list[str] | None:
-    """Name the files beneath a folder that hold a text, a folder's own before those deeper in.
+    """Return the files below a folder that contain a text, a folder's own before deeper ones.
 
     Args:
         text: What to search for, literally.
         folder: A real path.
-        timeout_s: Seconds after which it is given up.
+        timeout_s: Seconds until a timeout.
 
     Returns:
-        Paths relative to the folder; `None` if they cannot be told: no ripgrep, no time, or
-        something it could not read.
+        Paths relative to the folder; `None` if unknown: no ripgrep, a timeout, or an unreadable
+        file.
     """
     program = _ripgrep()
     if program is None or not text or not text.isprintable():

@@ -17,7 +17,7 @@ class Place:
 
     backend: BackendProtocol
     path: str
-    """The path as that backend knows it."""
+    """The path in that backend."""
     prefix: str | None
     """What a path of that backend is below, with a `/` at its end; `None` for the default."""
 
@@ -34,7 +34,7 @@ class Place:
         return {**match, "path": self.outer(match["path"])}
 
     def outer_words(self, error: str | None) -> str | None:
-        """Name the path in an error as it was asked for; a model knows no other."""
+        """Replace the path in an error by the requested one; a model has seen no other."""
         if error is None or self.prefix is None:
             return error
         return error.replace(f"'{self.path}'", f"'{self.outer(self.path)}'")
@@ -108,15 +108,15 @@ def _tidy(path: str) -> str:
 
 
 def inner_globs(pattern: str, names: list[str]) -> list[str]:
-    """Say what a glob means to who sees only what is below some folders.
+    """Return a glob's equivalents for a backend that has only what is below some folders.
 
     Args:
-        pattern: Relative to the folder of a search; without a `/` it is of names alone.
+        pattern: Relative to the folder of a search; without a `/` it matches names alone.
         names: The folders from there down to the root of the other backend.
 
     Returns:
-        Globs for the other backend; a file is meant if any of them matches. Empty when
-        nothing there can match.
+        Globs for the other backend; a file matches if any of them does. Empty when nothing there
+        can match.
 
     Raises:
         InvalidGlobPatternError: See `compile_grep_include_glob`.
@@ -149,7 +149,7 @@ def _alternatives(pattern: str) -> list[str]:
 
 
 def _after(segments: list[str], names: list[str]) -> Iterator[list[str]]:
-    """What is left to match of a glob when some folders are behind one."""
+    """Yield the rest of a glob to match below some folders."""
     if not names:
         yield segments
         return

@@ -1,4 +1,4 @@
-"""Files of a container, a virtual machine, a remote host: of whatever can run a command."""
+"""Files of a container, a virtual machine, or a remote host, through commands alone."""
 
 import asyncio
 import posixpath
@@ -82,20 +82,21 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
     """
 
     root: str = "/"
-    """Folder over there that is `/` in paths. `upload_files` and `download_files` are given
-    paths as everybody else, and ask `inside` what they are over there."""
+    """The remote folder that is `/` in paths. `upload_files` and `download_files` get the same
+    paths as other methods, and call `inside` for the remote ones."""
 
     python: str = "python3"
     """The command that is Python over there."""
 
     max_output_bytes: int = MAX_OUTPUT_BYTES
-    """How much a command may print before the way back cuts it; answers stay below it."""
+    """Maximum bytes of a command's output before the transport truncates it; answers are
+    smaller."""
 
     grep_exclude_dirs: tuple[str, ...] = (".git",)
     """Names of folders that `grep` passes over, unless it is asked to search one of them."""
 
     enable_capture_offload: bool = False
-    """Large output of commands stays over there in a file; needs `head`, `tail` and `wc`."""
+    """Large output of commands is stored remotely in a file; needs `head`, `tail` and `wc`."""
 
     @property
     @abstractmethod
@@ -119,7 +120,7 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
     adownload_files = BackendProtocol.adownload_files
 
     def inside(self, path: str) -> str:
-        """Say what a path is over there.
+        """Return the remote path of a path.
 
         Raises:
             PathError: It climbs, has a NUL in it, or cannot be a path.
@@ -127,10 +128,10 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         return posixpath.join(self.root, validate_path(path)[1:])
 
     def _outside(self, path: str) -> str:
-        """Say what a path over there is to everybody else."""
+        """Return the path of a remote path."""
         root = self.root.rstrip("/")
         path = path[len(root) :] if path.startswith(f"{root}/") else path
-        # Bytes of a name that are no UTF-8 came as surrogates, which nobody can send on.
+        # Bytes of a name that are no UTF-8 are read as surrogates, which cannot be encoded.
         return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
     def _ls(self, path: str) -> Flow[LsResult]:
@@ -148,7 +149,7 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
             return ReadResult(error=f"Error reading file '{path}': {refused}")
         kind = "text" if read_file_type(path) == "text" else "bytes"
         offset, limit = normalize_read_bounds(offset, limit)
-        # JSON and base64 need room, too.
+        # JSON and base64 need space, too.
         room = min(MAX_BINARY_BYTES, self.max_output_bytes * 3 // 5)
         window = (str(offset), str(limit), str(room))
         answer = yield from _run(self, errand(self.python, "read", there, kind, *window))
@@ -250,7 +251,7 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         return as_glob(answer, where, self._outside)
 
     def _searched(self, path: str | None) -> str:
-        """Say where to search; an empty text is the folder in which commands start."""
+        """Return the folder to search; an empty text is the folder in which commands start."""
         if path is None and self.root == "/":
             return ""
         return self.inside(path or "/")
@@ -264,17 +265,16 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         max_capture_bytes: int | None = None,
         timeout: int | None = None,
     ) -> ExecuteOffloadResult:
-        """Run a command and leave its output over there if it is large.
+        """Run a command and store its output remotely if it is large.
 
-        The file holds both streams, `max_capture_bytes` of them at most; what is more is
-        lost, and the command ends as it would have. If nothing comes back as it should, the
-        command is not run again.
+        The file holds both streams, `max_capture_bytes` of them at most; the rest is discarded, and
+        the command still ends normally. After an invalid response the command is not repeated.
 
         Args:
             command: A line for the shell.
-            capture_path: Where to leave the output.
-            max_inline_bytes: How much comes back as it is.
-            max_capture_bytes: How much is kept; 10 MiB when `None`.
+            capture_path: The file for the output.
+            max_inline_bytes: Maximum bytes that are returned directly.
+            max_capture_bytes: Maximum bytes to store; 10 MiB when `None`.
             timeout: Seconds, as of `execute`.
         """
         return self._now(
@@ -338,7 +338,7 @@ def _run(sandbox: BaseSandbox, command: str, timeout_s: int | None = None) -> Fl
 
 
 def _make_room(path: str) -> str:
-    """Make the folders of a file; small whatever the file will hold."""
+    """Create the folders of a file; short for a file of any size."""
     name, folder = shlex.quote(path), shlex.quote(posixpath.dirname(path) or "/")
     return (
         f"if [ -d {name} ]; then echo 'Error: it is a directory'; exit 1; fi; "

@@ -19,13 +19,13 @@ class Search:
     """One search; it remembers what it could not do."""
 
     find: Find
-    """Opens the place of a path as a walk told it."""
+    """Opens the place of a path from a walk."""
     led: Callable[[Entry], Entry]
-    """Says what an entry is, or what it leads to."""
+    """Returns an entry, or the target of a link."""
     most_bytes: int
     """Of a file that is searched."""
     disk: str
-    """Put before a path as it is told, it is the path on this machine."""
+    """Prefix that turns a shown path into the path on this machine."""
     deadline: float
     """On the monotonic clock."""
     is_late: bool = False
@@ -34,15 +34,15 @@ class Search:
 
     @property
     def error(self) -> str | None:
-        """Tell what could not be searched."""
+        """Return what could not be searched."""
         if not self.problems:
             return None
         return "\n".join(["One or more files could not be fully searched:", *sorted(self.problems)])
 
     def files(self, base: Entry, matches: Matcher) -> Iterator[tuple[Entry, str]]:
-        """Yield the files whose paths match, each with the path it is told by.
+        """Yield the files whose paths match, each with its shown path.
 
-        Of a link to a file it yields that file by the link's path.
+        A link to a file yields that file with the link's path.
         """
         if not base.is_folder:
             return
@@ -57,7 +57,7 @@ class Search:
     def lines(
         self, base: Entry, text: str, included: Matcher | None, context_lines: int
     ) -> Iterator[GrepMatch]:
-        """Yield the lines that hold a text, of a file or of the files beneath a folder."""
+        """Yield the lines that contain a text, of a file or of the files below a folder."""
         needle = text.encode(errors="surrogatepass")
         for entry in self._candidates(base, text):
             shown = entry.place.shown
@@ -78,7 +78,7 @@ class Search:
             yield base
             return
         shown = base.place.shown.rstrip("/")
-        # Half of the time is left for a search without it, should it not end.
+        # Half of the time is reserved for a search without it, in case it does not end.
         seconds = max(0.0, self.deadline - time.monotonic()) / 2
         names = files_with(text, f"{self.disk}{shown}/", timeout_s=seconds)
         if names is None:
@@ -102,7 +102,7 @@ class Search:
 
 
 def said(problem: Exception) -> str:
-    """Say what went wrong, without the paths of this machine that the system puts into it."""
+    """Return an error's text, without this machine's paths that the system adds."""
     match problem:
         case OSError():
             return problem.strerror or type(problem).__name__

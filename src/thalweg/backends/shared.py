@@ -1,7 +1,7 @@
-"""Any backend, worked on by several agents of a run at once: nobody overwrites unseen changes.
+"""Concurrent use of a backend by several agents of a run, without overwriting unseen changes.
 
-Two rules: a change over what another agent changed, and this one has not seen since, is refused
-and told to both; a change that is not refused applies to what is there at that moment.
+Two rules: a change over another agent's change that this one has not seen is refused, and both are
+notified; an accepted change applies to the content at that moment.
 """
 
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ __all__ = ["Child", "SharedBackend", "SharedSandbox", "child_of", "shared", "wit
 
 
 def shared(backend: BackendProtocol) -> "SharedBackend":
-    """Make the view of a backend that the tools of an agent work through.
+    """Return the view of a backend that the tools of an agent use.
 
-    A sandbox stays one. What is no act of the model goes to the backend itself.
+    A sandbox remains one. Operations that the model did not request go to the backend itself.
     """
     if isinstance(backend, SharedBackend):
         return backend
@@ -41,10 +41,10 @@ def shared(backend: BackendProtocol) -> "SharedBackend":
 
 
 class SharedBackend(OperationBackend):
-    """A backend that knows which agent saw and changed what, and lets nobody undo it unseen.
+    """A backend that tracks which agent saw and changed what, and refuses to undo it unseen.
 
     Outside of an agent, and in a graph whose state does not keep our channel, it is the backend
-    itself. Changes by commands of a shell, and by whoever else has the files, are not known.
+    itself. Changes by commands of a shell, and by other processes, are not tracked.
     """
 
     def __init__(self, backend: BackendProtocol) -> None:

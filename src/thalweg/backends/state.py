@@ -206,7 +206,7 @@ def _held(at: Here) -> AbstractContextManager[object]:
 
 
 def _refused(path: str) -> str | None:
-    """Say why a path is none; one that is good stays as it was given, for state knows it so."""
+    """Return why a path is invalid; a valid one is used unchanged, as the key in the state."""
     try:
         validate_path(path)
     except PathError as refused:
@@ -215,7 +215,7 @@ def _refused(path: str) -> str | None:
 
 
 def _ended(at: Here, path: str) -> str | None:
-    """Refuse whoever was stopped and does not know it yet: a thread goes on for a while."""
+    """Refuse calls of an agent that was stopped: its thread may continue for a while."""
     if at.author is None or not at.author.ended:
         return None
     return prompt("files_ended").render(path=path)

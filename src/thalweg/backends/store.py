@@ -37,14 +37,14 @@ NamespaceFactory = Callable[[Runtime[Any]], Namespace]
 class StoreBackend(FlowBackend):
     """Files as items of a LangGraph `BaseStore`, by path, in one namespace.
 
-    An edit reads and writes under a lock, so that no edit of another thread or task of this
-    process is lost; stores know no such thing between processes. Items of namespaces below
-    this one belong to others and are never seen.
+    An edit reads and writes under a lock, so that no edit of another thread or task of this process
+    is lost; stores have no locks between processes. Items of namespaces below this one belong to
+    other owners and are never visible.
 
     Args:
-        store: Where the items are; the store of the run when `None`.
-        namespace: Whose files they are, or how to know from the runtime. Outside of a run the
-            factory is given `None`.
+        store: The store of the items; that of the run when `None`.
+        namespace: The namespace of the files, or a function that returns it from the runtime.
+            Outside of a run the function gets `None`.
 
     Example:
         >>> from langgraph.store.memory import InMemoryStore

@@ -38,7 +38,7 @@ from thalweg.errors import PathError
 _TURNSTILES: Final[WeakKeyDictionary[BaseStore, dict[Namespace, Turnstile]]] = WeakKeyDictionary()
 _PAGE: Final = 1000
 _SURELY_LAST: Final = 100
-"""A store that gives fewer than this has no more; some give 100 whatever they are asked."""
+"""A store that returns fewer items has no more; some return 100 for any limit."""
 _PASSES: Final = 4
 
 
@@ -73,10 +73,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Nobody else in this process changes what is at a path or below it.
+    """A lock on a path and everything below it, within this process.
 
-    It is for as long as the next is not taken: who waited for a second while having a first
-    might wait for somebody who waits for the first.
+    It is released before the next one is acquired: a flow that waited for a second lock with the
+    first one held could deadlock.
     """
 
     path: str
@@ -94,7 +94,7 @@ class Kept:
     namespace: Namespace
 
     def turnstile(self) -> Turnstile:
-        """The one turnstile of this namespace in this process, whoever asks."""
+        """The one lock queue of this namespace in this process, for all callers."""
         return _TURNSTILES.setdefault(self.store, {}).setdefault(self.namespace, Turnstile())
 
     def perform(self, step: "Call") -> object:
@@ -141,7 +141,7 @@ class Placed:
 
     @property
     def identity(self) -> tuple[Namespace, str]:
-        """Tell it from others."""
+        """A key that distinguishes it from others."""
         return tuple(self.item.namespace), self.item.key
 
     @property
@@ -151,10 +151,10 @@ class Placed:
 
 
 def all_items() -> Flow[list[Item]]:
-    """Read every item, page after page, though others write meanwhile.
+    """Return every item, page after page, despite concurrent writes.
 
-    Stores give what was changed last first, so a write between two pages shifts the rest.
-    Each page begins with the last item of the one before; if it does not, all is read again.
+    Stores return the last changed items first, so a write between two pages shifts the rest. Each
+    page begins with the last item of the one before; if it does not, all is read again.
     """
     seen: dict[tuple[Namespace, str], Placed] = {}
     for _ in range(_PASSES):
@@ -313,7 +313,7 @@ def download(paths: list[str]) -> Flow[list[FileDownloadResponse]]:
 
 
 def key_of(path: str) -> str:
-    """Give the key of a file.
+    """Return the key of a file.
 
     Raises:
         PathError: No file can be at that path.
@@ -325,7 +325,7 @@ def key_of(path: str) -> str:
 
 
 def key_or_none(path: str) -> str | None:
-    """Give the key of a file, if there can be one."""
+    """Return the key of a file, or `None` if there can be none."""
     try:
         return key_of(path)
     except PathError:
@@ -361,10 +361,10 @@ def as_file_data(item: Item) -> FileData:
 
 
 def _value(file_data: FileData) -> dict[str, Any]:
-    """Make an item of a file. Text with a NUL, which PostgreSQL refuses, goes as base64.
+    """Return the item of a file. Text with a NUL, which PostgreSQL refuses, becomes base64.
 
     Raises:
-        UnicodeEncodeError: There is half a character in it.
+        UnicodeEncodeError: It contains a lone surrogate.
     """
     encoded = file_data["content"].encode()
     if b"\0" not in encoded:

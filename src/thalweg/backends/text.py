@@ -1,7 +1,7 @@
-r"""Lines of a text: a window of them, numbers beside them, and an exact replacement.
+r"""Lines of a text: windows, line numbers, and exact replacement.
 
-A line ends in `\n`, `\r\n` or `\r` and in nothing else, here and in every search, so that
-the number of a line is the same wherever it is said.
+A line ends in `\n`, `\r\n` or `\r` and in nothing else, here and in every search, so that the
+number of a line is the same everywhere.
 """
 
 import re
@@ -18,11 +18,11 @@ EMPTY_OLD_STRING_ERROR: Final = (
     "Error: old_string cannot be empty. Provide the exact text to replace."
 )
 MAX_LINE_LENGTH: Final = 5000
-"""Characters of a row; a longer line goes on in rows of its own."""
+"""Characters of a row; a longer line continues in rows of its own."""
 TOOL_RESULT_TOKEN_LIMIT: Final = 20000
 TRUNCATION_GUIDANCE: Final = "... [results truncated, try being more specific with your parameters]"
 TRUNCATION_MARKER_TEMPLATE: Final = "... [{omitted_lines} lines truncated] ..."
-"""The line that stands for those left out of a preview."""
+"""The line that replaces those omitted from a preview."""
 
 _CHARS_PER_TOKEN = 4
 
@@ -43,17 +43,17 @@ def with_plain_ends(text: str) -> str:
 
 
 def normalize_read_bounds(offset: int, limit: int) -> tuple[int, int]:
-    """Raise a window that begins before the first line, or has less than none, to zero.
+    """Raise a negative offset or limit of a window to zero.
 
-    The results are integers whatever came in: they may stand in a script.
+    The results are always integers: they may be inserted in a script.
     """
     return max(int(offset), 0), max(int(limit), 0)
 
 
 def slice_read_response(file_data: FileData, offset: int, limit: int) -> ReadResult:
-    r"""Cut a window of lines from a file, their ends made `\n`, and say where it stands.
+    r"""Return a window of a file's lines, with `\n` as line endings, and its position.
 
-    A file of blanks comes whole and says nothing of lines. A window past the end is an error.
+    A file of blanks is returned whole, without a position. A window past the end is an error.
     """
     content = file_data_to_string(file_data)
     offset, limit = normalize_read_bounds(offset, limit)
@@ -76,14 +76,14 @@ def slice_read_response(file_data: FileData, offset: int, limit: int) -> ReadRes
 
 
 def check_empty_content(content: str) -> str | None:
-    """Give the words to show for a file of nothing but blanks, else `None`."""
+    """Return the text to show for a file of nothing but blanks, else `None`."""
     return None if content.strip() else EMPTY_CONTENT_WARNING
 
 
 def format_content_with_line_numbers(content: str | list[str], start_line: int = 1) -> str:
-    r"""Put its number before each line, two spaces apart.
+    r"""Return lines with their numbers before them, two spaces apart.
 
-    A line of more than `MAX_LINE_LENGTH` characters goes on in rows `5.1`, `5.2`, …
+    A line of more than `MAX_LINE_LENGTH` characters continues in rows `5.1`, `5.2`, …
 
     Example:
         >>> print(format_content_with_line_numbers("a\nb\nc", start_line=9))
@@ -112,9 +112,9 @@ def truncate_if_too_long(result: list[str]) -> list[str]: ...
 @overload
 def truncate_if_too_long(result: str) -> str: ...
 def truncate_if_too_long(result: list[str] | str) -> list[str] | str:
-    """Cut a result of a tool to about `TOOL_RESULT_TOKEN_LIMIT` tokens, and say so at its end.
+    """Truncate a tool's result to about `TOOL_RESULT_TOKEN_LIMIT` tokens, with a note at its end.
 
-    A list counts as it looks printed.
+    A list is measured in its printed form.
     """
     limit = TOOL_RESULT_TOKEN_LIMIT * _CHARS_PER_TOKEN
     if isinstance(result, str):
@@ -198,10 +198,10 @@ def edit_file_data(
 def edit_text(
     content: str, old_string: str, new_string: str, *, replace_all: bool = False
 ) -> tuple[str, int] | str:
-    r"""Replace as `perform_string_replacement`, whatever the lines end in.
+    r"""Replace like `perform_string_replacement`, for any line endings.
 
-    A model is shown every line with `\n` at its end. Its `\n` matches any end of a line here,
-    what it puts in gets the ends that the file has, and the rest stays to the byte.
+    A model sees every line with `\n` at its end. Its `\n` matches any end of a line here, the new
+    text gets the file's line endings, and the rest is unchanged to the byte.
 
     Example:
         >>> edit_text("one\r\ntwo\r\nthree\r\n", "one\ntwo", "1\n2")
@@ -215,7 +215,7 @@ def edit_text(
     new = new.replace("\n", _END.findall(content)[0])
     kept = plain.split(old)
     starts = accumulate((len(piece) + len(old) for piece in kept), initial=0)
-    # Where a `\r\n` was made `\n`: everything after it stands one place later in the file.
+    # Where a `\r\n` was made `\n`: everything after it is one place later in the file.
     made = [found.start() - n for n, found in enumerate(re.finditer("\r\n", content))]
     pieces = [
         content[start + bisect_left(made, start) : end + bisect_left(made, end)]

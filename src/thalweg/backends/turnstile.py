@@ -8,7 +8,7 @@ from typing import Self
 
 
 class Turnstile:
-    """Lets whoever changes a path wait for others who change it, or a folder it is in."""
+    """A queue of locks on paths: a change waits for others of the same path or a folder above."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -19,13 +19,13 @@ class Turnstile:
         return Pass(self, path)
 
     def line_up(self, waiting: "Pass") -> None:
-        """Stand in the queue; the pass is let through at once if nobody is before it."""
+        """Enter the queue; the lock is acquired at once if no other is before it."""
         with self._lock:
             self._queue.append(waiting)
             self._let_through()
 
     def leave(self, done: "Pass") -> None:
-        """Make room for those behind."""
+        """Leave the queue, and let the next ones acquire."""
         with self._lock:
             self._queue.remove(done)
             self._let_through()
@@ -39,7 +39,7 @@ class Turnstile:
 
 
 class Pass:
-    """Leave to change one path, and everything under it."""
+    """A lock on one path, and everything under it."""
 
     def __init__(self, turnstile: Turnstile, path: str) -> None:
         self.let_through: Future[None] = Future()

@@ -36,9 +36,9 @@ def said(text: str, role: Role = "user") -> Logged:
 class ArchiveContract:
     """The promises of an archive, as tests.
 
-    Subclass it in your own suite and give it two fixtures: `archive`, a fresh and empty
-    archive, and `reopen`, which opens a second handle on the same data, as another process
-    would. Where data ends with its handle, `reopen` may return the archive itself.
+    Subclass it in your own suite and define two fixtures: `archive`, a fresh and empty archive, and
+    `reopen`, which opens a second handle on the same data, as another process would. Where data
+    ends with its handle, `reopen` may return the archive itself.
     """
 
     def test_reads_back_what_was_appended(self, archive: Archive, reopen: Reopen) -> None:
@@ -58,7 +58,7 @@ class ArchiveContract:
         assert archive.threads(KEY.owner) == []
 
     def test_messages_are_read_by_range_with_both_ends_included(self, archive: Archive) -> None:
-        """A range past the end gives what there is."""
+        """A range past the end returns the existing messages."""
         archive.append(KEY, [said(str(n)) for n in range(5)])
 
         assert [m.text for m in archive.messages(KEY, 1, 3)] == ["1", "2", "3"]
@@ -150,7 +150,7 @@ class ArchiveContract:
                 archive.read(key, handle)
 
     def test_threads_are_listed_oldest_first(self, archive: Archive) -> None:
-        """Of one owner only, whatever the names are."""
+        """Only those of one owner, for any names."""
         names = ["zeta", "alpha", "", "日本\ud800"]
         for name in names:
             archive.append(ThreadKey("ada", name), [said("x")])
@@ -229,7 +229,7 @@ class ArchiveContract:
                 archive.attachment(KEY, asked)
 
     def test_a_summary_reads_back_by_its_source(self, archive: Archive, reopen: Reopen) -> None:
-        """In every process; another source, thread or owner has none, and the first one stays."""
+        """In every process; another source, thread or owner has none, and the first one is kept."""
         texts = {"ab" * 32: "of two \ud83d messages", "cd" * 32: "of three " * 500}
         archive.append(KEY, [said("one")])
         for source, text in texts.items():
@@ -252,7 +252,7 @@ class ArchiveContract:
         assert archive.summary(KEY, source) == ""
 
     def test_journal_and_attachments_go_with_their_thread_only(self, archive: Archive) -> None:
-        """And a thread begun anew counts from 0."""
+        """And a thread created again counts from 0."""
         for key in (KEY, OTHERS[1]):
             archive.append(key, [said("one")])
             archive.add_turn(key, Turn("{}", b"state"), length=1)
@@ -284,7 +284,7 @@ class ArchiveContract:
 
     @pytest.mark.parametrize("span", [Span(0, 2), Span(-1, 0), Span(1, 0), Span(9, 9)])
     def test_only_what_is_in_the_log_gets_a_handle(self, archive: Archive, span: Span) -> None:
-        """The error says how long the log is."""
+        """The error contains the length of the log."""
         archive.append(KEY, [said("a"), said("b")])
 
         with pytest.raises(RangeError, match="2 messages"):
@@ -315,7 +315,7 @@ class ArchiveContract:
                 assert str(caught.value) == str(HandleError(handle))
 
     def test_a_released_handle_is_held_no_more(self, archive: Archive) -> None:
-        """Asking for the span again gives the same name and holds it again."""
+        """A request for the span returns the same reference and adds it again."""
         archive.append(KEY, [said("a"), said("b")])
         first, second = archive.handle(KEY, Span(0, 0)), archive.handle(KEY, Span(1, 1))
 
@@ -327,7 +327,7 @@ class ArchiveContract:
         assert archive.read(KEY, first).text == "a"
 
     def test_releasing_an_unknown_handle_is_ignored(self, archive: Archive) -> None:
-        """So is one of another thread: it stays held there."""
+        """So is one of another thread, which keeps it."""
         archive.append(KEY, [said("a")])
         handle = archive.handle(KEY, Span(0, 0))
 
@@ -350,7 +350,7 @@ class ArchiveContract:
         assert whole.next == ""
 
     def test_a_handle_names_a_stretch_inside_its_span(self, archive: Archive) -> None:
-        """`HANDLE#4-5` is what stands at 4 and 5 of the thread, if the span has both."""
+        """`HANDLE#4-5` is positions 4 and 5 of the thread, if the span has both."""
         archive.append(KEY, [said(str(n)) for n in range(9)])
         handle = archive.handle(KEY, Span(2, 6))
 
@@ -366,7 +366,7 @@ class ArchiveContract:
     def test_a_long_span_is_read_as_an_outline_page_by_page(
         self, archive: Archive, max_chars: int
     ) -> None:
-        """Each page says where the next begins, and together they list every message."""
+        """Each page names the start of the next, and together they list every message."""
         messages = [Message("user", (Text(f"{n} " + "x" * (n * 97 % 999)),)) for n in range(60)]
         archive.append(KEY, [Logged(message) for message in messages])
         name = handle = archive.handle(KEY, Span(5, 59))
@@ -454,7 +454,7 @@ class ArchiveContract:
     def test_a_range_that_cannot_be_read_is_refused(
         self, archive: Archive, bad: dict[str, tuple[int, int] | str | int]
     ) -> None:
-        """The error names the handle and says what there is."""
+        """The error contains the reference and the available range."""
         archive.append(KEY, [said('{"items": [1]}')])
         handle = archive.handle(KEY, Span(0, 0))
 
@@ -524,7 +524,7 @@ class ArchiveContract:
         assert (found.position, found.text, found.about) == (1, "4711", "wc -l ledger.csv")
 
     def test_search_shows_what_follows_the_words_it_found(self, archive: Archive) -> None:
-        """The answer stands after what was asked about, however much stands before."""
+        """The passage includes the text after the match, for any length of text before it."""
         filler = [
             f"{n}: nothing of interest happened in this part of the report" for n in range(43)
         ]
@@ -542,7 +542,7 @@ class ArchiveContract:
         assert "4711-quokka" in render_passages(found)
 
     def test_search_finds_a_result_by_what_was_said_before_the_call(self, archive: Archive) -> None:
-        """A table of numbers does not say what it is of, nor does the command that made it."""
+        """A table of numbers lacks its subject, and so does the command that printed it."""
         call = ToolCall("c1", "sh", '{"run":"run.sh"}')
         for n in range(60):
             archive.append(KEY, [said(f"the ledger number {n} is kept in drawer {n}")])
@@ -559,7 +559,7 @@ class ArchiveContract:
         assert [passage.position for passage in found[:2]] == [60, 61]
 
     def test_search_finds_an_answer_by_its_shape(self, archive: Archive) -> None:
-        """Where its only word of the question is one that stands everywhere."""
+        """If its only word of the question is a very common one."""
         for n in range(400):
             archive.append(KEY, [said(f"the parser and its tests are discussed, part {n}")])
         archive.append(KEY, [said("ok  parser  12.061s")])
@@ -658,7 +658,7 @@ class ArchiveContract:
     def test_a_deleted_thread_is_gone_and_its_neighbours_are_not(
         self, archive: Archive, reopen: Reopen
     ) -> None:
-        """Log, handles and index; a large text shared with another thread stays there."""
+        """Log, references and index; a large text shared with another thread is kept there."""
         shared = "a text both threads hold " * 200
         own = "only the deleted one holds this " * 200
         for key, extra in ((KEY, own), (OTHERS[0], "x")):
@@ -702,7 +702,7 @@ class ArchiveContract:
         archive.close()
 
     def test_an_archive_is_closed_at_the_end_of_its_block(self, archive: Archive) -> None:
-        """Whatever kind it is."""
+        """For any kind of archive."""
         with archive as opened:
             opened.append(KEY, [said("one")])
 

@@ -36,7 +36,7 @@ TREE = {
     "/.github/workflows/ci.yml": "name: ci",
     "/odd [x]/{y}.txt": "odd",
 }
-"""Files whose paths say what a glob means."""
+"""Files whose paths show what a glob matches."""
 
 _SEEN = ("/a.py", "/sub/b.py", "/sub/deep/c.py")
 GLOBS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -195,9 +195,9 @@ class Files:
 
 
 class BackendContract:
-    """The promises of a backend, as tests; each runs by blocking calls and by awaited ones.
+    """The promises of a backend, as tests; each runs with blocking and with awaited calls.
 
-    Subclass it in your own suite and give it a `backend` fixture: a fresh, empty backend.
+    Subclass it in your own suite and define a `backend` fixture: a fresh, empty backend.
     """
 
     home = ""
@@ -231,7 +231,7 @@ class BackendContract:
         assert read.next_offset is None
 
     def test_the_last_write_wins(self, files: Files) -> None:
-        """Writing again replaces; nothing of the longer text is left."""
+        """A second write replaces the first; nothing of a longer text remains."""
         files.write("/a.md", "first and longer")
 
         assert files.write("/a.md", "second").error is None
@@ -239,13 +239,13 @@ class BackendContract:
 
     @pytest.mark.parametrize("content", ["", "\n", "no end", "ends\n", "ü 𝔘 日本\n", "tab\t\x0b\n"])
     def test_text_comes_back_to_the_character(self, files: Files, content: str) -> None:
-        """With or without an end of the last line, whatever the script."""
+        """With or without an end of the last line, in any script."""
         files.write("/ö 日本/a [1] {b} *.txt", content)
 
         assert files.content("/ö 日本/a [1] {b} *.txt") == content
 
     def test_a_window_of_lines_says_where_it_stands(self, files: Files) -> None:
-        """Reading on at `next_offset` gives every line once."""
+        """Reading on at `next_offset` returns every line once."""
         files.write("/a.txt", "".join(f"line {n}\n" for n in range(1, 8)))
         seen, offset = "", 0
         while True:
@@ -275,7 +275,7 @@ class BackendContract:
             assert none.start_line is none.total_lines is None
 
     def test_a_file_of_nothing_says_nothing_of_lines(self, files: Files) -> None:
-        """Whatever window was asked for."""
+        """For any requested window."""
         for content in ("", " \n\n"):
             files.write("/empty.txt", content)
             for limit in (10, 0):
@@ -294,7 +294,7 @@ class BackendContract:
         assert [m["line"] for m in files.grep("three").matches or []] == [3]
 
     def test_a_missing_file_is_told_by_every_call(self, files: Files) -> None:
-        """Also where a file stands in the place of a folder."""
+        """Also if a file is in the place of a folder."""
         files.write("/file.txt", "x")
         for path in ("/nowhere.txt", "/no/where.txt", "/file.txt/below.txt"):
             assert "not found" in (files.read(path).error or "")
@@ -379,7 +379,7 @@ class BackendContract:
         assert not tree.ls("/nowhere").entries
 
     def test_what_is_deleted_is_gone_with_everything_in_it(self, tree: Files) -> None:
-        """And nothing beside it, be its name ever so like."""
+        """And nothing next to it, however similar its name."""
         tree.write("/subway.txt", "stays")
 
         assert tree.delete("/a.py").error is None
@@ -439,7 +439,7 @@ class BackendContract:
         assert files.grep("a.b\naxb").matches == []
 
     def test_a_search_stops_at_the_number_asked_for(self, files: Files) -> None:
-        """Over all files; it says there are more only if there are."""
+        """Over all files; the result is marked as truncated only if there are more."""
         files.write("/a.txt", "x\nx\n")
         files.write("/b.txt", "x\nx\n")
 
@@ -471,7 +471,7 @@ class BackendContract:
         assert files.told(files.glob("*", "/b").matches) == sorted(paths)
 
     def test_bytes_are_searched_and_edited_as_text_only_if_they_are(self, files: Files) -> None:
-        """Else they are told or passed over, and stay as they were."""
+        """Other files are reported or skipped, and do not change."""
         raw = b"needle \xff\0\xfe"
         files.upload([("/a.bin", raw)])
 
@@ -508,7 +508,7 @@ class BackendContract:
         assert files.told(files.glob("**").matches) == ["/kept.txt"]
 
     def test_text_that_no_file_can_hold_is_never_raised(self, files: Files) -> None:
-        """Half a character may be refused; what was there stays."""
+        """A lone surrogate may be refused; existing content is kept."""
         files.write("/a.txt", "was")
 
         if files.write("/a.txt", "half \ud83d").error:

@@ -114,7 +114,7 @@ def superseding(old: Fact, new: Fact) -> tuple[Fact, Fact]:
 
 
 def at(second: float) -> str:
-    """Tell a time."""
+    """Return a time, in seconds after a fixed one."""
     whole = int(second)
     part = f".{round((second - whole) * 1_000_000):06}" if second != whole else ""
     return f"2026-03-01T{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}{part}Z"
@@ -128,7 +128,7 @@ def found(memory: MemoryStore, question: str, scope: Scope = ADA) -> set[str]:
 
 
 def everything(memory: MemoryStore, scope: Scope) -> tuple[object, ...]:
-    """Read whatever can be read of a scope."""
+    """Return everything that can be read of a scope."""
     threads = ("t1", "t2", "日本")
     return (
         memory.version(scope),
@@ -145,10 +145,10 @@ def everything(memory: MemoryStore, scope: Scope) -> tuple[object, ...]:
 
 
 class TurnsContract:
-    """Turns are kept as they were said, each once."""
+    """Turns are stored verbatim, each once."""
 
     def test_turns_read_back_as_they_were_said(self, memory: MemoryStore, reopen: Reopen) -> None:
-        """To the character, in order, with the numbers that the store gave them."""
+        """To the character, in order, with the numbers that the store assigned."""
         turns = [said(text, f"u{n}") for n, text in enumerate(ODD)]
         assert memory.capture(ADA, "t1", turns, upto=7) == len(ODD)
 
@@ -168,7 +168,7 @@ class TurnsContract:
         assert memory.scopes("ada") == []
 
     def test_the_same_message_is_kept_once(self, memory: MemoryStore, reopen: Reopen) -> None:
-        """By its id, within a call and between calls; without an id by what it says and when."""
+        """By its id, within a call and between calls; without an id by its text and time."""
         first = [said("one", "u1"), said("two", "u2"), said("one again", "u1")]
         assert memory.capture(ADA, "t1", first) == 2
         assert reopen().capture(ADA, "t1", [said("three", "u3"), said("two", "u2")]) == 1
@@ -186,7 +186,7 @@ class TurnsContract:
         assert memory.captured(ADA, "t1") == 5
 
     def test_turns_are_found_at_once_with_their_neighbours(self, memory: MemoryStore) -> None:
-        """Nothing has to be learned first; a long turn is found where it says it."""
+        """Without prior extraction of facts; a long turn is found at its matching part."""
         texts = ["I keep bees", "How many hives?", "Eleven hives", "Lovely", "过敏的花生"]
         memory.capture(ADA, "t1", [said(text, text) for text in texts])
         memory.capture(ADA, "t2", [said("Eleven ships", "s", thread="t2")])
@@ -227,7 +227,7 @@ class TurnsContract:
 
 
 class ToldContract:
-    """What was told in a thread, and why."""
+    """The items shown in a thread, and the reasons."""
 
     def test_the_newest_that_was_told_is_kept(self, memory: MemoryStore, reopen: Reopen) -> None:
         """By thread and scope, newest first."""
@@ -284,7 +284,7 @@ class CommitContract:
             assert opened.facts(ADA, statuses=["quarantined"]) == [replace(full, confidence=1)]
 
     def test_the_profile_reads_back_in_its_order(self, memory: MemoryStore) -> None:
-        """A section without a text is left out; one that cites what is not there is not written."""
+        """A section without a text is omitted; one that cites missing facts is not written."""
         work, mind = (
             Section("workContext", "Works.", NOW, (FactId("a"),)),
             Section("topOfMind", "Tea."),
@@ -382,7 +382,7 @@ class CommitContract:
             assert opened.operations(ADA, fact=FactId("a"), limit=1) == [second]
 
     def test_scopes_of_an_owner_are_listed(self, memory: MemoryStore) -> None:
-        """Oldest first, whatever they are called."""
+        """Oldest first, for any names."""
         for scope in (ADA, *OTHERS):
             done(memory, put(fact("a", "x")), scope=scope)
         assert memory.scopes("ada") == [ADA, OTHERS[0]]
@@ -398,7 +398,7 @@ class CommitContract:
 
 
 class UndoContract:
-    """What a commit changed can be put back, as long as nobody changed it since."""
+    """The changes of a commit can be undone, as long as no later commit changed the same facts."""
 
     def test_undoing_puts_back_what_was_there(self, memory: MemoryStore) -> None:
         """Facts, sections and what they are found by; undoing that undoes it again."""
@@ -455,7 +455,7 @@ class UndoContract:
 
 
 class ForgetContract:
-    """What is forgotten is nowhere, and stays away."""
+    """Forgotten content is in no table, and is not stored again."""
 
     def test_a_fact_is_forgotten_wherever_it_stands(
         self, memory: MemoryStore, reopen: Reopen
@@ -539,7 +539,7 @@ class ForgetContract:
         assert memory.facts(ADA, statuses=None) == [replace(cat, evidence=())]
 
     def test_facts_that_share_the_turn_stay_without_its_words(self, memory: MemoryStore) -> None:
-        """A message may tell of two things, of which one is to be forgotten."""
+        """A message may contain two facts, of which one is to be forgotten."""
         text = "I live in Oslo and I am allergic to peanuts"
         memory.capture(ADA, "t1", [said(text, "u1")])
         oslo = fact("oslo", "Lives in Oslo", ("u1", text))
@@ -660,7 +660,7 @@ class ForgetContract:
     def test_everything_of_a_scope_is_forgotten_and_nothing_of_others(
         self, memory: MemoryStore
     ) -> None:
-        """The modes of threads stay: an incognito thread is one still."""
+        """The modes of threads are kept: an incognito thread remains one."""
         for scope in (ADA, *OTHERS):
             memory.capture(scope, "t1", [said("I love Rome", "u1")], upto=3)
             done(
@@ -767,7 +767,7 @@ class JobsContract:
         assert memory.next_due() is None
 
     def test_a_job_that_failed_is_tried_again_no_sooner(self, memory: MemoryStore) -> None:
-        """Whatever is noted meanwhile."""
+        """Independent of turns that are recorded meanwhile."""
         memory.note(ADA, "t1", now=at(0), debounce_s=1, max_wait_s=5)
         job = memory.lease(now=at(1), lease_s=100, worker="w")
         assert job is not None
@@ -833,7 +833,7 @@ class JobsContract:
 
 
 class RacesContract:
-    """Whoever deletes or edits wins over what is learned at the same time."""
+    """A concurrent deletion or edit takes precedence over extracted facts."""
 
     ROUNDS = 67
     """Of each of three races."""
@@ -934,7 +934,7 @@ class MemoryStoreContract(
 ):
     """The promises of a store of memories, as tests.
 
-    Subclass it in your own suite and give it two fixtures: `memory`, a fresh and empty store,
-    and `reopen`, which opens a second handle on the same data, as another process would. Where
-    data ends with its handle, `reopen` may return the store itself.
+    Subclass it in your own suite and define two fixtures: `memory`, a fresh and empty store, and
+    `reopen`, which opens a second handle on the same data, as another process would. Where data
+    ends with its handle, `reopen` may return the store itself.
     """

@@ -39,7 +39,7 @@ class OfflineModel(BaseChatModel):
 
 
 class ScriptedModel(OfflineModel):
-    """Answers what its script says, and reports as usage what it was sent.
+    """Returns its script's answers, and reports the tokens of its input as usage.
 
     Input tokens are those of every message (calls, reasoning and images included) and of the
     schemas of the tools.

@@ -27,12 +27,12 @@ def word(text: str, message: str = "m") -> Draft:
 
 
 def mark(number: int) -> Draft:
-    """Make an event that stands alone."""
+    """Return an event that is not joined with others."""
     return Draft("notice", json.dumps({"kind": str(number)}))
 
 
 def said(events: Sequence[Event]) -> str:
-    """Put together what deltas say."""
+    """Return the joined text of deltas."""
     return "".join(json.loads(event.data).get("text", "") for event in events)
 
 
@@ -54,8 +54,8 @@ async def read_all(journal: Journal, key: RunKey = KEY, after: int = 0) -> list[
 class JournalContract:
     """The promises of a journal, as tests.
 
-    Subclass it in your own suite and give it a fixture `journals`: each call opens one more
-    journal on the same fresh and empty data, as another process would.
+    Subclass it in your own suite and define a fixture `journals`: each call opens one more journal
+    on the same fresh and empty data, as another process would.
     """
 
     @pytest.fixture
@@ -77,7 +77,7 @@ class JournalContract:
             assert await other.read(KEY) == []
 
     async def test_a_run_belongs_to_its_owner_and_thread(self, journals: Journals) -> None:
-        """Nobody else finds it, follows it, or is in its way."""
+        """No other owner or thread finds it, follows it, or is blocked by it."""
         async with journals() as journal:
             await begun(journal)
             for stranger in (RunKey("bob", "t1", "r1"), RunKey("ada", "t2", "r1")):
@@ -91,7 +91,7 @@ class JournalContract:
             await begun(journal, RunKey("bob", "t1", "r1"))
 
     async def test_a_thread_has_one_run_at_a_time(self, journals: Journals) -> None:
-        """The second is refused until the first has ended, and is told which that is."""
+        """The second is refused until the first has ended; the error contains the first's id."""
         second = RunKey("ada", "t1", "r2")
         async with journals() as journal, journals() as other:
             claim = await begun(journal)
@@ -220,7 +220,7 @@ class JournalContract:
             assert (run.status, run.error, run.last_seq) == ("failed", '{"title": "x"}', 1)
 
     async def test_a_claim_that_is_given_back_is_taken_by_another(self, journals: Journals) -> None:
-        """And is counted as given back."""
+        """And is counted as released."""
         async with journals() as journal, journals() as other:
             claim = await begun(journal)
             assert await journal.release(claim)
@@ -232,7 +232,7 @@ class JournalContract:
             assert (run.attempt, run.handed, run.status) == (2, 1, "running")
 
     async def test_runs_of_dead_processes_are_taken_over_once(self, journals: Journals) -> None:
-        """By whoever asks first, whose ever they are; those of others and ended ones stay."""
+        """By the first process that claims, for any owner; not those of live processes."""
         keys = [RunKey(owner, f"t{n}", f"r{n}") for owner in ("ada", "bob") for n in range(4)]
         async with journals() as journal, journals() as other:
             for key in keys:
@@ -274,7 +274,7 @@ class JournalContract:
                 assert [event.seq for event in await reader] == list(range(after + 1, 31))
 
     async def test_a_slow_follower_misses_nothing(self, journals: Journals) -> None:
-        """And holds nobody up: it reads from the journal what memory has no longer."""
+        """And blocks no other: it reads from the journal what memory no longer has."""
         async with journals() as journal:
             claim = await begun(journal)
             seen: list[int] = []
@@ -369,7 +369,7 @@ class JournalContract:
             assert written == 1
 
     async def test_every_end_is_an_end(self, journals: Journals) -> None:
-        """Of whatever kind: the follower's loop is over and the thread is free."""
+        """Of any kind: the follower's loop ends and the thread is free."""
         async with journals() as journal:
             for status in sorted(ENDED):
                 key = RunKey("ada", "t1", f"r-{status}")

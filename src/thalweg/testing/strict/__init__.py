@@ -1,7 +1,7 @@
-"""A model provider on the loopback that refuses what the real ones refuse.
+"""A model provider on the loopback with the refusals of the real ones.
 
-Two rules: it refuses with the status and the body of the provider whose dialect it speaks;
-it counts every token exactly, so that a request that fits here fits by the number.
+Two rules: it refuses with the status and the body of the provider whose dialect it implements; it
+counts every token exactly, so that a request that fits here fits by the number.
 
     with StrictProvider(window=16_000) as provider:
         model = ChatOpenAI(base_url=provider.openai_url, api_key="x", model="strict-1")

@@ -225,7 +225,7 @@ def _end(reply: Reply) -> Object:
 
 
 def _transformed(reply: Reply) -> Object:
-    """Report what was dropped, to whoever sent the beta header for it."""
+    """Report what was dropped, to clients that sent the beta header for it."""
     body = reply.request.body
     if not (reply.traits.binds and drops(body)):
         return {}

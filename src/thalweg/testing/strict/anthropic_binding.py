@@ -32,7 +32,7 @@ _MISSING = (
 
 @dataclass(frozen=True, slots=True)
 class Unbound:
-    """A block of reasoning that does not stand where it was produced."""
+    """A block of reasoning that is not in the place where it was produced."""
 
     path: str
     why: str
@@ -61,7 +61,7 @@ def unbound(body: Object) -> list[Unbound]:
 
 
 def drops(body: Object) -> bool:
-    """Tell whether a body asks for such blocks to be dropped, not refused."""
+    """Return whether a body requests that such blocks are dropped, not refused."""
     return _binding(body).get("prefix_mismatch_behavior") == "drop_block"
 
 
@@ -101,7 +101,7 @@ def _short(text: str) -> str:
 
 
 class _Walk:
-    """One pass over a body: the digest of what stands before each block, and the chain."""
+    """One pass over a body: the digest of the prefix of each block, and the chain."""
 
     def __init__(self, body: Object) -> None:
         self._hash = sha256()
@@ -155,7 +155,7 @@ class _Walk:
 
 
 def _unmarked(value: object) -> object:
-    """Leave out what may change freely: marks for the cache, reasoning inside of results."""
+    """Remove what may change freely: cache breakpoints, reasoning inside of results."""
     match value:
         case dict():
             return {k: _unmarked(v) for k, v in value.items() if k != "cache_control"}

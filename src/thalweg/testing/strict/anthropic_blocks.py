@@ -1,4 +1,4 @@
-"""Content blocks of Anthropic: where each one stands, and what one may hold."""
+"""Content blocks of Anthropic: their places, and their allowed fields."""
 
 import re
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ class Block:
 
 
 def content_blocks(content: object) -> list[Any]:
-    """Give content as blocks; a text is one block, the empty text none."""
+    """Return content as blocks; a text is one block, the empty text none."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
     return content if isinstance(content, list) else []

@@ -1,8 +1,8 @@
-"""What Anthropic refuses in `POST /v1/messages`.
+"""Anthropic's refusals of `POST /v1/messages`.
 
-Neighbouring messages of one role are one turn, as they are to Anthropic. A system message
-among the others is refused by models that do not know such messages, and where it may not stand
-(platform.claude.com, "Mid-conversation system messages", read 2026-11-23).
+Neighbouring messages of one role are one turn, as they are to Anthropic. A system message among the
+others is refused by models without support for it, and in invalid places (platform.claude.com,
+"Mid-conversation system messages", read 2026-11-23).
 """
 
 from collections.abc import Iterator, Sequence
@@ -143,7 +143,7 @@ def _order(messages: list[Object]) -> Iterator[Problem]:
 
 
 def _placed(messages: list[Object]) -> Iterator[Problem]:
-    """Demand that a system message stands right behind a user's turn and before the model's."""
+    """Yield a problem for a system message outside of its place between the user and the model."""
     roles = [message["role"] for message in messages]
     for n, role in enumerate(roles):
         if role != "system":

@@ -1,12 +1,12 @@
 """The prompt caches of the providers, simulated on the pieces of a request.
 
-OpenAI caches by itself whatever it was sent, from 1,024 tokens in steps of 128. Anthropic
-caches up to the breakpoints that a request marks, from 1,024 tokens; a breakpoint finds what
-was written at it or at one of the 19 blocks before it, and what is read lives on. Both are
-held per model, and forget by the clock they are asked with.
+OpenAI caches every request automatically, from 1,024 tokens in steps of 128. Anthropic caches up to
+the breakpoints that a request marks, from 1,024 tokens; a breakpoint matches what was written at it
+or at one of the 19 blocks before it, and a read extends an entry's lifetime. Both caches are per
+model, and expire by the clock that each call passes.
 
-A piece is cached whole or not at all: a prefix that ends within one is a hit only up to the
-piece before it.
+A piece is cached whole or not at all: a prefix that ends within one is a hit only up to the piece
+before it.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,14 @@
 """Tokens of a request, counted over one canonical rendering.
 
-A request is a row of *pieces*: the tools, the system prompt, then every block of every
-message, in the order that the provider's prompt cache sees them. A piece costs the exact
-o200k count of its text and its framing:
+A request is a row of *pieces*: the tools, the system prompt, then every block of every message, in
+the order that the provider's prompt cache sees them. A piece costs the exact o200k count of its
+text and its framing:
 
-- `MESSAGE_TOKENS` on the first piece of a message, `CALL_TOKENS` on a tool call,
-  `TOOL_TOKENS` on a tool's definition, `REQUEST_TOKENS` once;
-- a tool call is its name and its arguments on two lines, a tool's definition its JSON with
-  sorted keys and no spaces;
-- an image costs `IMAGE_TOKENS` of its wire whatever its size, a document as
-  `thalweg.tokens.media_tokens` has it;
+- `MESSAGE_TOKENS` on the first piece of a message, `CALL_TOKENS` on a tool call, `TOOL_TOKENS` on a
+  tool's definition, `REQUEST_TOKENS` once;
+- a tool call is its name and its arguments on two lines, a tool's definition its JSON with sorted
+  keys and no spaces;
+- an image of any size costs `IMAGE_TOKENS` of its wire, a document `thalweg.tokens.media_tokens`;
 - reasoning is its text; its signature is free.
 """
 
@@ -49,7 +48,7 @@ class Piece:
     media: int | None = None
     """Tokens instead of those of the text, which is then only its identity."""
     keep: str = ""
-    """Lifetime of a cache breakpoint behind this piece (`5m`, `1h`), or empty."""
+    """Lifetime of a cache breakpoint after this piece (`5m`, `1h`), or empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ class Measured:
     sums: tuple[int, ...]
     """Tokens up to and with each piece."""
     keeps: tuple[str, ...]
-    """The cache breakpoint behind each piece, or empty."""
+    """The cache breakpoint after each piece, or empty."""
 
     @property
     def total(self) -> int:

@@ -32,7 +32,7 @@ class Dialect(Protocol):
     """Largest body."""
 
     def missing_key(self, headers: Mapping[str, str]) -> Problem | None:
-        """Refuse a request without what its client sends beside the body."""
+        """Return the problem of a request without the headers that its client always sends."""
         ...
 
     def too_large(self) -> Problem:
@@ -42,11 +42,11 @@ class Dialect(Protocol):
     def problems(
         self, body: Object, headers: Mapping[str, str] = ..., traits: Traits = ...
     ) -> Iterable[Problem]:
-        """List what is wrong with a body, its length in tokens left out."""
+        """Return the problems of a body, except for its length in tokens."""
         ...
 
     def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
-        """List the paths of what is left out of a valid body before the model sees it."""
+        """Return the paths of what is dropped from a valid body before the model sees it."""
         ...
 
     def overflow(self, body: Object, measured: Measured, window: int) -> Problem | None:
@@ -54,15 +54,15 @@ class Dialect(Protocol):
         ...
 
     def items(self, body: Object) -> tuple[Any, ...]:
-        """Give the messages of a valid body, its system prompt as one of them."""
+        """Return the messages of a valid body, its system prompt as one of them."""
         ...
 
     def tools(self, body: Object) -> tuple[Tool, ...]:
-        """Give the tools of a valid body."""
+        """Return the tools of a valid body."""
         ...
 
     def max_tokens(self, body: Object) -> int | None:
-        """Give the most tokens of output that a body asks for."""
+        """Return the maximum tokens of output in a body."""
         ...
 
     def pieces(self, body: Object) -> list[Piece]:
@@ -74,7 +74,7 @@ class Dialect(Protocol):
         ...
 
     def said(self, body: Object, answer: Answer) -> Answer:
-        """Give an answer as a model of this API says it to such a body."""
+        """Return an answer in the form that a model of this API would use for a body."""
         ...
 
     def whole(self, reply: Reply) -> Object:
@@ -91,7 +91,7 @@ class Dialect(Protocol):
 
 
 def written(arguments: Mapping[str, Any] | str) -> str:
-    """Write the arguments of a call; a text stays as it is."""
+    """Return the arguments of a call as text; a text is unchanged."""
     if isinstance(arguments, str):
         return arguments
     return json.dumps(arguments, ensure_ascii=False)

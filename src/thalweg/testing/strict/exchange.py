@@ -1,4 +1,4 @@
-"""What goes in and out of the strict provider: requests, answers, and what was seen."""
+"""The values of the strict provider: requests, answers, and records of requests."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ Object = dict[str, Any]
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 WireName = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
-"""The dialects it speaks, by the names that `thalweg.wires` has for them."""
+"""Its dialects, by their names in `thalweg.wires`."""
 
 Finish = Literal["stop", "length", "refusal"]
 
@@ -44,7 +44,7 @@ class Request:
     """The message objects of the body, its system prompt as one at the head."""
     tools: tuple[Tool, ...]
     max_tokens: int | None
-    """Most tokens of output; `None` if the request does not say."""
+    """Maximum tokens of output; `None` if the request sets none."""
     stream: bool
     tokens: int
     """Of the whole request, as this provider counts."""
@@ -57,16 +57,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the model says."""
+    """The model's answer."""
 
     text: str = ""
     calls: tuple[tuple[str, Mapping[str, Any] | str], ...] = ()
-    """Name and arguments of each tool call; the provider gives the ids. OpenAI's dialects send
-    arguments that are a text as they are: those of a call that was cut off."""
+    """Name and arguments of each tool call; the provider assigns the ids. OpenAI's dialects send
+    arguments that are a text unchanged: those of a truncated call."""
     thinking: str = ""
     """Signed on Anthropic, an encrypted reasoning item on Responses; counted only on Chat."""
     finish: Finish = "stop"
-    """`length` and `refusal` as each dialect says them; a call has its own reason."""
+    """`length` and `refusal` in each dialect's own form; a call has its own reason."""
     output_tokens: int | None = None
     """What to report; counted if `None`."""
 
@@ -83,7 +83,7 @@ class Traits:
     """Whether signed reasoning is bound to what was sent before it (Anthropic). Such a model
     takes no forced tool either."""
     takes_system: bool = False
-    """Whether system messages may stand among the others (Anthropic)."""
+    """Whether system messages are allowed among the others (Anthropic)."""
 
 
 PLAIN = Traits()
@@ -91,7 +91,7 @@ PLAIN = Traits()
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a request is refused, as the body of the error says it."""
+    """Why a request is refused, as in the body of the error."""
 
     message: str
     status: int = 400
@@ -131,7 +131,7 @@ class Reply:
     traits: Traits = Traits()
 
     def call_id(self, number: int) -> str:
-        """Give the id of the n-th call, without a provider's prefix."""
+        """Return the id of the n-th call, without a provider's prefix."""
         return f"{self.uid}{number:02}"
 
 

@@ -18,7 +18,7 @@ class Fault:
     seconds: float = 0.0
     """Of silence (`stall`), or of the `retry-after` header (`rate_limit`, `overloaded`)."""
     after: float = 0.0
-    """Share of the answer that goes out before the silence or the cut, `0..1`."""
+    """Share of the answer that is sent before the silence or the disconnect, `0..1`."""
     wire: WireName | None = None
     """The only wire that it hits; every one if `None`."""
 
@@ -54,7 +54,7 @@ class Faults:
 
 
 def problem_of(fault: Fault, wire: WireName) -> Problem | None:
-    """Say what the provider answers; `None` where the fault is not an error but in the line."""
+    """Return the provider's error; `None` if the fault is in the connection."""
     ours, theirs = _ANTHROPIC.get(fault.name), _OPENAI.get(fault.name)
     return ours if wire == "anthropic" else theirs
 

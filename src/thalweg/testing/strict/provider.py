@@ -45,9 +45,9 @@ class Model:
     window: int | None = None
     inflation: float | None = None
     binds: bool | None = None
-    """Whether it binds signed reasoning; as its name says (`binds_thinking`) if `None`."""
+    """Whether it binds signed reasoning; by its name (`binds_thinking`) if `None`."""
     takes_system: bool | None = None
-    """Whether system messages may stand among the others; as its name says if `None`."""
+    """Whether system messages are allowed among the others; by its name if `None`."""
     text_only: bool = False
     """Whether it refuses images, documents and sounds."""
 
@@ -58,17 +58,17 @@ def brief(request: Request) -> Answer:
 
 
 class StrictProvider:
-    """A model provider on the loopback that refuses what the real ones refuse.
+    """A model provider on the loopback with the refusals of the real ones.
 
-    Speaks OpenAI's Chat Completions and Responses, Anthropic's Messages and Google's
-    generateContent. The attributes
-    below may change while it runs; what a script raises is raised again by `close`.
+    It implements OpenAI's Chat Completions and Responses, Anthropic's Messages and Google's
+    generateContent. The attributes below may change while it runs; `close` raises a script's error
+    again.
 
     Args:
-        window: Input tokens that a model accepts; of Anthropic, the output asked for included.
-        inflation: How many times as many tokens as the exact o200k count it counts.
-        keep_bodies: Whether `requests` keeps what was sent. Long runs may not want it.
-        answer: Decides what the model says.
+        window: Input tokens that a model accepts; for Anthropic, including the requested output.
+        inflation: Factor of its counts over the exact o200k count.
+        keep_bodies: Whether `requests` stores the bodies; turn it off for long runs.
+        answer: Returns the model's answer.
     """
 
     def __init__(
@@ -164,16 +164,16 @@ class StrictProvider:
         after: float | None = None,
         wire: WireName | None = None,
     ) -> None:
-        """Let the next requests meet a fault.
+        """Inject a fault into the next requests.
 
         Args:
             name: `rate_limit` (429), `overloaded` (503; Anthropic 529), `server` (500) and
-                `invalid` (400, without an explanation) are errors; `stall` is silence, after
-                which the answer comes; `cut` ends the connection within the answer.
+                `invalid` (400, without an explanation) are errors; `stall` is silence, after which
+                the answer comes; `cut` ends the connection within the answer.
             times: How many requests.
-            seconds: Of silence, 60 if not given; of an error, its `retry-after` header.
-            after: Share of the answer that goes out before the silence (nothing, if not
-                given) or the cut (half).
+            seconds: Seconds of silence, 60 by default; of an error, its `retry-after` header.
+            after: Share of the answer that is sent before the silence (by default nothing) or the
+                disconnect (by default half).
             wire: Count only requests of this wire.
         """
         seconds = seconds if seconds is not None else 60.0 if name == "stall" else 0.0
@@ -349,7 +349,7 @@ _TAKES_SYSTEM = re.compile(r"claude-\w+-(?:5|4-8)(?!\d)")
 
 
 def _takes_system(name: str) -> bool:
-    """Tell whether a model takes system messages among the others: Opus 4.8 and later ones.
+    """Return whether a model accepts system messages among the others: Opus 4.8 and later.
 
     Source: platform.claude.com, "Mid-conversation system messages", read 2026-11-23.
     """
@@ -357,13 +357,13 @@ def _takes_system(name: str) -> bool:
 
 
 def _routed(path: str) -> tuple[str, Object]:
-    """Return the path that a dialect is known by, and what a path of Google's says itself."""
+    """Return the dialect's path, and the fields in a path of Google's."""
     asked = asked_at(path)
     return (path, {}) if asked is None else ("", asked)
 
 
 def _is_unicode(body: Object) -> bool:
-    """Tell whether every text can be encoded: half of a pair of surrogates cannot."""
+    """Return whether every text can be encoded: a lone surrogate cannot."""
     try:
         json.dumps(body, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -381,7 +381,7 @@ def _without_query(path: str) -> str:
 
 
 def _counted(path: str) -> tuple[str, bool]:
-    """Tell the API of a path, and whether it asks for a count only."""
+    """Return the API of a path, and whether it requests a count only."""
     api = path.removesuffix("/count_tokens").removesuffix("/input_tokens")
     return api, api != path
 

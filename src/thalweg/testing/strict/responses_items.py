@@ -38,7 +38,7 @@ _PART_FIELDS = {
 
 
 def kind_of(item: Object) -> str:
-    """Give the type of an item; one with a role only is a message.
+    """Return the type of an item; one with a role only is a message.
 
     Example:
         >>> kind_of({"role": "user", "content": "hi"}), kind_of({"type": "reasoning"})
@@ -48,7 +48,7 @@ def kind_of(item: Object) -> str:
 
 
 def is_of_model(item: Object) -> bool:
-    """Whether the model said it."""
+    """Return whether the model wrote it."""
     kind = kind_of(item)
     if kind == "message":
         return item.get("role") == "assistant"

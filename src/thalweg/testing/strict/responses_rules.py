@@ -16,7 +16,7 @@ from thalweg.testing.strict.responses_items import is_of_model, item_problems, k
 
 @dataclass(slots=True)
 class Issued:
-    """Ids of the items that this provider gave out and has stored."""
+    """Ids of the items that this provider issued and has stored."""
 
     follower: dict[str, str] = field(default_factory=dict)
     """Of a reasoning item: the item it led to."""

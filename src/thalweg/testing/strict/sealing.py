@@ -42,7 +42,7 @@ def is_genuine(text: str, signed: str) -> bool:
 
 
 def sealed(text: str) -> str:
-    """Hide a text that `opened` gives back.
+    """Return a sealed text, which `opened` reverses.
 
     Example:
         >>> opened(sealed("hm")), opened("gAAAAAnonsense")
@@ -54,7 +54,7 @@ def sealed(text: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def opened(seal: str) -> str | None:
-    """Give back what was sealed, or `None` if this is no seal of ours or was changed."""
+    """Return the sealed text, or `None` if the seal is not ours or was changed."""
     try:
         raw = urlsafe_b64decode(seal.removeprefix("gAAAAA"))
     except (Error, ValueError):

@@ -20,7 +20,7 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What goes back over the line."""
+    """The response to send."""
 
     status: int
     body: Object = field(default_factory=dict)
@@ -145,7 +145,7 @@ class _Connection(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def _broken(self, fault: Fault, closing: Event) -> bool:
-        """Wait out a silence, or end the connection; tell whether it ended."""
+        """Wait out a silence, or end the connection; return whether it ended."""
         if fault.name == "stall" and not closing.wait(fault.seconds):
             return False
         self.close_connection = True
@@ -166,7 +166,7 @@ class _Connection(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name there)
-        """Say nothing."""
+        """Log nothing."""
 
 
 def _framed(chunk: bytes) -> bytes:
